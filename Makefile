@@ -1,0 +1,45 @@
+PYTHON ?= python3
+BIN := .venv/bin
+
+.PHONY: demo test check bench wheel clean
+
+demo: .venv/demo
+	$(BIN)/levelled demo --out demo
+
+test: .venv/dev
+	$(BIN)/python -m pytest
+
+check: .venv/dev
+	$(BIN)/ruff format --check
+	$(BIN)/ruff check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: .venv/dev
+	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# Builds the wheel and uses it in an empty environment.
+wheel: .venv/dev
+	rm -rf build dist
+	$(BIN)/python -m build --wheel --outdir dist >/dev/null
+	$(BIN)/python -m venv build/empty
+	build/empty/bin/python -m pip install -q dist/*.whl
+	cd build && empty/bin/python -c "import levelled as lv; lv.samplers.race([1, 2, 3], 2, seed=0)"
+	build/empty/bin/levelled --version
+
+.venv/demo: .venv/pip pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[plots,sklearn]'
+	@touch $@
+
+.venv/dev: .venv/pip pyproject.toml
+	$(BIN)/python -m pip install -q -e '.[dev]'
+	@touch $@ .venv/demo
+
+.venv/pip:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Levelled needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
+	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "Python's venv module is missing. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
+	$(PYTHON) -m venv .venv
+	@touch $@
+
+clean:
+	rm -rf .venv build dist demo

@@ -1,0 +1,65 @@
+"""Unbiased figures and fair training weights from labels that were chosen, not sampled.
+
+    import levelled as lv
+
+Parts are loaded at first use, so that importing Levelled costs no more than importing NumPy.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from levelled import errors, estimators, losses, proposals, samplers, scores
+    from levelled.draws import Draws
+    from levelled.errors import LevelledError
+    from levelled.estimators import (
+        Estimate,
+        estimate,
+        lure_weights,
+        naive_weights,
+        pure_weights,
+        running,
+    )
+
+__all__ = [
+    "Draws",
+    "Estimate",
+    "LevelledError",
+    "errors",
+    "estimate",
+    "estimators",
+    "losses",
+    "lure_weights",
+    "naive_weights",
+    "proposals",
+    "pure_weights",
+    "running",
+    "samplers",
+    "scores",
+]
+
+_HOME = {
+    "Draws": "draws",
+    "Estimate": "estimators",
+    "LevelledError": "errors",
+    "estimate": "estimators",
+    "lure_weights": "estimators",
+    "naive_weights": "estimators",
+    "pure_weights": "estimators",
+    "running": "estimators",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in __all__:
+        raise AttributeError(f"module 'levelled' has no attribute {name!r}")
+    home = importlib.import_module(f"levelled.{_HOME.get(name, name)}")
+    found = getattr(home, name) if name in _HOME else home
+    globals()[name] = found
+    return found
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,69 @@
+"""What an argument must be before anything is computed from it."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled.errors import InputError
+
+FloatArray = NDArray[np.float64]
+IntArray = NDArray[np.int64]
+BoolArray = NDArray[np.bool_]
+
+
+def floats(
+    name: str, values: ArrayLike, *, ndim: int | None = None, finite: bool = True
+) -> FloatArray:
+    """Return `values` as a float64 array, refusing what is not a number."""
+    try:
+        array = np.asarray(values, dtype=np.float64)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(f"{name} must be an array of numbers: {wrong}.") from wrong
+    if ndim is not None and array.ndim != ndim:
+        raise InputError(f"{name} must have {ndim} axes; it has shape {array.shape}.")
+    if finite and not np.isfinite(array).all():
+        n_bad = int(np.count_nonzero(~np.isfinite(array)))
+        raise InputError(f"{name} must be finite; {n_bad} of {array.size} are NaN or infinite.")
+    return array
+
+
+def whole(name: str, value: Any, *, least: int) -> int:  # noqa: ANN401
+    """Return `value` as an int of at least `least`."""
+    try:
+        number = int(value)
+    except (TypeError, ValueError, OverflowError) as wrong:
+        raise InputError(f"{name} must be a whole number; it is {value!r}.") from wrong
+    if number != value or isinstance(value, bool):
+        raise InputError(f"{name} must be a whole number; it is {value!r}.")
+    if number < least:
+        raise InputError(f"{name} must be at least {least}; it is {number}.")
+    return number
+
+
+def between(name: str, value: float, low: float, high: float, *, open_: bool = False) -> float:
+    """Return `value` as a float in [low, high], or in (low, high) if `open_`."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(f"{name} must be a number; it is {value!r}.") from wrong
+    if low < number < high or (not open_ and number in (low, high)):
+        return number
+    kind = "strictly between" if open_ else "between"
+    raise InputError(f"{name} must be {kind} {low:g} and {high:g}; it is {value!r}.")
+
+
+def same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
+    """Refuse arguments that should go item by item but differ in length."""
+    lengths = {name: len(array) for name, array in arrays.items()}
+    if len(set(lengths.values())) > 1:
+        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"One value a draw is needed everywhere: {told}.")
+
+
+def choice(name: str, value: str, allowed: Sequence[str]) -> str:
+    """Return `value` if it is one of the `allowed` words."""
+    if value not in allowed:
+        raise InputError(f"{name} must be one of {', '.join(allowed)}; it is {value!r}.")
+    return value

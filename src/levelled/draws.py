@@ -1,0 +1,189 @@
+"""Draws: the record that every part of Levelled speaks in."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from os import PathLike
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from levelled._check import FloatArray, IntArray, floats, whole
+from levelled.errors import DrawsError
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Draws"]
+
+_METADATA = b"levelled.draws"
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
+class Draws:
+    """Pool indices in the order they were drawn, each with its probability.
+
+    `probability[m]` is the chance that index had at its own step, among the items then still
+    in the pool. It is written down when the draw is made and never recomputed: the model that
+    produced it has been retrained since.
+
+    `excluded` counts the items of the pool that could never be drawn. `design` holds optional
+    columns, one value a draw, that describe what else could have been drawn at that step; see
+    `levelled.samplers.with_design`.
+
+    >>> draws = Draws([2, 0], [0.5, 0.25], pool_size=4)
+    >>> draws
+    Draws(2 of 4, probabilities 0.25 to 0.5)
+    >>> len(draws[:1])
+    1
+    """
+
+    index: IntArray
+    probability: FloatArray
+    pool_size: int
+    excluded: int = 0
+    design: Mapping[str, FloatArray] | None = None
+
+    def __post_init__(self) -> None:
+        pool_size = whole("pool_size", self.pool_size, least=1)
+        excluded = whole("excluded", self.excluded, least=0)
+        index = _checked_index(self.index, pool_size)
+        probability = _checked_probability(self.probability, len(index))
+        if len(index) > pool_size - excluded:
+            raise DrawsError(
+                f"{len(index)} draws without replacement cannot come from a pool of {pool_size} "
+                f"with {excluded} excluded."
+            )
+        object.__setattr__(self, "index", index)
+        object.__setattr__(self, "probability", probability)
+        object.__setattr__(self, "pool_size", pool_size)
+        object.__setattr__(self, "excluded", excluded)
+        if self.design is not None:
+            object.__setattr__(self, "design", _checked_design(self.design, len(index)))
+
+    def __len__(self) -> int:
+        return len(self.index)
+
+    def __getitem__(self, part: object) -> Draws:
+        if not isinstance(part, slice) or part.start not in (None, 0) or part.step not in (None, 1):
+            raise DrawsError(
+                "Only a prefix of draws is draws again: write draws[:m]. A probability means "
+                "something only after all the draws before it."
+            )
+        design = self.design and {name: column[part] for name, column in self.design.items()}
+        return Draws(
+            self.index[part], self.probability[part], self.pool_size, self.excluded, design
+        )
+
+    def __repr__(self) -> str:
+        if not len(self):
+            return f"Draws(0 of {self.pool_size})"
+        low, high = self.probability.min(), self.probability.max()
+        return f"Draws({len(self)} of {self.pool_size}, probabilities {low:.3g} to {high:.3g})"
+
+    def to_parquet(self, path: str | PathLike[str]) -> None:
+        """Write one row a draw: `draw` (1, 2, ...), `row` (the index), `probability`, design.
+
+        The pool size and the number of excluded items are kept in the file's metadata.
+        """
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        columns: dict[str, FloatArray | IntArray] = {
+            "draw": np.arange(1, len(self) + 1),
+            "row": self.index,
+            "probability": self.probability,
+            **(self.design or {}),
+        }
+        about = {
+            "pool_size": self.pool_size,
+            "excluded": self.excluded,
+            "design": None if self.design is None else list(self.design),
+        }
+        table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about)})
+        pq.write_table(table, path)
+
+    @classmethod
+    def from_parquet(cls, path: str | PathLike[str]) -> Draws:
+        """Read what `to_parquet` wrote."""
+        table, about = _read(path)
+        order = np.argsort(table.column("draw").to_numpy())
+        names = about["design"]
+        return cls(
+            table.column("row").to_numpy()[order],
+            table.column("probability").to_numpy()[order],
+            about["pool_size"],
+            about["excluded"],
+            None
+            if names is None
+            else {name: table.column(name).to_numpy()[order] for name in names},
+        )
+
+
+def _checked_index(values: IntArray, pool_size: int) -> IntArray:
+    index = np.asarray(values)
+    if index.ndim != 1:
+        raise DrawsError(f"index must have one axis; it has shape {index.shape}.")
+    if index.size and not np.issubdtype(index.dtype, np.integer):
+        raise DrawsError(f"index must be whole numbers; it is an array of {index.dtype}.")
+    index = index.astype(np.int64)
+    outside = index[(index < 0) | (index >= pool_size)]
+    if outside.size:
+        raise DrawsError(f"Index {outside[0]} is outside the pool of {pool_size} items.")
+    ordered = np.sort(index)
+    repeated = ordered[1:][ordered[1:] == ordered[:-1]]
+    if repeated.size:
+        raise DrawsError(
+            f"Index {repeated[0]} was drawn twice. Draws are without replacement: each item at "
+            f"most once."
+        )
+    index.flags.writeable = False
+    return index
+
+
+def _checked_probability(values: FloatArray, length: int) -> FloatArray:
+    probability = floats("probability", values, ndim=1, finite=False).copy()
+    if len(probability) != length:
+        raise DrawsError(f"{length} indices need {length} probabilities, not {len(probability)}.")
+    wrong = probability[~((probability > 0) & (probability <= 1))]
+    if wrong.size:
+        raise DrawsError(
+            f"A drawn item had a probability above 0 and at most 1 when it was drawn; "
+            f"{wrong.size} of {length} do not, the first is {wrong[0]}."
+        )
+    probability.flags.writeable = False
+    return probability
+
+
+def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, FloatArray]:
+    checked = {}
+    for name, values in design.items():
+        column = floats(f"design column {name!r}", values, ndim=1).copy()
+        if len(column) != length or name in ("draw", "row", "id", "probability"):
+            raise DrawsError(
+                f"Design column {name!r} must have one value a draw ({length}; it has "
+                f"{len(column)}) and a name of its own."
+            )
+        column.flags.writeable = False
+        checked[name] = column
+    return MappingProxyType(checked)
+
+
+def _read(path: str | PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    try:
+        table = pq.read_table(path)
+    except (OSError, pa.ArrowInvalid) as wrong:
+        raise DrawsError(f"{path} cannot be read as a Parquet file: {wrong}") from wrong
+    about = (table.schema.metadata or {}).get(_METADATA)
+    if about is None or not {"draw", "row", "probability"} <= set(table.column_names):
+        raise DrawsError(
+            f"{path} holds no draws: it needs the columns draw, row and probability, and the "
+            f"pool size, as Draws.to_parquet writes them."
+        )
+    return table, json.loads(about)

@@ -1,0 +1,44 @@
+"""Every error Levelled raises on purpose.
+
+    LevelledError
+    ├── InputError (also a ValueError)      an argument that cannot be used
+    │   ├── DrawsError                      draws that cannot have happened
+    │   ├── ProposalError                   a proposal that cannot be corrected for
+    │   └── LossError                       losses that break what was declared about them
+    └── MissingExtraError (also an ImportError)
+
+A message says what happened, why it matters and what to do, on one line.
+"""
+
+__all__ = [
+    "DrawsError",
+    "InputError",
+    "LevelledError",
+    "LossError",
+    "MissingExtraError",
+    "ProposalError",
+]
+
+
+class LevelledError(Exception):
+    """The root of the tree: catch it to catch everything Levelled refuses."""
+
+
+class InputError(LevelledError, ValueError):
+    """An argument that cannot be used."""
+
+
+class DrawsError(InputError):
+    """Draws that cannot have happened: a probability of 0, an item drawn twice."""
+
+
+class ProposalError(InputError):
+    """A proposal that no weighting can correct for, or that is no distribution."""
+
+
+class LossError(InputError):
+    """Losses that break what was declared about them, such as a bound."""
+
+
+class MissingExtraError(LevelledError, ImportError):
+    """An optional dependency that is not installed."""

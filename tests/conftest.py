@@ -1,0 +1,30 @@
+"""Options that all tests share."""
+
+import importlib.util
+import os
+
+import pytest
+from hypothesis import settings
+
+# No deadline, because a busy machine is not a bug; derandomised, because a test must not flake.
+settings.register_profile("levelled", deadline=None, derandomize=True)
+settings.load_profile("levelled")
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    parser.addoption(
+        "--seeds", default="0", help="which seeds the random tests run with: 7, or 0-99"
+    )
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    required = filter(None, os.environ.get("LEVELLED_REQUIRE", "").split(","))
+    missing = [part for part in required if importlib.util.find_spec(part) is None]
+    if missing:
+        pytest.exit(f"LEVELLED_REQUIRE names what is not there: {', '.join(missing)}", 2)
+
+
+def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
+    if "seed" in metafunc.fixturenames:
+        first, _, last = str(metafunc.config.getoption("--seeds")).partition("-")
+        metafunc.parametrize("seed", range(int(first), int(last or first) + 1))
