@@ -1,0 +1,1 @@
+"""Intervals for the pool risk."""

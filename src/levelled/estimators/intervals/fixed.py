@@ -1,0 +1,120 @@
+"""Intervals for a number of labels that was fixed beforehand.
+
+All take arrays with any leading axes, so that a thousand trajectories are one call.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from levelled._check import FloatArray
+from levelled.estimators.moments import Moments
+
+__all__ = [
+    "Effective",
+    "cp_safe",
+    "effective",
+    "log_t_interval",
+    "normal_quantile",
+    "ranked_weights",
+    "t_interval",
+    "t_quantile",
+]
+
+_LARGEST_EXPONENT = 700.0  # exp of more than that overflows
+_NO_VARIANCE = 1e-14  # rounding leaves this much where every term is equal
+
+
+def t_interval(found: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+    """The symmetric interval, for losses of either sign.
+
+    R^ -+ t_df sqrt(V^), with Satterthwaite's degrees of freedom.
+    """
+    half = t_quantile(found.df, (1 + level) / 2) * np.sqrt(found.variance)
+    return found.value - half, found.value + half
+
+
+def log_t_interval(
+    found: Moments, level: float, *, quantile: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The interval on the log scale, for positive losses: R^ exp(-+ t_df sqrt(V^) / R^).
+
+    A few large losses make the estimate right-skewed; the log takes the skew out. `quantile`
+    replaces t_df where the interval is to hold at more than one time. The estimate must be
+    positive.
+    """
+    t = t_quantile(found.df, (1 + level) / 2) if quantile is None else quantile
+    exponent = np.minimum(t * np.sqrt(found.variance) / found.value, _LARGEST_EXPONENT)
+    return found.value * np.exp(-exponent), found.value * np.exp(exponent)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effective:
+    """A share and the number of uniform labels that would know it as well."""
+
+    share: FloatArray
+    size: FloatArray
+
+
+def effective(
+    found: Moments, losses: FloatArray, weights: FloatArray, level: float
+) -> Effective:
+    """The binomial sample that weighted 0/1 losses amount to (STATISTICS: `cp_safe`).
+
+    With p the estimate, n_0 = p (1 - p) / V^ is the size the variance speaks for and Kish's
+    size the one the weights w~_m speak for. The fewer errors have been seen, the less V^ is to
+    be believed, so the two are blended with a share lambda = (1 + sum of min(w~_m, 1) over the
+    errors)^-2 for the smaller one. The result is shrunk by (z / t_df)^2.
+    """
+    N, M = found.pool_size, found.budget
+    fraction = M / N
+    kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), M)
+    kish = kish * (-np.log1p(-fraction) / fraction)
+    share = np.clip(found.value, found.total / N, (found.total + N - M) / N)
+    share = np.where(found.total == 0, 0.0, share)
+    seen = (found.variance > _NO_VARIANCE) & (share > 0) & (share < 1)
+    n0 = np.where(seen, share * (1 - share) / np.where(seen, found.variance, 1), kish)
+    errors = np.sum(np.minimum(weights, 1) * (losses > 0), axis=-1)
+    doubt = (1 + errors) ** -2.0
+    size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
+    shrink = (normal_quantile((1 + level) / 2) / t_quantile(found.df, (1 + level) / 2)) ** 2
+    return Effective(share, np.where(seen, size * shrink, size))
+
+
+def cp_safe(
+    found: Moments, losses: FloatArray, weights: FloatArray, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's interval for the effective binomial sample: for 0/1 losses.
+
+    `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
+    where a normal approximation would be far off. Widened by half an item on either side.
+    """
+    from scipy.special import betaincinv
+
+    sample = effective(found, losses, weights, level)
+    n, x = sample.size, sample.size * sample.share
+    tail, half_item = (1 - level) / 2, 1 / (2 * found.pool_size)
+    none, all_ = x <= 0, n - x <= 0
+    low = np.where(none, 0, betaincinv(np.where(none, 1, x), n - x + 1, tail))
+    high = np.where(all_, 1, betaincinv(x + 1, np.where(all_, 1, n - x), 1 - tail))
+    return low - half_item, high + half_item
+
+
+def ranked_weights(probability: FloatArray, pool_size: int) -> FloatArray:
+    """w~_m = 1 / ((N - m + 1) q_m): one for uniform draws, with mean one at every step."""
+    left = pool_size - np.arange(float(probability.shape[-1]))
+    return 1 / (left * probability)
+
+
+def t_quantile(df: FloatArray, probability: FloatArray | float) -> FloatArray:
+    """The quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(df, probability))
+
+
+def normal_quantile(probability: float) -> float:
+    """The quantile of the standard normal."""
+    from scipy.special import ndtri
+
+    return float(ndtri(probability))

@@ -1,0 +1,54 @@
+"""What is certain about the pool risk, whatever the items not drawn turn out to be."""
+
+import numpy as np
+
+from levelled._check import FloatArray
+from levelled.errors import LossError
+
+__all__ = ["bounds_of", "check_bounds", "logical_limits"]
+
+Bounds = tuple[float, float]
+
+
+def logical_limits(
+    total: FloatArray, budget: int, pool_size: int, bounds: Bounds
+) -> tuple[FloatArray, FloatArray]:
+    """The range of pool risks that the losses seen so far leave possible.
+
+        [(S_M + A (N - M)) / N,  (S_M + B (N - M)) / N]    for losses in [A, B]
+
+    Either bound may be infinite. Every interval is cut to this range.
+
+    >>> low, high = logical_limits(np.array(2.0), 5, 10, (0.0, 1.0))
+    >>> float(low), float(high)
+    (0.2, 0.7)
+    """
+    unseen = pool_size - budget
+    if unseen == 0:
+        return total / pool_size, total / pool_size
+    return (total + bounds[0] * unseen) / pool_size, (total + bounds[1] * unseen) / pool_size
+
+
+def bounds_of(losses: FloatArray) -> Bounds:
+    """Bounds that go without saying: [0, 1] for 0/1 losses, else no upper one.
+
+    >>> bounds_of(np.array([0.0, 1.0, 1.0]))
+    (0.0, 1.0)
+    >>> bounds_of(np.array([0.2, 3.0]))
+    (0.0, inf)
+    """
+    if np.isin(losses, (0, 1)).all():
+        return 0.0, 1.0
+    return (-np.inf if (losses < 0).any() else 0.0), np.inf
+
+
+def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
+    """Refuse losses outside the declared bounds: the guarantee would be void."""
+    low, high = bounds
+    outside = losses[(losses < low) | (losses > high)]
+    if outside.size:
+        raise LossError(
+            f"{outside.size} of {losses.size} losses lie outside the declared bounds "
+            f"[{low:g}, {high:g}], the first is {outside[0]:g}. An interval that relies on "
+            f"those bounds would not hold: declare wider ones, or cap the loss itself."
+        )

@@ -1,0 +1,60 @@
+"""Value, variance and degrees of freedom of an estimate: all that a fixed-M interval needs."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from levelled._check import FloatArray
+from levelled.estimators import lure, pure
+from levelled.estimators.variance import degrees_of_freedom, is_exact, variance
+
+__all__ = ["Moments", "moments", "uniform_probability"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Moments:
+    """What M draws say about the mean of a pool of N, for one trajectory or many at once."""
+
+    value: FloatArray
+    variance: FloatArray
+    df: FloatArray
+    total: FloatArray
+    """The summed losses S_M: what is known for certain."""
+    budget: int
+    pool_size: int
+    exact: bool
+    """Whether `variance` is exactly unbiased here."""
+
+
+def moments(
+    losses: FloatArray,
+    probability: FloatArray,
+    pool_size: int,
+    *,
+    estimator: str = "lure",
+    control: FloatArray | None = None,
+    control_left: FloatArray | None = None,
+) -> Moments:
+    """Moments of "lure", "pure" or "naive" for losses and probabilities [..., M].
+
+    The naive estimate is R_LURE of draws taken for uniform, and so are its moments.
+    """
+    N, M = pool_size, losses.shape[-1]
+    if estimator == "naive":
+        probability = np.broadcast_to(uniform_probability(N, M), losses.shape)
+    shares = np.full(M, 1 / M) if estimator == "pure" else lure.levels(N, M) / M
+    a = pure.terms(losses, probability, N, control=control, control_left=control_left)
+    return Moments(
+        value=np.asarray(np.sum(shares * a, axis=-1)),
+        variance=variance(a, shares),
+        df=degrees_of_freedom(a, shares),
+        total=np.asarray(losses.sum(axis=-1)),
+        budget=M,
+        pool_size=N,
+        exact=M == N or is_exact(shares),
+    )
+
+
+def uniform_probability(pool_size: int, budget: int) -> FloatArray:
+    """The probabilities 1/N, 1/(N-1), ... of draws that favour nobody."""
+    return 1 / (pool_size - np.arange(float(budget)))

@@ -1,0 +1,41 @@
+"""Estimate: a figure with all that is needed to defend it."""
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+__all__ = ["Estimate"]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """An estimate of a pool average, its interval, and how much to trust it.
+
+    `stderr` is None where no spread can be estimated (one label). `low` and `high` may be
+    infinite where nothing bounds the loss. `ess` is how many uniform labels the weights are
+    worth, `max_weight` the largest weight of a single label. `warnings` are for people.
+    """
+
+    value: float
+    low: float
+    high: float
+    level: float
+    stderr: float | None
+    n_labels: int
+    n_pool: int
+    ess: float
+    max_weight: float
+    estimator: str
+    interval: str
+    warnings: tuple[str, ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values under the field names, ready for JSON or a data frame."""
+        return asdict(self) | {"warnings": list(self.warnings)}
+
+    def __str__(self) -> str:
+        told = f"{self.value:.4g}"
+        if self.interval != "none":
+            told += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
+        told += f" ({self.estimator}, {self.interval}; {self.n_labels} labels of {self.n_pool}"
+        told += f", worth {self.ess:.0f})" if self.n_labels else ")"
+        return told + "".join(f"\n  note: {warning}" for warning in self.warnings)

@@ -1,0 +1,126 @@
+import json
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra.numpy import arrays
+from paths import LOSSES
+
+import levelled as lv
+from levelled._check import FloatArray
+from levelled.errors import InputError, LossError
+
+DRAWS = lv.Draws(np.array([4, 1, 0, 7]), np.array([0.2, 0.05, 0.1, 0.02]), pool_size=20)
+values = arrays(np.float64, 4, elements=st.floats(-100, 100))
+
+
+@given(values)
+def test_permuting_the_pool_changes_nothing(losses: FloatArray) -> None:
+    renamed = lv.Draws(19 - DRAWS.index, DRAWS.probability, 20)
+    assert lv.estimate(losses, renamed) == lv.estimate(losses, DRAWS)
+
+
+@given(values, st.sampled_from([0.5, 2.0, 1024.0]), st.sampled_from(["lure", "pure", "naive"]))
+def test_an_estimate_scales_with_its_losses(
+    losses: FloatArray, scale: float, estimator: str
+) -> None:
+    one = lv.estimate(losses, DRAWS, estimator, interval="none")
+    many = lv.estimate(scale * losses, DRAWS, estimator, interval="none")
+    assert one.stderr is not None
+    assert many.value == pytest.approx(scale * one.value, abs=1e-9)
+    assert many.stderr == pytest.approx(scale * one.stderr, abs=1e-9)
+
+
+@given(values, st.floats(-10, 10))
+def test_a_constant_added_to_uniform_losses_is_added_to_the_estimate(
+    losses: FloatArray, constant: float
+) -> None:
+    uniform = lv.Draws(np.arange(4), 1 / np.array([20, 19, 18, 17]), 20)
+    one, other = lv.estimate(losses, uniform), lv.estimate(losses + constant, uniform)
+    assert other.value == pytest.approx(one.value + constant, abs=1e-9)
+    assert other.stderr == pytest.approx(one.stderr, abs=1e-6)
+
+
+def test_the_control_that_predicts_every_loss_leaves_no_error() -> None:
+    control = LOSSES[[4, 1, 0]]
+    draws = lv.Draws(np.array([4, 1, 0]), np.array([0.2, 0.5, 0.1]), pool_size=5)
+    left = LOSSES.sum() - np.append(0, np.cumsum(control)[:-1])
+    found = lv.estimators.moments(
+        LOSSES[draws.index], draws.probability, 5, control=control, control_left=left
+    )
+    assert found.value == pytest.approx(LOSSES.mean())
+    assert found.variance == pytest.approx(0, abs=1e-20)
+
+
+def test_one_label_has_no_standard_error_and_the_logical_interval() -> None:
+    est = lv.estimate([1.0], DRAWS[:1])
+    assert est.stderr is None
+    assert (est.low, est.high) == (1 / 20, 1.0)
+    assert "one label" in est.warnings[0]
+
+
+def test_one_label_of_an_unbounded_loss_has_no_upper_limit() -> None:
+    est = lv.estimate([2.5], DRAWS[:1])
+    assert (est.low, est.high) == (2.5 / 20, np.inf)
+
+
+@pytest.mark.parametrize("loss", [0.0, 1.0, 2.5, -3.0])
+def test_a_pool_of_one_is_known_after_one_label(loss: float) -> None:
+    est = lv.estimate([loss], lv.Draws(np.array([0]), np.array([1.0]), 1))
+    assert (est.value, est.low, est.high) == (loss, loss, loss)
+
+
+def test_the_whole_pool_leaves_only_the_point() -> None:
+    draws = lv.Draws(np.arange(5), np.array([0.1, 0.2, 0.3, 0.4, 1.0]), 5)
+    est = lv.estimate(LOSSES, draws)
+    assert est.value == pytest.approx(LOSSES.mean())
+    assert est.low == est.high == pytest.approx(LOSSES.mean())
+
+
+def test_ten_labels_of_a_pool_of_a_million_million() -> None:
+    N = 10**12
+    draws = lv.Draws(N - 1 - np.arange(10), np.full(10, 1e-12), N)
+    losses = np.arange(10.0)
+    est = lv.estimate(losses, draws)
+    assert est.value == pytest.approx(4.5)
+    assert est.stderr == pytest.approx(losses.std(ddof=1) / np.sqrt(10))
+
+
+def test_items_that_could_never_be_drawn_widen_the_interval_by_all_they_may_lose() -> None:
+    q = np.full(8, 0.05)
+    full, bounded = lv.Draws(np.arange(8), q, 20), lv.Draws(np.arange(8), q, 20, excluded=4)
+    losses = [0.0, 1.0] * 4
+    all_drawable, est = lv.estimate(losses, full), lv.estimate(losses, bounded)
+    assert est.value == all_drawable.value
+    assert est.high == pytest.approx(min(all_drawable.high + 4 / 20, 16 / 20))
+    assert est.low == all_drawable.low
+    assert "never be drawn" in est.warnings[-1]
+    assert lv.estimate([0.5, 1.5] * 4, bounded).high == np.inf
+
+
+def test_the_naive_estimate_warns() -> None:
+    assert "biased" in lv.estimate([0.0, 1.0, 0.0, 1.0], DRAWS, "naive").warnings[0]
+
+
+def test_an_estimate_prints_as_one_line_and_goes_into_json() -> None:
+    est = lv.estimate([0.0, 1.0, 0.0, 1.0], DRAWS)
+    assert str(est).count("\n") == 0
+    assert json.loads(json.dumps(est.as_dict()))["n_labels"] == 4
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    cases = [
+        (InputError, "draws has 4", {"losses": [1.0, 2.0]}),
+        (InputError, "finite", {"losses": [1.0, np.nan, 1.0, 1.0]}),
+        (InputError, "numbers", {"losses": ["a", "b", "c", "d"]}),
+        (InputError, "level", {"level": 1.5}),
+        (InputError, "estimator must be one of", {"estimator": "best"}),
+        (InputError, "interval must be one of", {"interval": "wide"}),
+        (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
+    ]
+    for error, words, arguments in cases:
+        with pytest.raises(error, match=words):
+            lv.estimate(**{"losses": [1.0, 0.0, 1.0, 1.0], "draws": DRAWS, **arguments})  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="at least one label"):
+        lv.estimate([], DRAWS[:0])

@@ -1,0 +1,218 @@
+"""Theorems 1, 3, 4 and 6 and the variance estimate, exactly."""
+
+from itertools import product
+
+import numpy as np
+import pytest
+from paths import LOSSES, POSITIVE, chase_large_losses, expectation, optimal, uniform
+
+from levelled._check import FloatArray, IntArray
+from levelled.draws import Draws
+from levelled.estimators import lure, lure_weights, pure, pure_weights
+from levelled.estimators.exact import (
+    Propose,
+    conditional_variances,
+    lure_variance,
+    naive_moments,
+    pure_variance,
+)
+from levelled.estimators.moments import moments
+from levelled.estimators.variance import degrees_of_freedom, variance
+
+POPULATION = np.array([0.2, 1.0, 4.0])
+
+
+def spread(
+    weights: type[pure_weights], losses: FloatArray, budget: int, propose: Propose
+) -> float:
+    """The enumerated variance of an estimator around the pool risk."""
+
+    def squared_error(draws: Draws) -> float:
+        return float(np.mean(weights(draws) * losses[draws.index]) - losses.mean()) ** 2
+
+    return float(expectation(squared_error, len(losses), budget, propose))
+
+
+@pytest.mark.parametrize("budget", [1, 2, 3, 4, 5])
+@pytest.mark.parametrize("propose", [uniform, chase_large_losses(LOSSES)])
+def test_enumerated_variances_equal_the_formulas_of_theorems_1_and_3(
+    propose: Propose, budget: int
+) -> None:
+    pure_found = spread(pure_weights, LOSSES, budget, propose)
+    lure_found = spread(lure_weights, LOSSES, budget, propose)
+    assert pure_found == pytest.approx(pure_variance(LOSSES, budget, propose), abs=1e-10)
+    assert lure_found == pytest.approx(lure_variance(LOSSES, budget, propose), abs=1e-10)
+
+
+@pytest.mark.parametrize("budget", [3, 4, 5])
+@pytest.mark.parametrize("estimator", ["lure", "pure"])
+def test_the_variance_estimate_is_exactly_unbiased(estimator: str, budget: int) -> None:
+    losses = np.append(POSITIVE, -1.5)
+    propose = chase_large_losses(losses)
+
+    def estimated(draws: Draws) -> float:
+        found = moments(losses[draws.index], draws.probability, 7, estimator=estimator)
+        assert found.exact
+        return float(found.variance)
+
+    true = (pure_variance if estimator == "pure" else lure_variance)(losses, budget, propose)
+    assert expectation(estimated, 7, budget, propose) == pytest.approx(true, abs=1e-10)
+
+
+def test_the_variance_estimate_is_exactly_unbiased_with_a_refitted_predictor() -> None:
+    losses, budget = np.append(POSITIVE, -1.5), 4
+    propose = chase_large_losses(losses)
+
+    def found(draws: Draws) -> FloatArray:
+        seen = losses[draws.index]
+        control, left = np.empty(budget), np.empty(budget)
+        for m in range(budget):
+            fitted = 0.8 * losses + seen[:m].sum() / 10
+            control[m], left[m] = fitted[draws.index[m]], np.delete(fitted, draws.index[:m]).sum()
+        got = moments(seen, draws.probability, 7, control=control, control_left=left)
+        return np.array([got.variance, (got.value - losses.mean()) ** 2])
+
+    estimated, true = expectation(found, 7, budget, propose)
+    assert estimated == pytest.approx(true, abs=1e-10)
+
+
+@pytest.mark.parametrize("budget", [2, 5])
+def test_where_it_is_not_exact_the_variance_of_uniform_draws_is_low_and_says_so(budget: int) -> None:
+    def estimated(draws: Draws) -> float:
+        found = moments(POSITIVE[draws.index], draws.probability, 6)
+        assert not found.exact
+        return float(found.variance)
+
+    expected = expectation(estimated, 6, budget, uniform)
+    assert 0.5 < expected / lure_variance(POSITIVE, budget, uniform) < 1
+
+
+def test_the_whole_pool_leaves_no_variance() -> None:
+    found = moments(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.9, 1.0]), 3)
+    assert (found.value, found.variance, found.exact) == (pytest.approx(7 / 3), 0, True)
+
+
+def weight_normalised(losses: FloatArray, budget: int, propose: Propose) -> FloatArray:
+    """F_m of appendix B.6."""
+    N, m = len(losses), np.arange(1, budget + 1)
+    return conditional_variances(losses, budget, propose) / ((N - m + 1) / N) ** 2
+
+
+def improving(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
+    """Uniform at first, nearer to the optimal proposal with every label."""
+    share = len(drawn) / 5
+    return (1 - share) / len(left) + share * POSITIVE[left] / POSITIVE[left].sum()
+
+
+def worsening(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
+    """Optimal at first, then ever more against the losses."""
+    weight = POSITIVE[left] ** (1 - 1.2 * len(drawn))
+    return weight / weight.sum()
+
+
+@pytest.mark.parametrize("budget", [2, 3, 4, 5, 6])
+@pytest.mark.parametrize("propose", [uniform, improving])
+def test_lure_varies_less_than_pure_where_the_assumption_of_theorem_4_holds(
+    propose: Propose, budget: int
+) -> None:
+    F = weight_normalised(POSITIVE, budget, propose)
+    half = budget // 2
+    assert (F[:half] >= F[::-1][:half] - 1e-12).all()
+    assert F[0] > 0  # the strict clause of the theorem
+    lure_found = spread(lure_weights, POSITIVE, budget, propose)
+    assert lure_found < spread(pure_weights, POSITIVE, budget, propose)
+
+
+def test_lure_varies_more_than_pure_under_a_proposal_that_gets_worse() -> None:
+    F = weight_normalised(POSITIVE, 3, worsening)
+    assert F[0] < F[2]  # the assumption does not hold
+    lure_found = spread(lure_weights, POSITIVE, 3, worsening)
+    assert lure_found > spread(pure_weights, POSITIVE, 3, worsening)
+
+
+def test_theorem_4_is_not_strict_for_one_draw_or_an_optimal_first_one() -> None:
+    one = spread(lure_weights, POSITIVE, 1, improving)
+    assert one == pytest.approx(spread(pure_weights, POSITIVE, 1, improving), abs=1e-14)
+    best = optimal(POSITIVE)
+    assert spread(lure_weights, POSITIVE, 3, best) == pytest.approx(0, abs=1e-14)
+    assert spread(pure_weights, POSITIVE, 3, best) == pytest.approx(0, abs=1e-14)
+
+
+def test_lemma_2_holds_for_all_small_numbers() -> None:
+    for N in range(2, 14):
+        for M, a, b in product(range(1, N), range(1, N), range(1, N)):
+            if a + b <= M:
+                assert ((N - a) / N) ** 2 >= ((N - M) / (N - b)) ** 2 - 1e-15
+
+
+def informed(losses: FloatArray) -> Propose:
+    """Adaptive, and with a score that knows something of the losses to come."""
+    chase = chase_large_losses(losses)
+
+    def propose(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
+        return 0.5 * chase(drawn, left) + 0.5 * losses[left] / losses[left].sum()
+
+    return propose
+
+
+def pools() -> list[FloatArray]:
+    """Every pool of four drawn from a population of three equally likely losses."""
+    return [np.array(pool) for pool in product(POPULATION, repeat=4)]
+
+
+@pytest.mark.parametrize("estimator", ["pure", "lure"])
+def test_over_pools_the_variance_of_the_loss_over_n_is_added(estimator: str) -> None:
+    weights = {"pure": pure_weights, "lure": lure_weights}[estimator]
+    formula = {"pure": pure_variance, "lure": lure_variance}[estimator]
+    errors, within = [], []
+    for pool in pools():
+        propose = informed(pool)
+
+        def squared_error(draws: Draws, pool: FloatArray = pool) -> float:
+            value = np.mean(weights(draws) * pool[draws.index])
+            return float(value - POPULATION.mean()) ** 2
+
+        errors.append(expectation(squared_error, 4, 2, propose))
+        within.append(formula(pool, 2, propose))
+    assert np.mean(errors) == pytest.approx(POPULATION.var() / 4 + np.mean(within), abs=1e-10)
+
+
+def test_the_four_terms_of_theorem_6_add_up_over_pools() -> None:
+    budget, naive = 3, []
+    first_two_moments = np.zeros(2)
+    for pool in pools():
+        propose = informed(pool)
+
+        def powers(draws: Draws, pool: FloatArray = pool) -> FloatArray:
+            value = pool[draws.index].mean()
+            return np.array([value, value**2])
+
+        first_two_moments += expectation(powers, 4, budget, propose) / len(pools())
+        naive.append(naive_moments(pool, budget, propose))
+    mean, square = first_two_moments
+    assert np.mean([found.mean for found in naive]) == pytest.approx(mean, abs=1e-10)
+    assert abs(mean - POPULATION.mean()) > 0.01  # it is biased
+    between_pools = np.var([found.mean for found in naive])  # term 1
+    terms = between_pools + np.mean([found.variance for found in naive])
+    assert terms == pytest.approx(square - mean**2, abs=1e-10)
+
+
+def test_the_terms_of_theorem_6_for_uniform_draws_are_the_textbook_ones() -> None:
+    found, N, M = naive_moments(LOSSES, 3, uniform), 5, 3
+    textbook = LOSSES.var(ddof=1) / M * (1 - M / N)
+    assert found.mean == pytest.approx(LOSSES.mean())
+    assert found.variance == pytest.approx(textbook)
+    assert found.covariance < 0
+
+
+def test_variance_and_degrees_of_freedom_take_leading_axes() -> None:
+    a = np.random.default_rng(0).random((2, 3, 6))
+    u = lure.levels(9, 6) / 6
+    for together, alone in ((variance(a, u), variance), (degrees_of_freedom(a, u), degrees_of_freedom)):
+        assert together.shape == (2, 3)
+        assert together[1, 2] == pytest.approx(float(alone(a[1, 2], u)))
+
+
+def test_equal_terms_have_as_many_degrees_of_freedom_as_draws_less_one() -> None:
+    assert degrees_of_freedom(np.ones(5), np.full(5, 0.2)) == 4
+    assert pure.terms(np.zeros(5), np.full(5, 0.2), 9).tolist() == [0] * 5
