@@ -1,0 +1,26 @@
+"""Predictions -> interest: one number an item, higher where a label is worth more.
+
+A score knows models only by what they predict and nothing of probabilities of being drawn; any
+score goes with any proposal.
+
+    proba     [N, C]       items, classes
+    samples   [N, K, C]    items, posterior samples, classes
+"""
+
+from levelled.scores.disagreement import bald, variation_ratio
+from levelled.scores.distance import geometric
+from levelled.scores.expected import expected_loss, root_mean_squared_loss
+from levelled.scores.gradient import gradient_norm
+from levelled.scores.uncertainty import entropy, least_confidence, margin
+
+__all__ = [
+    "bald",
+    "entropy",
+    "expected_loss",
+    "geometric",
+    "gradient_norm",
+    "least_confidence",
+    "margin",
+    "root_mean_squared_loss",
+    "variation_ratio",
+]
