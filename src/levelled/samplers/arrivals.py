@@ -1,0 +1,145 @@
+"""Who arrives first: the random part of a race, fixed by (seed, unit, block) and nothing else.
+
+A block of total weight W is a Poisson process of rate W whose arrivals pick rows in proportion to
+their weights; only the first arrival of a row counts. After its last round of arrivals a block has
+no memory of the past, so each row not seen yet is given a waiting time of its own from there on.
+That settles blocks in which a few rows hold nearly all the weight.
+
+Every random number has a fixed place in a Philox stream. How far the arrivals are followed (the
+bound), how the rows are split over calls and which thread does the work change nothing. Times are
+logarithms, because weights may be of any size.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelled._check import FloatArray, IntArray
+from levelled.samplers import blocks
+from levelled.samplers.blocks import Blocks, scaled
+
+ROUNDS = (4, 60, 192)  # arrivals of a block made at once; even, because words come in fours
+# Other rounds, or other blocks and strips, would give other draws for the same seed.
+
+_Words = NDArray[np.uint64]
+_EXTREME = 1e150  # a ratio of weights that is still far from where floats lose digits
+_ROWS = 0  # the stream of the rows; those of the rounds are 1, 2, ...
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Random numbers for a run of blocks, the first of which has number `first_block`."""
+
+    seed: int
+    unit: int
+    first_block: int
+
+    def for_blocks(self, stream: int, block: IntArray, width: int) -> tuple[_Words, _Words]:
+        """Twice `width` words for each block: for the gaps between arrivals, for the picks."""
+        n, size = int(block[-1]) + 1, 2 * width
+        if 16 * len(block) > n:
+            words = self._words(stream, self.first_block * size, n * size).reshape(n, size)[block]
+        else:  # it is quicker to jump to each
+            places = (self.first_block + block) * size
+            words = np.stack([self._words(stream, place, size) for place in places.tolist()])
+        return words[:, :width], words[:, width:]
+
+    def for_rows(self, block: int, n: int) -> _Words:
+        """A word for each of the first n rows of one block."""
+        return self._words(_ROWS, (self.first_block + block) * blocks.BLOCK, n)
+
+    def _words(self, stream: int, place: int, n: int) -> _Words:
+        counter = np.array([place // 4, stream, self.unit, 0], dtype=np.uint64)
+        return np.asarray(np.random.Philox(key=self.seed, counter=counter).random_raw(n))
+
+
+def uniform(words: _Words) -> FloatArray:
+    """Numbers strictly between 0 and 1, so that their logarithms are finite and not zero."""
+    return np.asarray(((words >> np.uint64(12)) + 0.5) * 2.0**-52, dtype=np.float64)
+
+
+def leaders(pool: Blocks, k: int, source: Source) -> tuple[IntArray, FloatArray]:
+    """The first k rows to arrive (or all, if there are fewer) and when, in order of arrival.
+
+    Arrivals are followed up to a bound that should see k rows, and is raised until it does.
+    """
+    n = len(pool.weights) - pool.excluded
+    k = min(k, n)
+    if not k:
+        return np.empty(0, np.int64), np.empty(0)
+    with np.errstate(divide="ignore"):
+        log_rate = np.log(pool.total) + pool.shift
+    log_since, log_bound, step = -np.inf, _guess(k, n, log_rate), np.log(2)
+    row, log_time = _between(log_since, log_bound, pool, log_rate, source)
+    while len(row) < k:
+        log_since, log_bound, step = log_bound, log_bound + step, 2 * step
+        more = _between(log_since, log_bound, pool, log_rate, source)
+        row, log_time = _first_of_each(np.append(row, more[0]), np.append(log_time, more[1]))
+    first = np.argsort(log_time, kind="stable")[:k]  # ties go by row
+    return row[first], log_time[first]
+
+
+def _guess(k: int, n: int, log_rate: FloatArray) -> float:
+    """When k of n equal weights have most likely arrived: at T, with WT = -n log(1 - k/n)."""
+    share = (k + 3 * np.sqrt(k) + 8) / n
+    if share >= 1:
+        return float(np.inf)
+    top = log_rate.max()
+    return float(np.log(-n * np.log1p(-share)) - top - np.log(np.exp(log_rate - top).sum()))
+
+
+def _between(
+    log_since: float, log_bound: float, pool: Blocks, log_rate: FloatArray, source: Source
+) -> tuple[IntArray, FloatArray]:
+    """The rows that arrive after one bound and by another, in order of row, and when."""
+    picked, times = [], []
+    block, waited = np.flatnonzero(log_rate > -np.inf), np.zeros(1)
+    for stream, width in enumerate(ROUNDS, start=1):
+        if len(block):
+            for_gap, for_pick = source.for_blocks(stream, block, width)
+            gap = -np.log(uniform(for_gap))
+            gap[:, 0] += waited
+            wait = np.cumsum(gap, axis=1)
+            log_time = np.log(wait) - log_rate[block, None]
+            now = (log_time > log_since) & (log_time <= log_bound)
+            picked.append((block[np.nonzero(now)[0]], uniform(for_pick[now])))
+            times.append(log_time[now])
+            late = log_time[:, -1] <= log_bound
+            block, waited = block[late], wait[late, -1]
+    rows = [pool.pick(*(np.concatenate(column) for column in zip(*picked, strict=True)))]
+    for one, start in zip(block.tolist(), waited.tolist(), strict=True):
+        row, log_time = _row_by_row(pool, one, start, log_rate[one], log_bound, source)
+        rows.append(row)
+        times.append(log_time)
+    return _first_of_each(np.concatenate(rows), np.concatenate(times))
+
+
+def _row_by_row(
+    pool: Blocks, block: int, start: float, log_rate: float, log_bound: float, source: Source
+) -> tuple[IntArray, FloatArray]:
+    """Time each row of a block from its last arrival on: t_i = start / W + wait_i / w_i.
+
+    Rows that were seen before get a time as well, but an earlier one already stands.
+    """
+    given = pool.rows(block)
+    wait = -np.log(uniform(source.for_rows(block, len(given))))
+    with np.errstate(divide="ignore", over="ignore"):
+        # Most rows are far too late, which shows without a logarithm if their weight is no extreme.
+        ratio = pool.total[block] / (np.exp(given - pool.shift[block]) if pool.log else given)
+        too_late = (wait * ratio > 1.001 * np.exp(log_bound + log_rate)) & (ratio < _EXTREME)
+    row = np.flatnonzero(~too_late & (given > (-np.inf if pool.log else 0.0)))
+    weight, shift = scaled(given[row], log=pool.log)
+    log_wait = np.log(wait[row]) - np.log(weight) - shift
+    log_time = np.logaddexp(np.log(start) - log_rate, log_wait)
+    in_time = log_time <= log_bound
+    return block * blocks.BLOCK + row[in_time], log_time[in_time]
+
+
+def _first_of_each(row: IntArray, log_time: FloatArray) -> tuple[IntArray, FloatArray]:
+    order = np.argsort(row, kind="stable")
+    row = row[order]
+    start = np.flatnonzero(np.append(True, row[1:] != row[:-1])[: len(row)])
+    return row[start], np.minimum.reduceat(log_time[order], start)

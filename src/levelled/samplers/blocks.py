@@ -1,0 +1,171 @@
+"""Weights cut into blocks of rows, checked and added up in one pass.
+
+A weight is kept as a number times e^shift. The shift is 0 for plain weights; for log-weights it is
+a multiple of 256, so that weights like e^0 and e^-2000 can be compared and added all the same.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from levelled._check import FloatArray, IntArray
+from levelled.errors import ProposalError
+
+BLOCK = 4096  # rows that share one Poisson process; a power of two
+STRIP = 64  # rows of a block whose sum is kept, to find a row quickly; a power of two
+CHUNK = 64  # blocks handled at once: they stay in the cache between the sum and the check
+PICKS = 8192  # picks made at once
+PIECE = 16  # weights gathered for each pick at once: large arrays cost more to get than to fill
+SPAN = 256.0  # e^-256 is nothing beside 1, yet their squares fit a float
+FARTHEST = 1e9  # beyond it a log-weight is too coarse to order a race
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Blocks:
+    """The weights of a run of rows, with the sums that lead a pick to its row."""
+
+    weights: FloatArray  # as they were given
+    log: bool
+    shift: FloatArray  # one a block
+    total: FloatArray  # one a block, in units of e^shift
+    strips: FloatArray  # the sums of the strips of all blocks, in the same units
+    excluded: int  # rows of weight zero
+
+    def rows(self, block: int) -> FloatArray:
+        """The weights of one block, as they were given."""
+        return self.weights[block * BLOCK : (block + 1) * BLOCK]
+
+    def pick(self, block: IntArray, u: FloatArray) -> IntArray:
+        """For each u, a row of its block in proportion to weight: first a strip, then the row."""
+        row = np.empty(len(u), np.int64)
+        for start in range(0, len(u), PICKS):
+            now = slice(start, start + PICKS)
+            target = u[now] * self.total[block[now]]
+            strip, target = _descend(self.strips, BLOCK // STRIP, block[now], target)
+            at, _ = _descend(*self._lines(strip, block[now]), target)
+            row[now] = strip * STRIP + at % STRIP
+        return row
+
+    def _lines(self, strip: IntArray, block: IntArray) -> tuple[FloatArray, int, IntArray]:
+        """Weights in strips, in units of e^shift, and which of those strips are meant."""
+        n_whole = len(self.weights) // STRIP
+        whole, rest = self.weights[: n_whole * STRIP], self.weights[n_whole * STRIP :]
+        if not self.log and strip.max() < n_whole:
+            return whole, STRIP, strip
+        lines = np.empty((len(strip), STRIP))
+        if n_whole:
+            whole.reshape(-1, STRIP).take(strip, axis=0, mode="clip", out=lines)
+        lines[strip == n_whole] = _filled(rest, STRIP, log=self.log)
+        if self.log:
+            lines = np.exp(lines - self.shift[block, None])
+        return lines.reshape(-1), STRIP, np.arange(len(strip))
+
+
+def _descend(
+    weights: FloatArray, width: int, line: IntArray, target: FloatArray
+) -> tuple[IntArray, FloatArray]:
+    """Where in its line of `width` weights the running sum passes the target, and how deep.
+
+    Halving takes one sum of half a line at a time, which is cheaper than all running sums.
+    """
+    at, half = line, width // 2
+    while half:
+        at, piece = 2 * at, min(half, PIECE)
+        pieces, first = weights.reshape(-1, piece), at * (half // piece)
+        left = sum(_line_sums(pieces.take(first + i, axis=0)) for i in range(half // piece))
+        right = target >= left
+        at, target, half = at + right, target - np.where(right, left, 0.0), half // 2
+    lost = weights.take(at) == 0  # rounding can lead past the last weight of a line
+    if lost.any():
+        lines = weights.reshape(-1, width)[line[lost]]
+        at[lost] = line[lost] * width + lines.argmax(axis=1)
+    return at, target
+
+
+def _line_sums(lines: FloatArray) -> FloatArray:
+    sums: FloatArray = np.einsum("ij->i", lines)  # twice as fast as sum for lines this short
+    return sums
+
+
+def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
+    """Cut weights into blocks, refusing those that no race can be run with."""
+    n_whole, n_blocks = len(weights) // BLOCK, max(1, -(-len(weights) // BLOCK))
+    shift, strips, excluded = np.zeros(n_blocks), np.empty((n_blocks, BLOCK // STRIP)), 0
+    with np.errstate(all="ignore"):  # what is wrong with a weight is said once it has been added
+        for first, last in pairwise([*range(0, n_whole, CHUNK), n_whole, n_blocks]):
+            chunk = weights[first * BLOCK : last * BLOCK]
+            shift[first:last], strips[first:last] = _sums(chunk, last - first, log=log)
+            excluded += _count_zeros(chunk, log=log, first_row=first * BLOCK)
+    if excluded and not allow_zero:
+        raise ProposalError(
+            f"{excluded} of {len(weights)} weights are zero, so no weighting can make an estimate "
+            f"over the whole pool unbiased. Mix the weights with uniform ones, for example by "
+            f"mixture(probabilities, share=0.05), or pass allow_zero=True to leave those items "
+            f"out and have them counted as excluded."
+        )
+    total = _line_sums(strips)
+    if np.isinf(total).any() and np.isinf(weights).any():
+        at = int(np.argmax(np.isinf(weights)))
+        raise ProposalError(f"Weights must be finite and >= 0; weights[{at}] is inf.")
+    check_total(total.max())
+    return Blocks(weights, log, shift, total, strips.reshape(-1), excluded)
+
+
+def _sums(chunk: FloatArray, n_blocks: int, *, log: bool) -> tuple[FloatArray | float, FloatArray]:
+    """The shift of each block of a chunk, and the sums of its strips."""
+    if len(chunk) < n_blocks * BLOCK:
+        chunk = _filled(chunk, n_blocks * BLOCK, log=log)
+    shift: FloatArray | float = 0.0
+    if log:
+        lines = chunk.reshape(-1, BLOCK)
+        shift = _shift(lines.max(axis=1))
+        chunk = np.exp(lines - shift[:, None])
+    return shift, _line_sums(chunk.reshape(-1, STRIP)).reshape(-1, BLOCK // STRIP)
+
+
+def scaled(weights: FloatArray, *, log: bool) -> tuple[FloatArray, FloatArray]:
+    """Return weights as (number, shift), each standing for number * e^shift."""
+    if not log:
+        return weights, np.zeros(len(weights))
+    shift = _shift(weights)
+    return np.exp(weights - shift), shift
+
+
+def check_total(total: float) -> None:
+    """Refuse weights whose sum does not fit a float."""
+    if not np.isfinite(total):
+        raise ProposalError(
+            "The weights add up to more than a float can hold. Divide them by their maximum, or "
+            "pass their logarithms with log=True."
+        )
+
+
+def _shift(log_weights: FloatArray) -> FloatArray:
+    possible = log_weights > -np.inf
+    return np.ceil(log_weights / SPAN, out=np.zeros_like(log_weights), where=possible) * SPAN
+
+
+def _filled(weights: FloatArray, length: int, *, log: bool) -> FloatArray:
+    filled = np.full(length, -np.inf if log else 0.0)
+    filled[: len(weights)] = weights
+    return filled
+
+
+def _count_zeros(chunk: FloatArray, *, log: bool, first_row: int) -> int:
+    # One comparison settles the usual case. NaN fails it too, and infinity shows in the sums. It
+    # comes after the sums because it is the quicker of the two when the chunk is in the cache.
+    if not len(chunk) or (not log and chunk.min() > 0):
+        return 0
+    zero = np.isneginf(chunk) if log else chunk == 0
+    good = zero | (np.abs(chunk) <= FARTHEST if log else chunk > 0)
+    if good.all():
+        return int(np.count_nonzero(zero))
+    at = int(np.argmin(good))
+    wanted = f"numbers within ±{FARTHEST:g}, or -inf for weight zero" if log else "finite and >= 0"
+    raise ProposalError(
+        f"{'Log-weights' if log else 'Weights'} must be {wanted}; weights[{first_row + at}] is "
+        f"{chunk[at]}."
+    )

@@ -1,0 +1,166 @@
+"""What else could have been drawn at each step: the columns that some intervals need."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled._check import FloatArray, IntArray, between, floats
+from levelled.draws import Draws
+from levelled.errors import InputError, ProposalError
+from levelled.samplers.blocks import cut
+from levelled.samplers.remaining import running_sum
+
+__all__ = ["with_design"]
+
+_CHUNK = 1 << 17  # rows handled at once
+
+_Columns = dict[str, FloatArray]
+
+
+def with_design(
+    draws: Draws,
+    weights: ArrayLike,
+    *,
+    log: bool = False,
+    control: ArrayLike | None = None,
+    bound: float | None = None,
+) -> Draws:
+    """Add to draws in proportion to frozen weights what each of them could have been instead.
+
+    At step m, with q_m(n) the probability of item n and w_m(n) = 1 / (N q_m(n)), over the items
+    then in the pool that could be drawn:
+
+        max_weight             max w_m(n)
+        dispersion             D_m = sum 1 / ((N - m + 1)^2 q_m(n)),    1 if all weights are equal
+
+    and, given a fixed prediction g of each item's loss (`control`, one value an item of the pool),
+
+        control                g of the item drawn
+        control_left           sum g(n)
+        max_weighted_control   max w_m(n) g(n)
+        max_weighted_headroom  max w_m(n) (B - g(n)), given a bound B on the losses
+
+    >>> draws = with_design(Draws([2, 0], [0.5, 0.25], pool_size=4), [1.0, 2.0, 4.0, 1.0])
+    >>> {name: column.round(3).tolist() for name, column in draws.design.items()}
+    {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
+    """
+    pool = _checked_pool(draws, weights, log=log, control=control, bound=bound)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        sums, maxima = _from_each_draw_on(pool, draws.index)
+        left, N = sums["weight"], draws.pool_size
+        _check_probabilities(draws, pool.weight(draws.index) / left)
+        design = {name: left / N * most for name, most in maxima.items()}
+        design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
+    if not all(np.isfinite(column).all() for column in design.values()):
+        raise ProposalError(
+            "Some weights are so small beside others that 1 / q does not fit a float, so an "
+            "estimate would hang on items that never come up. Mix the weights with uniform ones, "
+            "for example by mixture(probabilities, share=0.05)."
+        )
+    if pool.control is not None:
+        design |= {"control": pool.control[draws.index], "control_left": sums["control"]}
+    return replace(draws, design=design)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Pool:
+    weights: FloatArray
+    log: bool
+    largest: float
+    control: FloatArray | None
+    bound: float | None
+
+    def weight(self, rows: IntArray) -> FloatArray:
+        """Weights relative to the largest one, so that their sums fit a float."""
+        given = self.weights[rows]
+        return np.exp(given - self.largest) if self.log else given / self.largest
+
+    def terms(self, rows: IntArray) -> tuple[_Columns, _Columns]:
+        """What is added up over the items left, and what the largest is sought of."""
+        given = self.weights[rows]
+        inverse = np.exp(self.largest - given) if self.log else self.largest / given
+        add, most = {"weight": self.weight(rows), "inverse": inverse}, {"max_weight": inverse}
+        if self.control is not None:
+            add["control"] = self.control[rows]
+            most["max_weighted_control"] = self.control[rows] * inverse
+            if self.bound is not None:
+                most["max_weighted_headroom"] = (self.bound - self.control[rows]) * inverse
+        return add, most
+
+
+def _from_each_draw_on(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
+    """For each draw, the sums and maxima over the items left in the pool, itself included."""
+    rest_add, rest_most = _never_drawn(pool, index)
+    add, most = pool.terms(index)
+    return (
+        {
+            name: running_sum(column[::-1], start=rest_add[name])[::-1]
+            for name, column in add.items()
+        },
+        {
+            name: np.maximum.accumulate(np.append(rest_most[name], column[::-1]))[:0:-1]
+            for name, column in most.items()
+        },
+    )
+
+
+def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[str, float]]:
+    add: defaultdict[str, list[float]] = defaultdict(list)
+    most: defaultdict[str, list[float]] = defaultdict(list)
+    drawn = np.sort(index)
+    for start in range(0, len(pool.weights), _CHUNK):
+        left = pool.weights[start : start + _CHUNK] > (-np.inf if pool.log else 0.0)
+        first, last = np.searchsorted(drawn, [start, start + _CHUNK])
+        left[drawn[first:last] - start] = False
+        columns_add, columns_most = pool.terms(start + np.flatnonzero(left))
+        for name, column in columns_add.items():
+            add[name].append(column.sum())
+        for name, column in columns_most.items():
+            most[name].append(column.max(initial=-np.inf))
+    return (
+        {name: float(np.sum(values)) for name, values in add.items()},
+        {name: max(values) for name, values in most.items()},
+    )
+
+
+def _checked_pool(
+    draws: Draws,
+    weights: ArrayLike,
+    *,
+    log: bool,
+    control: ArrayLike | None,
+    bound: float | None,
+) -> _Pool:
+    given = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
+    g = None if control is None else floats("control", control, ndim=1)
+    for name, values in (("weights", given), ("control", g)):
+        if values is not None and len(values) != draws.pool_size:
+            raise InputError(
+                f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
+                f"{len(values)}."
+            )
+    cut(given, log=log, allow_zero=True)
+    if bound is not None:
+        bound = between("bound", bound, -np.inf, np.inf, open_=True)
+        if g is None:
+            raise InputError("A bound is of use only with a control: pass both or neither.")
+        if g.max() > bound:
+            raise InputError(
+                f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
+                f"it to the bound."
+            )
+    return _Pool(given, log, float(given.max()), g, bound)
+
+
+def _check_probabilities(draws: Draws, probability: FloatArray) -> None:
+    wrong = np.flatnonzero(~np.isclose(probability, draws.probability, rtol=1e-6, atol=0.0))
+    if len(wrong):
+        m = wrong[0]
+        raise ProposalError(
+            f"Draw {m + 1} was recorded with probability {draws.probability[m]:.6g}, but these "
+            f"weights give it {probability[m]:.6g}. Pass the weights that the draws were made with."
+        )

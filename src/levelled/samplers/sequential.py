@@ -1,0 +1,75 @@
+"""Draw one item at a time from a proposal that may change after every label."""
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from levelled._check import FloatArray, IntArray, floats, whole
+from levelled.errors import ProposalError
+from levelled.proposals import checked
+
+__all__ = ["Draw", "Proposal", "sequential"]
+
+Proposal = Callable[[IntArray], ArrayLike]
+
+
+class Draw(NamedTuple):
+    """One item and the probability it had when it was drawn."""
+
+    index: int  # type: ignore[assignment]  # the name matters more than tuple.index
+    probability: float
+
+
+def sequential(
+    propose: Proposal, pool_size: int, *, rng: Generator, allow_zero: bool = False
+) -> Iterator[Draw]:
+    """Draw items one at a time, never the same twice, each with its probability.
+
+    `propose` is given the indices still in the pool and returns their probabilities, in that
+    order. It may use every label received so far: it is called when the next draw is asked for,
+    so the caller is free to retrain between draws.
+
+    For a batch, keep the scores as they are until its labels are in, and take several draws.
+    Each draw of the batch still has its own probability, normalised over what is then left;
+    sharing one normaliser over a batch would bias the estimate. Draws made with weights that
+    stay as they are all come at once, and faster, from `levelled.samplers.race`.
+
+    >>> from itertools import islice
+    >>> from levelled import Draws
+    >>> from levelled.proposals import proportional
+    >>> scores = np.array([1.0, 2.0, 3.0, 4.0])
+    >>> draws = sequential(lambda left: proportional(scores[left]), 4, rng=np.random.default_rng(7))
+    >>> Draws(*zip(*islice(draws, 2)), pool_size=4)
+    Draws(2 of 4, probabilities 0.4 to 0.5)
+    """
+    pool_size = whole("pool_size", pool_size, least=1)
+    return _draws(propose, np.arange(pool_size), rng, allow_zero)
+
+
+def _draws(propose: Proposal, left: IntArray, rng: Generator, allow_zero: bool) -> Iterator[Draw]:
+    while len(left):
+        left.flags.writeable = False  # a proposal that sorts in place would mix up the items
+        probability = _probabilities(propose(left), left, allow_zero)
+        at = _pick(probability, rng.random())
+        yield Draw(int(left[at]), min(1.0, float(probability[at])))
+        left = np.delete(left, at)
+
+
+def _probabilities(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArray:
+    probability = floats("probabilities", proposed, ndim=1)
+    if len(probability) != len(left):
+        raise ProposalError(
+            f"The proposal gave {len(probability)} probabilities for the {len(left)} items left. "
+            f"It is called with their indices and must answer for each of them, in that order."
+        )
+    return checked(probability, allow_zero=allow_zero)
+
+
+def _pick(probability: FloatArray, u: float) -> int:
+    """The item whose share of [0, 1) holds u; never one of probability 0, despite rounding."""
+    edges = np.cumsum(probability)
+    target = min(u * edges[-1], np.nextafter(edges[-1], 0))
+    return int(np.searchsorted(edges, target, side="right"))
