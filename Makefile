@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench wheel clean
+.PHONY: demo test check bench docs wheel clean
 
 demo: .venv/demo
 	$(BIN)/levelled demo --out demo
@@ -17,6 +17,10 @@ check: .venv/dev
 
 bench: .venv/dev
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
+
+# The pages of the docs that are made from the code.
+docs: .venv/dev
+	$(BIN)/python -m levelled.cli.manual docs/
 
 # Builds the wheel and uses it in an empty environment.
 wheel: .venv/dev

@@ -8,6 +8,9 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators.exact import Propose, every_path
 
+Weights = Callable[[Draws], FloatArray]
+Running = Callable[[FloatArray, FloatArray, int], FloatArray]
+
 LOSSES = np.array([3.0, -1.0, 0.5, 8.0, 2.0])
 POSITIVE = np.array([0.3, 1.0, 0.1, 4.0, 0.7, 2.0])
 

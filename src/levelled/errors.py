@@ -5,6 +5,7 @@
     │   ├── DrawsError                      draws that cannot have happened
     │   ├── ProposalError                   a proposal that cannot be corrected for
     │   └── LossError                       losses that break what was declared about them
+    ├── StudyError                          a study that cannot be run or taken up there
     └── MissingExtraError (also an ImportError)
 
 A message says what happened, why it matters and what to do, on one line.
@@ -17,6 +18,7 @@ __all__ = [
     "LossError",
     "MissingExtraError",
     "ProposalError",
+    "StudyError",
 ]
 
 
@@ -38,6 +40,10 @@ class ProposalError(InputError):
 
 class LossError(InputError):
     """Losses that break what was declared about them, such as a bound."""
+
+
+class StudyError(LevelledError):
+    """A study that does not exist, or results that belong to another one."""
 
 
 class MissingExtraError(LevelledError, ImportError):

@@ -1,0 +1,75 @@
+"""`levelled reproduce`: run a study, or list them."""
+
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from levelled.studies.study import Settings, Study
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help="A study, or a family of them such as 'linear'.")
+    ] = "",
+    list_: Annotated[bool, typer.Option("--list", help="List the studies and stop.")] = False,
+    preset: Annotated[
+        str, typer.Option(help="smoke (seconds), cpu (this machine), or paper (full size).")
+    ] = "cpu",
+    out: Annotated[Path, typer.Option(help="Results go to a folder of the study's name in it.")] = (
+        Path("results")
+    ),
+    trajectories: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions, instead of the preset's.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the preset's.")] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
+) -> None:
+    """Run a study of the paper, or of ours: table, figures, and what they say of each claim.
+
+    Interrupted, it goes on where it stopped; finished, it says so.
+    """
+    from levelled import studies
+    from levelled.cli.show import show_rows
+
+    if list_ or not name:
+        found = [study for each in studies.NAMES for study in studies.find(each)]
+        show_rows("Studies", ["name", "what it shows"], [(s.name, s.title) for s in found])
+        return
+    for study in studies.find(name):
+        _run(study, _settings(study, preset, trajectories, seed), out / study.name, workers)
+
+
+def _settings(
+    study: "Study", preset: str, trajectories: int | None, seed: int | None
+) -> "Settings":
+    from levelled._check import choice
+    from levelled.errors import StudyError
+
+    settings = study.presets[choice("--preset", preset, tuple(study.presets))]
+    if trajectories is not None:
+        if "trajectories" not in {field.name for field in fields(settings)}:
+            raise StudyError(f"{study.name} has no trajectories to set: leave --trajectories out.")
+        settings = replace(settings, trajectories=trajectories)  # type: ignore[call-arg]
+    return settings if seed is None else replace(settings, seed=seed)
+
+
+def _run(study: "Study", settings: "Settings", out: Path, workers: int) -> None:
+    from levelled.backends import local
+    from levelled.cli.show import show_rows, tell, with_progress
+    from levelled.studies.runner import run
+
+    results = run(study, settings, out, backend=with_progress(local(workers), study.name))
+    if results.already_done:
+        tell(f"{study.name}: already done with these settings; the results are in {out}")
+    show_rows(
+        study.title,
+        ["claim", "measured", "verdict"],
+        [(claim.says, claim.measured, claim.verdict) for claim in results.claims],
+    )
+    for path in results.files:
+        tell(f"written: {path}")

@@ -1,0 +1,44 @@
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from levelled import __version__
+
+
+def levelled(*words: str, cwd: Path | None = None) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-m", "levelled", *words], capture_output=True, text=True, cwd=cwd
+    )
+
+
+def test_the_version_is_printed() -> None:
+    assert levelled("--version").stdout == f"levelled {__version__}\n"
+
+
+def test_the_demo_shows_a_table_and_writes_a_figure(tmp_path: Path) -> None:
+    pytest.importorskip("sklearn")
+    pytest.importorskip("matplotlib")
+    result = levelled("demo", "--repetitions", "20", "--labels", "30", "--out", str(tmp_path))
+    assert result.returncode == 0, result.stderr
+    for word in ("truth", "naive", "PURE", "LURE"):
+        assert word in result.stdout
+    assert (tmp_path / "digits.png").stat().st_size > 10_000
+    assert "digits.csv" in result.stderr
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "told"),
+    [
+        (["nonsense"], 2, "nonsense"),
+        (["demo", "--labels", "many"], 2, "many"),
+        (["demo", "--labels", "5000", "--repetitions", "2"], 1, "5000"),
+        (["demo", "--out", "/dev/null/x", "--repetitions", "2"], 1, "/dev/null"),
+    ],
+)
+def test_bad_input_is_told_in_words(words: list[str], code: int, told: str, tmp_path: Path) -> None:
+    result = levelled(*words, cwd=tmp_path)
+    assert result.returncode == code
+    assert told in result.stderr
+    assert "Traceback" not in result.stderr

@@ -1,0 +1,38 @@
+"""`import levelled` is light, and what is missing says how to get it."""
+
+import subprocess
+import sys
+
+import pytest
+
+from levelled._optional import optional
+from levelled.errors import LevelledError, MissingExtraError
+
+HEAVY = ["scipy", "pyarrow", "sklearn", "matplotlib", "typer", "rich", "torch"]
+
+
+def test_importing_levelled_loads_nothing_heavier_than_numpy() -> None:
+    code = f"import sys, levelled; print([m for m in {HEAVY} if m in sys.modules])"
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
+def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
+    import levelled
+
+    with pytest.raises(AttributeError, match="no attribute 'estimat'"):
+        _ = levelled.estimat
+    assert set(levelled.__all__) <= set(dir(levelled))
+
+
+def test_a_missing_extra_says_how_to_install_it() -> None:
+    with pytest.raises(MissingExtraError, match=r"pip install 'levelled\[torch\]'") as caught:
+        optional("a_package_that_is_not_there", extra="torch")
+    assert isinstance(caught.value, LevelledError)
+
+
+def test_a_broken_package_is_not_called_missing() -> None:
+    with pytest.raises(ModuleNotFoundError, match=r"json\.nothing"):
+        optional("json.nothing", extra="torch")
