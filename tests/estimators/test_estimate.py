@@ -1,15 +1,16 @@
 import json
+from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra.numpy import arrays
-from paths import LOSSES
 
 import levelled as lv
 from levelled._check import FloatArray
 from levelled.errors import InputError, LossError
+from paths import LOSSES
 
 DRAWS = lv.Draws(np.array([4, 1, 0, 7]), np.array([0.2, 0.05, 0.1, 0.02]), pool_size=20)
 values = arrays(np.float64, 4, elements=st.floats(-100, 100))
@@ -27,6 +28,7 @@ def test_an_estimate_scales_with_its_losses(
 ) -> None:
     one = lv.estimate(losses, DRAWS, estimator, interval="none")
     many = lv.estimate(scale * losses, DRAWS, estimator, interval="none")
+    assert one.value is not None
     assert one.stderr is not None
     assert many.value == pytest.approx(scale * one.value, abs=1e-9)
     assert many.stderr == pytest.approx(scale * one.stderr, abs=1e-9)
@@ -38,6 +40,7 @@ def test_a_constant_added_to_uniform_losses_is_added_to_the_estimate(
 ) -> None:
     uniform = lv.Draws(np.arange(4), 1 / np.array([20, 19, 18, 17]), 20)
     one, other = lv.estimate(losses, uniform), lv.estimate(losses + constant, uniform)
+    assert one.value is not None
     assert other.value == pytest.approx(one.value + constant, abs=1e-9)
     assert other.stderr == pytest.approx(one.stderr, abs=1e-6)
 
@@ -109,8 +112,9 @@ def test_an_estimate_prints_as_one_line_and_goes_into_json() -> None:
     assert json.loads(json.dumps(est.as_dict()))["n_labels"] == 4
 
 
-def test_bad_input_is_refused_in_words() -> None:
-    cases = [
+@pytest.mark.parametrize(
+    ("error", "words", "arguments"),
+    [
         (InputError, "draws has 4", {"losses": [1.0, 2.0]}),
         (InputError, "finite", {"losses": [1.0, np.nan, 1.0, 1.0]}),
         (InputError, "numbers", {"losses": ["a", "b", "c", "d"]}),
@@ -118,9 +122,12 @@ def test_bad_input_is_refused_in_words() -> None:
         (InputError, "estimator must be one of", {"estimator": "best"}),
         (InputError, "interval must be one of", {"interval": "wide"}),
         (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
-    ]
-    for error, words, arguments in cases:
-        with pytest.raises(error, match=words):
-            lv.estimate(**{"losses": [1.0, 0.0, 1.0, 1.0], "draws": DRAWS, **arguments})  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="at least one label"):
-        lv.estimate([], DRAWS[:0])
+        (InputError, "at least one label", {"losses": [], "draws": DRAWS[:0]}),
+    ],
+)
+def test_bad_input_is_refused_in_words(
+    error: type[Exception], words: str, arguments: dict[str, Any]
+) -> None:
+    usual: dict[str, Any] = {"losses": [1.0, 0.0, 1.0, 1.0], "draws": DRAWS}
+    with pytest.raises(error, match=words):
+        lv.estimate(**(usual | arguments))

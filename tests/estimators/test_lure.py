@@ -2,13 +2,13 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from paths import LOSSES, POSITIVE, chase_large_losses, optimal
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
-from levelled.estimators import lure, lure_weights, pure, pure_weights, running
+from levelled.estimators import lure, lure_weights, naive_weights, pure, pure_weights, running
 from levelled.estimators.exact import every_path
 from levelled.estimators.moments import uniform_probability
+from paths import LOSSES, POSITIVE, chase_large_losses, optimal
 
 
 def uniform_draws(pool_size: int, budget: int) -> Draws:
@@ -80,7 +80,7 @@ def test_weights_take_leading_axes() -> None:
 
 @pytest.mark.parametrize("estimator", ["lure", "pure", "naive"])
 def test_running_is_the_estimate_of_every_prefix(estimator: str) -> None:
-    weights = {"lure": lure_weights, "pure": pure_weights, "naive": lambda draws: 1}[estimator]
+    weights = {"lure": lure_weights, "pure": pure_weights, "naive": naive_weights}[estimator]
     for draws, _ in every_path(4, 4, chase_large_losses(LOSSES[:4])):
         losses = LOSSES[draws.index]
         expected = [np.mean(weights(draws[:m]) * losses[:m]) for m in range(1, 5)]

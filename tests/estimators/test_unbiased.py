@@ -2,12 +2,12 @@
 
 import numpy as np
 import pytest
-from paths import LOSSES, POSITIVE, chase_large_losses, expectation, ignoring, uniform
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import lure_weights, naive_weights, pure, pure_weights
 from levelled.estimators.exact import Propose, every_path
+from paths import LOSSES, POSITIVE, Weights, chase_large_losses, expectation, ignoring, uniform
 
 PROPOSALS = [uniform, chase_large_losses(LOSSES)]
 BUDGETS = [1, 2, 3, 4, 5]
@@ -21,7 +21,7 @@ def mean_loss(weights: FloatArray, draws: Draws, losses: FloatArray = LOSSES) ->
 @pytest.mark.parametrize("weights", [pure_weights, lure_weights])
 @pytest.mark.parametrize("propose", PROPOSALS)
 def test_pure_and_lure_are_unbiased_whatever_the_proposal_learns(
-    weights: type[pure_weights], propose: Propose, budget: int
+    weights: Weights, propose: Propose, budget: int
 ) -> None:
     expected = expectation(lambda draws: mean_loss(weights(draws), draws), 5, budget, propose)
     assert expected == pytest.approx(LOSSES.mean(), abs=1e-10)
@@ -69,9 +69,7 @@ def test_lure_weights_have_mean_one_at_every_step(budget: int) -> None:
 
 
 def test_lure_weights_sum_to_the_budget_only_in_expectation() -> None:
-    sums = [
-        lure_weights(draws).sum() for draws, _ in every_path(5, 3, chase_large_losses(LOSSES))
-    ]
+    sums = [lure_weights(draws).sum() for draws, _ in every_path(5, 3, chase_large_losses(LOSSES))]
     assert max(sums) - min(sums) > 0.5
 
 
@@ -88,7 +86,7 @@ def test_plain_importance_weighting_is_biased_and_stays_so() -> None:
 
 
 @pytest.mark.parametrize("weights", [pure_weights, lure_weights])
-def test_ignored_items_give_exactly_the_bias_of_section_3_3(weights: type[pure_weights]) -> None:
+def test_ignored_items_give_exactly_the_bias_of_section_3_3(weights: Weights) -> None:
     propose = ignoring(chase_large_losses(LOSSES), lambda step: {3})
     expected = expectation(lambda draws: mean_loss(weights(draws), draws), 5, 3, propose)
     assert expected == pytest.approx(LOSSES.mean() - LOSSES[3] / 5, abs=1e-10)

@@ -4,7 +4,6 @@ from itertools import product
 
 import numpy as np
 import pytest
-from paths import LOSSES, POSITIVE, chase_large_losses, expectation, optimal, uniform
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
@@ -18,13 +17,12 @@ from levelled.estimators.exact import (
 )
 from levelled.estimators.moments import moments
 from levelled.estimators.variance import degrees_of_freedom, variance
+from paths import LOSSES, POSITIVE, Weights, chase_large_losses, expectation, optimal, uniform
 
 POPULATION = np.array([0.2, 1.0, 4.0])
 
 
-def spread(
-    weights: type[pure_weights], losses: FloatArray, budget: int, propose: Propose
-) -> float:
+def spread(weights: Weights, losses: FloatArray, budget: int, propose: Propose) -> float:
     """The enumerated variance of an estimator around the pool risk."""
 
     def squared_error(draws: Draws) -> float:
@@ -77,7 +75,9 @@ def test_the_variance_estimate_is_exactly_unbiased_with_a_refitted_predictor() -
 
 
 @pytest.mark.parametrize("budget", [2, 5])
-def test_where_it_is_not_exact_the_variance_of_uniform_draws_is_low_and_says_so(budget: int) -> None:
+def test_where_it_is_not_exact_the_variance_of_uniform_draws_is_low_and_says_so(
+    budget: int,
+) -> None:
     def estimated(draws: Draws) -> float:
         found = moments(POSITIVE[draws.index], draws.probability, 6)
         assert not found.exact
@@ -89,7 +89,9 @@ def test_where_it_is_not_exact_the_variance_of_uniform_draws_is_low_and_says_so(
 
 def test_the_whole_pool_leaves_no_variance() -> None:
     found = moments(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.9, 1.0]), 3)
-    assert (found.value, found.variance, found.exact) == (pytest.approx(7 / 3), 0, True)
+    assert found.value == pytest.approx(7 / 3)
+    assert found.variance == 0
+    assert found.exact
 
 
 def weight_normalised(losses: FloatArray, budget: int, propose: Propose) -> FloatArray:
@@ -208,7 +210,10 @@ def test_the_terms_of_theorem_6_for_uniform_draws_are_the_textbook_ones() -> Non
 def test_variance_and_degrees_of_freedom_take_leading_axes() -> None:
     a = np.random.default_rng(0).random((2, 3, 6))
     u = lure.levels(9, 6) / 6
-    for together, alone in ((variance(a, u), variance), (degrees_of_freedom(a, u), degrees_of_freedom)):
+    for together, alone in (
+        (variance(a, u), variance),
+        (degrees_of_freedom(a, u), degrees_of_freedom),
+    ):
         assert together.shape == (2, 3)
         assert together[1, 2] == pytest.approx(float(alone(a[1, 2], u)))
 

@@ -1,22 +1,33 @@
 """Draws and losses -> an estimate of the pool risk."""
 
 from levelled.estimators import exact
+from levelled.estimators.diagnostics import Diagnosis, diagnose
 from levelled.estimators.estimate import estimate
+from levelled.estimators.intervals.betting import Betting, betting_interval, running_betting
+from levelled.estimators.intervals.betting_ratio import RatioBetting
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import Moments, moments
+from levelled.estimators.murthy import murthy_weights
 from levelled.estimators.naive import naive_weights
 from levelled.estimators.pure import pure_weights
 from levelled.estimators.record import Estimate
 from levelled.estimators.running import running
 
 __all__ = [
+    "Betting",
+    "Diagnosis",
     "Estimate",
     "Moments",
+    "RatioBetting",
+    "betting_interval",
+    "diagnose",
     "estimate",
     "exact",
     "lure_weights",
     "moments",
+    "murthy_weights",
     "naive_weights",
     "pure_weights",
     "running",
+    "running_betting",
 ]

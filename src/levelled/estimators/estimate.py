@@ -3,13 +3,12 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, choice, floats, same_length
+from levelled._check import choice
 from levelled.draws import Draws
-from levelled.errors import InputError
-from levelled.estimators import lure, naive, pure
-from levelled.estimators.intervals.fixed import t_interval
-from levelled.estimators.intervals.logical import bounds_of, check_bounds, logical_limits
-from levelled.estimators.moments import Moments, moments
+from levelled.estimators import lure, murthy, naive, pure
+from levelled.estimators.diagnostics import effective_size
+from levelled.estimators.intervals.choose import INTERVALS, interval_for
+from levelled.estimators.problem import Problem, control_columns
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -18,6 +17,7 @@ _WEIGHTS = {
     "lure": lure.lure_weights,
     "pure": pure.pure_weights,
     "naive": naive.naive_weights,
+    "murthy": murthy.murthy_weights,
 }
 
 
@@ -28,79 +28,63 @@ def estimate(
     level: float = 0.95,
     interval: str = "auto",
     bounds: tuple[float, float] | None = None,
+    control: ArrayLike | str | None = None,
+    control_mean: float | None = None,
+    population: bool = False,
 ) -> Estimate:
     """The average loss over the whole pool, from the losses of the drawn items.
 
     `losses` go in the order of `draws`. `bounds` are limits no loss can pass, such as (0, 1):
-    they narrow the interval, and a loss outside them is an error. `interval="none"` leaves the
-    interval out and still gives the standard error.
+    they narrow the interval, and a loss outside them is an error.
 
-    >>> draws = Draws([4, 1, 0, 7], [0.4, 0.2, 0.3, 0.1], pool_size=20)
-    >>> print(estimate([1.0, 0.0, 1.0, 0.0], draws))
-    0.1241 [0.1, 0.2365] at 0.95 (lure, t; 4 labels of 20, worth 3)
+    `interval="auto"` picks what holds for losses like these when the number of labels was fixed
+    beforehand: "cp_safe" for 0/1 losses, "log_t" for positive ones, "t" for ones of either
+    sign, "betting" where the design is too thin for those. If you look while labels come in,
+    or stop when you like what you see, ask for "betting" (holds for any number of labels) or
+    "anytime" (from 25 labels). "none" still gives the standard error.
+
+    `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
+    pool; a good one makes the standard error smaller, a bad one does no harm but noise.
+    `control="design"` takes the one that came with the draws. With `population=True` the
+    interval is for the population that the pool was sampled from, not for the pool.
+
+    >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
+    >>> print(estimate([1, 0, 0, 0] * 10, draws))
+    0.25 [0.1433, 0.3819] at 0.95 (lure, cp_safe; 40 labels of 100, worth 40)
     """
-    losses = floats("losses", losses, ndim=1)
-    same_length(losses=losses, draws=draws.index)
-    if not len(losses):
-        raise InputError("An estimate needs at least one label.")
-    level = between("level", level, 0, 1, open_=True)
-    choice("estimator", estimator, tuple(_WEIGHTS))
-    method = {"auto": "t"}.get(interval, choice("interval", interval, ("auto", "t", "none")))
-    if bounds is not None:
-        check_bounds(losses, bounds)
-    found = moments(losses, draws.probability, draws.pool_size, estimator=estimator)
-    limits = _limits(found, method, level, draws.excluded, bounds or bounds_of(losses))
-    weights = _WEIGHTS[estimator](draws)
-    return Estimate(
-        value=float(found.value),
-        low=limits[0],
-        high=limits[1],
+    choice("interval", interval, INTERVALS)
+    problem = Problem.of(
+        losses,
+        draws,
+        estimator=estimator,
         level=level,
+        bounds=bounds,
+        control=control_columns(control, control_mean, draws),
+        population=population,
+    )
+    weights, found = _WEIGHTS[estimator](draws), problem.found
+    limits = interval_for(problem, interval)
+    value = float(np.mean(weights * problem.losses)) if estimator == "murthy" else found.value
+    return Estimate(
+        value=float(value),
+        low=limits.low,
+        high=limits.high,
+        level=problem.level,
         stderr=float(np.sqrt(found.variance)) if found.budget > 1 else None,
         n_labels=found.budget,
         n_pool=found.pool_size,
-        ess=_effective_size(weights),
+        ess=effective_size(weights),
         max_weight=float(weights.max()),
         estimator=estimator,
-        interval=method,
-        warnings=_warnings(found, estimator, draws.excluded),
+        interval=limits.method,
+        warnings=(*_notes(problem, estimator), *limits.warnings),
     )
 
 
-def _limits(
-    found: Moments, method: str, level: float, excluded: int, bounds: tuple[float, float]
-) -> tuple[float, float]:
-    """The interval for what can be drawn, widened by what cannot."""
-    drawable = found.pool_size - excluded
-    lowest, highest = logical_limits(found.total, found.budget, drawable, bounds)
-    lowest, highest = (limit * (drawable / found.pool_size) for limit in (lowest, highest))
-    low, high = lowest, highest
-    if method == "t" and found.budget > 1:
-        low, high = t_interval(found, level)
-        low, high = np.maximum(low, lowest), np.minimum(high, highest)
-        if low > high:
-            low, high = lowest, highest
-    if excluded:
-        low = low + bounds[0] * excluded / found.pool_size
-        high = high + bounds[1] * excluded / found.pool_size
-    return float(low), float(high)
-
-
-def _effective_size(weights: FloatArray) -> float:
-    return float(weights.sum() ** 2 / np.sum(weights**2))
-
-
-def _warnings(found: Moments, estimator: str, excluded: int) -> tuple[str, ...]:
+def _notes(problem: Problem, estimator: str) -> tuple[str, ...]:
     told = []
     if estimator == "naive":
         told.append("the naive estimate is biased unless the draws were uniform")
-    if found.budget == 1:
-        told.append("one label shows no spread; the interval is what is logically possible")
-    elif not found.exact:
+    if not problem.found.exact and problem.found.budget > 1:
         told.append("the standard error is only rough with two labels, or with one item left")
-    if excluded:
-        told.append(
-            f"{excluded} of {found.pool_size} items could never be drawn; the interval allows "
-            f"for any loss of theirs"
-        )
     return tuple(told)

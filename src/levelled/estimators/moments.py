@@ -1,6 +1,6 @@
 """Value, variance and degrees of freedom of an estimate: all that a fixed-M interval needs."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,6 +25,28 @@ class Moments:
     exact: bool
     """Whether `variance` is exactly unbiased here."""
 
+    def unless_clear(self, difference: "Moments") -> "Moments":
+        """The moments of the difference form where it is clear of zero, else these.
+
+        A difference that is all noise cannot be put on a log scale.
+        """
+        clear = difference.value > 0.5 * np.sqrt(difference.variance)
+        return replace(
+            self,
+            value=np.where(clear, difference.value, self.value),
+            variance=np.where(clear, difference.variance, self.variance),
+            df=np.where(clear, difference.df, self.df),
+        )
+
+    def over(self, scale: float) -> "Moments":
+        """The moments of losses divided by `scale`."""
+        return replace(
+            self,
+            value=self.value / scale,
+            variance=self.variance / scale**2,
+            total=self.total / scale,
+        )
+
 
 def moments(
     losses: FloatArray,
@@ -35,13 +57,12 @@ def moments(
     control: FloatArray | None = None,
     control_left: FloatArray | None = None,
 ) -> Moments:
-    """Moments of "lure", "pure" or "naive" for losses and probabilities [..., M].
+    """Moments of "lure" or "pure" for losses and probabilities [..., M].
 
-    The naive estimate is R_LURE of draws taken for uniform, and so are its moments.
+    The naive estimate is R_LURE of draws taken for uniform: give `uniform_probability`. With a
+    predictor of the loss (`terms` says which) they are those of the difference form.
     """
     N, M = pool_size, losses.shape[-1]
-    if estimator == "naive":
-        probability = np.broadcast_to(uniform_probability(N, M), losses.shape)
     shares = np.full(M, 1 / M) if estimator == "pure" else lure.levels(N, M) / M
     a = pure.terms(losses, probability, N, control=control, control_left=control_left)
     return Moments(

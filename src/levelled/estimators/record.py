@@ -10,12 +10,14 @@ __all__ = ["Estimate"]
 class Estimate:
     """An estimate of a pool average, its interval, and how much to trust it.
 
-    `stderr` is None where no spread can be estimated (one label). `low` and `high` may be
-    infinite where nothing bounds the loss. `ess` is how many uniform labels the weights are
-    worth, `max_weight` the largest weight of a single label. `warnings` are for people.
+    `value` is None where the metric is undefined so far, such as a recall before any positive
+    has been seen; `low` and `high` then say what is possible. `stderr` is None where no spread
+    can be estimated (one label). `low` and `high` may be infinite where nothing bounds the loss.
+    `ess` is how many uniform labels the weights are worth, `max_weight` the largest weight of a
+    single label. `warnings` are for people.
     """
 
-    value: float
+    value: float | None
     low: float
     high: float
     level: float
@@ -33,9 +35,9 @@ class Estimate:
         return asdict(self) | {"warnings": list(self.warnings)}
 
     def __str__(self) -> str:
-        told = f"{self.value:.4g}"
+        told = "undefined so far" if self.value is None else f"{self.value:.4g}"
         if self.interval != "none":
             told += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
         told += f" ({self.estimator}, {self.interval}; {self.n_labels} labels of {self.n_pool}"
-        told += f", worth {self.ess:.0f})" if self.n_labels else ")"
-        return told + "".join(f"\n  note: {warning}" for warning in self.warnings)
+        told += f", worth {self.ess:.0f})"
+        return told + "".join(f"; note: {warning}" for warning in self.warnings)

@@ -18,8 +18,8 @@ def variance(terms: FloatArray, shares: FloatArray) -> FloatArray:
     every u_m is below 1/2. It contains the finite-pool correction.
 
     Elsewhere (two draws, or all but one of the pool) the plain form M/(M-1) sum u_m^2 (a_m -
-    R^)^2 is given, which is biased, for uniform draws low: see `is_exact`. One draw has no variance to show:
-    infinity. One share of one and the rest zero (the whole pool is drawn): zero.
+    R^)^2 is given, which is biased, for uniform draws low: see `is_exact`. One draw has no
+    variance to show: infinity. One share of one and the rest zero (the whole pool): zero.
 
     >>> variance(np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3))
     array(0.33333333)

@@ -56,9 +56,7 @@ class Effective:
     size: FloatArray
 
 
-def effective(
-    found: Moments, losses: FloatArray, weights: FloatArray, level: float
-) -> Effective:
+def effective(found: Moments, losses: FloatArray, weights: FloatArray, level: float) -> Effective:
     """The binomial sample that weighted 0/1 losses amount to (STATISTICS: `cp_safe`).
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size the variance speaks for and Kish's

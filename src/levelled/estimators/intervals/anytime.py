@@ -1,0 +1,58 @@
+"""Intervals that hold at every look at once, asymptotically: from 25 labels on.
+
+The error of R_LURE is a known scale times a martingale, so a boundary that a Brownian motion
+rarely ever crosses gives intervals that may be watched while labels come in.
+"""
+
+import numpy as np
+
+from levelled._check import FloatArray
+from levelled.estimators.intervals.fixed import Effective, log_t_interval, t_quantile
+from levelled.estimators.moments import Moments
+
+__all__ = ["LEAST", "anytime_log_t", "boundary", "wilson"]
+
+LEAST = 25
+"""Labels below which the asymptotics are not to be trusted."""
+
+
+def boundary(budget: int, pool_size: int, level: float) -> float:
+    """How many standard errors a confidence sequence of this level is wide after `budget` labels.
+
+        tau = N m / (N - m),    kappa^2 = (1 + 1 / (rho^2 tau)) log((rho^2 tau + 1) / alpha^2)
+
+    with rho chosen to be tightest near 100 labels (or half the pool). Waudby-Smith et al.,
+    arXiv:2103.06476, on the clock of draws without replacement.
+
+    >>> round(boundary(100, 10_000, 0.95), 2)
+    3.04
+    """
+    N, alpha = pool_size, 1 - level
+    tau = N * budget / (N - budget)
+    ell, best = -2 * np.log(alpha), min(100.0, N / 2)
+    rho2 = (ell + np.log(ell + 1)) / (N * best / (N - best))
+    return float(np.sqrt((1 + 1 / (rho2 * tau)) * np.log((rho2 * tau + 1) / alpha**2)))
+
+
+def anytime_log_t(found: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+    """The sequence on the log scale, for positive losses; the estimate must be positive.
+
+    The boundary, which is the normal's, is replaced by the quantile of t_df with the same tail.
+    """
+    from scipy.special import ndtr
+
+    tail = float(ndtr(boundary(found.budget, found.pool_size, level)))
+    return log_t_interval(found, level, quantile=t_quantile(found.df, tail))
+
+
+def wilson(sample: Effective, quantile: FloatArray | float) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval for a share known as well as from `sample.size` uniform labels.
+
+    >>> low, high = wilson(Effective(np.array(0.5), np.array(100.0)), 1.96)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.404, 0.596)
+    """
+    p, n, k2 = sample.share, sample.size, np.square(quantile)
+    centre = (p + k2 / (2 * n)) / (1 + k2 / n)
+    half = np.sqrt(k2) / (1 + k2 / n) * np.sqrt(p * (1 - p) / n + k2 / (4 * n**2))
+    return centre - half, centre + half

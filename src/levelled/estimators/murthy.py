@@ -1,0 +1,53 @@
+"""Murthy's estimator: R_LURE without the noise of the order in which a set was drawn."""
+
+import numpy as np
+
+from levelled._check import FloatArray
+from levelled.draws import Draws
+from levelled.errors import DrawsError
+
+__all__ = ["murthy_weights"]
+
+_STEP = 0.15  # of log t; the integrand is smooth on that scale
+
+
+def murthy_weights(draws: Draws) -> FloatArray:
+    """Weights of R_LURE averaged over all orders of the drawn set: for frozen scores only.
+
+    With frozen probabilities p_i (summing to one), S the drawn set and rho = 1 - sum_S p_i the
+    mass not drawn, item i of S counts C_i times, its weight is M C_i / N, and
+
+        P(S) = int_0^inf rho e^(-rho t) prod_{j in S} (1 - e^(-p_j t)) dt
+        C_i  = the mean of 1 / (1 - e^(-p_i t)) under that integrand
+
+    Murthy (1957). It gains over R_LURE once a good part of the pool is labelled, nothing before.
+    The draws must come from scores that never changed: `race` makes such draws.
+
+    >>> murthy_weights(Draws([2, 0], [0.25, 1 / 3], pool_size=4)).round(6)
+    array([1., 1.])
+    """
+    N, M = draws.pool_size, len(draws)
+    if M == 0 or N - draws.excluded == M:
+        return np.full(M, M / N)
+    p, rho = frozen_shares(draws.probability)
+    log_t = np.arange(np.log(1e-17 / p.max()), np.log(45 / rho), _STEP)
+    pt = np.exp(log_t) * p[:, None]
+    arrived = -np.expm1(-pt)  # 1 - e^(-p t), each item's chance to have come by t
+    log_integrand = log_t - rho * np.exp(log_t) + np.log(arrived).sum(axis=0)
+    density = np.exp(log_integrand - log_integrand.max())
+    return M / N * ((density / arrived).sum(axis=1) / density.sum())
+
+
+def frozen_shares(probability: FloatArray) -> tuple[FloatArray, float]:
+    """The frozen shares p behind successive draws, q_m = p_m / (1 - sum_{t<m} p_t), and the rest.
+
+    >>> frozen_shares(np.array([0.5, 0.5]))
+    (array([0.5 , 0.25]), 0.25)
+    """
+    left = np.append(1.0, np.cumprod(1 - probability))
+    if left[-1] <= 0:
+        raise DrawsError(
+            "Murthy's estimator needs scores that never changed, and mass on what is left: these "
+            "probabilities use up all of it before the pool is empty."
+        )
+    return probability * left[:-1], float(left[-1])
