@@ -21,6 +21,7 @@ _HOME = {
     "linear-consistency": "linear.consistency",
     "linear-decomposition": "linear.decomposition",
     "intervals": "intervals",
+    "ratios": "ratios",
 }
 """The module of each study, which holds it in its dict STUDIES."""
 

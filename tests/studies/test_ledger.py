@@ -1,0 +1,65 @@
+import ast
+import json
+from pathlib import Path
+
+import pytest
+
+from levelled.errors import StudyError
+from levelled.studies import NAMES
+from levelled.studies.ledger import page, write
+from levelled.studies.theorems import THEOREMS, Theorem
+
+ROOT = Path(__file__).parents[2]
+CLAIM = {
+    "name": "a",
+    "where": "section 1",
+    "says": "|x| is small",
+    "measured": "1 ± 0.5",
+    "verdict": "holds partly",
+    "because": "",
+}
+
+
+def test_the_committed_ledger_is_the_generated_one() -> None:
+    committed = (ROOT / "docs/claims.md").read_text()
+    assert committed == page(ROOT / "docs/results"), (
+        "write it anew: python -m levelled.studies.ledger"
+    )
+
+
+@pytest.mark.parametrize("theorem", THEOREMS, ids=lambda theorem: theorem.name)
+def test_the_tests_that_a_theorem_names_exist(theorem: Theorem) -> None:
+    assert theorem.tests
+    for test in theorem.tests:
+        path, _, name = test.partition("::")
+        tree = ast.parse((ROOT / path).read_text())
+        assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+@pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("linear-")])
+def test_the_results_at_full_size_are_kept_small_and_shown(name: str) -> None:
+    folder = ROOT / "docs/results" / name
+    settings = json.loads((folder / "settings.json").read_text())
+    assert (settings["study"], settings["trajectories"]) == (name, 1000)
+    assert (folder / "table.csv").stat().st_size < 100_000
+    shown = (ROOT / "docs/studies.md").read_text()
+    pictures = list(folder.glob("*.png"))
+    assert pictures
+    for picture in pictures:
+        assert f"results/{name}/{picture.name}" in shown
+
+
+def test_claims_of_finished_studies_are_told_with_their_figures(tmp_path: Path) -> None:
+    folder = tmp_path / "results" / "linear-bias"
+    folder.mkdir(parents=True)
+    (folder / "claims.json").write_text(json.dumps([CLAIM]))
+    (folder / "settings.json").write_text('{"study": "linear-bias", "seed": 3}')
+    text = write(tmp_path).read_text()
+    assert r"| section 1 | \|x\| is small | 1 ± 0.5 | **holds partly** |  |" in text
+    assert "`linear-bias`: seed 3." in text
+    assert "Theorem 7" in text
+
+
+def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
+    with pytest.raises(StudyError, match="There is no folder"):
+        write(tmp_path)
