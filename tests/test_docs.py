@@ -17,6 +17,7 @@ PUBLIC = [
     "levelled.errors",
     "levelled.estimators",
     "levelled.losses",
+    "levelled.metrics",
     "levelled.proposals",
     "levelled.samplers",
     "levelled.scores",

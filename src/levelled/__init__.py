@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from levelled import errors, estimators, losses, proposals, samplers, scores
+    from levelled import errors, estimators, losses, metrics, proposals, samplers, scores
     from levelled.draws import Draws
     from levelled.errors import LevelledError
     from levelled.estimators import (
@@ -32,6 +32,7 @@ __all__ = [
     "estimators",
     "losses",
     "lure_weights",
+    "metrics",
     "naive_weights",
     "proposals",
     "pure_weights",

@@ -32,7 +32,7 @@ def test_the_demo_shows_a_table_and_writes_a_figure(tmp_path: Path) -> None:
     ("words", "code", "told"),
     [
         (["nonsense"], 2, "nonsense"),
-        (["demo", "--labels", "many"], 2, "many"),
+        (["demo", "--labels", "many"], 2, "--labels"),
         (["demo", "--labels", "5000", "--repetitions", "2"], 1, "5000"),
         (["demo", "--out", "/dev/null/x", "--repetitions", "2"], 1, "/dev/null"),
     ],

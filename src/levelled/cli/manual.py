@@ -46,7 +46,7 @@ def _reference() -> str:
 
 def _section(name: str, names: list[str] | None = None) -> str:
     module = importlib.import_module(name)
-    listed = names or [name for name in module.__all__ if not inspect.ismodule(vars(module)[name])]
+    listed = names or list(module.__all__)
     title = name.replace("levelled", "lv", 1)
     about = "" if names else f"{_first_line(module)}\n\n"
     return f"## {title}\n\n{about}" + "".join(f"- {line}\n" for line in _lines(module, listed))
@@ -58,7 +58,8 @@ def _lines(module: object, names: list[str]) -> Iterator[str]:
         signature = ""
         if inspect.isfunction(thing):
             signature = f"({', '.join(inspect.signature(thing).parameters)})"
-        about = _first_line(thing) if callable(thing) and hasattr(thing, "__module__") else ""
+        described = inspect.ismodule(thing) or (callable(thing) and hasattr(thing, "__module__"))
+        about = _first_line(thing) if described else ""
         yield f"`{name}{signature}`" + (f": {about}" if about else "")
 
 

@@ -38,7 +38,9 @@ def reproduce(
 
     if list_ or not name:
         found = [study for each in studies.NAMES for study in studies.find(each)]
-        show_rows("Studies", ["name", "what it shows"], [(s.name, s.title) for s in found])
+        show_rows(
+            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in found], figures=False
+        )
         return
     for study in studies.find(name):
         _run(study, _settings(study, preset, trajectories, seed), out / study.name, workers)
@@ -70,6 +72,7 @@ def _run(study: "Study", settings: "Settings", out: Path, workers: int) -> None:
         study.title,
         ["claim", "measured", "verdict"],
         [(claim.says, claim.measured, claim.verdict) for claim in results.claims],
+        figures=False,
     )
     for path in results.files:
         tell(f"written: {path}")

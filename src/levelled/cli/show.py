@@ -19,11 +19,13 @@ def tell(message: str) -> None:
     _errors.print(message, highlight=False, soft_wrap=True)
 
 
-def show_rows(title: str, columns: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
-    """A table on stdout: the first column to the left, figures to the right."""
+def show_rows(
+    title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, figures: bool = True
+) -> None:
+    """A table on stdout; `figures` says that all but the first column are to the right."""
     table = Table(title=title, title_justify="left")
     for at, column in enumerate(columns):
-        table.add_column(column, justify="right" if at else "left")
+        table.add_column(column, justify="right" if at and figures else "left")
     for row in rows:
         table.add_row(*row)
     Console().print(table)
