@@ -1,0 +1,78 @@
+"""Labels and predictions -> the figures people report, each an `Estimate` with its interval.
+
+    metrics.mean(ratings, draws, bounds=(1, 5), control=judge, control_mean=judge_mean)
+    metrics.f1(labels, pred, draws, positive="spam", pool_pred=pool_pred)
+    metrics.per_class("recall", labels, pred, draws)
+    metrics.compare(loss_a, loss_b, draws).verdict
+    print(metrics.by_slice(losses, draws, slices, pool_slices))
+    print(metrics.plan(proba, width=0.02))
+
+`labels` and `pred` go in the order of the draws; classes may be text or numbers. What starts with
+`pool_` goes by item and covers the whole pool. A metric that is undefined so far has the value
+None, and limits that say what is possible.
+"""
+
+from levelled.metrics.averaged import balanced_accuracy, macro, micro
+from levelled.metrics.averages import (
+    accuracy,
+    average,
+    brier,
+    error,
+    log_loss,
+    mae,
+    mean,
+    mse,
+    share,
+)
+from levelled.metrics.calibration import Bin, Calibration, calibration
+from levelled.metrics.classification import (
+    f1,
+    f_beta,
+    per_class,
+    precision,
+    recall,
+    specificity,
+)
+from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all
+from levelled.metrics.confusion import Confusion, confusion
+from levelled.metrics.planning import Plan, plan
+from levelled.metrics.ranking import auc
+from levelled.metrics.ratio import ratio
+from levelled.metrics.slices import Slice, SliceTable, by_slice
+
+__all__ = [
+    "Bin",
+    "Calibration",
+    "Comparison",
+    "Confusion",
+    "Plan",
+    "Ranking",
+    "Slice",
+    "SliceTable",
+    "accuracy",
+    "auc",
+    "average",
+    "balanced_accuracy",
+    "brier",
+    "by_slice",
+    "calibration",
+    "compare",
+    "compare_all",
+    "confusion",
+    "error",
+    "f1",
+    "f_beta",
+    "log_loss",
+    "macro",
+    "mae",
+    "mean",
+    "micro",
+    "mse",
+    "per_class",
+    "plan",
+    "precision",
+    "ratio",
+    "recall",
+    "share",
+    "specificity",
+]

@@ -1,0 +1,214 @@
+"""Metrics that are averages over the pool: of the label itself, or of what an answer costs.
+
+All take how the interval is to be made as `estimate` does: `level`, `interval`, `control` with
+`control_mean`, `estimator` and `population`.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import TypedDict, Unpack
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled import losses
+from levelled._check import FloatArray, floats
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.estimators.estimate import estimate
+from levelled.estimators.record import Estimate
+from levelled.metrics.classes import Class, class_names, class_numbers
+
+__all__ = [
+    "How",
+    "accuracy",
+    "average",
+    "brier",
+    "complement",
+    "error",
+    "label_columns",
+    "log_loss",
+    "mae",
+    "mean",
+    "mse",
+    "share",
+]
+
+Bounds = tuple[float, float]
+
+
+class How(TypedDict, total=False):
+    """The options of `estimate` that every average passes on."""
+
+    estimator: str
+    level: float
+    interval: str
+    control: ArrayLike | str | None
+    control_mean: float | None
+    population: bool
+
+
+def mean(
+    labels: ArrayLike, draws: Draws, *, bounds: Bounds | None = None, **how: Unpack[How]
+) -> Estimate:
+    """The pool mean of a numeric label, such as a rating given by people.
+
+    A judge that has rated the whole pool goes in as `control` (its score of each drawn item)
+    and `control_mean` (its mean score over the pool): the better it agrees with people, the
+    fewer labels are needed, and however badly it does, the mean stays unbiased.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> mean([4, 5, 2, 4], draws, bounds=(1, 5)).value
+    3.75
+    >>> judge = [4.5, 5.0, 2.0, 4.0]
+    >>> round(mean([4, 5, 2, 4], draws, control=judge, control_mean=3.5).value, 3)
+    3.375
+    """
+    return estimate(floats("labels", labels, ndim=1), draws, bounds=bounds, **how)
+
+
+def share(labels: ArrayLike, draws: Draws, *, of: Class, **how: Unpack[How]) -> Estimate:
+    """The share of the pool that has this label: its prevalence.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> share(["spam", "ham", "ham", "spam"], draws, of="spam").value
+    0.5
+    """
+    label = class_names("labels", labels)
+    if len(label) and (label.dtype.kind == "U") != isinstance(of, str):
+        raise InputError(f"of={of!r} can be none of the labels, which hold {label.dtype}.")
+    return estimate((label == of).astype(np.float64), draws, bounds=(0, 1), **how)
+
+
+def error(labels: ArrayLike, pred: ArrayLike, draws: Draws, **how: Unpack[How]) -> Estimate:
+    """The share of the pool that the model gets wrong.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> error(["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "spam"], draws).value
+    0.25
+    """
+    return estimate(losses.zero_one(labels, pred), draws, bounds=(0, 1), **how)
+
+
+def accuracy(labels: ArrayLike, pred: ArrayLike, draws: Draws, **how: Unpack[How]) -> Estimate:
+    """The share of the pool that the model gets right: one minus the error.
+
+    A `control` predicts accuracy here: the chance that the model is right.
+    """
+    control, control_mean = how.get("control"), how.get("control_mean")
+    if control is not None and not isinstance(control, str):
+        how["control"] = 1 - floats("control", control, ndim=1)
+    if control_mean is not None:
+        how["control_mean"] = 1 - control_mean
+    return complement(error(labels, pred, draws, **how))
+
+
+def log_loss(
+    labels: ArrayLike,
+    proba: ArrayLike,
+    draws: Draws,
+    *,
+    classes: Sequence[Class] | None = None,
+    cap: float | None = None,
+    **how: Unpack[How],
+) -> Estimate:
+    """The mean log loss, -log of the probability [M, C] that the label was given.
+
+    `classes` names the columns of `proba`; without it labels are column numbers. One label
+    that was thought impossible makes the mean infinite, so declare a `cap`: each loss then
+    counts as at most that, and the interval may rely on it.
+    """
+    y = label_columns(labels, proba, classes)
+    bounds = None if cap is None else (0.0, cap)
+    return estimate(losses.log_loss(y, proba, cap=cap), draws, bounds=bounds, **how)
+
+
+def brier(
+    labels: ArrayLike,
+    proba: ArrayLike,
+    draws: Draws,
+    *,
+    classes: Sequence[Class] | None = None,
+    **how: Unpack[How],
+) -> Estimate:
+    """The mean Brier score, sum_c (p_c - 1[y = c])^2, between 0 and 2.
+
+    For two classes it is twice what scikit-learn calls the Brier score of the positive class.
+    """
+    y = label_columns(labels, proba, classes)
+    return estimate(losses.brier(y, proba), draws, bounds=(0, 2), **how)
+
+
+def mse(
+    labels: ArrayLike,
+    pred: ArrayLike,
+    draws: Draws,
+    *,
+    bounds: Bounds | None = None,
+    **how: Unpack[How],
+) -> Estimate:
+    """The mean squared error; `bounds` are those of one squared error."""
+    return estimate(losses.squared(labels, pred), draws, bounds=bounds, **how)
+
+
+def mae(
+    labels: ArrayLike,
+    pred: ArrayLike,
+    draws: Draws,
+    *,
+    bounds: Bounds | None = None,
+    **how: Unpack[How],
+) -> Estimate:
+    """The mean absolute error; `bounds` are those of one absolute error."""
+    return estimate(losses.absolute(labels, pred), draws, bounds=bounds, **how)
+
+
+def average(
+    loss: Callable[..., ArrayLike],
+    labels: Sequence[object] | FloatArray,
+    pred: Sequence[object] | FloatArray,
+    draws: Draws,
+    *,
+    bounds: Bounds | None = None,
+    **how: Unpack[How],
+) -> Estimate:
+    """The pool mean of a loss of your own: `loss(labels, pred)` gives one number an item.
+
+    If the losses are at hand already, `levelled.estimate(losses, draws)` does the same.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> too_low = lambda labels, pred: np.maximum(np.subtract(labels, pred), 0)
+    >>> average(too_low, [3.0, 2.0, 5.0, 1.0], [2.0, 2.5, 5.0, 1.0], draws).value
+    0.25
+    """
+    found = floats("The loss", loss(labels, pred))
+    if found.shape != (len(draws),):
+        raise InputError(
+            f"The loss must give one number a draw, {len(draws)} in all; it gave an array of "
+            f"shape {found.shape}."
+        )
+    return estimate(found, draws, bounds=bounds, **how)
+
+
+def complement(found: Estimate) -> Estimate:
+    """One minus an estimate."""
+    return replace(
+        found,
+        value=None if found.value is None else 1 - found.value,
+        low=1 - found.high,
+        high=1 - found.low,
+    )
+
+
+def label_columns(
+    labels: ArrayLike, proba: ArrayLike, classes: Sequence[Class] | None
+) -> ArrayLike:
+    """Labels as columns of `proba`."""
+    if classes is None:
+        return labels
+    if np.shape(proba)[-1:] != (len(classes),):
+        raise InputError(
+            f"proba must have one column for each of the {len(classes)} classes; its shape is "
+            f"{np.shape(proba)}."
+        )
+    return class_numbers("labels", labels, classes)

@@ -1,0 +1,244 @@
+"""Whether confidence can be taken at its word: calibration by bins."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled import losses
+from levelled._check import BoolArray, FloatArray, IntArray, floats, same_length
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.estimators import lure
+from levelled.estimators.diagnostics import effective_size
+from levelled.estimators.moments import moments
+from levelled.estimators.record import Estimate
+from levelled.metrics.averages import label_columns
+from levelled.metrics.classes import Class, class_names
+from levelled.metrics.linearised import ratio_moments
+from levelled.metrics.ratio import Pairs, check_draws, ratio_estimate
+from levelled.metrics.table import aligned, cells
+
+__all__ = ["Bin", "Calibration", "calibration"]
+
+
+@dataclass(frozen=True, slots=True)
+class Bin:
+    """The items whose confidence is in [low, high): how confident, and how often right."""
+
+    low: float
+    high: float
+    n_pool: int
+    n_labels: int
+    share: float
+    """Of the pool; known, not estimated."""
+    confidence: float
+    """The mean over the pool; known, not estimated."""
+    accuracy: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class Calibration:
+    """Bins of confidence, and the expected calibration error over them."""
+
+    bins: tuple[Bin, ...]
+    error: Estimate
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """One dict of plain values a bin, ready for JSON or a data frame."""
+        return [
+            {"from": bin_.low, "to": bin_.high, "share": bin_.share, "confidence": bin_.confidence}
+            | bin_.accuracy.as_dict()
+            | {"n_pool": bin_.n_pool, "n_labels": bin_.n_labels}
+            for bin_ in self.bins
+        ]
+
+    def __str__(self) -> str:
+        header = ["confidence", "share", "labels", "mean", "accuracy", "low", "high"]
+        rows = [
+            [
+                f"{bin_.low:.3g} to {bin_.high:.3g}",
+                f"{bin_.share:.3f}",
+                f"{bin_.n_labels}",
+                f"{bin_.confidence:.3f}",
+                *cells(bin_.accuracy),
+            ]
+            for bin_ in self.bins
+        ]
+        return f"{aligned(header, rows)}\nexpected calibration error {self.error}"
+
+
+def calibration(
+    labels: ArrayLike,
+    proba: ArrayLike,
+    draws: Draws,
+    pool_proba: ArrayLike,
+    *,
+    classes: Sequence[Class] | None = None,
+    positive: Class | None = None,
+    bins: int | ArrayLike = 10,
+    level: float = 0.95,
+    interval: str = "auto",
+) -> Calibration:
+    """Accuracy against confidence, bin by bin, and the expected calibration error.
+
+        ECE = sum_b share_b |accuracy_b - confidence_b|
+
+    With probabilities [M, C] (and [N, C] for the pool) the confidence is that of the most
+    probable class, and `classes` names the columns. With probabilities [M] it is that of the
+    `positive` class. How much of the pool is in a bin and how confident it is are known from
+    `pool_proba`; only the accuracy is estimated. `bins` is a number of equal widths, or edges
+    from 0 to 1.
+
+    The estimated ECE is biased upwards, because noise in a bin counts as miscalibration. Its
+    interval is what the intervals of all bins, holding at once, allow.
+
+    >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
+    >>> pool = np.array([0.9, 0.2, 0.3, 0.8, 0.9])
+    >>> found = calibration([1, 0, 1, 0], pool[draws.index], draws, pool, positive=1, bins=2)
+    >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in found.bins]
+    [(0.4, 0.25, 0.0), (0.6, 0.867, 0.667)]
+    """
+    level = check_draws(draws, level)
+    hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
+    edges = _edges(bins)
+    place = np.searchsorted(edges[1:-1], confidence, side="right")
+    return _by_bins(hit, confidence, place, edges, draws, level, interval)
+
+
+def _by_bins(
+    hit: FloatArray,
+    confidence: FloatArray,
+    place: IntArray,
+    edges: FloatArray,
+    draws: Draws,
+    level: float,
+    interval: str,
+) -> Calibration:
+    filled = np.unique(place)
+    strict = 1 - (1 - level) / len(filled)
+    bins, sure = [], []
+    for at in filled:
+        members, inside = place == at, (place == at)[draws.index]
+        pairs = _pairs(hit, inside, int(members.sum()), draws)
+        sure.append(ratio_estimate(pairs, draws, level=strict, interval=interval))
+        bins.append(
+            Bin(
+                low=float(edges[at]),
+                high=float(edges[at + 1]),
+                n_pool=int(members.sum()),
+                n_labels=int(inside.sum()),
+                share=float(members.mean()),
+                confidence=float(confidence[members].mean()),
+                accuracy=ratio_estimate(pairs, draws, level=level, interval=interval),
+            )
+        )
+    residuals = _residuals(hit, place[draws.index], bins, filled, draws)
+    return Calibration(tuple(bins), _error(bins, sure, residuals, draws, level))
+
+
+def _error(
+    bins: Sequence[Bin], sure: Sequence[Estimate], residuals: FloatArray, draws: Draws, level: float
+) -> Estimate:
+    """The expected calibration error, with the limits that `sure` ones for all bins allow."""
+    value = low = high = unlabelled = 0.0
+    for bin_, limits in zip(bins, sure, strict=True):
+        far = max(abs(limits.low - bin_.confidence), abs(limits.high - bin_.confidence))
+        near = max(limits.low - bin_.confidence, bin_.confidence - limits.high, 0.0)
+        low, high = low + bin_.share * near, high + bin_.share * far
+        if bin_.accuracy.value is None:
+            unlabelled += bin_.share
+        else:
+            value += bin_.share * abs(bin_.accuracy.value - bin_.confidence)
+    warnings: tuple[str, ...] = ()
+    if low < high:
+        warnings = ("biased upwards: noise in a bin counts as miscalibration",)
+    if unlabelled:
+        told = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
+        warnings = (*warnings, told)
+    weights = lure.lure_weights(draws)
+    spread = moments(residuals, draws.probability, draws.pool_size).variance
+    return Estimate(
+        value=value,
+        low=low,
+        high=high,
+        level=level,
+        stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
+        n_labels=len(draws),
+        n_pool=draws.pool_size,
+        ess=effective_size(weights),
+        max_weight=float(weights.max()),
+        estimator="lure",
+        interval="bins" if low < high else "point",
+        warnings=warnings,
+    )
+
+
+def _residuals(
+    hit: FloatArray, place: IntArray, bins: Sequence[Bin], filled: IntArray, draws: Draws
+) -> FloatArray:
+    """The residuals of the error: each bin's, by its share and the sign of its gap."""
+    total = np.zeros(len(draws))
+    for bin_, at in zip(bins, filled, strict=True):
+        if bin_.accuracy.value is not None:
+            D = (place == at).astype(np.float64)
+            found = ratio_moments(hit * D, D, draws.probability, draws.pool_size)
+            sign = np.sign(bin_.accuracy.value - bin_.confidence)
+            total += bin_.share * sign * found.residuals
+    return total
+
+
+def _pairs(hit: FloatArray, inside: BoolArray, n_pool: int, draws: Draws) -> Pairs:
+    D = inside.astype(np.float64)
+    unseen = [(n_pool - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
+    return Pairs(hit * D, D, unseen, "label in this bin", n_pool / draws.pool_size)
+
+
+def _confidence(
+    labels: ArrayLike,
+    proba: ArrayLike,
+    draws: Draws,
+    pool_proba: ArrayLike,
+    classes: Sequence[Class] | None,
+    positive: Class | None,
+) -> tuple[FloatArray, FloatArray]:
+    """Which drawn items turned out as said, and the confidence of every item of the pool."""
+    p, pool = floats("proba", proba), floats("pool_proba", pool_proba)
+    same_length(labels=class_names("labels", labels), proba=np.atleast_1d(p), draws=draws.index)
+    if len(np.atleast_1d(pool)) != draws.pool_size or pool.shape[1:] != p.shape[1:]:
+        raise InputError(
+            f"pool_proba must have a row like those of proba for each of the {draws.pool_size} "
+            f"items of the pool; its shape is {pool.shape}, that of proba {p.shape}."
+        )
+    if not np.allclose(pool[draws.index], p, rtol=0, atol=1e-6):
+        raise InputError(
+            "pool_proba and proba differ at drawn items. pool_proba goes by item, proba by draw: "
+            "proba = pool_proba[draws.index]."
+        )
+    if p.ndim == 2:
+        losses.check_distributions("pool_proba", pool)
+        column = label_columns(labels, p, classes)
+        y = losses.class_indices("labels", column, n_classes=p.shape[1])
+        best = pool.argmax(axis=1)
+        return (best[draws.index] == y).astype(np.float64), np.minimum(pool.max(axis=1), 1)
+    if positive is None or not ((pool >= 0) & (pool <= 1)).all():
+        raise InputError(
+            "Give probabilities [M, C], or the probabilities [M] of one class, between 0 and 1, "
+            "and the name of that class as positive."
+        )
+    label = class_names("labels", labels)
+    if (label.dtype.kind == "U") != isinstance(positive, str):
+        raise InputError(f"{positive!r} can be none of the labels, which hold {label.dtype}.")
+    return (label == positive).astype(np.float64), pool
+
+
+def _edges(bins: int | ArrayLike) -> FloatArray:
+    edges = floats("bins", bins)
+    if edges.ndim == 0 and edges >= 1 and edges == np.floor(edges):
+        return np.linspace(0, 1, int(edges) + 1)
+    rising = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
+    if rising and edges[0] == 0 and edges[-1] == 1:
+        return edges
+    raise InputError(f"bins must be a number of bins, or edges rising from 0 to 1; it is {bins!r}.")

@@ -1,0 +1,148 @@
+"""Labels and predictions as class numbers, checked against each other once."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import FloatArray, IntArray, same_length
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.losses import as_array
+
+__all__ = ["Answers", "Class", "class_names", "class_numbers", "indicator", "shown"]
+
+Class = str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Answers:
+    """What people said of the drawn items and what the model said, as numbers of `classes`.
+
+    `pool` is what the model says of every item of the pool, where that is known.
+    """
+
+    classes: tuple[Class, ...]
+    declared: bool
+    """Whether the classes were given, or only seen."""
+    label: IntArray
+    pred: IntArray
+    pool: IntArray | None
+
+    @classmethod
+    def of(
+        cls,
+        labels: ArrayLike,
+        pred: ArrayLike,
+        draws: Draws,
+        classes: Sequence[Class] | None,
+        pool_pred: ArrayLike | None,
+    ) -> "Answers":
+        """Check the arguments that all metrics of classes share."""
+        given = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
+        same_length(**given, draws=draws.index)
+        if pool_pred is not None:
+            given["pool_pred"] = class_names("pool_pred", pool_pred)
+        _check_same_kind(given)
+        known = tuple(_seen(given)) if classes is None else _distinct(classes)
+        codes = {name: class_numbers(name, values, known) for name, values in given.items()}
+        pool = codes.get("pool_pred")
+        if pool is not None:
+            _check_pool(codes["pred"], pool, draws)
+        return cls(known, classes is not None, codes["labels"], codes["pred"], pool)
+
+    def number_of(self, name: Class) -> int:
+        """The number of a class, or -1 for one that may exist but has not been seen."""
+        if name in self.classes:
+            return self.classes.index(name)
+        other_kind = any(isinstance(name, str) != isinstance(known, str) for known in self.classes)
+        if self.declared or other_kind:
+            raise InputError(f"{name!r} is none of the classes, which are {shown(self.classes)}.")
+        return -1
+
+
+def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> IntArray:
+    """`values` as places in `classes`, refusing those that are none of them.
+
+    >>> class_numbers("labels", ["spam", "ham"], ["ham", "spam"])
+    array([1, 0])
+    """
+    found, at = np.unique(class_names(name, values), return_inverse=True)
+    place = {known: number for number, known in enumerate(classes)}
+    numbers = np.array([place.get(value, -1) for value in found.tolist()], dtype=np.int64)
+    if (numbers < 0).any():
+        other = found.tolist()[int(np.argmin(numbers))]
+        raise InputError(
+            f"{name} has {other!r}, which is none of the classes {shown(classes)}. Correct the "
+            f"spelling, or add it to classes."
+        )
+    return numbers[at.reshape(-1)] if len(found) else np.empty(0, dtype=np.int64)
+
+
+def class_names(name: str, values: ArrayLike) -> NDArray[Any]:
+    """`values` as an array of text or of numbers, one an item."""
+    array = as_array(name, values)
+    if array.ndim != 1:
+        raise InputError(f"{name} must have one axis; it has shape {array.shape}.")
+    if array.dtype.kind in "OT" and all(isinstance(value, str) for value in array):
+        array = array.astype(str)
+    if array.dtype.kind not in "biufU":
+        raise InputError(f"{name} must be text or numbers; it is an array of {array.dtype}.")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"{name} must have no gaps; {int(np.isnan(array).sum())} are NaN.")
+    return array
+
+
+def indicator(numbers: IntArray, number: int) -> FloatArray:
+    """1 where the class is this one, else 0."""
+    return (numbers == number).astype(np.float64)
+
+
+def shown(classes: Sequence[Class]) -> str:
+    """A few classes in words.
+
+    >>> shown(["ham", "spam"])
+    "'ham', 'spam'"
+    """
+    told = ", ".join(repr(name) for name in classes[:6])
+    return told if len(classes) <= 6 else f"{told} and {len(classes) - 6} more"
+
+
+def _seen(given: dict[str, NDArray[Any]]) -> list[Class]:
+    known: set[Class] = set()
+    for values in given.values():
+        known.update(np.unique(values).tolist())
+    return sorted(known)
+
+
+def _distinct(classes: Sequence[Class]) -> tuple[Class, ...]:
+    known = tuple(class_names("classes", classes).tolist())
+    if len(set(known)) != len(known) or not known:
+        raise InputError(f"classes must be distinct names, one or more; they are {shown(known)}.")
+    return known
+
+
+def _check_same_kind(given: dict[str, NDArray[Any]]) -> None:
+    text = {name: values.dtype.kind == "U" for name, values in given.items() if len(values)}
+    if len(set(text.values())) > 1:
+        told = ", ".join(
+            f"{name} holds {'text' if is_ else 'numbers'}" for name, is_ in text.items()
+        )
+        raise InputError(f"Text never equals a number: {told}. Write all the same way.")
+
+
+def _check_pool(pred: IntArray, pool: IntArray, draws: Draws) -> None:
+    if len(pool) != draws.pool_size:
+        raise InputError(
+            f"pool_pred must have one prediction for each of the {draws.pool_size} items of the "
+            f"pool; it has {len(pool)}."
+        )
+    differ = np.flatnonzero(pool[draws.index] != pred)
+    if differ.size:
+        raise InputError(
+            f"pool_pred and pred differ at {differ.size} of {len(pred)} drawn items, the first is "
+            f"item {draws.index[differ[0]]}. pool_pred goes by item, pred by draw: "
+            f"pred = pool_pred[draws.index]."
+        )

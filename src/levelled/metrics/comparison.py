@@ -1,0 +1,194 @@
+"""Which model is better, from the same labels."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled._check import FloatArray, between, choice, floats, same_length
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.estimators.estimate import estimate
+from levelled.estimators.intervals.logical import Bounds, check_bounds
+from levelled.estimators.problem import checked_pair
+from levelled.estimators.record import Estimate
+from levelled.metrics.table import aligned, cells
+
+__all__ = ["Comparison", "Ranking", "compare", "compare_all"]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """Two models on the same labels: the loss of `a` minus that of `b`, and what it means."""
+
+    a: str
+    b: str
+    difference: Estimate
+
+    @property
+    def better(self) -> str | None:
+        """The model with the smaller loss, or None while that cannot be told."""
+        if self.difference.high < 0:
+            return self.a
+        return self.b if self.difference.low > 0 else None
+
+    @property
+    def verdict(self) -> str:
+        """The difference in words."""
+        low, high, level = self.difference.low, self.difference.high, self.difference.level
+        if self.better is None:
+            if low == high:
+                return f"{self.a} and {self.b} are equally good on this pool"
+            return (
+                f"cannot tell yet: {self.a} may be better by up to {max(-low, 0):.4g} or worse by "
+                f"up to {max(high, 0):.4g} (at {level:.4g})"
+            )
+        gain = abs(self.difference.value or 0.0)
+        near, far = sorted((abs(low), abs(high)))
+        return f"{self.better} is better by {gain:.4g}, {near:.4g} to {far:.4g} at {level:.4g}"
+
+    def __str__(self) -> str:
+        return self.verdict + "".join(f"; note: {told}" for told in self.difference.warnings)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranking:
+    """Several models, the best first, each compared with one of them.
+
+    `level` is for all `n_compared` differences at once (Bonferroni); each has the stricter
+    level its own record says.
+    """
+
+    against: str
+    risks: Mapping[str, Estimate]
+    comparisons: tuple[Comparison, ...]
+    level: float
+    n_compared: int
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """One dict of plain values a comparison, ready for JSON or a data frame."""
+        return [
+            {"model": row.a, "against": row.b, "verdict": row.verdict} | row.difference.as_dict()
+            for row in self.comparisons
+        ]
+
+    def __str__(self) -> str:
+        differences = {row.a: cells(row.difference) for row in self.comparisons}
+        rows = [
+            [name, cells(risk)[0], *differences.get(name, ["", "", ""])]
+            for name, risk in self.risks.items()
+        ]
+        told = (
+            f"differences from {self.against}; all hold at once at {self.level:.4g} "
+            f"(Bonferroni over {self.n_compared})"
+        )
+        return f"{aligned(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{told}"
+
+
+def compare(
+    loss_a: ArrayLike,
+    loss_b: ArrayLike,
+    draws: Draws,
+    *,
+    level: float = 0.95,
+    interval: str = "auto",
+    bounds: tuple[float, float] | None = None,
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """How much worse `a` is than `b`: the mean difference of their losses on the same items.
+
+    What both get wrong alike cancels, so this takes fewer labels than two separate figures.
+    `bounds` are those of each loss; 0/1 losses need none. Before the models have been seen to
+    disagree, the interval is what betting or logic allows, never [0, 0].
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> compare([1, 0, 1, 0], [0, 0, 1, 0], draws).difference.value
+    0.25
+    >>> compare([1, 0, 1, 0], [1, 0, 1, 0], draws).better is None
+    True
+    """
+    if names[0] == names[1]:
+        raise InputError(f"The two models need two names; both are {names[0]!r}.")
+    a, b = _checked({names[0]: loss_a, names[1]: loss_b}, draws, bounds).items()
+    return _compared(a, b, draws, level, interval, _bounds(bounds, a[1], b[1]))
+
+
+def compare_all(
+    losses: Mapping[str, ArrayLike],
+    draws: Draws,
+    *,
+    baseline: str | None = None,
+    level: float = 0.95,
+    interval: str = "auto",
+    bounds: tuple[float, float] | None = None,
+) -> Ranking:
+    """Each of several models against the best one, or against a named `baseline`.
+
+    All differences hold at once with probability `level`. Against a baseline these are k - 1;
+    which model is best is known from the same labels only, so against the best all k (k - 1) / 2
+    pairs must hold. Each is given the level 1 - (1 - level) / number.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> ranking = compare_all({"v1": [1, 0, 1, 0], "v2": [0, 0, 1, 0], "v3": [0, 0, 0, 0]}, draws)
+    >>> ranking.against, ranking.n_compared
+    ('v3', 3)
+    """
+    level = between("level", level, 0, 1, open_=True)
+    given = _checked(losses, draws, bounds)
+    if len(given) < 2:
+        raise InputError(f"A comparison needs two models or more; there are {len(given)}.")
+    if baseline is not None:
+        choice("baseline", baseline, list(given))
+    limits = _bounds(bounds, *given.values())
+    own = (0.0, 1.0) if limits == (-1, 1) and bounds is None else bounds
+    risks = {
+        name: estimate(loss, draws, level=level, interval=interval, bounds=own)
+        for name, loss in given.items()
+    }
+    order = sorted(given, key=lambda name: risks[name].value or 0.0)
+    against = order[0] if baseline is None else baseline
+    k = len(given)
+    number = k * (k - 1) // 2 if baseline is None else k - 1
+    each, second = 1 - (1 - level) / number, (against, given[against])
+    comparisons = tuple(
+        _compared((name, given[name]), second, draws, each, interval, limits)
+        for name in order
+        if name != against
+    )
+    return Ranking(against, {name: risks[name] for name in order}, comparisons, level, number)
+
+
+def _compared(
+    first: tuple[str, FloatArray],
+    second: tuple[str, FloatArray],
+    draws: Draws,
+    level: float,
+    interval: str,
+    limits: Bounds,
+) -> Comparison:
+    difference = first[1] - second[1]
+    found = estimate(difference, draws, level=level, interval=interval, bounds=limits)
+    return Comparison(first[0], second[0], found)
+
+
+def _checked(
+    losses: Mapping[str, ArrayLike], draws: Draws, bounds: tuple[float, float] | None
+) -> dict[str, FloatArray]:
+    given = {name: floats(f"losses of {name}", loss, ndim=1) for name, loss in losses.items()}
+    for name, loss in given.items():
+        same_length(**{f"losses of {name}": loss, "draws": draws.index})
+        if bounds is not None:
+            check_bounds(loss, checked_pair(bounds))
+    return given
+
+
+def _bounds(bounds: tuple[float, float] | None, *losses: FloatArray) -> Bounds:
+    """What a difference of two losses within bounds can be; 0/1 losses need no declaration."""
+    if bounds is not None:
+        low, high = checked_pair(bounds)
+        return low - high, high - low
+    if all(np.isin(loss, (0, 1)).all() for loss in losses):
+        return -1.0, 1.0
+    return -np.inf, np.inf

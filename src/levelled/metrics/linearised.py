@@ -1,0 +1,171 @@
+"""The core of every metric that is a ratio of two pool means, such as precision.
+
+    theta = A / D,    theta^ = sum_m v_m A_m / sum_m v_m D_m
+
+with the weights v_m of R_LURE. Its error is, to first order, that of the mean of the residuals
+(A_m - theta^ D_m) / Dbar, Dbar = mean(v D), so their variance is the variance of theta^. All
+arrays are [..., M], so that a thousand trajectories are one call.
+
+Where the pool mean of D is known exactly, Dbar is estimated all the same: among draws that happen
+to hold few units with D > 0 the estimate is worse, and mean(v D) knows it. With the exact mean
+the same width covers less (precision, 3% positives, 100 labels: 0.94 instead of 0.98).
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from levelled._check import BoolArray, FloatArray
+from levelled.estimators import lure
+from levelled.estimators.intervals.anytime import wilson
+from levelled.estimators.intervals.fixed import Effective, t_quantile
+from levelled.estimators.moments import Moments, moments
+
+__all__ = [
+    "MOST",
+    "RatioMoments",
+    "mean_limits",
+    "mean_of_ratios",
+    "ratio_moments",
+    "wilson_limits",
+]
+
+MOST = 4.0
+"""A variance that claims a sample more than 4 times Kish's size is not believed."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RatioMoments:
+    """What M draws say about a ratio, for one trajectory or many at once."""
+
+    value: FloatArray
+    """theta^, or 0 where no unit with D > 0 has been drawn."""
+    residual: Moments
+    """Moments of the residuals (A - theta^ D) / Dbar."""
+    residuals: FloatArray
+    denominator: FloatArray
+    """Dbar, or 0."""
+    size: FloatArray
+    """Kish's size of the units with D > 0: how many uniform ones they are worth."""
+    count: FloatArray
+    """How many units have D > 0."""
+    minority: FloatArray
+    """The units with A > 0 or those with A < D, whichever are fewer, each counted as its weight
+    over the largest weight."""
+
+    @property
+    def defined(self) -> BoolArray:
+        """Whether there is a ratio at all."""
+        return self.count > 0
+
+
+def ratio_moments(
+    numerator: FloatArray, denominator: FloatArray, probability: FloatArray, pool_size: int
+) -> RatioMoments:
+    """The estimate of a ratio from draws [..., M], and all that its interval needs.
+
+    >>> found = ratio_moments(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]), np.full(3, 0.1), 10)
+    >>> round(float(found.value), 3), round(float(found.size), 3)
+    (0.477, 1.996)
+    """
+    v = lure.weights(probability, pool_size)
+    top, bottom = np.sum(v * numerator, axis=-1), np.sum(v * denominator, axis=-1)
+    value = top / np.where(bottom > 0, bottom, 1.0)
+    mean = bottom / v.shape[-1]
+    scale = np.where(bottom > 0, mean, 1.0)
+    residuals = (numerator - value[..., None] * denominator) / scale[..., None]
+    units = v * (denominator > 0)
+    heaviest = np.max(units, axis=-1, keepdims=True)
+    relative = units / np.where(heaviest > 0, heaviest, 1.0)
+    minority = np.minimum(
+        np.sum(relative * (numerator > 0), axis=-1),
+        np.sum(relative * (numerator < denominator), axis=-1),
+    )
+    squares = np.sum(relative**2, axis=-1)
+    return RatioMoments(
+        value=np.asarray(value),
+        residual=moments(residuals, probability, pool_size),
+        residuals=residuals,
+        denominator=np.asarray(mean),
+        size=np.asarray(np.sum(relative, axis=-1) ** 2 / np.where(squares > 0, squares, 1.0)),
+        count=np.asarray(np.sum(denominator > 0, axis=-1)),
+        minority=np.asarray(minority),
+    )
+
+
+def wilson_limits(found: RatioMoments, level: float) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval with t_df for a ratio with 0 <= A <= D, for 2 <= M < N.
+
+        n = theta^ (1 - theta^) / V,    at most 4 k
+        V = (1 - lambda) V^ + lambda max(V^, theta^ (1 - theta^) / k),    lambda = 1 / (1 + u)
+
+    V^ is the variance of the residuals and k Kish's size. The fewer and lighter the units u on
+    the rarer side (A = 0, or A < D), the less V^ is believed: heavy ones may not have come up
+    yet. (Without lambda a recall was covered 0.90 of the time where a third of the errors were
+    such that the proposal did not expect them.) Without any spread the interval is Clopper and
+    Pearson's for k labels, so [0, 0] and [1, 1] cannot occur.
+    """
+    theta = found.value
+    inside = (found.minority > 0) & (theta > 0) & (theta < 1)
+    binomial = np.where(inside, theta * (1 - theta), 0.25)
+    n = binomial / _variance(found, binomial)
+    low, high = wilson(Effective(theta, n), t_quantile(found.residual.df, (1 + level) / 2))
+    least, most = _one_sided(theta, _unseen_size(found), level)
+    return np.where(inside, low, least), np.where(inside, high, most)
+
+
+def mean_of_ratios(
+    parts: Sequence[RatioMoments], probability: FloatArray
+) -> tuple[FloatArray, Moments]:
+    """The plain mean of several ratios, as in a macro average, and the moments of its residuals.
+
+    The residual of the mean is the mean of the residuals.
+    """
+    residuals = np.mean([part.residuals for part in parts], axis=0)
+    value = np.mean([part.value for part in parts], axis=0)
+    return np.asarray(value), moments(residuals, probability, parts[0].residual.pool_size)
+
+
+def mean_limits(
+    parts: Sequence[RatioMoments], value: FloatArray, joint: Moments, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval for the plain mean of K ratios with 0 <= A <= D.
+
+    To the variance of the mean each ratio adds the doubt that `wilson_limits` has about its
+    own, over K^2: a class that shows no spread after a few units is not known exactly. Where
+    all of them are 0, or all 1, the worst case is that only the smallest class has more to show.
+    """
+    K, variance = len(parts), joint.variance
+    for part in parts:
+        shrunk = (part.size * part.value + 1) / (part.size + 2)
+        doubted = _variance(part, shrunk * (1 - shrunk))
+        variance = variance + (doubted - part.residual.variance) / K**2
+    inside = (value > 0) & (value < 1)
+    n = np.where(inside, value * (1 - value), 0.25) / variance
+    low, high = wilson(Effective(value, n), t_quantile(joint.df, (1 + level) / 2))
+    least, most = _one_sided(
+        value, K * np.min([_unseen_size(part) for part in parts], axis=0), level
+    )
+    return np.where(inside, low, least), np.where(inside, high, most)
+
+
+def _variance(found: RatioMoments, binomial: FloatArray) -> FloatArray:
+    """The variance of a ratio, doubted where few units speak for it."""
+    V, fraction = found.residual.variance, found.residual.budget / found.residual.pool_size
+    doubt = 1 / (1 + found.minority)
+    size = np.where(found.defined, found.size, 1.0)
+    by_size = np.maximum(V, binomial / _unseen_size(found))
+    return np.maximum((1 - doubt) * V + doubt * by_size, binomial * (1 - fraction) / (MOST * size))
+
+
+def _unseen_size(found: RatioMoments) -> FloatArray:
+    """The binomial sample that misses what is rare as often as k units without replacement do."""
+    fraction = found.residual.budget / found.residual.pool_size
+    return np.where(found.defined, found.size, 1.0) * (-np.log1p(-fraction) / fraction)
+
+
+def _one_sided(theta: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's interval for n labels that were all on one side."""
+    reach = ((1 - level) / 2) ** (1 / n)
+    return np.where(theta > 0.5, reach, 0.0), np.where(theta > 0.5, 1.0, 1 - reach)

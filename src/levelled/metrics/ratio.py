@@ -1,0 +1,273 @@
+"""A ratio of two pool means as an estimate: where it is undefined, what is possible, how sure."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled._check import BoolArray, FloatArray, between, choice, floats, same_length
+from levelled.draws import Draws
+from levelled.errors import InputError, LossError
+from levelled.estimators import lure
+from levelled.estimators.diagnostics import design_size, effective_size, thin_warning
+from levelled.estimators.intervals.betting_ratio import RatioBetting
+from levelled.estimators.record import Estimate
+from levelled.metrics.linearised import ratio_moments, wilson_limits
+
+__all__ = [
+    "Limits",
+    "Pairs",
+    "Unseen",
+    "check_draws",
+    "figure",
+    "possible",
+    "ratio",
+    "ratio_estimate",
+    "scaled",
+    "thin_notes",
+    "undefined",
+    "with_excluded",
+]
+
+Limits = tuple[float, float]
+Unseen = Sequence[tuple[int, Sequence[tuple[float, float]]]]
+"""Items without a label, in groups: how many, and the pairs (A, D) that each may turn out as."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Pairs:
+    """The numerator A and denominator D of each drawn item, and what the others may have.
+
+    `what` names what must be seen for the ratio to be defined; `denominator_mean` is the pool
+    mean of D, where predictions or slices tell it.
+    """
+
+    numerator: FloatArray
+    denominator: FloatArray
+    unseen: Unseen
+    what: str
+    denominator_mean: float | None = None
+
+    @property
+    def most(self) -> float:
+        """The largest D an item may have."""
+        return max(d for _, pairs in self.unseen for _, d in pairs)
+
+    @property
+    def settled(self) -> bool:
+        """Whether no item without a label can add to the denominator."""
+        return not any(count and d for count, pairs in self.unseen for _, d in pairs)
+
+    @property
+    def possible(self) -> Limits:
+        """The ratios that the labels so far leave possible."""
+        return possible(self.numerator.sum(), self.denominator.sum(), self.unseen)
+
+
+def ratio(
+    numerator: ArrayLike,
+    denominator: ArrayLike,
+    draws: Draws,
+    *,
+    most: float = 1.0,
+    level: float = 0.95,
+    interval: str = "auto",
+) -> Estimate:
+    """A ratio of your own, sum of A over sum of D in the whole pool, with 0 <= A <= D <= `most`.
+
+        theta^ = sum_m v_m A_m / sum_m v_m D_m
+
+    with the weights v_m of R_LURE. Before any item with D > 0 has been drawn it is undefined;
+    its value is then None, and its limits say what is possible. "wilson", the default, holds
+    for a number of labels fixed beforehand, "betting" for any number, however often one looks.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> print(ratio([1, 0, 1, 0], [1, 1, 1, 0], draws))
+    0.6667 [0.1111, 0.9474] at 0.95 (lure, wilson; 4 labels of 20, worth 3)
+    """
+    A, D = floats("numerator", numerator, ndim=1), floats("denominator", denominator, ndim=1)
+    same_length(numerator=A, denominator=D, draws=draws.index)
+    most = between("most", most, 0, np.inf, open_=True)
+    wrong = np.flatnonzero((A < 0) | (A > D) | (most < D))
+    if wrong.size:
+        raise LossError(
+            f"A ratio needs 0 <= numerator <= denominator <= {most:g} (most) for every item; "
+            f"{wrong.size} of {len(A)} are not so, the first is {A[wrong[0]]:g} of "
+            f"{D[wrong[0]]:g}."
+        )
+    unseen = [(draws.pool_size - len(draws), [(0.0, 0.0), (0.0, most), (most, most)])]
+    pairs = Pairs(A, D, unseen, "denominator above 0")
+    return ratio_estimate(pairs, draws, level=level, interval=interval)
+
+
+def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -> Estimate:
+    """The estimate of a ratio whose pairs are known to be in order."""
+    choice("interval", interval, ("auto", "wilson", "betting", "none"))
+    level = check_draws(draws, level)
+    limits, D = pairs.possible, pairs.denominator
+    if not D.any():
+        return undefined(draws, limits, level, pairs.what, final=pairs.settled)
+    found = ratio_moments(pairs.numerator, D, draws.probability, draws.pool_size)
+
+    def asymptotic() -> Limits:
+        low, high = wilson_limits(found, level)
+        return with_excluded((float(low), float(high)), float(found.denominator), pairs.most, draws)
+
+    return figure(
+        float(found.value),
+        float(found.residual.variance),
+        draws,
+        units=D > 0,
+        possible=limits,
+        level=level,
+        interval=interval,
+        methods={"wilson": asymptotic, "betting": lambda: _betting(pairs, draws, level)},
+    )
+
+
+def figure(
+    value: float,
+    variance: float,
+    draws: Draws,
+    *,
+    units: BoolArray,
+    possible: Limits,
+    level: float,
+    interval: str,
+    methods: dict[str, Callable[[], Limits | None]],
+) -> Estimate:
+    """An estimate with the `interval` asked for ("auto": the first of `methods`).
+
+    It is cut to what is possible. `units` says which draws the figure rests on.
+    """
+    method = next(iter(methods)) if interval == "auto" else interval
+    limits, method, warnings = _limits(possible, method, methods, draws)
+    spread = None if len(draws) < 2 else float(np.sqrt(variance))
+    weights = lure.lure_weights(draws)[units]
+    return Estimate(
+        value=float(np.clip(value, *possible)),
+        low=limits[0],
+        high=limits[1],
+        level=level,
+        stderr=0.0 if method == "point" else spread,
+        n_labels=len(draws),
+        n_pool=draws.pool_size,
+        ess=effective_size(weights),
+        max_weight=float(weights.max()),
+        estimator="lure",
+        interval=method,
+        warnings=warnings,
+    )
+
+
+def undefined(
+    draws: Draws, limits: Limits, level: float, what: str, *, final: bool = False
+) -> Estimate:
+    """The estimate of what cannot be said yet: only its limits."""
+    low, high = limits
+    told = f"no {what} seen yet: undefined so far, between {low:.4g} and {high:.4g}"
+    if final:
+        told = f"no {what} in the whole pool: undefined"
+    weights = lure.lure_weights(draws)
+    return Estimate(
+        value=None,
+        low=low,
+        high=high,
+        level=level,
+        stderr=None,
+        n_labels=len(draws),
+        n_pool=draws.pool_size,
+        ess=0.0,
+        max_weight=float(weights.max()),
+        estimator="lure",
+        interval="undefined",
+        warnings=(told,),
+    )
+
+
+def possible(numerator: float, denominator: float, unseen: Unseen) -> Limits:
+    """The range of ratios that the labels so far leave possible.
+
+    A ratio of sums is largest and smallest where all items of a group turn out alike.
+
+    >>> possible(2.0, 3.0, [(5, [(0, 0), (0, 1), (1, 1)])])
+    (0.25, 0.875)
+    """
+    found = []
+    for outcome in product(*(pairs for _, pairs in unseen)):
+        A = numerator + sum(n * a for (n, _), (a, _) in zip(unseen, outcome, strict=True))
+        D = denominator + sum(n * d for (n, _), (_, d) in zip(unseen, outcome, strict=True))
+        if D > 0:
+            found.append(float(A / D))
+    return (min(found), max(found)) if found else (0.0, 1.0)
+
+
+def scaled(found: Estimate, by: float, start: float = 0.0) -> Estimate:
+    """`start` + `by` times an estimate, for by > 0."""
+    return replace(
+        found,
+        value=None if found.value is None else start + by * found.value,
+        low=start + by * found.low,
+        high=start + by * found.high,
+        stderr=None if found.stderr is None else by * found.stderr,
+    )
+
+
+def with_excluded(limits: Limits, denominator: float, most: float, draws: Draws) -> Limits:
+    """Limits widened by whatever the items are that could never be drawn."""
+    drawable = draws.pool_size * denominator
+    total = drawable + draws.excluded * most
+    return limits[0] * drawable / total, (limits[1] * drawable + total - drawable) / total
+
+
+def check_draws(draws: Draws, level: float) -> float:
+    """Refuse no labels at all, and a level that is none."""
+    if not len(draws):
+        raise InputError("An estimate needs at least one label.")
+    return between("level", level, 0, 1, open_=True)
+
+
+def thin_notes(draws: Draws) -> tuple[str, ...]:
+    """A warning where some items had so little chance that the labels are worth few."""
+    size = design_size(draws)
+    return (thin_warning(draws, size),) if size < min(30, 0.8 * len(draws)) else ()
+
+
+def _limits(
+    possible: Limits, method: str, methods: dict[str, Callable[[], Limits | None]], draws: Draws
+) -> tuple[Limits, str, tuple[str, ...]]:
+    """Limits, the method they came from, and what a reader must know about them."""
+    if possible[0] == possible[1]:
+        return possible, "point", ()
+    if method == "none":
+        return possible, "none", ()
+    if len(draws) < 2 and method != "betting":
+        told = "one label shows no spread; the interval is what is logically possible"
+        return possible, "logical", (told,)
+    found = methods[method]()
+    warnings = () if method == "betting" else thin_notes(draws)
+    if draws.excluded:
+        told = (
+            f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval "
+            f"allows for whatever they are"
+        )
+        warnings = (*warnings, told)
+    if found is None or max(found[0], possible[0]) > min(found[1], possible[1]):
+        told = f"no {method} interval after these labels; this one is what is logically possible"
+        return possible, "logical", (*warnings, told)
+    return (max(found[0], possible[0]), min(found[1], possible[1])), method, warnings
+
+
+def _betting(pairs: Pairs, draws: Draws, level: float) -> Limits | None:
+    """Limits that hold at every label at once; none where items could never be drawn."""
+    if draws.excluded:
+        return None
+    watch = RatioBetting(draws.pool_size, pairs.most, level, pairs.denominator_mean)
+    weights = (draws.design or {}).get("max_weight")
+    for m, (a, d, q) in enumerate(
+        zip(pairs.numerator, pairs.denominator, draws.probability, strict=True)
+    ):
+        watch.update(a, d, q, max_weight=None if weights is None else weights[m])
+    return watch.interval()

@@ -1,0 +1,243 @@
+"""The average loss of each slice of the pool, from the same labels."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import BoolArray, FloatArray, choice, floats, same_length
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.estimators.intervals.fixed import log_t_interval, t_interval
+from levelled.estimators.intervals.logical import bounds_of, check_bounds, logical_limits
+from levelled.estimators.problem import Kind, checked_pair, kind_of
+from levelled.estimators.record import Estimate
+from levelled.metrics.classes import Class, class_names
+from levelled.metrics.linearised import ratio_moments
+from levelled.metrics.ratio import (
+    Limits,
+    Pairs,
+    check_draws,
+    figure,
+    ratio_estimate,
+    scaled,
+    undefined,
+)
+from levelled.metrics.table import aligned, cells
+
+__all__ = ["Slice", "SliceTable", "by_slice"]
+
+_FEW = 25
+"""Labels below which an interval for losses other than 0/1 is rough."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """One slice: how much of the pool it is, on how many labels its figure rests."""
+
+    name: Class
+    n_pool: int
+    n_labels: int
+    estimate: Estimate
+
+
+@dataclass(frozen=True, slots=True)
+class SliceTable:
+    """All slices of a pool. Prints as a table; `table[name]` is one row."""
+
+    rows: tuple[Slice, ...]
+    level: float
+    simultaneous: bool
+    """Whether `level` is for all intervals at once."""
+
+    def __iter__(self) -> Iterator[Slice]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __getitem__(self, name: Class) -> Slice:
+        for row in self.rows:
+            if row.name == name:
+                return row
+        raise InputError(f"There is no slice {name!r}.")
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """One dict of plain values a slice, ready for JSON or a data frame."""
+        return [{"slice": row.name} | row.estimate.as_dict() for row in self.rows]
+
+    def __str__(self) -> str:
+        rows = [
+            [str(row.name), f"{row.n_pool}", f"{row.n_labels}", *cells(row.estimate)]
+            for row in self.rows
+        ]
+        header = ["slice", "pool", "labels", "value", "low", "high"]
+        told = f"intervals at {self.level:.4g}" + (", all at once" if self.simultaneous else "")
+        return f"{aligned(header, rows)}\n{told}"
+
+
+def by_slice(
+    losses: ArrayLike,
+    draws: Draws,
+    slices: ArrayLike,
+    pool_slices: ArrayLike,
+    *,
+    level: float = 0.95,
+    interval: str = "auto",
+    bounds: tuple[float, float] | None = None,
+    simultaneous: bool = False,
+) -> SliceTable:
+    """The average loss of each slice, with its interval and how many labels it rests on.
+
+        theta^ = sum_{m in slice} v_m L_m / sum_{m in slice} v_m
+
+    `slices` names the slice of each drawn item, `pool_slices` that of every item of the pool.
+    A slice none of whose items has been drawn is undefined, between what its losses may be. The
+    interval is Wilson's for 0/1 losses, on the log scale for positive ones, symmetric for ones
+    of either sign, all for a number of labels fixed beforehand; "betting" holds at any number
+    and needs losses with bounds. With `simultaneous` all K intervals hold at once: each is given
+    the level 1 - (1 - level) / K.
+
+    >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
+    >>> table = by_slice([1, 0, 1, 0], draws, ["a", "a", "b", "b"], ["b", "a", "c", "b", "a"])
+    >>> print(table)
+    slice  pool  labels      value  low  high
+    a         2       2        0.5  0.5   0.5
+    b         2       2        0.5  0.5   0.5
+    c         1       0  undefined    0     1
+    intervals at 0.95
+    """
+    loss = floats("losses", losses, ndim=1)
+    same_length(losses=loss, draws=draws.index)
+    level = check_draws(draws, level)
+    if bounds is not None:
+        bounds = checked_pair(bounds)
+        check_bounds(loss, bounds)
+    known = bounds_of(loss) if bounds is None else bounds
+    kind = kind_of(loss, bounds)
+    drawn, pool = _checked_slices(slices, pool_slices, draws)
+    names, sizes = np.unique(pool, return_counts=True)
+    each = 1 - (1 - level) / len(names) if simultaneous else level
+    rows = []
+    for name, n_pool in zip(names.tolist(), sizes.tolist(), strict=True):
+        part = _Part(loss, draws, np.asarray(drawn == name), n_pool, kind, known)
+        found = replace(_estimate(part, each, interval), n_pool=n_pool, n_labels=part.n_labels)
+        rows.append(Slice(name, n_pool, part.n_labels, found))
+    return SliceTable(tuple(rows), level, simultaneous)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Part:
+    """The labels of one slice within all of them."""
+
+    losses: FloatArray
+    draws: Draws
+    inside: BoolArray
+    n_pool: int
+    kind: Kind
+    bounds: Limits
+
+    @property
+    def n_labels(self) -> int:
+        return int(self.inside.sum())
+
+
+def _estimate(part: _Part, level: float, interval: str) -> Estimate:
+    methods = {"0/1": ("wilson",), "positive": ("log_t",), "signed": ("t",)}[part.kind]
+    choice("interval", interval, ("auto", *methods, "betting", "none"))
+    if not part.n_labels:
+        return undefined(part.draws, part.bounds, level, "label of this slice")
+    if part.kind == "0/1" or interval == "betting":
+        return _bounded(part, level, interval)
+    return _continuous(part, methods[0], level, interval)
+
+
+def _bounded(part: _Part, level: float, interval: str) -> Estimate:
+    """The mean of losses in [A, B] as A + (B - A) times a ratio between 0 and 1."""
+    low, high = part.bounds
+    if not np.isfinite(high - low):
+        raise InputError(
+            f"interval='betting' needs losses with bounds; these have {part.bounds}. Declare "
+            f"them, for example bounds=(0, 1)."
+        )
+    D = part.inside.astype(np.float64)
+    pairs = Pairs(
+        np.clip((part.losses - low) / (high - low), 0, 1) * D,
+        D,
+        [(part.n_pool - part.n_labels, [(0.0, 1.0), (1.0, 1.0)])],
+        "label of this slice",
+        part.n_pool / part.draws.pool_size,
+    )
+    found = ratio_estimate(pairs, part.draws, level=level, interval=interval)
+    return scaled(found, high - low, low)
+
+
+def _continuous(part: _Part, method: str, level: float, interval: str) -> Estimate:
+    """The mean of losses without an upper bound, or of either sign."""
+    draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
+    found = ratio_moments(part.losses * D, D, draws.probability, draws.pool_size)
+    total = np.asarray(part.losses[part.inside].sum())
+    possible = logical_limits(total, count, part.n_pool, part.bounds)
+
+    def asymptotic() -> Limits | None:
+        if count < 2 or found.residual.variance <= 0 or (found.value <= 0 and method == "log_t"):
+            return None
+        # The residuals sum to zero: theta^ itself has spent a degree of freedom.
+        moments = replace(
+            found.residual,
+            value=found.value,
+            variance=found.residual.variance * count / (count - 1),
+            df=np.minimum(found.residual.df, count - 1),
+        )
+        low, high = (log_t_interval if method == "log_t" else t_interval)(moments, level)
+        return _with_excluded((float(low), float(high)), part)
+
+    estimate = figure(
+        float(found.value),
+        float(found.residual.variance),
+        draws,
+        units=part.inside,
+        possible=(float(possible[0]), float(possible[1])),
+        level=level,
+        interval=interval,
+        methods={method: asymptotic},
+    )
+    if estimate.interval == method and count < _FEW:
+        told = f"only {count} labels: the interval cannot allow for losses of a kind not seen yet"
+        estimate = replace(estimate, warnings=(*estimate.warnings, told))
+    return estimate
+
+
+def _with_excluded(limits: Limits, part: _Part) -> Limits:
+    """Limits widened as if all that could never be drawn were in this slice, as far as it goes."""
+    unknown = min(part.draws.excluded, part.n_pool - part.n_labels)
+    if not unknown:
+        return limits
+    share = unknown / part.n_pool
+    low, high = part.bounds
+    return limits[0] * (1 - share) + low * share, limits[1] * (1 - share) + high * share
+
+
+def _checked_slices(
+    slices: ArrayLike, pool_slices: ArrayLike, draws: Draws
+) -> tuple[NDArray[Any], NDArray[Any]]:
+    drawn, pool = class_names("slices", slices), class_names("pool_slices", pool_slices)
+    same_length(slices=drawn, draws=draws.index)
+    if len(pool) != draws.pool_size:
+        raise InputError(
+            f"pool_slices must name the slice of each of the {draws.pool_size} items of the pool; "
+            f"it has {len(pool)}."
+        )
+    if (drawn.dtype.kind == "U") != (pool.dtype.kind == "U"):
+        raise InputError(f"slices hold {drawn.dtype}, pool_slices {pool.dtype}: write both alike.")
+    differ = np.flatnonzero(pool[draws.index] != drawn)
+    if differ.size:
+        item = draws.index[differ[0]]
+        raise InputError(
+            f"slices and pool_slices differ at {differ.size} of {len(drawn)} drawn items: item "
+            f"{item} is in {drawn[differ[0]].item()!r} by slices and in {pool[item].item()!r} by "
+            f"pool_slices. slices goes by draw: slices = pool_slices[draws.index]."
+        )
+    return drawn, pool

@@ -1,0 +1,1 @@
+"""Tests of the metrics, and the pools they share."""

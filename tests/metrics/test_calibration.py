@@ -1,0 +1,139 @@
+import json
+
+import numpy as np
+import pytest
+from sklearn.calibration import calibration_curve
+
+from levelled import metrics
+from levelled.errors import InputError
+from metrics.samples import FOUR, NAMES, enough, everything, mail, trajectory
+
+
+def test_the_whole_pool_gives_the_curve_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    pool, draws = mail(500, rng), everything(500, rng)
+    p = pool.proba[:, 2]
+    found = metrics.calibration(
+        pool.label[draws.index], p[draws.index], draws, p, positive="spam", bins=5
+    )
+    hits, confidence = calibration_curve(pool.label == "spam", p, n_bins=5)
+    assert [bin_.accuracy.value for bin_ in found.bins] == pytest.approx(hits)
+    assert [bin_.confidence for bin_ in found.bins] == pytest.approx(confidence)
+    share = np.array([bin_.share for bin_ in found.bins])
+    assert share.sum() == pytest.approx(1)
+    expected = np.sum(share * np.abs(hits - confidence))
+    assert found.error.value == found.error.low == found.error.high == pytest.approx(expected)
+    assert found.error.interval == "point"
+
+
+def test_with_all_probabilities_the_most_probable_class_counts() -> None:
+    rng = np.random.default_rng(1)
+    pool, draws = mail(500, rng), everything(500, rng)
+    found = metrics.calibration(
+        pool.label[draws.index],
+        pool.proba[draws.index],
+        draws,
+        pool.proba,
+        classes=NAMES.tolist(),
+        bins=[0, 0.5, 0.8, 1],
+    )
+    confidence, right = pool.proba.max(axis=1), pool.label == pool.pred
+    for bin_ in found.bins:
+        inside = (confidence >= bin_.low) & ((confidence < bin_.high) | (bin_.high == 1))
+        assert bin_.n_pool == inside.sum()
+        assert bin_.confidence == pytest.approx(confidence[inside].mean())
+        assert bin_.accuracy.value == pytest.approx(right[inside].mean())
+
+
+def test_a_bin_without_labels_is_undefined_and_counts_as_calibrated() -> None:
+    p = np.full(20, 0.9)
+    p[15] = 0.2
+    found = metrics.calibration([1, 1, 0, 1], p[FOUR.index], FOUR, p, positive=1, bins=2)
+    empty, full = found.bins
+    assert empty.accuracy.value is None
+    assert (empty.accuracy.low, empty.accuracy.high) == (0, 1)
+    assert full.accuracy.value == 0.75
+    assert found.error.value == pytest.approx(0.95 * 0.15)
+    assert "biased upwards" in found.error.warnings[0]
+    assert "5.0% of the pool have no label yet" in found.error.warnings[1]
+
+
+def test_the_interval_of_the_error_covers_it(seed: int) -> None:
+    rng = np.random.default_rng([seed, 4])
+    pool = mail(3000, rng, signal=1.2)
+    classes = NAMES.tolist()
+    everyone = everything(3000, rng)
+    truth = metrics.calibration(
+        pool.label[everyone.index],
+        pool.proba[everyone.index],
+        everyone,
+        pool.proba,
+        classes=classes,
+        bins=5,
+    ).error.value
+    assert truth is not None
+    rows, covered = pool.trajectories(300, 60, rng), []
+    for row in range(60):
+        draws = trajectory(rows, row, 3000)
+        found = metrics.calibration(
+            pool.label[draws.index],
+            pool.proba[draws.index],
+            draws,
+            pool.proba,
+            classes=classes,
+            bins=5,
+        ).error
+        covered.append(found.low <= truth <= found.high)
+    assert enough(np.array(covered), 0.95)
+
+
+def test_noise_counts_as_miscalibration() -> None:
+    p, label = np.full(20, 0.5), np.arange(20) % 2
+    draws = everything(20, np.random.default_rng(2))[:9]
+    found = metrics.calibration(label[draws.index], p[draws.index], draws, p, positive=1).error
+    assert found.value is not None
+    assert found.value > 0.05  # although the pool is calibrated
+    assert found.low == 0
+    assert "biased upwards" in found.warnings[0]
+
+
+def test_a_calibration_prints_and_goes_into_json() -> None:
+    p = np.linspace(0.01, 0.99, 20)
+    found = metrics.calibration([1, 0, 0, 1], p[FOUR.index], FOUR, p, positive=1, bins=2)
+    assert str(found).splitlines()[0].split()[0] == "confidence"
+    assert "expected calibration error" in str(found)
+    rows = json.loads(json.dumps(found.as_dicts()))
+    assert rows[0]["from"] == 0
+    assert rows[1]["to"] == 1
+    assert rows[1]["n_pool"] == 10
+
+
+P = np.full(20, 0.7)
+
+
+@pytest.mark.parametrize(
+    ("wrong", "words"),
+    [
+        ({"pool_proba": P[:19]}, "each of the 20"),
+        ({"pool_proba": P / 2}, "proba = pool_proba"),
+        ({"proba": np.full(4, 1.7), "pool_proba": P + 1}, "between 0 and 1"),
+        ({"positive": None}, "name of that class"),
+        ({"positive": "a"}, "none of the labels"),
+        ({"bins": 0}, "bins must be"),
+        ({"bins": [0, 0.5]}, "bins must be"),
+        ({"bins": [0, 0.5, 0.5, 1]}, "bins must be"),
+        ({"labels": [1, 0, 1]}, "labels has 3"),
+        ({"interval": "t"}, "interval must be"),
+        ({"proba": np.full((4, 2), 0.7), "pool_proba": np.full((20, 2), 0.7)}, "sum to one"),
+    ],
+)
+def test_bad_input_is_refused_in_words(wrong: dict[str, object], words: str) -> None:
+    given = {
+        "labels": [1, 0, 1, 0],
+        "proba": P[:4],
+        "draws": FOUR,
+        "pool_proba": P,
+        "positive": 1,
+    } | wrong
+    with pytest.raises(InputError, match=words):
+        metrics.calibration(**given)  # type: ignore[arg-type]

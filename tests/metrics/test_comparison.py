@@ -1,0 +1,117 @@
+import json
+
+import numpy as np
+import pytest
+
+import levelled as lv
+from levelled import metrics
+from levelled.errors import InputError, LossError
+from metrics.samples import FOUR, WEIGHTED, enough, everything, mail, trajectory
+
+A, B = [1, 0, 1, 0], [0, 0, 1, 0]
+
+
+def test_the_difference_is_the_weighted_mean_of_the_differences() -> None:
+    found = metrics.compare(A, B, WEIGHTED)
+    weights = lv.lure_weights(WEIGHTED)
+    assert found.difference.value == pytest.approx(np.mean(weights * np.subtract(A, B)))
+    mirrored = metrics.compare(B, A, WEIGHTED).difference
+    assert (mirrored.low, mirrored.high) == pytest.approx(
+        (-found.difference.high, -found.difference.low)
+    )
+
+
+def test_without_disagreement_nothing_is_certain() -> None:
+    found = metrics.compare(A, A, FOUR)
+    assert found.better is None
+    assert found.difference.low < -0.5
+    assert found.difference.high > 0.5
+    assert found.difference.interval in ("betting", "logical")
+    assert found.verdict.startswith("cannot tell yet")
+    unbounded = metrics.compare([0.5, 2.5, 0.1, 0.0], [0.5, 2.5, 0.1, 0.0], FOUR).difference
+    assert (unbounded.low, unbounded.high) == (-np.inf, np.inf)
+
+
+def test_the_whole_pool_decides() -> None:
+    rng = np.random.default_rng(0)
+    a, b, draws = rng.random(50), rng.random(50) + 0.1, everything(50, rng)
+    found = metrics.compare(a[draws.index], b[draws.index], draws, names=("old", "new"))
+    assert found.difference.value == pytest.approx((a - b).mean())
+    assert found.better == "old"
+    assert found.verdict.startswith("old is better by")
+    assert metrics.compare(b[draws.index], a[draws.index], draws).better == "b"
+    same = metrics.compare(a[draws.index], a[draws.index], draws)
+    assert same.verdict == "a and b are equally good on this pool"
+
+
+def test_shared_labels_tell_models_apart_sooner() -> None:
+    rng = np.random.default_rng(1)
+    shared = rng.random(2000)
+    a, b = shared, shared + 0.05 + rng.normal(0, 0.02, 2000)
+    draws = everything(2000, rng)[:100]
+    found = metrics.compare(a[draws.index], b[draws.index], draws)
+    assert found.better == "a"
+    separate = [lv.estimate(loss[draws.index], draws) for loss in (a, b)]
+    assert separate[0].high > separate[1].low
+
+
+def test_declared_bounds_are_those_of_each_loss() -> None:
+    a, b = [0.5, 2.0, 0.1, 0.0], [0.5, 1.0, 0.4, 0.0]
+    found = metrics.compare(a, b, FOUR, bounds=(0, 2), interval="betting").difference
+    assert -2 < found.low < found.high < 2
+    with pytest.raises(LossError, match="outside the declared bounds"):
+        metrics.compare(a, b, FOUR, bounds=(0, 1))
+
+
+def test_the_difference_of_two_error_rates_is_covered(seed: int) -> None:
+    rng = np.random.default_rng([seed, 2])
+    covered = []
+    for _ in range(3):
+        pool = mail(5000, rng, signal=1.5)
+        a = (pool.label != pool.pred).astype(float)
+        b = np.where(rng.random(5000) < 0.1, 1 - a, a)  # another model, mostly alike
+        rows = pool.trajectories(300, 100, rng)
+        for row in range(100):
+            draws = trajectory(rows, row, 5000)
+            found = metrics.compare(a[draws.index], b[draws.index], draws).difference
+            covered.append(found.low <= (a - b).mean() <= found.high)
+    assert enough(np.array(covered), 0.925)
+
+
+def test_against_the_best_every_pair_counts_against_a_baseline_only_its_own() -> None:
+    losses = {"v1": A, "v2": B, "v3": [0, 0, 0, 0], "v4": [1, 1, 1, 0]}
+    best = metrics.compare_all(losses, FOUR)
+    assert (best.against, best.n_compared) == ("v3", 6)
+    assert list(best.risks) == ["v3", "v2", "v1", "v4"]
+    assert all(row.difference.level == pytest.approx(1 - 0.05 / 6) for row in best.comparisons)
+    base = metrics.compare_all(losses, FOUR, baseline="v1")
+    assert (base.against, base.n_compared) == ("v1", 3)
+    assert {row.a for row in base.comparisons} == {"v2", "v3", "v4"}
+    assert all(row.difference.level == pytest.approx(1 - 0.05 / 3) for row in base.comparisons)
+
+
+def test_two_models_need_no_correction() -> None:
+    both = metrics.compare_all({"a": A, "b": B}, FOUR)
+    assert both.n_compared == 1
+    assert both.comparisons[0].difference == metrics.compare(A, B, FOUR).difference
+
+
+def test_a_ranking_prints_and_goes_into_json() -> None:
+    ranking = metrics.compare_all({"v1": A, "v2": B}, FOUR)
+    assert "differences from v2; all hold at once at 0.95 (Bonferroni over 1)" in str(ranking)
+    rows = json.loads(json.dumps(ranking.as_dicts()))
+    assert rows[0]["model"] == "v1"
+    assert rows[0]["against"] == "v2"
+
+
+def test_bad_input_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match="losses of a has 3"):
+        metrics.compare([1, 0, 1], B, FOUR)
+    with pytest.raises(InputError, match="two models or more"):
+        metrics.compare_all({"a": A}, FOUR)
+    with pytest.raises(InputError, match="baseline must be one of"):
+        metrics.compare_all({"a": A, "b": B}, FOUR, baseline="c")
+    with pytest.raises(InputError, match="finite"):
+        metrics.compare([1, 0, np.nan, 0], B, FOUR)
+    with pytest.raises(InputError, match="need two names"):
+        metrics.compare(A, B, FOUR, names=("same", "same"))

@@ -1,0 +1,167 @@
+import json
+
+import numpy as np
+import pytest
+
+import levelled as lv
+from levelled import metrics
+from levelled.errors import InputError, LossError
+from metrics.samples import FOUR, enough, everything, mail, trajectory
+
+POOL_SLICES = np.array(["web", "app"] * 10)
+SLICES = POOL_SLICES[FOUR.index]
+
+
+def test_the_whole_pool_gives_the_mean_of_each_slice() -> None:
+    rng = np.random.default_rng(0)
+    loss, names = rng.exponential(size=90), rng.choice(["a", "b", "c"], 90)
+    draws = everything(90, rng)
+    for signed in (loss, loss - 1, (loss > 1).astype(float)):
+        table = metrics.by_slice(signed[draws.index], draws, names[draws.index], names)
+        for row in table:
+            assert row.estimate.value == pytest.approx(signed[names == row.name].mean())
+            assert row.estimate.interval == "point"
+            assert row.n_pool == row.n_labels == np.sum(names == row.name)
+
+
+def test_weighted_draws_give_the_weighted_mean_of_each_slice() -> None:
+    rng = np.random.default_rng(1)
+    pool = mail(300, rng)
+    draws = trajectory(pool.trajectories(80, 1, rng), 0, 300)
+    names = rng.choice(["a", "b"], 300)
+    loss = (pool.label != pool.pred).astype(float)[draws.index]
+    v = lv.lure_weights(draws)
+    for row in metrics.by_slice(loss, draws, names[draws.index], names):
+        inside = names[draws.index] == row.name
+        assert row.estimate.value == pytest.approx(np.sum((v * loss)[inside]) / v[inside].sum())
+        assert row.n_labels == row.estimate.n_labels == inside.sum()
+        assert row.estimate.n_pool == np.sum(names == row.name)
+
+
+def test_a_slice_whose_items_are_all_labelled_is_known_exactly() -> None:
+    pool_slices = np.array(["rare" if item in (4, 1) else "rest" for item in range(20)])
+    table = metrics.by_slice([1, 0, 1, 0], FOUR, pool_slices[FOUR.index], pool_slices)
+    rare = table["rare"].estimate
+    assert (rare.value, rare.low, rare.high, rare.interval) == (0.5, 0.5, 0.5, "point")
+
+
+@pytest.mark.parametrize(
+    ("losses", "bounds", "limits"),
+    [
+        ([1, 0, 1, 0], None, (0, 1)),
+        ([1.5, 0.2, 1.0, 0.0], None, (0, np.inf)),
+        ([1.5, 0.2, 1.0, 0.0], (0, 2), (0, 2)),
+        ([1.5, -0.2, 1.0, 0.0], None, (-np.inf, np.inf)),
+    ],
+)
+def test_a_slice_without_labels_is_undefined_between_its_bounds(
+    losses: list[float], bounds: tuple[float, float] | None, limits: tuple[float, float]
+) -> None:
+    pool_slices = np.where(np.arange(20) == 15, "never", POOL_SLICES).astype(str)
+    table = metrics.by_slice(losses, FOUR, pool_slices[FOUR.index], pool_slices, bounds=bounds)
+    never = table["never"].estimate
+    assert never.value is None
+    assert (never.low, never.high) == limits
+    assert "no label of this slice seen yet" in never.warnings[0]
+    assert "undefined" in str(table)
+
+
+def test_one_label_in_a_slice_leaves_what_is_possible() -> None:
+    table = metrics.by_slice([1.5, 0.2, 1.0, 0.0], FOUR, SLICES, POOL_SLICES, bounds=(0, 2))
+    assert [row.n_labels for row in table] == [2, 2]
+    pool_slices = np.where(np.arange(20) == 4, "one", POOL_SLICES).astype(str)
+    pool_slices[5] = "one"
+    table = metrics.by_slice(
+        [1.5, 0.2, 1.0, 0.0], FOUR, pool_slices[FOUR.index], pool_slices, bounds=(0, 2)
+    )
+    one = table["one"].estimate
+    assert (one.low, one.high, one.interval) == (1.5 / 2, (1.5 + 2) / 2, "logical")
+
+
+def test_the_intervals_cover(seed: int) -> None:
+    rng = np.random.default_rng([seed, 5])
+    covered: dict[str, list[bool]] = {}
+    for _ in range(2):
+        pool = mail(5000, rng, signal=1.2)
+        names = rng.choice(["a", "b"], 5000, p=[0.15, 0.85])
+        errors = (pool.label != pool.pred).astype(float)
+        picked = pool.proba[np.arange(5000), pool.proba.argmax(axis=1)]
+        brier = (1 - picked) ** 2 + errors * picked
+        rows = pool.trajectories(400, 100, rng)
+        for row in range(100):
+            draws = trajectory(rows, row, 5000)
+            for kind, loss in (("0/1", errors), ("positive", brier), ("signed", brier - 0.3)):
+                table = metrics.by_slice(loss[draws.index], draws, names[draws.index], names)
+                for part in table:
+                    truth = loss[names == part.name].mean()
+                    holds = part.estimate.low <= truth <= part.estimate.high
+                    covered.setdefault(kind, []).append(bool(holds))
+    for kind, holds_all in covered.items():
+        assert enough(np.array(holds_all), 0.925), kind
+
+
+def test_betting_holds_for_bounded_losses_of_any_kind() -> None:
+    for losses, bounds in (([1, 0, 1, 0], None), ([1.5, -0.2, 1.0, 0.0], (-2, 2))):
+        table = metrics.by_slice(
+            losses, FOUR, SLICES, POOL_SLICES, bounds=bounds, interval="betting"
+        )
+        for row in table:
+            assert row.estimate.interval == "betting"
+            assert row.estimate.value is not None
+            assert row.estimate.low <= row.estimate.value <= row.estimate.high
+    with pytest.raises(InputError, match="needs losses with bounds"):
+        metrics.by_slice([1.5, 0.2, 1, 0], FOUR, SLICES, POOL_SLICES, interval="betting")
+
+
+def test_simultaneous_intervals_share_out_the_level() -> None:
+    table = metrics.by_slice([1, 0, 1, 0], FOUR, SLICES, POOL_SLICES, simultaneous=True)
+    assert [row.estimate.level for row in table] == pytest.approx([0.975, 0.975])
+    assert "all at once" in str(table)
+
+
+def test_items_that_could_never_be_drawn_may_be_in_any_slice() -> None:
+    part = lv.Draws(FOUR.index, FOUR.probability, 20, excluded=3)
+    for losses, bounds in (([1, 0, 1, 0], None), ([1.5, 0.2, 1, 0.1], (0, 2))):
+        full = metrics.by_slice(losses, FOUR, SLICES, POOL_SLICES, bounds=bounds)
+        some = metrics.by_slice(losses, part, SLICES, POOL_SLICES, bounds=bounds)
+        for one, other in zip(full, some, strict=True):
+            assert other.estimate.low <= one.estimate.low
+            assert other.estimate.high >= one.estimate.high
+            assert "never be drawn" in other.estimate.warnings[0]
+
+
+def test_a_table_prints_and_goes_into_json() -> None:
+    table = metrics.by_slice([1, 0, 1, 0], FOUR, SLICES, POOL_SLICES)
+    lines = str(table).splitlines()
+    assert lines[0].split() == ["slice", "pool", "labels", "value", "low", "high"]
+    assert len({len(line) for line in lines[:3]}) == 1
+    rows = json.loads(json.dumps(table.as_dicts()))
+    assert [row["slice"] for row in rows] == ["app", "web"]
+    assert len(table) == 2
+
+
+@pytest.mark.parametrize(
+    ("error", "words", "wrong"),
+    [
+        (InputError, "'desktop' by slices", {"slices": ["desktop", "app", "web", "app"]}),
+        (InputError, "slices has 3", {"slices": SLICES[:3]}),
+        (InputError, "each of the 20 items", {"pool_slices": POOL_SLICES[:19]}),
+        (InputError, "write both alike", {"slices": [1, 2, 1, 2]}),
+        (InputError, "losses has 3", {"losses": [1, 0, 1]}),
+        (InputError, "interval must be one of", {"interval": "t"}),
+        (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
+    ],
+)
+def test_bad_input_is_refused_in_words(
+    error: type[InputError], words: str, wrong: dict[str, object]
+) -> None:
+    given = {
+        "losses": [1, 0, 1, 0],
+        "draws": FOUR,
+        "slices": SLICES,
+        "pool_slices": POOL_SLICES,
+    } | wrong
+    with pytest.raises(error, match=words):
+        metrics.by_slice(**given)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="no slice 'tv'"):
+        _ = metrics.by_slice([1, 0, 1, 0], FOUR, SLICES, POOL_SLICES)["tv"]
