@@ -55,7 +55,7 @@ def test_ordered_draws_follow_the_weights(pool: str, layout: Layout, seed: int) 
 
 def test_the_test_of_the_law_notices_a_wrong_weight(seed: int) -> None:
     (weights, k), n = POOLS["several blocks"], 800
-    wrong = np.where(np.arange(len(weights)) == 3, 2 * weights, weights)
+    wrong = np.where(np.arange(len(weights)) == 3, 3 * weights, weights)
     assert not follows(weights, k, [race(wrong, k, seed=seed * n + i) for i in range(n)])
 
 

@@ -6,7 +6,9 @@ a multiple of 256, so that weights like e^0 and e^-2000 can be compared and adde
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from itertools import pairwise
 
 import numpy as np
@@ -18,9 +20,10 @@ BLOCK = 4096  # rows that share one Poisson process; a power of two
 STRIP = 64  # rows of a block whose sum is kept, to find a row quickly; a power of two
 CHUNK = 64  # blocks handled at once: they stay in the cache between the sum and the check
 PICKS = 8192  # picks made at once
-PIECE = 16  # weights gathered for each pick at once: large arrays cost more to get than to fill
 SPAN = 256.0  # e^-256 is nothing beside 1, yet their squares fit a float
 FARTHEST = 1e9  # beyond it a log-weight is too coarse to order a race
+
+_Halves = Sequence[Callable[[IntArray], FloatArray]]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -31,7 +34,7 @@ class Blocks:
     log: bool
     shift: FloatArray  # one a block
     total: FloatArray  # one a block, in units of e^shift
-    strips: FloatArray  # the sums of the strips of all blocks, in the same units
+    strips: FloatArray  # [block, strip]: sums, in the same units
     excluded: int  # rows of weight zero
 
     def rows(self, block: int) -> FloatArray:
@@ -39,53 +42,81 @@ class Blocks:
         return self.weights[block * BLOCK : (block + 1) * BLOCK]
 
     def pick(self, block: IntArray, u: FloatArray) -> IntArray:
-        """For each u, a row of its block in proportion to weight: first a strip, then the row."""
+        """For each u, a row of its block in proportion to weight."""
         row = np.empty(len(u), np.int64)
         for start in range(0, len(u), PICKS):
             now = slice(start, start + PICKS)
-            target = u[now] * self.total[block[now]]
-            strip, target = _descend(self.strips, BLOCK // STRIP, block[now], target)
-            at, _ = _descend(*self._lines(strip, block[now]), target)
-            row[now] = strip * STRIP + at % STRIP
+            row[now] = self._pick(block[now], u[now] * self.total[block[now]])
         return row
 
-    def _lines(self, strip: IntArray, block: IntArray) -> tuple[FloatArray, int, IntArray]:
-        """Weights in strips, in units of e^shift, and which of those strips are meant."""
+    def _pick(self, block: IntArray, target: FloatArray) -> IntArray:
+        sums, line = self.strips, block
+        if len(sums) > len(line):
+            sums, line = sums[block], np.arange(len(block))
+        at, target = _descend(_looked_up(sums), sums, line, target)
+        strip = block * (BLOCK // STRIP) + at
+        lines, line = self._lines(strip, block)
+        at, _ = _descend(_added_up(lines), lines, line, target)
+        return strip * STRIP + at
+
+    def _lines(self, strip: IntArray, block: IntArray) -> tuple[FloatArray, IntArray]:
+        """Lines of STRIP weights, in units of e^shift, and which of them each strip is."""
         n_whole = len(self.weights) // STRIP
-        whole, rest = self.weights[: n_whole * STRIP], self.weights[n_whole * STRIP :]
+        whole = self.weights[: n_whole * STRIP].reshape(-1, STRIP)
         if not self.log and strip.max() < n_whole:
-            return whole, STRIP, strip
+            return whole, strip
         lines = np.empty((len(strip), STRIP))
         if n_whole:
-            whole.reshape(-1, STRIP).take(strip, axis=0, mode="clip", out=lines)
-        lines[strip == n_whole] = _filled(rest, STRIP, log=self.log)
+            whole.take(strip, axis=0, mode="clip", out=lines)
+        lines[strip == n_whole] = _filled(self.weights[n_whole * STRIP :], STRIP, log=self.log)
         if self.log:
             lines = np.exp(lines - self.shift[block, None])
-        return lines.reshape(-1), STRIP, np.arange(len(strip))
+        return lines, np.arange(len(strip))
 
 
 def _descend(
-    weights: FloatArray, width: int, line: IntArray, target: FloatArray
+    halves: _Halves, lines: FloatArray, line: IntArray, target: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Where in its line of `width` weights the running sum passes the target, and how deep.
+    """Where in its line of weights the running sum passes the target, and how deep.
 
-    Halving takes one sum of half a line at a time, which is cheaper than all running sums.
+    A line is halved again and again: the target lies in the left half or, less its sum, in the
+    right one. That takes far fewer additions than all running sums.
     """
-    at, half = line, width // 2
-    while half:
-        at, piece = 2 * at, min(half, PIECE)
-        pieces, first = weights.reshape(-1, piece), at * (half // piece)
-        left = sum(_line_sums(pieces.take(first + i, axis=0)) for i in range(half // piece))
+    place = line
+    for sum_at in halves:
+        place = 2 * place
+        left = sum_at(place)
         right = target >= left
-        at, target, half = at + right, target - np.where(right, left, 0.0), half // 2
-    lost = weights.take(at) == 0  # rounding can lead past the last weight of a line
+        place, target = place + right, target - left * right
+    at = place - line * lines.shape[1]
+    lost = lines.reshape(-1).take(place) == 0  # rounding can lead past the last weight of a line
     if lost.any():
-        lines = weights.reshape(-1, width)[line[lost]]
-        at[lost] = line[lost] * width + lines.argmax(axis=1)
+        at[lost] = lines[line[lost]].argmax(axis=1)
     return at, target
 
 
+def _looked_up(lines: FloatArray) -> _Halves:
+    """Sums of halves, quarters, ... of lines that are few: all are made beforehand."""
+    levels = [lines]
+    while levels[-1].shape[1] > 2:
+        levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
+    return [level.reshape(-1).take for level in reversed(levels) if level.shape[1] > 1]
+
+
+def _added_up(lines: FloatArray) -> _Halves:
+    """Sums of halves, quarters, ... of lines that are many: only those asked for are made."""
+    width = lines.shape[1]
+    parts = (lines.reshape(-1, width >> depth) for depth in range(1, width.bit_length()))
+    return [partial(_sum_at, part) for part in parts]
+
+
+def _sum_at(lines: FloatArray, at: IntArray) -> FloatArray:
+    return _line_sums(lines.take(at, axis=0))
+
+
 def _line_sums(lines: FloatArray) -> FloatArray:
+    if lines.shape[1] == 1:
+        return lines[:, 0]
     sums: FloatArray = np.einsum("ij->i", lines)  # twice as fast as sum for lines this short
     return sums
 
@@ -111,7 +142,7 @@ def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
         at = int(np.argmax(np.isinf(weights)))
         raise ProposalError(f"Weights must be finite and >= 0; weights[{at}] is inf.")
     check_total(total.max())
-    return Blocks(weights, log, shift, total, strips.reshape(-1), excluded)
+    return Blocks(weights, log, shift, total, strips, excluded)
 
 
 def _sums(chunk: FloatArray, n_blocks: int, *, log: bool) -> tuple[FloatArray | float, FloatArray]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray, between, floats
+from levelled._check import BoolArray, FloatArray, IntArray, between, floats
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.samplers.blocks import cut
@@ -17,6 +17,8 @@ from levelled.samplers.remaining import running_sum
 __all__ = ["with_design"]
 
 _CHUNK = 1 << 17  # rows handled at once
+
+_ALL = slice(None)
 
 _Columns = dict[str, FloatArray]
 
@@ -52,7 +54,7 @@ def with_design(
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         sums, maxima = _from_each_draw_on(pool, draws.index)
         left, N = sums["weight"], draws.pool_size
-        _check_probabilities(draws, pool.weight(draws.index) / left)
+        _check_probabilities(draws, pool.terms(draws.index)[0]["weight"] / left)
         design = {name: left / N * most for name, most in maxima.items()}
         design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
     if not all(np.isfinite(column).all() for column in design.values()):
@@ -74,21 +76,20 @@ class _Pool:
     control: FloatArray | None
     bound: float | None
 
-    def weight(self, rows: IntArray) -> FloatArray:
-        """Weights relative to the largest one, so that their sums fit a float."""
-        given = self.weights[rows]
-        return np.exp(given - self.largest) if self.log else given / self.largest
+    def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
+        """Of which items: what is added up over those left, and what the largest is sought of.
 
-    def terms(self, rows: IntArray) -> tuple[_Columns, _Columns]:
-        """What is added up over the items left, and what the largest is sought of."""
-        given = self.weights[rows]
-        inverse = np.exp(self.largest - given) if self.log else self.largest / given
-        add, most = {"weight": self.weight(rows), "inverse": inverse}, {"max_weight": inverse}
+        Weights are relative to the largest one, so that their sums fit a float.
+        """
+        given, top = self.weights[rows][which], self.largest
+        weight = np.exp(given - top) if self.log else given / top
+        inverse = np.exp(top - given) if self.log else top / given
+        add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
         if self.control is not None:
-            add["control"] = self.control[rows]
-            most["max_weighted_control"] = self.control[rows] * inverse
+            g = add["control"] = self.control[rows][which]
+            most["max_weighted_control"] = g * inverse
             if self.bound is not None:
-                most["max_weighted_headroom"] = (self.bound - self.control[rows]) * inverse
+                most["max_weighted_headroom"] = (self.bound - g) * inverse
         return add, most
 
 
@@ -113,13 +114,14 @@ def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[s
     most: defaultdict[str, list[float]] = defaultdict(list)
     drawn = np.sort(index)
     for start in range(0, len(pool.weights), _CHUNK):
-        left = pool.weights[start : start + _CHUNK] > (-np.inf if pool.log else 0.0)
-        first, last = np.searchsorted(drawn, [start, start + _CHUNK])
+        rows = slice(start, start + _CHUNK)
+        left = pool.weights[rows] > (-np.inf if pool.log else 0.0)
+        first, last = np.searchsorted(drawn, [rows.start, rows.stop])
         left[drawn[first:last] - start] = False
-        columns_add, columns_most = pool.terms(start + np.flatnonzero(left))
-        for name, column in columns_add.items():
+        to_add, to_compare = pool.terms(left, rows)
+        for name, column in to_add.items():
             add[name].append(column.sum())
-        for name, column in columns_most.items():
+        for name, column in to_compare.items():
             most[name].append(column.max(initial=-np.inf))
     return (
         {name: float(np.sum(values)) for name, values in add.items()},

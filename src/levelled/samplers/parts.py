@@ -226,9 +226,8 @@ def _check_complete(table: _Table) -> None:
     unit, block, rows = table["unit"], table["block"], table["rows"]
     follows = (block[1:] == block[:-1] + 1) & (rows[:-1] == blocks.BLOCK)
     starts = (unit[1:] == unit[:-1] + 1) & (block[1:] == 0)
-    right = np.append(
-        unit[0] == 0 and block[0] == 0, np.where(unit[1:] == unit[:-1], follows, starts)
-    )
+    right = np.full(len(table), unit[0] == 0 and block[0] == 0)
+    right[1:] = np.where(unit[1:] == unit[:-1], follows, starts)
     if not right.all():
         at = np.argmin(right)
         raise InputError(

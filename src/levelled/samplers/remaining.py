@@ -1,5 +1,7 @@
 """What was left in the pool at each draw: sums from the end, never differences."""
 
+from itertools import pairwise
+
 import numpy as np
 
 from levelled._check import FloatArray
@@ -19,14 +21,14 @@ def probabilities(
     """
     weight, shift = weight[::-1], shift[::-1]
     unit = np.maximum.accumulate(np.append(rest_shift, shift))[1:]
-    q = np.empty(len(weight))
-    for run in np.split(np.arange(len(q)), np.flatnonzero(np.diff(unit)) + 1):
-        if len(run):
-            term = weight[run] * np.exp(shift[run] - unit[run])
-            left = running_sum(term, start=rest * np.exp(rest_shift - unit[run[0]]))
-            q[run] = term / left
-            rest, rest_shift = left[-1], unit[run[0]]
-    return q[::-1]
+    term = weight * np.exp(shift - unit)
+    left = np.empty(len(term))
+    for begin, end in pairwise([0, *np.flatnonzero(unit[1:] != unit[:-1]) + 1, len(unit)]):
+        if end:
+            start = rest * np.exp(rest_shift - unit[begin])
+            left[begin:end] = running_sum(term[begin:end], start=start)
+            rest, rest_shift = left[end - 1], unit[begin]
+    return (term / left)[::-1]
 
 
 def running_sum(terms: FloatArray, *, start: float) -> FloatArray:
