@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, choice, floats, same_length
 from levelled.draws import Draws
-from levelled.errors import InputError
+from levelled.errors import InputError, LossError
 from levelled.estimators import lure
 from levelled.estimators.intervals.logical import Bounds, bounds_of, check_bounds
 from levelled.estimators.moments import Moments, moments, uniform_probability
@@ -16,6 +16,7 @@ from levelled.estimators.moments import Moments, moments, uniform_probability
 __all__ = ["ESTIMATORS", "Control", "Kind", "Problem", "control_columns", "kind_of"]
 
 ESTIMATORS = ("lure", "pure", "naive", "murthy")
+_LARGEST = 1e100
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
 """A predictor of the loss: its value at each drawn item, and its sum over what was left."""
@@ -52,6 +53,11 @@ class Problem:
         same_length(losses=losses, draws=draws.index)
         if not len(losses):
             raise InputError("An estimate needs at least one label.")
+        if np.abs(losses).max() > _LARGEST:
+            raise LossError(
+                f"The largest loss is {np.abs(losses).max():g}: too large to be squared. Measure "
+                f"it in larger units."
+            )
         choice("estimator", estimator, ESTIMATORS)
         if estimator == "naive":
             draws = _as_if_uniform(draws)

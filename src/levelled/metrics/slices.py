@@ -123,9 +123,17 @@ def by_slice(
     rows = []
     for name, n_pool in zip(names.tolist(), sizes.tolist(), strict=True):
         part = _Part(loss, draws, np.asarray(drawn == name), n_pool, kind, known)
-        found = replace(_estimate(part, each, interval), n_pool=n_pool, n_labels=part.n_labels)
-        rows.append(Slice(name, n_pool, part.n_labels, found))
+        rows.append(Slice(name, n_pool, part.n_labels, _estimate(part, each, interval)))
     return SliceTable(tuple(rows), level, simultaneous)
+
+
+def slice_estimate(
+    losses: FloatArray, draws: Draws, inside: BoolArray, n_pool: int, *, level: float
+) -> Estimate:
+    """One slice of `by_slice`: `inside` says which drawn items it holds, of `n_pool` in all."""
+    bounds = bounds_of(losses)
+    part = _Part(losses, draws, inside, n_pool, kind_of(losses, None), bounds)
+    return _estimate(part, level, "auto")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -148,10 +156,12 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
     methods = {"0/1": ("wilson",), "positive": ("log_t",), "signed": ("t",)}[part.kind]
     choice("interval", interval, ("auto", *methods, "betting", "none"))
     if not part.n_labels:
-        return undefined(part.draws, part.bounds, level, "label of this slice")
-    if part.kind == "0/1" or interval == "betting":
-        return _bounded(part, level, interval)
-    return _continuous(part, methods[0], level, interval)
+        found = undefined(part.draws, part.bounds, level, "label of this slice")
+    elif part.kind == "0/1" or interval == "betting":
+        found = _bounded(part, level, interval)
+    else:
+        found = _continuous(part, methods[0], level, interval)
+    return replace(found, n_pool=part.n_pool, n_labels=part.n_labels)
 
 
 def _bounded(part: _Part, level: float, interval: str) -> Estimate:

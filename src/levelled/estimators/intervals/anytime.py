@@ -55,4 +55,5 @@ def wilson(sample: Effective, quantile: FloatArray | float) -> tuple[FloatArray,
     p, n, k2 = sample.share, sample.size, np.square(quantile)
     centre = (p + k2 / (2 * n)) / (1 + k2 / n)
     half = np.sqrt(k2) / (1 + k2 / n) * np.sqrt(p * (1 - p) / n + k2 / (4 * n**2))
-    return centre - half, centre + half
+    # At the ends the two are equal, and rounding must not part them.
+    return np.where(p <= 0, 0.0, centre - half), np.where(p >= 1, 1.0, centre + half)

@@ -45,6 +45,7 @@ __all__ = [
 FRACTIONS: FloatArray = np.geomspace(0.02, 0.95, 6)
 """The shares of their money that gamblers stake; more of them would dilute the lucky one."""
 N_CANDIDATES = 800
+_LEAST = 1e-150
 
 Bet = tuple[float | FloatArray, float | FloatArray, float | FloatArray, float | FloatArray]
 Sides = tuple[Mapping[str, Bet], Mapping[str, Bet]]
@@ -143,7 +144,8 @@ def grown(
     payoff = b * t
     payoff += a
     impossible = None
-    nothing, smallest = ROUNDING * scale, bound.min(initial=np.inf)
+    # A payoff over less than _LEAST could overflow; not to bet there is safe.
+    nothing, smallest = max(ROUNDING * scale, _LEAST), bound.min(initial=np.inf)
     if smallest > nothing:
         payoff /= bound
     else:

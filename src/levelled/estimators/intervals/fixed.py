@@ -57,12 +57,17 @@ class Effective:
 
 
 def effective(found: Moments, losses: FloatArray, weights: FloatArray, level: float) -> Effective:
-    """The binomial sample that weighted 0/1 losses amount to (STATISTICS: `cp_safe`).
+    """The binomial sample that weighted 0/1 losses amount to.
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size the variance speaks for and Kish's
-    size the one the weights w~_m speak for. The fewer errors have been seen, the less V^ is to
-    be believed, so the two are blended with a share lambda = (1 + sum of min(w~_m, 1) over the
-    errors)^-2 for the smaller one. The result is shrunk by (z / t_df)^2.
+    size k the one the weights w~_m speak for. The fewer errors have been seen, and the lighter
+    they are beside the heaviest item, the less V^ is to be believed, so the two are blended:
+
+        1/n = (1 - lambda)/n_0 + lambda/min(k, n_0),  lambda = (1 + sum_errors w~_m / max w~)^-2
+
+    and n is shrunk by (z / t_df)^2. Counting errors by their weight beside the heaviest is what
+    makes it hold where the predictor behind the proposal misses a part of the errors: those few
+    then carry most of the variance.
     """
     N, M = found.pool_size, found.budget
     fraction = M / N
@@ -72,7 +77,8 @@ def effective(found: Moments, losses: FloatArray, weights: FloatArray, level: fl
     share = np.where(found.total == 0, 0.0, share)
     seen = (found.variance > _NO_VARIANCE) & (share > 0) & (share < 1)
     n0 = np.where(seen, share * (1 - share) / np.where(seen, found.variance, 1), kish)
-    errors = np.sum(np.minimum(weights, 1) * (losses > 0), axis=-1)
+    heaviest = np.maximum(weights.max(axis=-1), 1)
+    errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
     doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
     shrink = (normal_quantile((1 + level) / 2) / t_quantile(found.df, (1 + level) / 2)) ** 2
