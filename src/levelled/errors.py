@@ -4,7 +4,11 @@
     ├── InputError (also a ValueError)      an argument that cannot be used
     │   ├── DrawsError                      draws that cannot have happened
     │   ├── ProposalError                   a proposal that cannot be corrected for
-    │   └── LossError                       losses that break what was declared about them
+    │   ├── LossError                       losses that break what was declared about them
+    │   └── PoolError                       a pool that cannot be read or does not fit
+    ├── CampaignError                       a step the campaign cannot take
+    ├── StorageError                        a database that cannot be used
+    │   └── ConflictError                   somebody else wrote first
     ├── StudyError                          a study that cannot be run or taken up there
     └── MissingExtraError (also an ImportError)
 
@@ -12,12 +16,16 @@ A message says what happened, why it matters and what to do, on one line.
 """
 
 __all__ = [
+    "CampaignError",
+    "ConflictError",
     "DrawsError",
     "InputError",
     "LevelledError",
     "LossError",
     "MissingExtraError",
+    "PoolError",
     "ProposalError",
+    "StorageError",
     "StudyError",
 ]
 
@@ -40,6 +48,22 @@ class ProposalError(InputError):
 
 class LossError(InputError):
     """Losses that break what was declared about them, such as a bound."""
+
+
+class PoolError(InputError):
+    """A pool that cannot be read or does not fit."""
+
+
+class CampaignError(LevelledError):
+    """A step a campaign cannot take: a draw that was never asked, a campaign that is closed."""
+
+
+class StorageError(LevelledError):
+    """A database that cannot be opened, read or written, or is of another version."""
+
+
+class ConflictError(StorageError):
+    """Somebody else wrote to the campaign first: load it again and try again."""
 
 
 class StudyError(LevelledError):

@@ -1,0 +1,185 @@
+"""Begin a campaign, or go on with one."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from levelled._check import between, whole
+from levelled.campaigns.campaign import AHEAD, Campaign
+from levelled.campaigns.drawing import draw_further, frozen_proposal, place_of, sampled_draws
+from levelled.campaigns.records import Settings
+from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
+from levelled.errors import CampaignError, ConflictError
+from levelled.metrics.named import Metric, parse
+from levelled.sources import Answer, Pool, open_pool, read_labelled
+
+__all__ = ["create_campaign", "load_campaign"]
+
+
+def create_campaign(
+    name: str,
+    pool: Any,  # noqa: ANN401
+    metric: str | Sequence[str] = "error",
+    *,
+    storage: str | Path = DEFAULT_STORAGE,
+    seed: int,
+    budget: int | None = None,
+    target_width: float | None = None,
+    level: float = 0.95,
+    slices: Sequence[str] = (),
+    classes: Sequence[str] | None = None,
+    score: str = "auto",
+    proposal: str = "proportional",
+    floor: float = 0.5,
+    lease_seconds: int = 24 * 3600,
+    in_flight: int = 200,
+    labelled: str | PathLike[str] | None = None,
+    load_if_exists: bool = False,
+) -> Campaign:
+    """Begin to evaluate a model on a pool that nobody has labelled.
+
+    `pool` is a file of predictions, a pattern, a folder, or a frame. The first metric decides
+    which items are drawn; the others come from the same labels. The draws are made with `seed`
+    and stored, each with its probability, before anybody sees an item. `labelled` names a file
+    of ids and labels of a random sample, with which the campaign then begins.
+    """
+    store = open_store(storage)
+    if load_if_exists and store.count(name):
+        return load_campaign(name, storage=storage)
+    opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
+    metrics = [parse(one) for one in ([metric] if isinstance(metric, str) else metric)]
+    settings = Settings(
+        name=_checked_name(name),
+        metrics=tuple(one.name for one in metrics),
+        source=place_of(opened),
+        fingerprint=opened.fingerprint,
+        n_pool=len(opened),
+        seed=whole("seed", seed, least=0),
+        models=opened.models or ("",),
+        classes=opened.classes,
+        numeric=_numeric(metrics),
+        slices=tuple(slices),
+        slice_counts={column: opened.slice_values(column).counts() for column in slices},
+        pred_counts={model: opened.predicted(model).counts() for model in opened.models},
+        budget=None if budget is None else whole("budget", budget, least=1),
+        target_width=_checked_width(metrics, target_width),
+        level=between("level", level, 0, 1, open_=True),
+        score=score,
+        proposal=proposal,
+        floor=between("floor", floor, 0, 1),
+        lease_seconds=whole("lease_seconds", lease_seconds, least=1),
+        in_flight=whole("in_flight", in_flight, least=1),
+    )
+    for one in metrics:
+        one.require(opened.known(settings.models[0]))
+    events = _beginning(opened, settings, labelled)
+    try:
+        store.append(name, events, expected=0)
+    except ConflictError as there:
+        raise CampaignError(
+            f"There is a campaign {name!r} in this storage already. Choose another name, or go on "
+            f"with it (load_if_exists=True, or just ask)."
+        ) from there
+    return Campaign(name, store, pool=opened)
+
+
+def load_campaign(
+    name: str,
+    *,
+    storage: str | Path = DEFAULT_STORAGE,
+    pool: Any = None,  # noqa: ANN401
+) -> Campaign:
+    """Go on with a campaign; `pool` names its file if that has moved."""
+    store = open_store(storage, create=False)
+    campaign = Campaign(name, store)
+    if pool is not None:
+        settings = campaign.settings
+        opened = open_pool(pool, classes=settings.classes, slices=settings.slices)
+        campaign = Campaign(name, store, pool=opened)
+        campaign.pool()  # refuses another pool than the one on record
+    return campaign
+
+
+def _beginning(
+    pool: Pool, settings: Settings, labelled: str | PathLike[str] | None
+) -> list[dict[str, Any]]:
+    at = datetime.now(UTC).isoformat(timespec="seconds")
+    ahead = min(settings.budget or AHEAD, len(pool))
+    stamp = {"at": at, "by": None}
+    if labelled is None:
+        draws = draw_further(pool, settings, [], ahead)
+        return [
+            {"type": "created", **stamp, "settings": settings.to_json()},
+            {"type": "drawn", **stamp, "draws": draws},
+        ]
+    answers = read_labelled(labelled)
+    rows = pool.rows_of([_id_of(answer, labelled) for answer in answers])
+    if len(np.unique(rows)) < len(rows):
+        raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
+    settings = replace(settings, n_sampled=len(rows))
+    draws = sampled_draws(pool, settings, rows, frozen_proposal(pool, settings))
+    ahead = max(ahead, len(rows))
+    further = draw_further(pool, settings, rows.tolist(), ahead) if ahead > len(rows) else []
+    metric = parse(settings.metrics[0])
+    numbers = range(1, len(rows) + 1)
+    return [
+        {"type": "created", **stamp, "settings": settings.to_json()},
+        {"type": "drawn", **stamp, "draws": [*draws, *further]},
+        {"type": "leased", **stamp, "draws": list(numbers), "until": at},
+        *(
+            {
+                "type": "answered",
+                **stamp,
+                "draw": number,
+                "label": metric.label(answer.label, settings.classes),
+            }
+            for number, answer in zip(numbers, answers, strict=True)
+        ),
+    ]
+
+
+_NUMBERS = {"mean": "number", "mse": "number", "mae": "number"}
+"""What a label is, where it is not a class."""
+
+
+def _checked_name(name: str) -> str:
+    if not name or len(name) > 100 or not name.isprintable() or "/" in name or name != name.strip():
+        raise CampaignError(
+            f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
+            f"and without blanks at the ends."
+        )
+    return name
+
+
+def _numeric(metrics: Sequence[Metric]) -> bool:
+    kinds = {_NUMBERS.get(metric.base, "class") for metric in metrics if metric.base != "own"}
+    if len(kinds) > 1:
+        told = ", ".join(metric.name for metric in metrics)
+        raise CampaignError(
+            f"These metrics do not go together: {told}. Some need a number as label, others a "
+            f"class."
+        )
+    return kinds == {"number"}
+
+
+def _id_of(answer: Answer, labelled: str | PathLike[str]) -> str | int:
+    if answer.id is None or answer.label is None:
+        raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
+    return answer.id
+
+
+def _checked_width(metrics: Sequence[Metric], width: float | None) -> float | None:
+    if width is None:
+        return None
+    if metrics[0].interval != "betting":
+        raise CampaignError(
+            f"A target width needs an interval that holds whenever one stops, and "
+            f"{metrics[0].name} has only an asymptotic one. Declare a bound, for example "
+            f"log_loss:10, or fix the budget instead."
+        )
+    return between("target_width", width, 0, np.inf, open_=True)

@@ -1,0 +1,197 @@
+"""What may happen next in a campaign: each decision turns a state into events, or refuses.
+
+Pure functions of the state, the request and the time; the shell appends what they return.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from itertools import chain
+from typing import Any
+
+from levelled.campaigns.records import Drawn, Event, Label
+from levelled.campaigns.state import State
+from levelled.errors import CampaignError
+from levelled.metrics.named import parse
+
+__all__ = ["Ask", "amend", "ask", "change", "close", "find_draw", "resolve", "skip", "tell"]
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An item that somebody is asked to label."""
+
+    draw: int
+    id: str | int
+    data: Mapping[str, Any]
+    lease_until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is given out, the event that records it, and why it is less than was asked for."""
+
+    asks: tuple[Ask, ...]
+    events: tuple[Event, ...]
+    note: str | None = None
+
+
+def ask(state: State, n: int, owner: str | None, now: datetime) -> Asked:
+    """Give out up to n items: first what others left undone, then the next draws in order.
+
+    An item whose lease has run out is offered again; one that somebody skipped goes to somebody
+    else. Items in flight are capped, because the estimate waits for all of them.
+    """
+    _refuse_closed(state)
+    at = now.isoformat(timespec="seconds")
+    in_flight = [draw for draw in state.open_draws() if _leased(state, draw, at)]
+    room = max(state.settings.in_flight - len(in_flight), 0)
+    chosen = _first(min(n, room), _offers(state, owner, at, set(in_flight)))
+    note = _note(state, n, room, len(chosen))
+    if not chosen:
+        return Asked((), (), note)
+    until = (now + timedelta(seconds=state.settings.lease_seconds)).isoformat(timespec="seconds")
+    event = {"type": "leased", "at": at, "by": owner, "draws": chosen, "until": until}
+    items = (state.draws[draw - 1] for draw in chosen)
+    return Asked(tuple(Ask(item.draw, item.id, item.data, until) for item in items), (event,), note)
+
+
+def _offers(state: State, owner: str | None, at: str, in_flight: set[int]) -> Iterator[int]:
+    waiting = [draw for draw in state.open_draws() if draw not in in_flight]
+    mine = [draw for draw in waiting if owner in state.skipped.get(draw, ())]
+    last = len(state.draws)
+    if state.settings.budget is not None:
+        last = min(last, state.settings.budget)
+    fresh = range(state.n_asked + 1, last + 1)
+    return chain((draw for draw in waiting if draw not in mine), fresh)
+
+
+def _first(n: int, offers: Iterator[int]) -> list[int]:
+    return [draw for draw, _ in zip(offers, range(n), strict=False)]
+
+
+def _leased(state: State, draw: int, at: str) -> bool:
+    lease = state.leases.get(draw)
+    return lease is not None and lease.until > at
+
+
+def _note(state: State, n: int, room: int, given: int) -> str | None:
+    if given == n:
+        return None
+    if given == room:
+        return (
+            f"{state.settings.in_flight} items may be in flight at once and all are: tell or skip "
+            f"some of them first"
+        )
+    if state.settings.budget is not None and state.n_asked + given >= state.settings.budget:
+        return f"the budget of {state.settings.budget} labels has been given out"
+    return "no more items can be drawn from this pool"
+
+
+def find_draw(state: State, *, draw: int | None = None, id: str | int | None = None) -> Drawn:  # noqa: A002
+    """The drawn item of that number or id; a label for anything else cannot be weighted."""
+    if draw is None:
+        draw = state.draw_of.get(str(id), 0)
+        told = f"Item {id!r}"
+    else:
+        told = f"Draw {draw}"
+    if not 1 <= draw <= state.n_asked:
+        raise CampaignError(
+            f"{told} was never asked in {state.settings.name!r}. A label the sampler did not "
+            f"choose has no probability and cannot be weighted."
+        )
+    return state.draws[draw - 1]
+
+
+def tell(
+    state: State, item: Drawn, label: object, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Record one label. Answers may come in any order; draws keep theirs.
+
+    Telling the same thing again changes nothing. Another answer to a draw that has one is kept
+    beside it, as a second opinion: `amend` replaces an answer.
+    """
+    _refuse_closed(state)
+    checked = _checked_label(state, label)
+    before = state.answers.get(item.draw)
+    known = (before, *state.opinions.get(item.draw, ())) if before else ()
+    if any(answer.label == checked for answer in known):
+        return ()
+    return ({**_stamp("answered", owner, now), "draw": item.draw, "label": checked},)
+
+
+def amend(
+    state: State, item: Drawn, label: object, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Replace an answer, or a resolution, by a label; both stay in the log."""
+    checked = _checked_label(state, label)
+    before = state.answers.get(item.draw)
+    if before is None and item.draw not in state.resolved:
+        raise CampaignError(f"Draw {item.draw} has no answer to amend yet: tell it instead.")
+    if before is not None and before.label == checked:
+        return ()
+    return ({**_stamp("amended", owner, now), "draw": item.draw, "label": checked},)
+
+
+def skip(
+    state: State, item: Drawn, reason: str, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Pass an item on to somebody else, under the same number. Nothing is dropped."""
+    _refuse_closed(state)
+    _refuse_settled(state, item)
+    return ({**_stamp("skipped", owner, now), "draw": item.draw, "reason": reason},)
+
+
+def resolve(
+    state: State, item: Drawn, reason: str, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Declare that an item cannot be labelled: the estimate is then over what can be."""
+    _refuse_closed(state)
+    _refuse_settled(state, item)
+    return ({**_stamp("resolved", owner, now), "draw": item.draw, "reason": reason},)
+
+
+def change(state: State, owner: str | None, now: datetime, **settings: Any) -> tuple[Event, ...]:  # noqa: ANN401
+    """Change the budget, the target width, the leases or the cap of items in flight."""
+    _refuse_closed(state)
+    budget = settings.get("budget")
+    if budget is not None and budget < state.n_asked:
+        raise CampaignError(
+            f"A budget of {budget} is below the {state.n_asked} items already given out."
+        )
+    return ({**_stamp("changed", owner, now), "settings": settings},)
+
+
+def close(state: State, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
+    """End the campaign: nothing is asked or told any more, estimates remain."""
+    _refuse_closed(state)
+    return ({**_stamp("closed", owner, now), "reason": reason},)
+
+
+def _stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:
+    return {"type": kind, "at": now.isoformat(timespec="seconds"), "by": owner}
+
+
+def _refuse_closed(state: State) -> None:
+    if state.closed is not None:
+        raise CampaignError(f"{state.settings.name!r} is closed ({state.closed}).")
+
+
+def _refuse_settled(state: State, item: Drawn) -> None:
+    if item.draw in state.answers:
+        raise CampaignError(f"Draw {item.draw} has an answer already: amend it instead.")
+    if item.draw in state.resolved:
+        raise CampaignError(f"Draw {item.draw} is already known not to be labelable.")
+
+
+def _checked_label(state: State, label: object) -> Label:
+    """A label as the campaign keeps it: the name of a class, or a number."""
+    if label is None or str(label).strip() == "":
+        raise CampaignError("An empty label is no answer: skip the item, or resolve it.")
+    settings = state.settings
+    metrics = [parse(name) for name in settings.metrics]
+    first = next((metric for metric in metrics if metric.base != "own"), None)
+    if first is None:
+        return label if isinstance(label, int | float) else str(label)
+    kept = first.label(label, settings.classes)
+    return kept if isinstance(kept, float) else str(kept)
