@@ -14,6 +14,7 @@ ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 PUBLIC = [
     "levelled",
+    "levelled.campaigns",
     "levelled.errors",
     "levelled.estimators",
     "levelled.losses",
@@ -21,6 +22,7 @@ PUBLIC = [
     "levelled.proposals",
     "levelled.samplers",
     "levelled.scores",
+    "levelled.sources",
 ]
 
 

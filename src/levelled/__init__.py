@@ -11,7 +11,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 if TYPE_CHECKING:
-    from levelled import errors, estimators, losses, metrics, proposals, samplers, scores
+    from levelled import (
+        campaigns,
+        errors,
+        estimators,
+        losses,
+        metrics,
+        proposals,
+        samplers,
+        scores,
+        sources,
+    )
+    from levelled.campaigns import Campaign, create_campaign, load_campaign
     from levelled.draws import Draws
     from levelled.errors import LevelledError
     from levelled.estimators import (
@@ -24,12 +35,16 @@ if TYPE_CHECKING:
     )
 
 __all__ = [
+    "Campaign",
     "Draws",
     "Estimate",
     "LevelledError",
+    "campaigns",
+    "create_campaign",
     "errors",
     "estimate",
     "estimators",
+    "load_campaign",
     "losses",
     "lure_weights",
     "metrics",
@@ -39,12 +54,16 @@ __all__ = [
     "running",
     "samplers",
     "scores",
+    "sources",
 ]
 
 _HOME = {
+    "Campaign": "campaigns",
     "Draws": "draws",
     "Estimate": "estimators",
     "LevelledError": "errors",
+    "create_campaign": "campaigns",
+    "load_campaign": "campaigns",
     "estimate": "estimators",
     "lure_weights": "estimators",
     "naive_weights": "estimators",

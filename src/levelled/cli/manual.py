@@ -15,7 +15,17 @@ from levelled.cli.app import app
 __all__ = ["pages"]
 
 _WIDTH = 96
-_PARTS = ("scores", "proposals", "samplers", "estimators", "metrics", "losses", "errors")
+_PARTS = (
+    "campaigns",
+    "scores",
+    "proposals",
+    "samplers",
+    "estimators",
+    "metrics",
+    "losses",
+    "sources",
+    "errors",
+)
 
 
 def pages() -> dict[str, str]:

@@ -22,6 +22,7 @@ _HOME = {
     "linear-decomposition": "linear.decomposition",
     "intervals": "intervals",
     "ratios": "ratios",
+    "demo": "demo",
 }
 """The module of each study, which holds it in its dict STUDIES."""
 

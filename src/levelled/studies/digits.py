@@ -16,7 +16,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from levelled import losses as loss
-from levelled._check import FloatArray
+from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
 from levelled.backends import Backend
 from levelled.estimators import estimate
@@ -25,7 +25,7 @@ from levelled.proposals import mixture, proportional
 from levelled.samplers import race
 from levelled.scores import root_mean_squared_loss
 
-__all__ = ["Row", "Settings", "figure", "run", "save", "summary"]
+__all__ = ["Judged", "Row", "Settings", "figure", "judged_digits", "run", "save", "summary"]
 
 ESTIMATORS = {"naive": running_naive, "PURE": running_pure, "LURE": running_lure}
 COLOURS = {"naive": "#D55E00", "PURE": "#0072B2", "LURE": "#009E73"}
@@ -82,19 +82,34 @@ def run(settings: Settings, *, backend: Backend = map) -> pa.Table:
 
 
 def load() -> Pool:
-    """Fit the classifier and find out what it is wrong about."""
+    """What the classifier is wrong about, and the default proposal."""
+    judged = judged_digits()
+    score = root_mean_squared_loss(judged.proba)
+    return Pool(
+        weights=mixture(proportional(score, allow_zero=True), share=0.5),
+        losses=loss.zero_one(judged.labels, judged.proba.argmax(axis=1)),
+    )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Judged:
+    """Digits a classifier was not fitted on: their numbers, images, labels, and what it says."""
+
+    numbers: IntArray
+    images: FloatArray
+    labels: IntArray
+    proba: FloatArray
+
+
+def judged_digits() -> Judged:
+    """Fit a logistic regression on some digits and ask it about all others."""
     datasets = optional("sklearn.datasets", extra="sklearn")
     linear_model = optional("sklearn.linear_model", extra="sklearn")
     images, labels = datasets.load_digits(return_X_y=True)
     order = np.random.default_rng(0).permutation(len(labels))
     train, pool = order[:TRAINING_SIZE], order[TRAINING_SIZE:]
     model = linear_model.LogisticRegression(max_iter=2000).fit(images[train] / 16, labels[train])
-    proba = model.predict_proba(images[pool] / 16)
-    score = root_mean_squared_loss(proba)
-    return Pool(
-        weights=mixture(proportional(score, allow_zero=True), share=0.5),
-        losses=loss.zero_one(labels[pool], model.classes_[proba.argmax(axis=1)]),
-    )
+    return Judged(pool, images[pool], labels[pool], model.predict_proba(images[pool] / 16))
 
 
 def one_repetition(pool: Pool, labels: int, seed: int) -> tuple[list[FloatArray], bool]:

@@ -1,0 +1,25 @@
+"""Pools and labels come in: from frames, and from Parquet, CSV and JSONL files.
+
+    pool = sources.open_pool("preds.parquet", slices=["country"])
+    pool.predicted().proba        # [N, C]
+    pool.shown([17, 4])           # what a labeller sees of these rows
+
+A pool knows its columns by their names:
+
+    id                                      required, unique
+    pred (prediction, y_pred)               the model's answer; pred@NAME of another model
+    proba_<class> (p_<class>), proba        its probabilities; proba@NAME_<class> of another model
+    surrogate_<class>                       a second model's probabilities, to choose items by
+    score, loss_hat                         interest by decree, a predicted loss
+    embedding, numeric f_*                  features: neither used here nor shown
+    all others                              what the labeller sees; slices are named by the caller
+
+`proba` (or `prediction_proba`) is a list a row, or for two classes the probability of the second;
+it needs `classes`. Columns without a use are never loaded, so a pool of ten million items fits.
+"""
+
+from levelled.sources.coded import Coded
+from levelled.sources.labelled import Answer, read_labelled
+from levelled.sources.pool import Pool, Predicted, open_pool
+
+__all__ = ["Answer", "Coded", "Pool", "Predicted", "open_pool", "read_labelled"]

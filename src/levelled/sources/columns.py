@@ -1,0 +1,261 @@
+"""What each column of a pool is for, by its name."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import pyarrow as pa
+
+from levelled.errors import PoolError
+from levelled.metrics.named import class_text
+
+__all__ = ["Roles", "is_list", "is_number", "is_text", "roles_of", "shown_columns"]
+
+Columns = tuple[str, ...]
+Group = dict[str, str] | str
+"""Probabilities: a column for each class, or one column for them all."""
+
+_PRED = ("pred", "prediction", "y_pred")
+_PROBA = ("proba", "prediction_proba")
+_SURROGATE = "surrogate_"
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """The columns of a pool by what they are for.
+
+    `proba` has, for each model, one column a class in the order of `classes`, or a single one
+    for them all. The model of `pred` and `proba_<class>` has the empty name.
+    """
+
+    id: str
+    classes: Columns | None
+    pred: Mapping[str, str]
+    proba: Mapping[str, Columns]
+    surrogate: Columns
+    score: str | None
+    loss_hat: str | None
+    slices: Columns
+
+    @property
+    def models(self) -> Columns:
+        """The models with predictions, that without a name first."""
+        return tuple(sorted({*self.pred, *self.proba}))
+
+    @property
+    def numbers(self) -> Columns:
+        """The columns that must hold numbers."""
+        several = [column for columns in self.proba.values() for column in columns]
+        singles = [column for column in (self.score, self.loss_hat) if column is not None]
+        return (*several, *self.surrogate, *singles)
+
+    @property
+    def texts(self) -> Columns:
+        """The columns that may hold text, besides the id."""
+        return tuple(dict.fromkeys([*self.pred.values(), *self.slices]))
+
+    @property
+    def used(self) -> Columns:
+        """All columns that are read when a pool is opened."""
+        return tuple(dict.fromkeys([self.id, *self.texts, *self.numbers]))
+
+
+def roles_of(
+    schema: pa.Schema, *, classes: Sequence[str] | None, slices: Sequence[str], id_column: str
+) -> Roles:
+    """The roles of the columns of a schema, or what is wrong with it."""
+    names = schema.names
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise PoolError(f"The pool has two columns {twice[0]!r}: rename one of them.")
+    if id_column not in names:
+        raise PoolError(
+            f"The pool has no column {id_column!r} for the ids; it has {_told(names)}. Add one, or "
+            f"say which column it is{_hint(id_column, names)}."
+        )
+    for name in slices:
+        if name not in names:
+            raise PoolError(
+                f"There is no column {name!r} to slice by; the pool has {_told(names)}"
+                f"{_hint(name, names)}."
+            )
+    declared, pred = _declared(classes), _predictions(names)
+    groups = _probabilities(schema, declared, [*pred])
+    surrogate = _by_class(names, _SURROGATE)
+    known = _known_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
+    return Roles(
+        id_column,
+        known,
+        pred,
+        {model: _ordered(group, known) for model, group in groups.items()},
+        _ordered(surrogate, known) if surrogate else (),
+        "score" if "score" in names else None,
+        "loss_hat" if "loss_hat" in names else None,
+        tuple(dict.fromkeys(slices)),
+    )
+
+
+def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
+    """The columns a labeller sees: neither predictions nor features nor the id."""
+    hidden = {roles.id, "embedding", *roles.pred.values(), *roles.numbers}
+    hidden |= {f"p_{name}" for name in roles.classes or ()}
+    return tuple(
+        field.name
+        for field in schema
+        if field.name not in hidden
+        and not field.name.startswith("__index_level_")  # of a pandas frame
+        and not (field.name.startswith("f_") and is_number(field.type))
+    )
+
+
+def is_number(kind: pa.DataType) -> bool:
+    """Whether a column holds numbers."""
+    types = pa.types
+    return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
+
+
+def is_text(kind: pa.DataType) -> bool:
+    """Whether a column holds text."""
+    return pa.types.is_string(kind) or pa.types.is_large_string(kind)
+
+
+def is_list(kind: pa.DataType) -> bool:
+    """Whether a column holds a list a row."""
+    types = pa.types
+    return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
+
+
+def _declared(classes: Sequence[str] | None) -> Columns | None:
+    if classes is None:
+        return None
+    given = classes.split(",") if isinstance(classes, str) else classes
+    found = tuple(class_text(name) for name in given)
+    if len(set(found)) < max(len(found), 2):
+        raise PoolError(f"classes must be two different names or more; they are {_told(found)}.")
+    return found
+
+
+def _predictions(names: Sequence[str]) -> dict[str, str]:
+    """The column of predictions of each model."""
+    own = [name for name in _PRED if name in names]
+    if len(own) > 1:
+        raise PoolError(
+            f"The columns {own[0]!r} and {own[1]!r} both look like the prediction. Keep one, or "
+            f"name the other {own[0]}@NAME after its model."
+        )
+    found = {"": own[0]} if own else {}
+    for name in names:
+        if name.startswith("pred@"):
+            found[_model_name(name, name.removeprefix("pred@"))] = name
+    return found
+
+
+def _probabilities(
+    schema: pa.Schema, declared: Columns | None, models: Sequence[str]
+) -> dict[str, Group]:
+    """The columns of probabilities of each model."""
+    names = schema.names
+    own = _by_class(names, "proba_") or _by_class(names, "prediction_proba_")
+    single = [name for name in _PROBA if name in names]
+    if not own and not single:
+        own = _short_names(schema, declared)
+    if len(single) + bool(own) > 1:
+        told = [*single, *own.values()]
+        raise PoolError(f"The columns {_told(told[:2])} both hold probabilities: keep one.")
+    found: dict[str, Group] = {"": own or single[0]} if own or single else {}
+    classes = declared or tuple(own) or None
+    for name in names:
+        if not name.startswith("proba@"):
+            continue
+        rest = name.removeprefix("proba@")
+        alone = is_list(schema.field(name).type) or "_" not in rest
+        model, label = (rest, "") if alone else _split(rest, models, classes)
+        group = found.setdefault(_model_name(name, model), name if alone else {})
+        if isinstance(group, str) != alone:
+            raise PoolError(f"The column {name!r} and another hold probabilities of one model.")
+        if isinstance(group, dict):
+            group[class_text(label)] = name
+    return found
+
+
+def _split(rest: str, models: Sequence[str], classes: Columns | None) -> tuple[str, str]:
+    """NAME and class of NAME_<class>, where either may have a _ of its own."""
+    for model in sorted(models, key=len, reverse=True):
+        if model and rest.startswith(f"{model}_"):
+            return model, rest[len(model) + 1 :]
+    for label in sorted(classes or (), key=len, reverse=True):
+        if rest.endswith(f"_{label}"):
+            return rest[: -len(label) - 1], label
+    model, _, label = rest.partition("_")
+    return model, label
+
+
+def _short_names(schema: pa.Schema, declared: Columns | None) -> dict[str, str]:
+    """Numeric columns p_<class>, if there are two or more, or all that were declared."""
+    numeric = [field.name for field in schema if is_number(field.type)]
+    found = _by_class(numeric, "p_")
+    if declared is not None:
+        found = {name: column for name, column in found.items() if name in declared}
+    return found if len(found) >= len(declared or ("", "")) else {}
+
+
+def _by_class(names: Sequence[str], prefix: str) -> dict[str, str]:
+    columns = [name for name in names if name.startswith(prefix)]
+    if prefix in columns:
+        raise PoolError(f"The column {prefix!r} names no class: write {prefix}<class>.")
+    return {class_text(name.removeprefix(prefix)): name for name in columns}
+
+
+def _known_classes(declared: Columns | None, groups: Sequence[Group]) -> Columns | None:
+    """The classes that were declared, or those that the first columns name."""
+    known = declared
+    for group in groups:
+        if known is None and not isinstance(group, str):
+            known = tuple(group)
+            if len(known) < 2:
+                raise PoolError(
+                    f"The column {group[known[0]]!r} is the only one with probabilities. Add one "
+                    f"for each other class; for two classes, name it proba and say which two they "
+                    f"are (classes)."
+                )
+    single = next((group for group in groups if isinstance(group, str)), None)
+    if single is not None and known is None:
+        raise PoolError(
+            f"The column {single!r} holds the probabilities of all classes: say which they are and "
+            f"in which order (classes), for example classes ham,spam."
+        )
+    return known
+
+
+def _ordered(group: Group, classes: Columns | None) -> Columns:
+    """The columns of a group in the order of the classes."""
+    if isinstance(group, str) or classes is None:
+        return (group,) if isinstance(group, str) else tuple(group.values())
+    missing = [name for name in classes if name not in group]
+    extra = [name for name in group if name not in classes]
+    if missing or extra:
+        columns = _told([*group.values()])
+        told = f"class {missing[0]!r} has none" if missing else f"{extra[0]!r} is no class"
+        raise PoolError(
+            f"The classes are {_told(classes)}, and the columns {columns} do not fit: {told}."
+        )
+    return tuple(group[name] for name in classes)
+
+
+def _model_name(column: str, name: str) -> str:
+    if not name:
+        raise PoolError(f"The column {column!r} names no model after the @.")
+    return name
+
+
+def _told(names: Sequence[str]) -> str:
+    told = ", ".join(repr(name) for name in names[:12])
+    return told if len(names) <= 12 else f"{told} and {len(names) - 12} more"
+
+
+def _hint(name: str, names: Sequence[str]) -> str:
+    lower = {other.lower(): other for other in names}
+    near = difflib.get_close_matches(name.lower(), [*lower], n=1)
+    return f" (perhaps {lower[near[0]]!r})" if near else ""

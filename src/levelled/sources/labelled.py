@@ -1,0 +1,159 @@
+"""Labels that come in: by the number of the draw, or by the id of the item."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+from typing import IO, Any
+
+from levelled.errors import PoolError
+from levelled.sources.lines import objects
+from levelled.sources.paths import Given, ending, files_of
+from levelled.sources.pool import ArrowStream, Id
+
+__all__ = ["Answer", "read_labelled"]
+
+Label = str | int | float | bool
+
+_COLUMNS = ("draw", "id", "label", "answer")
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+_NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """One row of a file of labels; `label` is None where nobody has answered yet."""
+
+    row: int
+    """Which row of the file it is, from 1."""
+    draw: int | None
+    id: Id | None
+    label: Label | None
+
+
+def read_labelled(
+    given: Given | IO[str] | IO[bytes] | ArrowStream, *, id_column: str = "id"
+) -> list[Answer]:
+    """Labels from a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
+
+    Each row has a `label` (or `answer`) and names its `draw` or its `id`; other columns are
+    passed over. An open file holds JSONL if it starts with a brace, else CSV. In CSV, labels that
+    are all numbers are read as numbers.
+
+    >>> import io
+    >>> read_labelled(io.StringIO('{"draw": 1, "label": "spam"}'))
+    [Answer(row=1, draw=1, id=None, label='spam')]
+    """
+    rows, name = _rows(given, id_column)
+    if rows and not any("label" in row or "answer" in row for row in rows):
+        told = ", ".join(repr(column) for column in rows[0])
+        raise PoolError(f"{name} has no column 'label'; it has {told}.")
+    return [_answer(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
+
+
+def _rows(
+    given: Given | IO[str] | IO[bytes] | ArrowStream, id_column: str
+) -> tuple[list[dict[str, Any]], str]:
+    """The rows of whatever was given, and its name."""
+    if hasattr(given, "__arrow_c_stream__"):
+        from levelled.sources.origin import as_table
+
+        table = as_table(given)
+        return table.select(_wanted(table.column_names, id_column)).to_pylist(), "The frame"
+    if isinstance(given, str | PathLike):
+        path = _one_file(given)
+        return _of_format(path, ending(path), str(path), id_column), str(path)
+    data = given.read()
+    data = data.encode() if isinstance(data, str) else data
+    name = str(getattr(given, "name", "The input"))
+    kind = "jsonl" if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
+    return (_of_format(data, kind, name, id_column) if data.strip() else []), name
+
+
+def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> list[dict[str, Any]]:
+    if kind == "jsonl":  # without pyarrow, which takes longer to load than labels to read
+        try:
+            data = source if isinstance(source, bytes) else source.read_bytes()
+        except OSError as wrong:
+            raise PoolError(f"{name} cannot be read: {wrong.strerror or wrong}.") from wrong
+        return [*objects(data.splitlines(), name)]
+    from levelled.sources.origin import in_words
+
+    with in_words(name, kind):
+        return _of_parquet(source, id_column) if kind == "parquet" else _of_csv(source, id_column)
+
+
+def _of_parquet(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
+    import pyarrow.parquet as pq
+
+    columns = _wanted(pq.read_schema(source).names, id_column)
+    rows: list[dict[str, Any]] = pq.read_table(source, columns=columns).to_pylist()
+    return rows
+
+
+def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
+    import pyarrow as pa
+
+    from levelled.sources.delimited import opened
+
+    def start(kinds: dict[str, pa.DataType] | None = None) -> Any:  # noqa: ANN401
+        return opened(pa.BufferReader(source) if isinstance(source, bytes) else source, kinds=kinds)
+
+    with start() as file:
+        columns = _wanted(file.schema.names, id_column)
+    with start({name: pa.string() for name in columns}) as file:
+        rows: list[dict[str, Any]] = file.read_all().to_pylist()
+    for name in ("label", "answer"):
+        _numbers_as_such(rows, name)
+    return rows
+
+
+def _numbers_as_such(rows: Sequence[dict[str, Any]], name: str) -> None:
+    """Turn a column of text into numbers if it holds nothing else."""
+    texts = [row[name] for row in rows if row.get(name) is not None]
+    if not texts or not all(_NUMBER.fullmatch(text) for text in texts):
+        return
+    convert = int if all(_WHOLE.fullmatch(text) for text in texts) else float
+    for row in rows:
+        if row[name] is not None:
+            row[name] = convert(row[name])
+
+
+def _wanted(names: Sequence[str], id_column: str) -> list[str]:
+    """The columns that matter; all where there are no labels, so that an error can list them."""
+    if not {"label", "answer"} & {*names}:
+        return [*names]
+    return [name for name in names if name in (*_COLUMNS, id_column)]
+
+
+def _one_file(given: Given) -> Path:
+    paths = files_of(given)
+    if len(paths) > 1:
+        raise PoolError(f"{given} are {len(paths)} files; give the labels in one.")
+    return paths[0]
+
+
+def _answer(row: Mapping[str, Any], number: int, name: str, id_column: str) -> Answer:
+    draw, item = row.get("draw"), row.get(id_column)
+    where = f"Row {number} of {name}"
+    if draw is None and item is None:
+        raise PoolError(f"{where} names neither a draw nor an id, so its label belongs to nothing.")
+    if item is not None and (isinstance(item, bool) or not isinstance(item, str | int)):
+        raise PoolError(f"{where} has the id {item!r}; ids are text or whole numbers.")
+    label = row.get("label", row.get("answer"))
+    if label is not None and not isinstance(label, str | int | float):
+        raise PoolError(f"{where} has the label {label!r}; a label is text, a number or a boolean.")
+    if label == "" or (isinstance(label, float) and math.isnan(label)):
+        label = None
+    return Answer(number, None if draw is None else _draw(draw, where), item, label)
+
+
+def _draw(value: object, where: str) -> int:
+    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
+    if isinstance(value, bool) or not re.fullmatch(r"[1-9]\d{0,17}", text):
+        raise PoolError(f"{where} has the draw {value!r}; draws are numbered 1, 2, 3, ...")
+    return int(text)

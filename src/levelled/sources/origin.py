@@ -1,0 +1,182 @@
+"""Where the rows of a pool are: in a frame in memory, or in files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import ModuleType
+from typing import Any, Protocol
+
+import pyarrow as pa
+
+from levelled._check import IntArray
+from levelled.errors import PoolError
+from levelled.sources import delimited, jsonl, parquet
+from levelled.sources.columns import Roles, is_text
+from levelled.sources.paths import digest, ending
+
+__all__ = ["Files", "Frame", "Origin", "as_table", "in_words"]
+
+_FORMATS: dict[str, ModuleType] = {"parquet": parquet, "csv": delimited, "jsonl": jsonl}
+_ROWS = 65_536
+
+
+class Origin(Protocol):
+    """What a pool is read from."""
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+
+    def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
+        """The columns that have a role, of all rows in order."""
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """These columns of some rows, which increase."""
+
+    def fingerprint(self) -> str:
+        """The sha256 of the content."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Frame:
+    """A table in memory."""
+
+    table: pa.Table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return self.table.schema
+
+    def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
+        """The columns that have a role, of all rows in order."""
+        yield from self.table.select([*roles.used]).to_batches(_ROWS)
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """These columns of some rows."""
+        found: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
+        return found
+
+    def fingerprint(self) -> str:
+        """The sha256 of the columns as an Arrow stream, whatever their chunks and encodings."""
+        found = _Hash()
+        plain = pa.schema([(field.name, _plain(field.type)) for field in self.table.schema])
+        with pa.ipc.new_stream(pa.PythonFile(found, "w"), plain) as stream:
+            for start in range(0, len(self.table), _ROWS):
+                part = self.table.slice(start, _ROWS).cast(plain)
+                stream.write_table(part.combine_chunks())
+        return found.total.hexdigest()
+
+
+class Files:
+    """Files of one format with the same columns, one after the other."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self.paths = tuple(paths)
+        self._format = _FORMATS[ending(self.paths[0])]
+        self._lengths: dict[Path, int] = {}  # known once they have been read
+        schemas = [self._schema(path) for path in self.paths]
+        for path, other in zip(self.paths, schemas, strict=True):
+            _check_same_columns(self.paths[0], schemas[0], path, other)
+        self.schema: pa.Schema = schemas[0]
+
+    def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
+        """The columns that have a role, of all rows in order."""
+        for path in self.paths:
+            length = 0
+            with in_words(path, ending(path)):
+                texts = [roles.id, *(name for name in roles.texts if name != roles.id)]
+                numbers = [name for name in roles.numbers if name not in texts]
+                for batch in self._format.batches(path, texts, numbers):
+                    length += len(batch)
+                    yield batch
+            self._lengths[path] = length
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """These columns of some rows, which increase, from the files they are in."""
+        found: list[dict[str, Any]] = []
+        start = 0
+        for path in self.paths:
+            end = start + self._lengths[path]
+            inside = wanted[(wanted >= start) & (wanted < end)]
+            if len(inside):
+                with in_words(path, ending(path)):
+                    found += self._format.rows(path, inside - start, columns)
+            start = end
+        if len(found) != len(wanted):
+            raise PoolError("The files have become shorter since the pool was opened.")
+        return found
+
+    def fingerprint(self) -> str:
+        """The sha256 of the bytes of all files in order."""
+        return digest(self.paths)
+
+    def _schema(self, path: Path) -> pa.Schema:
+        with in_words(path, ending(path)):
+            return self._format.schema(path)
+
+
+def as_table(frame: object) -> pa.Table:
+    """A frame of any library as a table."""
+    try:
+        table = pa.table(frame)
+    except (pa.ArrowException, TypeError, ValueError) as wrong:
+        raise PoolError(f"This frame cannot be read: {_one_line(wrong)}") from wrong
+    views = [field for field in table.schema if str(field.type) == "string_view"]
+    for field in views:
+        at = table.schema.get_field_index(field.name)
+        table = table.set_column(at, field.name, table.column(at).cast(pa.large_string()))
+    return table
+
+
+class _Hash:
+    """A file that only remembers the hash of what is written to it."""
+
+    closed = False
+
+    def __init__(self) -> None:
+        self.total = hashlib.sha256()
+
+    def write(self, data: bytes) -> int:
+        self.total.update(data)
+        return len(data)
+
+    def flush(self) -> None:
+        pass
+
+    def close(self) -> None:
+        pass
+
+
+def _plain(kind: pa.DataType) -> pa.DataType:
+    """The type by which a column is compared, however it is encoded."""
+    if pa.types.is_dictionary(kind):
+        kind = kind.value_type
+    return pa.large_string() if is_text(kind) else kind
+
+
+def _check_same_columns(first: Path, schema: pa.Schema, path: Path, other: pa.Schema) -> None:
+    missing = [name for name in schema.names if name not in other.names]
+    extra = [name for name in other.names if name not in schema.names]
+    if missing or extra:
+        told = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
+        raise PoolError(f"{path} has other columns than {first}: {told}. All files need the same.")
+
+
+@contextmanager
+def in_words(name: object, kind: str) -> Iterator[None]:
+    """Say which file cannot be read, on one line."""
+    try:
+        yield
+    except (pa.ArrowException, OSError, UnicodeError) as wrong:
+        raise PoolError(f"{name} cannot be read as {kind}: {_one_line(wrong)}") from wrong
+
+
+def _one_line(wrong: Exception) -> str:
+    """The beginning of a message, without what a terminal might act upon."""
+    line = (str(wrong) or type(wrong).__name__).partition("\n")[0][:200].rstrip(".")
+    return "".join(sign if sign.isprintable() else "?" for sign in line) + "."

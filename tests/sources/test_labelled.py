@@ -1,0 +1,115 @@
+import io
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pytest
+
+from levelled.errors import PoolError
+from levelled.sources import Answer, read_labelled
+from sources.samples import Columns, write
+
+FORMATS = [".parquet", ".csv", ".tsv", ".jsonl"]
+GIVEN: Columns = {"draw": [3, 1], "id": ["r7", "r1"], "label": ["spam", None], "data": ["x", "y"]}
+READ = [Answer(1, 3, "r7", "spam"), Answer(2, 1, "r1", None)]
+
+
+@pytest.mark.parametrize("ending", FORMATS)
+def test_labels_are_the_same_in_every_format(ending: str, tmp_path: Path) -> None:
+    assert read_labelled(write(tmp_path / f"done{ending}", GIVEN)) == READ
+
+
+def test_labels_come_from_frames_and_open_files() -> None:
+    assert read_labelled(pa.table(dict(GIVEN))) == READ
+    text = "draw,label\n3,spam\n1,\n"
+    for file in (io.StringIO(text), io.BytesIO(text.encode())):
+        assert read_labelled(file) == [Answer(1, 3, None, "spam"), Answer(2, 1, None, None)]
+    lines = '\n  {"id": 7, "label": true}\n\n{"id": "x", "answer": 2.5, "other": [1]}\n'
+    assert read_labelled(io.StringIO(lines)) == [
+        Answer(1, None, 7, True),
+        Answer(2, None, "x", 2.5),
+    ]
+    assert read_labelled(io.StringIO("")) == []
+
+
+@pytest.mark.parametrize(
+    ("texts", "labels"),
+    [
+        (["1", "0"], [1, 0]),
+        (["4.5", "3"], [4.5, 3.0]),
+        (["01", "3"], ["01", "3"]),
+        (["1", "spam"], ["1", "spam"]),
+        (["NA", "null"], ["NA", "null"]),
+        (["=1+1", "'; drop"], ["=1+1", "'; drop"]),
+    ],
+)
+def test_in_csv_labels_are_numbers_if_all_are(
+    texts: list[str], labels: list[object], tmp_path: Path
+) -> None:
+    path = write(tmp_path / "done.csv", {"id": ["007", "8"], "label": texts})
+    found = read_labelled(path)
+    assert [answer.label for answer in found] == labels
+    assert [answer.id for answer in found] == ["007", "8"]
+
+
+def test_another_column_may_hold_the_ids(tmp_path: Path) -> None:
+    path = write(tmp_path / "done.csv", {"key": ["a"], "label": ["x"]})
+    assert read_labelled(path, id_column="key") == [Answer(1, None, "a", "x")]
+
+
+def test_labels_in_jsonl_are_read_without_pyarrow(tmp_path: Path) -> None:
+    path = write(tmp_path / "done.jsonl", GIVEN)
+    code = (
+        "import sys; from levelled.sources import read_labelled;"
+        f"read_labelled({str(path)!r}); print('pyarrow' in sys.modules)"
+    )
+    found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert found.stdout.strip() == "False"
+
+
+WRONG: list[tuple[str, list[dict[str, Any]]]] = [
+    ("Row 2 .* names neither a draw nor an id", [{"id": "a", "label": "x"}, {"label": "x"}]),
+    ("has no column 'label'; it has 'id', 'Label'", [{"id": "a", "Label": "x"}]),
+    ("the draw 0; draws are numbered 1, 2", [{"draw": 0, "label": "x"}]),
+    ("the draw 1.5", [{"draw": 1.5, "label": "x"}]),
+    ("the draw True", [{"draw": True, "label": "x"}]),
+    ("the draw 'first'", [{"draw": "first", "label": "x"}]),
+    ("ids are text or whole numbers", [{"id": 1.5, "label": "x"}]),
+    ("a label is text, a number or a boolean", [{"id": "a", "label": ["x"]}]),
+]
+
+
+@pytest.mark.parametrize(("words", "rows"), WRONG, ids=[words for words, _ in WRONG])
+def test_rows_that_say_too_little_are_refused(words: str, rows: list[dict[str, Any]]) -> None:
+    lines = io.StringIO("\n".join(map(json.dumps, rows)))
+    with pytest.raises(PoolError, match=words):
+        read_labelled(lines)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "words"),
+    [
+        ("done.csv", b"", "cannot be read as csv"),
+        ("done.csv", b"id,label\n1\n", "Expected 2 columns, got 1"),
+        ("done.csv", b"id,name\n1,x\n", "has no column 'label'; it has 'id', 'name'"),
+        ("done.parquet", b"nothing", "cannot be read as parquet"),
+        ("done.jsonl", b"{", "Line 1 of .* is not JSON"),
+        ("done.txt", b"", "ends in .txt"),
+        ("a.csv", b"id,label\n1,x\n", "are 2 files"),
+    ],
+)
+def test_files_that_cannot_be_read_are_named(
+    name: str, content: bytes, words: str, tmp_path: Path
+) -> None:
+    (tmp_path / name).write_bytes(content)
+    given = tmp_path / name
+    if name == "a.csv":
+        (tmp_path / "b.csv").write_bytes(content)
+        given = tmp_path / "*.csv"
+    with pytest.raises(PoolError, match=words):
+        read_labelled(given)
+    with pytest.raises(PoolError, match="There is no file"):
+        read_labelled(tmp_path / "none.csv")

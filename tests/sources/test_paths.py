@@ -1,0 +1,23 @@
+import hashlib
+from pathlib import Path
+
+from levelled.sources.paths import digest, files_of
+
+
+def test_a_folder_is_searched_to_the_bottom_but_not_behind_hidden_names(tmp_path: Path) -> None:
+    for name in ("b.csv", "a/z.CSV", "_tmp/x.csv", ".git/y.csv", "a/.hidden.csv", "read.me"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    assert files_of(tmp_path) == (tmp_path / "a/z.CSV", tmp_path / "b.csv")
+
+
+def test_a_file_that_is_named_twice_is_read_once(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").touch()
+    assert files_of([tmp_path, tmp_path / "a.csv", tmp_path / "*.csv"]) == (tmp_path / "a.csv",)
+
+
+def test_a_digest_is_that_of_the_bytes_in_order(tmp_path: Path) -> None:
+    (tmp_path / "a.csv").write_bytes(b"one" * 1_000_000)
+    (tmp_path / "b.csv").write_bytes(b"two")
+    whole = hashlib.sha256(b"one" * 1_000_000 + b"two").hexdigest()
+    assert digest(files_of(tmp_path)) == whole

@@ -1,0 +1,315 @@
+"""Whatever is wrong with a pool is said in one line that tells what to do."""
+
+import gzip
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from levelled.errors import InputError, LevelledError, PoolError
+from levelled.sources import open_pool
+from sources.samples import Columns, write
+
+OK = {"id": ["a", "b"], "pred": ["x", "y"]}
+ESCAPE = "\x1b[31m"
+
+
+def refused(given: Any, **options: Any) -> str:  # noqa: ANN401
+    with pytest.raises(PoolError) as caught:
+        open_pool(given, **options)
+    told = str(caught.value)
+    assert "\n" not in told
+    assert ESCAPE not in told
+    assert len(told) < 600
+    assert told.endswith((".", "..."))
+    return told
+
+
+def frame(**columns: Any) -> pa.Table:  # noqa: ANN401
+    return pa.table({"id": ["a", "b"], **columns})
+
+
+def test_a_pool_error_is_an_input_error() -> None:
+    assert issubclass(PoolError, InputError)
+    assert issubclass(PoolError, LevelledError)
+    assert issubclass(PoolError, ValueError)
+
+
+FRAMES: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
+    ("no column 'id' for the ids; it has 'ID', 'pred'.*perhaps 'ID'", {"ID": [1], "pred": [1]}, {}),
+    ("no column 'key'", {"id": [1]}, {"id_column": "key"}),
+    ("it has not a single|is empty", {"id": pa.array([], pa.int64())}, {}),
+    ("Row 1 .* has no id", {"id": ["a", None]}, {}),
+    ("Row 1 .* has no id", {"id": ["a", ""]}, {}),
+    ("Row 0 .* has no id", {"id": pa.nulls(2)}, {}),
+    ("text or whole numbers; .* holds double", {"id": [1.0, 2.5]}, {}),
+    ("text or whole numbers; .* holds list", {"id": [[1], [2]]}, {}),
+    ("beyond 63 bits", {"id": pa.array([2**63], pa.uint64())}, {}),
+    ("'b' is in row 1 and again in row 3", {"id": ["a", "b", "c", "b"]}, {}),
+    ("-5 is in row 0 and again in row 2", {"id": [-5, 3, -5]}, {}),
+    ("has no prediction in the column 'pred'", {"id": ["a", "b"], "pred": ["x", None]}, {}),
+    ("Item 'b' has no prediction", {"id": ["a", "b"], "pred": [1.0, float("nan")]}, {}),
+    ("must hold text or numbers, not list", {"id": ["a"], "pred": [["x"]]}, {}),
+    ("'pred' and 'y_pred' both look like", {"id": ["a"], "pred": [1], "y_pred": [1]}, {}),
+    ("names no model after the @", {"id": ["a"], "pred@": [1]}, {}),
+    ("no column 'city' to slice by; the pool has 'id'", {"id": ["a"]}, {"slices": ["city"]}),
+    ("no column 'Sex'.*perhaps 'sex'", {"id": ["a"], "sex": ["f"]}, {"slices": "Sex"}),
+    ("'by' must hold text or numbers", {"id": ["a"], "by": [{"x": 1}]}, {"slices": "by"}),
+    ("two different names or more", {"id": ["a"]}, {"classes": ["x"]}),
+    ("two different names or more", {"id": ["a"]}, {"classes": ["x", "y", "x"]}),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "columns", "options"), FRAMES, ids=[words for words, *_ in FRAMES]
+)
+def test_a_frame_that_cannot_be_used_is_refused(
+    words: str, columns: Mapping[str, Any], options: dict[str, Any]
+) -> None:
+    assert re.search(words, refused(pa.table(dict(columns)), **options))
+
+
+PROBABILITIES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("Item 'b' .*sum to 0.9", {"proba_x": [0.5, 0.5], "proba_y": [0.5, 0.4]}, {}),
+    ("Item 'b' .*sum to 1.0021", {"proba_x": [0.5, 0.5021], "proba_y": [0.5, 0.5]}, {}),
+    (
+        r"Item 'b' .*outside \[0, 1\]: 1.5, -0.5",
+        {"proba_x": [0.5, 1.5], "proba_y": [0.5, -0.5]},
+        {},
+    ),
+    ("Item 'a' .*'proba_y': it is missing", {"proba_x": [1.0, 1], "proba_y": [None, 0.0]}, {}),
+    ("Item 'b' .*missing or NaN", {"proba_x": [1.0, np.nan], "proba_y": [0.0, 0.0]}, {}),
+    ("Item 'b' .*but inf", {"proba_x": [1.0, np.inf], "proba_y": [0.0, 0.0]}, {}),
+    (
+        "'proba_y' must hold numbers; it holds string",
+        {"proba_x": [1, 1], "proba_y": ["0", "0"]},
+        {},
+    ),
+    (
+        "'proba_y' must hold numbers; it holds bool",
+        {"proba_x": [1, 1], "proba_y": [True, False]},
+        {},
+    ),
+    ("is the only one with prob", {"proba_x": [1.0, 1.0]}, {}),
+    ("names no class", {"proba_": [1.0, 1.0], "proba_x": [0.0, 0.0]}, {}),
+    ("class 'z' has none", {"proba_x": [1, 1], "proba_y": [0, 0]}, {"classes": ["x", "z"]}),
+    (
+        "'y' is no class",
+        {"proba_x": [1, 1], "proba_y": [0, 0], "proba_z": [0, 0]},
+        {"classes": ["x", "z"]},
+    ),
+    (
+        "Item 'b' has the prediction 'z' .*none of the classes 'x', 'y'",
+        {"proba_x": [1, 1], "proba_y": [0, 0], "pred": ["x", "z"]},
+        {},
+    ),
+    ("none of the classes 'x', 'y'", {"pred": ["x", "z"]}, {"classes": "x,y"}),
+    ("'proba' holds the probabilities of all classes", {"proba": [[0.5, 0.5]] * 2}, {}),
+    ("Item 'b' has 1 prob", {"proba": [[0.5, 0.5], [1.0]]}, {"classes": ["x", "y"]}),
+    ("Item 'a' has 0 prob", {"proba": [None, [0.5, 0.5]]}, {"classes": ["x", "y"]}),
+    ("Item 'b' .*missing or NaN", {"proba": [[0.5, 0.5], [1.0, None]]}, {"classes": ["x", "y"]}),
+    ("Item 'b' .*sum to 1.2", {"proba": [[0.5, 0.5], [0.4, 0.8]]}, {"classes": ["x", "y"]}),
+    ("enough for two classes, not for 3", {"proba": [0.5, 0.5]}, {"classes": ["x", "y", "z"]}),
+    ("Item 'b' .*outside", {"proba": [0.5, 1.2]}, {"classes": ["x", "y"]}),
+    ("both hold probabilities", {"proba": [[1.0]] * 2, "proba_x": [1, 1]}, {}),
+    ("both hold probabilities", {"proba": [0.5] * 2, "prediction_proba": [0.5] * 2}, {}),
+    (
+        "'proba@v' and another hold",
+        {"proba@v_x": [1, 1], "proba@v": [0.5, 0.5], "pred@v": ["x", "x"]},
+        {"classes": "x,y"},
+    ),
+    (
+        "class 'y' has none",
+        {"proba_x": [1, 1], "proba_y": [0, 0], "surrogate_x": [1, 1]},
+        {},
+    ),
+    (
+        "'q' is no class|class 'x' has none",
+        {"proba_x": [1, 1], "proba_y": [0, 0], "proba@v_p": [1, 1], "proba@v_q": [0, 0]},
+        {},
+    ),
+    ("surrogate_x, surrogate_y.* sum to 2", {"surrogate_x": [1, 1], "surrogate_y": [0, 1]}, {}),
+    ("Item 'b' has the score -1; it must be at least 0", {"score": [0, -1]}, {}),
+    ("Item 'b' .*'score'", {"score": [0, None]}, {}),
+    ("'score' must hold numbers", {"score": ["high", "low"]}, {}),
+    ("Item 'a' .*'loss_hat'", {"loss_hat": [np.nan, 0]}, {}),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "columns", "options"), PROBABILITIES, ids=[words for words, *_ in PROBABILITIES]
+)
+def test_numbers_that_cannot_be_used_are_refused(
+    words: str, columns: dict[str, Any], options: dict[str, Any]
+) -> None:
+    assert re.search(words, refused(frame(**columns), **options))
+
+
+@pytest.mark.parametrize(
+    "given", [17, None, {"id": [1]}, [1, 2], [{"id": 1}], np.zeros(3), object()]
+)
+def test_what_is_no_pool_at_all_is_refused(given: object) -> None:
+    assert "A pool is a path" in refused(given)
+
+
+def test_two_columns_of_one_name_are_refused(tmp_path: Path) -> None:
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["id", "id"])
+    assert "two columns 'id'" in refused(table)
+    path = tmp_path / "pool.csv"
+    path.write_text("id,x,x\n1,2,3\n")
+    assert "two columns 'x'" in refused(path)
+
+
+def test_a_frame_that_breaks_is_refused() -> None:
+    class Broken:
+        def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+            raise ValueError("the connection\nwas closed")
+
+    assert "the connection" in refused(Broken())
+
+
+FILES: list[tuple[str, str, bytes]] = [
+    ("pool.txt", "ends in .txt, which is not known", b"id\n1\n"),
+    ("pool", "ends in nothing", b"id\n1\n"),
+    ("pool.csv.gz", "ends in .gz", gzip.compress(b"id\n1\n")),
+    ("pool.xlsx", "one of .parquet", b"PK"),
+    ("pool.json", "ends in .json", b"[]"),
+    ("pool.parquet", "cannot be read as parquet", b"not parquet at all"),
+    ("pool.parquet", "cannot be read as parquet", b""),
+    ("pool.parquet", "cannot be read as parquet", b"PAR1" + b"\0" * 50 + b"PAR1"),
+    ("pool.csv", "cannot be read as csv", b""),
+    ("pool.csv", "pool is empty", b"id,pred\n"),
+    ("pool.csv", "Expected 2 columns, got 3", b"id,pred\n1,a\n2,b,c\n"),
+    ("pool.csv", "cannot be read as csv", b"id,pred\n1,\xff\xfe\n"),
+    ("pool.csv", "cannot be read as csv", b"id,pred\n1,a\n2," + ESCAPE.encode() + b"b,c\n"),
+    ("pool.csv", "invalid value 'high'", b"id,score\n1,0.5\n2,high\n"),
+    ("pool.csv", "invalid value 'NA'", b"id,score\n1,NA\n"),
+    ("pool.csv", "Item '2' .*missing", b"id,score\n1,0.5\n2,\n"),
+    ("pool.csv", "Item '1' .*NaN", b"id,score\n1,nan\n"),
+    ("pool.csv", "Row 1 .* has no id", b"id,pred\n1,a\n,b\n"),
+    ("pool.csv", "'1' is in row 0 and again in row 1", b"id,pred\n1,a\n1,b\n"),
+    ("pool.csv", "Item '2' has no prediction", b"id,pred\n1,a\n2,\n"),
+    ("pool.csv", "no column 'id' for the ids; it has 'name'", b"name\n1\n"),
+    ("pool.tsv", "no column 'id' for the ids; it has 'id,pred'", b"id,pred\n1,a\n"),
+    ("pool.jsonl", "Line 2 of pool.jsonl is not JSON", b'{"id": 1}\n{"id": \n'),
+    ("pool.jsonl", "Line 1 of pool.jsonl is no object", b"[1, 2]\n"),
+    ("pool.jsonl", "Line 1 of pool.jsonl is not JSON", b"[" * 100_000 + b"\n"),
+    ("pool.jsonl", "is not JSON", b'{"id": "\xff"}\n'),
+    ("pool.jsonl", "is not JSON", b'{"id": ' + b"1" * 5000 + b"}\n"),
+    ("pool.jsonl", "no column 'id'", b""),
+    ("pool.jsonl", "Row 1 .* has no id", b'{"id": 1}\n{"pred": "a"}\n'),
+    ("pool.jsonl", "'score' of pool.jsonl must hold numbers", b'{"id": 1, "score": "high"}\n'),
+    ("pool.jsonl", "Item 1 has no prediction", b'{"id": 1, "pred": null}\n'),
+    ("pool.jsonl", "Item 1 .*NaN", b'{"id": 1, "score": NaN}\n'),
+    ("pool.jsonl", "text or whole numbers", b'{"id": true}\n'),
+    ("pool.jsonl", "text or whole numbers", b'{"id": {"a": 1}}\n'),
+    ("pool.jsonl", "text or numbers, not struct", b'{"id": 1, "pred": {"a": 1}}\n'),
+    ("pool.jsonl", "'1' is in row 0 and again", b'{"id": 1}\n{"id": "1"}\n'),
+]
+
+
+@pytest.mark.parametrize(
+    ("name", "words", "content"), FILES, ids=[f"{name}: {words}" for name, words, _ in FILES]
+)
+def test_a_file_that_cannot_be_used_is_refused(
+    name: str, words: str, content: bytes, tmp_path: Path
+) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    assert re.search(words, refused(path))
+
+
+PLACES: list[tuple[str, Callable[[Path], Any]]] = [
+    ("There is no file", lambda folder: folder / "none.parquet"),
+    ("No file matches", lambda folder: folder / "none-*.csv"),
+    ("holds no file that ends in", lambda folder: folder / "empty"),
+    ("The list of files is empty", lambda folder: []),
+    ("There is no file", lambda folder: [folder / "a.csv", folder / "none.csv"]),
+    (
+        "of one format: a.csv is csv, c.jsonl is jsonl",
+        lambda folder: [folder / "a.csv", folder / "c.jsonl"],
+    ),
+    ("of one format", lambda folder: folder / "mixed"),
+    ("it lacks 'pred'", lambda folder: [folder / "a.csv", folder / "less.csv"]),
+    ("it also has 'more'", lambda folder: [folder / "a.csv", folder / "more.csv"]),
+    ("'a' is in row 0 and again in row 2", lambda folder: [folder / "a.csv", folder / "b.csv"]),
+    ("There is no file", lambda folder: "a\0b"),
+    ("cannot be a file", lambda folder: "x" * 5000),
+    ("is no pattern", lambda folder: folder / "a**b.csv"),
+    ("There is no file", lambda folder: "https://example.org/pool.csv"),
+    ("some places and text in others", lambda folder: folder / "kinds"),
+]
+
+
+@pytest.mark.parametrize(
+    ("words", "given"), PLACES, ids=[f"{n}: {w}" for n, (w, _) in enumerate(PLACES)]
+)
+def test_paths_that_cannot_be_used_are_refused(
+    words: str, given: Callable[[Path], Any], tmp_path: Path
+) -> None:
+    for folder in ("empty", "mixed", "kinds"):
+        (tmp_path / folder).mkdir()
+    for name in ("a.csv", "b.csv", "c.jsonl", "mixed/a.csv", "mixed/b.parquet"):
+        write(tmp_path / name, OK)
+    write(tmp_path / "less.csv", {"id": ["c"]})
+    write(tmp_path / "more.csv", {"id": ["c"], "pred": ["x"], "more": [1]})
+    write(tmp_path / "kinds/1.parquet", {"id": [1], "pred": ["x"]})
+    write(tmp_path / "kinds/2.parquet", {"id": ["1"], "pred": ["x"]})
+    assert words in refused(given(tmp_path))
+
+
+def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
+    path = write(tmp_path / "pool.csv", OK)
+    pool = open_pool(path)
+    path.unlink()
+    with pytest.raises(PoolError, match=r"pool\.csv cannot be read"):
+        _ = pool.fingerprint
+    write(tmp_path / "text.csv", {**OK, "text": ["s", "t"]})
+    pool = open_pool(tmp_path / "text.csv")
+    write(tmp_path / "text.csv", {"id": ["a"], "pred": ["x"], "text": ["s"]})
+    with pytest.raises(PoolError, match="have become shorter"):
+        pool.shown([1])
+    (tmp_path / "text.csv").unlink()
+    with pytest.raises(PoolError, match=r"text\.csv cannot be read as csv"):
+        pool.shown([1])
+
+
+def test_a_slice_of_too_many_values_is_no_slice() -> None:
+    table = pa.table({"id": range(10_001), "by": range(10_001)})
+    assert "10001 different values" in refused(table, slices=["by"])
+
+
+def test_the_first_wrong_item_is_named_wherever_it_is(tmp_path: Path) -> None:
+    n = 150_000
+    first = [0.5] * n
+    first[140_000] = 0.7
+    columns: Columns = {
+        "id": [f"k{row}" for row in range(n)],
+        "proba_x": first,
+        "proba_y": [0.5] * n,
+    }
+    for ending in (".parquet", ".csv", ".jsonl"):
+        assert "Item 'k140000'" in refused(write(tmp_path / f"pool{ending}", columns))
+
+
+def test_hostile_text_is_only_text(tmp_path: Path) -> None:
+    hostile = [
+        "=cmd|' /C calc'!A0",
+        "'; DROP TABLE draws;--",
+        "<script>x</script>",
+        ESCAPE,
+        "\u202e",
+    ]
+    columns = {"id": hostile, "pred": hostile, "text": hostile}
+    for ending in (".parquet", ".csv", ".jsonl"):
+        pool = open_pool(write(tmp_path / f"pool{ending}", columns))
+        assert pool.ids(range(5)) == hostile
+        assert pool.predicted().of(range(5)) == hostile
+        assert pool.shown(range(5)) == [{"text": text} for text in hostile]
+        assert pool.rows_of(hostile).tolist() == [*range(5)]
+    assert json.loads(json.dumps(pool.shown([3]))) == [{"text": ESCAPE}]
