@@ -14,19 +14,40 @@ BoolArray = NDArray[np.bool_]
 
 
 def floats(
-    name: str, values: ArrayLike, *, ndim: int | None = None, finite: bool = True
+    name: str,
+    values: ArrayLike,
+    *,
+    ndim: int | None = None,
+    finite: bool = True,
+    largest: float | None = None,
 ) -> FloatArray:
-    """Return `values` as a float64 array, refusing what is not a number."""
-    try:
-        array = np.asarray(values, dtype=np.float64)
-    except (TypeError, ValueError) as wrong:
-        raise InputError(f"{name} must be an array of numbers: {wrong}.") from wrong
+    """Return `values` as a float64 array, refusing what is not a number, or too large a one."""
+    array = _numbers(name, values)
     if ndim is not None and array.ndim != ndim:
-        raise InputError(f"{name} must have {ndim} axes; it has shape {array.shape}.")
+        axes = "one axis" if ndim == 1 else f"{ndim} axes"
+        raise InputError(f"{name} must have {axes}; it has shape {array.shape}.")
     if finite and not np.isfinite(array).all():
         n_bad = int(np.count_nonzero(~np.isfinite(array)))
         raise InputError(f"{name} must be finite; {n_bad} of {array.size} are NaN or infinite.")
+    if largest is not None and array.size and np.abs(array).max() > largest:
+        raise InputError(
+            f"{name} must not exceed {largest:g}, or squares would overflow; the largest is "
+            f"{np.abs(array).max():g}. Measure it in larger units."
+        )
     return array
+
+
+def _numbers(name: str, values: ArrayLike) -> FloatArray:
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
+    try:
+        array = np.asarray(values)
+        # Text, dates and complex numbers would be turned into numbers without a word.
+        if array.dtype.kind not in "biufO" and array.size:
+            raise TypeError(f"they are of type {array.dtype}")
+        return array.astype(np.float64)
+    except (TypeError, ValueError, OverflowError) as wrong:
+        raise InputError(f"{name} must be an array of numbers: {wrong}.") from wrong
 
 
 def whole(name: str, value: Any, *, least: int) -> int:  # noqa: ANN401

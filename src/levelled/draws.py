@@ -6,7 +6,6 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from os import PathLike
-from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,7 +16,7 @@ from levelled.errors import DrawsError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Draws"]
+__all__ = ["Draws", "check_draws"]
 
 _METADATA = b"levelled.draws"
 
@@ -123,6 +122,15 @@ class Draws:
         )
 
 
+def check_draws(draws: object) -> None:
+    """Refuse what is not `Draws`, such as an array of indices without their probabilities."""
+    if not isinstance(draws, Draws):
+        raise DrawsError(
+            f"draws must be Draws, as levelled.samplers make them: items with their "
+            f"probabilities. This is a {type(draws).__name__}."
+        )
+
+
 def _checked_index(values: IntArray, pool_size: int) -> IntArray:
     index = np.asarray(values)
     if index.ndim != 1:
@@ -159,6 +167,8 @@ def _checked_probability(values: FloatArray, length: int) -> FloatArray:
 
 
 def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, FloatArray]:
+    if not isinstance(design, Mapping):
+        raise DrawsError(f"design must map names to columns; it is a {type(design).__name__}.")
     checked = {}
     for name, values in design.items():
         column = floats(f"design column {name!r}", values, ndim=1).copy()
@@ -169,7 +179,7 @@ def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[st
             )
         column.flags.writeable = False
         checked[name] = column
-    return MappingProxyType(checked)
+    return checked
 
 
 def _read(path: str | PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:

@@ -7,6 +7,7 @@ import levelled as lv
 from levelled._check import FloatArray, IntArray
 from levelled.errors import DrawsError
 from levelled.estimators.exact import every_path
+from levelled.estimators.moments import uniform_probability
 from levelled.estimators.murthy import murthy_weights
 
 SCORES = np.array([0.3, 1.0, 0.05, 4.0, 0.7, 2.0])
@@ -29,6 +30,15 @@ def test_murthy_is_the_mean_of_lure_over_all_orders_of_the_same_set(budget: int)
         found[drawn].append(float(np.mean(murthy_weights(draws) * losses)))
     for drawn, values in found.items():
         np.testing.assert_allclose(values, sums[drawn] / chances[drawn], atol=1e-9)
+
+
+@pytest.mark.parametrize(
+    ("pool_size", "budget"),
+    [(8, 1), (100, 50), (1000, 500), (1000, 999), (10**6, 1000), (10**12, 10)],
+)
+def test_uniform_draws_weigh_one_however_many_there_are(pool_size: int, budget: int) -> None:
+    draws = lv.Draws(np.arange(budget), uniform_probability(pool_size, budget), pool_size)
+    np.testing.assert_allclose(murthy_weights(draws), 1, atol=1e-9)
 
 
 def test_murthy_is_an_estimator_of_estimate() -> None:

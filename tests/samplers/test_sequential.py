@@ -126,3 +126,16 @@ def test_zeros_may_be_allowed() -> None:
         next(sequential(lambda left: [1.0, 0.0], 2, rng=default_rng(0)))
     draws = sequential(lambda left: [1.0, 0.0], 2, rng=default_rng(0), allow_zero=True)
     assert next(draws) == Draw(0, 1.0)
+
+
+def test_items_without_a_chance_are_counted_as_excluded() -> None:
+    scores = np.array([1.0, 2.0, 0.0, 1.0, 0.0])
+    rng = np.random.default_rng(0)
+    draws = adaptive(lambda left: scores[left] / scores[left].sum(), 3, 5, rng=rng, allow_zero=True)
+    assert draws.excluded == 2
+    assert sorted(draws.index.tolist()) == [0, 1, 3]
+
+
+def test_a_missing_generator_is_refused() -> None:
+    with pytest.raises(InputError, match="default_rng"):
+        sequential(lambda left: np.ones(len(left)), 3, rng=None)  # type: ignore[arg-type]

@@ -284,17 +284,20 @@ def test_a_slice_of_too_many_values_is_no_slice() -> None:
     assert "10001 different values" in refused(table, slices=["by"])
 
 
-def test_the_first_wrong_item_is_named_wherever_it_is(tmp_path: Path) -> None:
-    n = 150_000
+def test_the_first_wrong_item_is_named_wherever_it_is(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("levelled.sources.delimited._BLOCK", 100_000)
+    n = 70_000
     first = [0.5] * n
-    first[140_000] = 0.7
+    first[68_000] = 0.7
     columns: Columns = {
         "id": [f"k{row}" for row in range(n)],
         "proba_x": first,
         "proba_y": [0.5] * n,
     }
     for ending in (".parquet", ".csv", ".jsonl"):
-        assert "Item 'k140000'" in refused(write(tmp_path / f"pool{ending}", columns))
+        assert "Item 'k68000'" in refused(write(tmp_path / f"pool{ending}", columns))
 
 
 def test_hostile_text_is_only_text(tmp_path: Path) -> None:

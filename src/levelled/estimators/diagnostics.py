@@ -5,10 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, floats, same_length
+from levelled._check import FloatArray
 from levelled.draws import Draws
+from levelled.errors import InputError
 from levelled.estimators import lure, pure
 from levelled.estimators.intervals.fixed import ranked_weights
+from levelled.estimators.problem import checked_losses
 
 __all__ = ["Diagnosis", "design_size", "diagnose", "effective_size", "thin_warning"]
 
@@ -38,9 +40,10 @@ def diagnose(losses: ArrayLike, draws: Draws) -> Diagnosis:
     >>> found.heaviest, round(found.effective_size, 1)
     (1, 1.2)
     """
-    losses = floats("losses", losses, ndim=1)
-    same_length(losses=losses, draws=draws.index)
+    losses = checked_losses(losses, draws)
     N, M = draws.pool_size, len(draws)
+    if not M:
+        raise InputError("There is nothing to diagnose before the first label.")
     weights = lure.lure_weights(draws)
     shares = lure.levels(N, M) / M
     a = pure.terms(losses, draws.probability, N)

@@ -7,7 +7,7 @@ from levelled._check import choice
 from levelled.draws import Draws
 from levelled.estimators import lure, murthy, naive, pure
 from levelled.estimators.diagnostics import effective_size
-from levelled.estimators.intervals.choose import INTERVALS, interval_for
+from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
 from levelled.estimators.problem import Problem, control_columns
 from levelled.estimators.record import Estimate
 
@@ -77,7 +77,7 @@ def estimate(
         max_weight=float(weights.max()),
         estimator=estimator,
         interval=limits.method,
-        warnings=(*_notes(problem, estimator), *limits.warnings),
+        warnings=(*_notes(problem, estimator), *limits.warnings, *_outside(float(value), limits)),
     )
 
 
@@ -88,3 +88,11 @@ def _notes(problem: Problem, estimator: str) -> tuple[str, ...]:
     if not problem.found.exact and problem.found.budget > 1:
         told.append("the standard error is only rough with two labels, or with one item left")
     return tuple(told)
+
+
+def _outside(value: float, limits: Interval) -> tuple[str, ...]:
+    """An unbiased estimate may lie outside of what is possible; a reader must not be puzzled."""
+    slack = 1e-9 * abs(value)
+    if limits.low - slack <= value <= limits.high + slack or limits.method == "none":
+        return ()
+    return ("the estimate lies outside its interval; trust the interval",)

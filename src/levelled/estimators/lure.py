@@ -3,7 +3,7 @@
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 
 __all__ = ["levels", "lure_weights", "weights"]
 
@@ -21,6 +21,7 @@ def lure_weights(draws: Draws) -> FloatArray:
     >>> lure_weights(Draws([2, 0], [0.5, 0.25], pool_size=4)).round(3)
     array([0.667, 1.333])
     """
+    check_draws(draws)
     return weights(draws.probability, draws.pool_size)
 
 

@@ -10,6 +10,8 @@ from levelled.estimators.variance import degrees_of_freedom, is_exact, variance
 
 __all__ = ["Moments", "moments", "uniform_probability"]
 
+_NO_VARIANCE = 1e-12
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
@@ -26,11 +28,14 @@ class Moments:
     """Whether `variance` is exactly unbiased here."""
 
     def unless_clear(self, difference: "Moments") -> "Moments":
-        """The moments of the difference form where it is clear of zero, else these.
+        """The moments of the difference form where it helps and is clear of zero, else these.
 
-        A difference that is all noise cannot be put on a log scale.
+        A predictor that makes the variance larger does not help, one that leaves none at all is
+        not to be believed, and a difference that is all noise cannot be put on a log scale.
         """
-        clear = difference.value > 0.5 * np.sqrt(difference.variance)
+        least = _NO_VARIANCE * np.maximum(self.variance, difference.value**2)
+        helps = (least < difference.variance) & (difference.variance < self.variance)
+        clear = helps & (difference.value > 0.5 * np.sqrt(difference.variance))
         return replace(
             self,
             value=np.where(clear, difference.value, self.value),

@@ -8,7 +8,9 @@ from levelled.errors import DrawsError
 
 __all__ = ["murthy_weights"]
 
-_STEP = 0.15  # of log t; the integrand is smooth on that scale
+_POINTS, _REACH = 801, 14.0  # of the integral, and how many widths it reaches
+_TAIL = 45.0  # e^-45 is nothing
+_HALVINGS, _NEAR = 80, 1e-4
 
 
 def murthy_weights(draws: Draws) -> FloatArray:
@@ -30,12 +32,34 @@ def murthy_weights(draws: Draws) -> FloatArray:
     if M == 0 or N - draws.excluded == M:
         return np.full(M, M / N)
     p, rho = frozen_shares(draws.probability)
-    log_t = np.arange(np.log(1e-17 / p.max()), np.log(45 / rho), _STEP)
+    log_t = _around_the_peak(p, rho)
     pt = np.exp(log_t) * p[:, None]
     arrived = -np.expm1(-pt)  # 1 - e^(-p t), each item's chance to have come by t
     log_integrand = log_t - rho * np.exp(log_t) + np.log(arrived).sum(axis=0)
     density = np.exp(log_integrand - log_integrand.max())
     return M / N * ((density / arrived).sum(axis=1) / density.sum())
+
+
+def _around_the_peak(p: FloatArray, rho: float) -> FloatArray:
+    """Points of s = log t that cover the integrand, evenly spaced.
+
+    Its logarithm is concave in s; the slope 1 - rho e^s + sum x/(e^x - 1), x = p e^s, has one
+    root, and the curvature there tells the width.
+    """
+    low, high = np.log(1e-6 / (p.max() + rho)), np.log(1e3 * (len(p) + 1) / rho)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _slope(middle, p, rho) > 0 else (low, middle)
+    curvature = (_slope(low - _NEAR, p, rho) - _slope(low + _NEAR, p, rho)) / (2 * _NEAR)
+    width = 1 / np.sqrt(curvature)
+    # To the left what is averaged falls no faster than t^M.
+    left = max(_REACH * width, _TAIL / len(p))
+    return low + np.linspace(-left, _REACH * width, _POINTS)
+
+
+def _slope(s: float, p: FloatArray, rho: float) -> float:
+    x = np.minimum(p * np.exp(s), 700.0)  # beyond that an item has come for certain
+    return float(1 - rho * np.exp(s) + np.sum(x / np.expm1(x)))
 
 
 def frozen_shares(probability: FloatArray) -> tuple[FloatArray, float]:

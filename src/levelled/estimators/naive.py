@@ -3,7 +3,7 @@
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 
 __all__ = ["naive_weights"]
 
@@ -19,4 +19,5 @@ def naive_weights(draws: Draws) -> FloatArray:
     >>> naive_weights(Draws([2, 0], [0.5, 0.25], pool_size=4))
     array([1., 1.])
     """
+    check_draws(draws)
     return np.ones(len(draws))

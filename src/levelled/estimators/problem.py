@@ -7,16 +7,27 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, choice, floats, same_length
-from levelled.draws import Draws
-from levelled.errors import InputError, LossError
+from levelled.draws import Draws, check_draws
+from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.intervals.logical import Bounds, bounds_of, check_bounds
 from levelled.estimators.moments import Moments, moments, uniform_probability
 
-__all__ = ["ESTIMATORS", "Control", "Kind", "Problem", "control_columns", "kind_of"]
+__all__ = [
+    "ESTIMATORS",
+    "LARGEST",
+    "Control",
+    "Kind",
+    "Problem",
+    "checked_losses",
+    "control_columns",
+    "kind_of",
+]
 
 ESTIMATORS = ("lure", "pure", "naive", "murthy")
-_LARGEST = 1e100
+LARGEST = 1e100
+"""A larger loss cannot be squared and summed."""
+_LEAST_PROBABILITY = 1e-100
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
 """A predictor of the loss: its value at each drawn item, and its sum over what was left."""
@@ -30,8 +41,6 @@ class Problem:
     draws: Draws
     level: float
     bounds: Bounds
-    declared: bool
-    """Whether the bounds were given, or only go without saying."""
     kind: Kind
     found: Moments
     population: bool
@@ -49,15 +58,9 @@ class Problem:
         population: bool,
     ) -> "Problem":
         """Check the arguments of `estimate` and compute what all intervals need."""
-        losses = floats("losses", losses, ndim=1)
-        same_length(losses=losses, draws=draws.index)
+        losses = checked_losses(losses, draws)
         if not len(losses):
             raise InputError("An estimate needs at least one label.")
-        if np.abs(losses).max() > _LARGEST:
-            raise LossError(
-                f"The largest loss is {np.abs(losses).max():g}: too large to be squared. Measure "
-                f"it in larger units."
-            )
         choice("estimator", estimator, ESTIMATORS)
         if estimator == "naive":
             draws = _as_if_uniform(draws)
@@ -69,7 +72,6 @@ class Problem:
             draws=draws,
             level=between("level", level, 0, 1, open_=True),
             bounds=bounds_of(losses) if bounds is None else bounds,
-            declared=bounds is not None,
             kind=kind_of(losses, bounds),
             found=_moments(
                 losses, draws, "pure" if estimator == "pure" else "lure", control, population
@@ -81,6 +83,19 @@ class Problem:
     def complete(self) -> bool:
         """Whether every item that matters has been seen, so that nothing is left to estimate."""
         return not self.population and len(self.draws) == self.draws.pool_size
+
+
+def checked_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
+    """Losses that go with the draws, one each, and numbers that can be computed with."""
+    check_draws(draws)
+    array = floats("losses", losses, ndim=1, largest=LARGEST)
+    same_length(losses=array, draws=draws.index)
+    if len(draws) and draws.probability.min() < _LEAST_PROBABILITY:
+        raise InputError(
+            f"An item had the probability {draws.probability.min():g} when it was drawn, and its "
+            f"weight would drown all others: put a floor under the proposal."
+        )
+    return array
 
 
 def kind_of(losses: FloatArray, bounds: Bounds | None) -> Kind:
@@ -113,14 +128,15 @@ def control_columns(
                 "see levelled.samplers.with_design."
             )
         return design["control"], design["control_left"]
-    drawn = floats("control", control, ndim=1)
+    drawn = floats("control", control, ndim=1, largest=LARGEST)
     same_length(control=drawn, draws=draws.index)
-    if control_mean is None or not np.isfinite(control_mean):
+    if control_mean is None:
         raise InputError(
             "control needs control_mean, the mean of the same predictor over the whole pool."
         )
+    mean = float(floats("control_mean", control_mean, ndim=0))
     before = np.cumsum(drawn) - drawn
-    return drawn, draws.pool_size * float(control_mean) - before
+    return drawn, draws.pool_size * mean - before
 
 
 def checked_pair(bounds: tuple[float, float]) -> Bounds:
@@ -131,8 +147,11 @@ def checked_pair(bounds: tuple[float, float]) -> Bounds:
         raise InputError(
             f"bounds must be two numbers such as (0, 1); they are {bounds!r}."
         ) from wrong
-    if not low < high:
-        raise InputError(f"The lower of the bounds must be below the upper; they are {bounds!r}.")
+    if not low < high or (np.isfinite(high) and high > LARGEST):
+        raise InputError(
+            f"The lower of the bounds must be below the upper, and that at most {LARGEST:g} or "
+            f"infinite; they are {bounds!r}."
+        )
     return low, high
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 
 __all__ = ["pure_weights", "terms", "weights"]
 
@@ -19,6 +19,7 @@ def pure_weights(draws: Draws) -> FloatArray:
     >>> pure_weights(Draws([2, 0], [0.5, 0.25], pool_size=4))
     array([0.75, 1.  ])
     """
+    check_draws(draws)
     return weights(draws.probability, draws.pool_size)
 
 

@@ -1,9 +1,18 @@
 """Estimate: a figure with all that is needed to defend it."""
 
 from dataclasses import asdict, dataclass
+from math import isfinite
 from typing import Any
 
 __all__ = ["Estimate"]
+
+
+def _labels(n: int) -> str:
+    return "1 label" if n == 1 else f"{n} labels"
+
+
+def _finite(limit: float) -> float | None:
+    return limit if isfinite(limit) else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +40,14 @@ class Estimate:
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values under the field names, ready for JSON or a data frame."""
-        return asdict(self) | {"warnings": list(self.warnings)}
+        """Plain values under the field names, ready for JSON; no limit is None."""
+        limits = {name: _finite(getattr(self, name)) for name in ("low", "high")}
+        return asdict(self) | limits | {"warnings": list(self.warnings)}
 
     def __str__(self) -> str:
         told = "undefined so far" if self.value is None else f"{self.value:.4g}"
         if self.interval != "none":
             told += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
-        told += f" ({self.estimator}, {self.interval}; {self.n_labels} labels of {self.n_pool}"
+        told += f" ({self.estimator}, {self.interval}; {_labels(self.n_labels)} of {self.n_pool}"
         told += f", worth {self.ess:.0f})"
         return told + "".join(f"; note: {warning}" for warning in self.warnings)

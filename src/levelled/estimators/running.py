@@ -3,9 +3,10 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, choice, floats, same_length
+from levelled._check import FloatArray, choice
 from levelled.draws import Draws
 from levelled.estimators import lure, pure
+from levelled.estimators.problem import checked_losses
 
 __all__ = ["running", "running_lure", "running_naive", "running_pure"]
 
@@ -19,8 +20,7 @@ def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatAr
     >>> running([1.0, 0.0], Draws([2, 0], [0.5, 0.25], pool_size=4))
     array([0.5       , 0.33333333])
     """
-    losses = floats("losses", losses, ndim=1)
-    same_length(losses=losses, draws=draws.index)
+    losses = checked_losses(losses, draws)
     compute = _RUNNING[choice("estimator", estimator, tuple(_RUNNING))]
     return compute(losses, draws.probability, draws.pool_size)
 

@@ -541,11 +541,12 @@ def _part_number(name: str, text: str) -> float:
 
 def _numbers(name: str, values: Items) -> FloatArray:
     """Labels or predictions as numbers; text that says a number is one."""
-    try:
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
         return floats(name, values, ndim=1)
-    except InputError:
-        wrong = next((value for value in values if not _is_number(value)), None)
-        raise InputError(f"{name} must be a number; {wrong!r} is none.") from None
+    for value in values:
+        if not _is_number(value):
+            raise InputError(f"{name} must be a number; {value!r} is none.")
+    return np.array([float(value) for value in values])
 
 
 def _is_number(value: object) -> bool:

@@ -1,6 +1,7 @@
 """Draw one item at a time from a proposal that may change after every label."""
 
 from collections.abc import Callable, Iterator
+from itertools import islice
 from typing import NamedTuple
 
 import numpy as np
@@ -8,10 +9,11 @@ from numpy.random import Generator
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, floats, whole
-from levelled.errors import ProposalError
+from levelled.draws import Draws
+from levelled.errors import InputError, ProposalError
 from levelled.proposals import checked
 
-__all__ = ["Draw", "Proposal", "sequential"]
+__all__ = ["Draw", "Proposal", "adaptive", "sequential"]
 
 Proposal = Callable[[IntArray], ArrayLike]
 
@@ -37,24 +39,56 @@ def sequential(
     sharing one normaliser over a batch would bias the estimate. Draws made with weights that
     stay as they are all come at once, and faster, from `levelled.samplers.race`.
 
-    >>> from itertools import islice
-    >>> from levelled import Draws
+    With `allow_zero` the items a proposal gives no chance bias the estimate, by no more than
+    their largest number at any step: give that as `excluded` of `Draws`, or let `adaptive` do it.
+
     >>> from levelled.proposals import proportional
     >>> scores = np.array([1.0, 2.0, 3.0, 4.0])
     >>> draws = sequential(lambda left: proportional(scores[left]), 4, rng=np.random.default_rng(7))
     >>> Draws(*zip(*islice(draws, 2)), pool_size=4)
     Draws(2 of 4, probabilities 0.4 to 0.5)
     """
-    pool_size = whole("pool_size", pool_size, least=1)
-    return _draws(propose, np.arange(pool_size), rng, allow_zero)
+    return (draw for draw, _ in _steps(propose, pool_size, rng, allow_zero))
 
 
-def _draws(propose: Proposal, left: IntArray, rng: Generator, allow_zero: bool) -> Iterator[Draw]:
+def adaptive(
+    propose: Proposal, k: int, pool_size: int, *, rng: Generator, allow_zero: bool = False
+) -> Draws:
+    """The first k draws of `sequential` at once, for a `propose` that can look up its labels.
+
+    >>> scores = np.array([1.0, 2.0, 0.0, 1.0])
+    >>> propose = lambda left: scores[left] / scores[left].sum()
+    >>> adaptive(propose, 2, 4, rng=np.random.default_rng(7), allow_zero=True).excluded
+    1
+    """
+    steps = _steps(propose, pool_size, rng, allow_zero)
+    taken = list(islice(steps, whole("k", k, least=0)))
+    return Draws(
+        np.array([draw.index for draw, _ in taken], dtype=np.int64),
+        np.array([draw.probability for draw, _ in taken]),
+        pool_size,
+        excluded=max((n_zero for _, n_zero in taken), default=0),
+    )
+
+
+def _steps(
+    propose: Proposal, pool_size: int, rng: Generator, allow_zero: bool
+) -> Iterator[tuple[Draw, int]]:
+    """Each draw, and how many items had no chance at its step."""
+    if not isinstance(rng, Generator):
+        raise InputError("rng must be a generator, such as numpy.random.default_rng(7).")
+    return _walk(propose, np.arange(whole("pool_size", pool_size, least=1)), rng, allow_zero)
+
+
+def _walk(
+    propose: Proposal, left: IntArray, rng: Generator, allow_zero: bool
+) -> Iterator[tuple[Draw, int]]:
     while len(left):
         left.flags.writeable = False  # a proposal that sorts in place would mix up the items
         probability = _probabilities(propose(left), left, allow_zero)
         at = _pick(probability, rng.random())
-        yield Draw(int(left[at]), min(1.0, float(probability[at])))
+        n_zero = int(np.count_nonzero(probability == 0))
+        yield Draw(int(left[at]), min(1.0, float(probability[at]))), n_zero
         left = np.delete(left, at)
 
 

@@ -90,7 +90,7 @@ class _Probabilities:
         p = self._matrix(batch, ids)
         told = ", ".join(self.columns[:3]) + (", ..." if len(self.columns) > 3 else "")
         refuse(
-            (p.min(axis=1) < -_ROUNDING) | (p.max(axis=1) > 1 + _ROUNDING),
+            np.logical_or.reduce([(one < -_ROUNDING) | (one > 1 + _ROUNDING) for one in p.T]),
             ids,
             lambda row: (
                 f"has probabilities ({told}) outside [0, 1]: {_few(p[row])}. Turn logits into "
@@ -98,7 +98,7 @@ class _Probabilities:
             ),
         )
         np.clip(p, 0, 1, out=p)
-        total = p.sum(axis=1)
+        total = p @ np.ones(p.shape[1])
         refuse(
             np.abs(total - 1) > _OFF,
             ids,

@@ -84,9 +84,9 @@ def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
     sizes = (*settings.sizes, *settings.dense)
     budgets = next(b for n, b in sizes if (n, b[-1]) == (size, largest))
     cells: dict[tuple[str, int], list[Cell]] = {}
-    for _ in range(max(settings.trajectories // settings.per_pool, 1)):
+    for done in range(0, settings.trajectories, settings.per_pool):
         pool = POOLS[name](size, rng)
-        repetitions = min(settings.per_pool, settings.trajectories)
+        repetitions = min(settings.per_pool, settings.trajectories - done)
         drawn = _draw(proposal, pool, largest, repetitions, rng)
         for method, budget, cell in _cells(pool, drawn, budgets, settings):
             cells.setdefault((method, budget), []).append(cell)

@@ -188,7 +188,8 @@ def _width_figure(rows: list[Row], settings: Settings) -> Figure:
         _dots(axes, [row for row in shown if row["pool"] == pool], "width", _proposals(rows))
         axes.set_xscale("log")
         axes.xaxis.set_major_formatter(lambda value, _: f"{value:g}")
-    title = f"median width, in units of the risk or share; {last} labels of {largest:,}"
+        axes.xaxis.set_minor_formatter(lambda value, _: "")
+    title = f"median width (of losses: over the risk); {last} labels of {largest:,}"
     _finish(fig, panels, shown, title, settings)
     return fig
 
@@ -250,6 +251,9 @@ def _finish(
         axes.set_title(pool, fontsize=10)
         axes.set_yticks(range(len(proposals)), proposals)
         axes.grid(axis="x", alpha=0.25)
+        axes.tick_params(axis="x", labelsize=8)
+        if axes.get_xscale() == "linear":
+            axes.locator_params(axis="x", nbins=5, prune="both")
         axes.spines[["top", "right"]].set_visible(False)
     handles = [
         lines.Line2D([], [], color=COLOURS[m], marker=MARKERS.get(m, "o"), linestyle="", label=m)

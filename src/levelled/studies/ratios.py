@@ -51,8 +51,8 @@ def run(settings: RatioSettings, task: str, rng: Generator) -> pa.Table:
     name, size, proposal = task.split("; ")
     positives = float(name.split()[1].rstrip("%")) / 100
     cells: dict[tuple[str, int], list[Cell]] = {}
-    for _ in range(max(settings.trajectories // settings.per_pool, 1)):
-        repetitions = min(settings.per_pool, settings.trajectories)
+    for done in range(0, settings.trajectories, settings.per_pool):
+        repetitions = min(settings.per_pool, settings.trajectories - done)
         pool = _pool(int(size), positives, rng)
         drawn = pool.draw(FLOORS[proposal], settings.budgets[-1], repetitions, rng)
         for method, budget, cell in _cells(pool, drawn, settings.budgets):

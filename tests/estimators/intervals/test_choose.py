@@ -160,3 +160,61 @@ def test_the_population_is_less_certain_than_its_pool() -> None:
     assert population.high - population.low > pool.high - pool.low
     complete = lv.estimate(POSITIVE, drawn(100, pool_size=100), population=True)
     assert complete.low < complete.value < complete.high  # type: ignore[operator]
+
+
+def test_nothing_but_its_bounds_is_certain_of_a_population() -> None:
+    none = lv.estimate(np.zeros(100), drawn(100, pool_size=100), population=True)
+    assert none.low == 0
+    assert 0.02 < none.high < 0.06
+    same = lv.estimate(np.full(100, 0.3), drawn(100, pool_size=100), population=True, bounds=(0, 1))
+    assert (same.low, same.high) == (0, 1)
+    pool = lv.estimate(np.zeros(40), drawn(40, pool_size=100))
+    assert none.low <= pool.low
+    assert lv.estimate(np.zeros(40), drawn(40, pool_size=100), population=True).high > pool.high
+
+
+def test_labels_that_contradict_their_probabilities_are_told_so() -> None:
+    losses = np.append(np.ones(50), np.zeros(50))  # uniform draws hardly ever come in this order
+    est = lv.estimate(losses, drawn(100, pool_size=200), interval="betting")
+    assert (est.low, est.high) == (0.25, 0.75)
+    assert any("order of the draws" in warning for warning in est.warnings)
+
+
+def test_a_control_that_does_not_help_is_left_out() -> None:
+    noise = np.random.default_rng(3).normal(0, 5, 100)
+    plain = lv.estimate(POSITIVE, drawn(100))
+    assert lv.estimate(POSITIVE, drawn(100), control=noise, control_mean=0.0) == plain
+    perfect = lv.estimate(ERRORS, drawn(100), control=ERRORS, control_mean=0.2)
+    assert perfect == lv.estimate(ERRORS, drawn(100))
+
+
+def test_an_estimate_outside_its_interval_says_so() -> None:
+    draws = lv.Draws(np.arange(30), np.full(30, 0.001), 40)
+    est = lv.estimate(np.ones(30), draws)
+    assert est.value is not None
+    assert est.value > est.high
+    assert any("outside its interval" in warning for warning in est.warnings)
+
+
+@pytest.mark.parametrize(
+    ("losses", "words"),
+    [
+        (np.full(100, 1e160), "larger units"),
+        (np.ma.masked_equal(ERRORS, 1.0), "masked"),
+        (np.full(100, "1"), "numbers"),
+        (np.full(100, 1j), "numbers"),
+        (np.zeros(100, dtype="datetime64[s]"), "numbers"),
+        ([10**400] * 100, "numbers"),
+    ],
+)
+def test_what_is_no_usable_number_is_refused(losses: Any, words: str) -> None:  # noqa: ANN401
+    with pytest.raises(InputError, match=words):
+        lv.estimate(losses, drawn(100))
+
+
+def test_draws_of_another_type_are_refused_in_words() -> None:
+    for work in (lv.lure_weights, lv.pure_weights, lambda draws: lv.running(ERRORS, draws)):
+        with pytest.raises(InputError, match="must be Draws"):
+            work(np.arange(100))  # type: ignore[operator]
+    with pytest.raises(InputError, match="floor"):
+        lv.estimate(ERRORS[:1], lv.Draws(np.array([0]), np.array([1e-200]), 10))

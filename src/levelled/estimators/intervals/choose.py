@@ -10,6 +10,7 @@ from levelled.estimators.diagnostics import design_size, thin_warning
 from levelled.estimators.intervals import anytime
 from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.intervals.fixed import (
+    NO_VARIANCE,
     cp_safe,
     effective,
     log_t_interval,
@@ -28,8 +29,6 @@ _POOR, _THIN, _HOPELESS = 30, 15, 5
 
 _FEW = 5
 """Differences other than zero below which their spread is not to be believed."""
-
-_NO_VARIANCE = 1e-14
 
 Limits = tuple[float, float]
 
@@ -59,11 +58,9 @@ def interval_for(problem: Problem, wanted: str) -> Interval:
     warnings = _thin(problem, method, size)
     limits = _METHODS[method](problem)
     if limits is None:
-        told = _UNAVAILABLE[method]
+        told = _unavailable(problem, method)
         return _final(problem, *_logical(problem), "logical", (*warnings, told))
     low, high = limits
-    if problem.population:
-        return Interval(low, high, method, warnings)
     lowest, highest = _logical(problem)
     low, high = max(low, lowest), min(high, highest)
     if low > high:
@@ -91,7 +88,7 @@ def _automatic(problem: Problem, size: float) -> str:
 def _spread(problem: Problem) -> bool:
     """Whether the terms differ by more than rounding."""
     largest = float(np.abs(problem.losses).max())
-    return _NO_VARIANCE * largest**2 < float(problem.found.variance) < np.inf
+    return NO_VARIANCE * largest**2 < float(problem.found.variance) < np.inf
 
 
 def _sparse(problem: Problem) -> bool:
@@ -126,7 +123,7 @@ def _refuse(problem: Problem, method: str, size: float) -> None:
 
 def _thin(problem: Problem, method: str, size: float) -> tuple[str, ...]:
     M = len(problem.draws)
-    if size >= min(_POOR, 0.8 * M) or method == "betting":
+    if size >= min(_POOR, 0.8 * M) or method == "betting" or M == 1:
         return ()
     return (thin_warning(problem.draws, size),)
 
@@ -147,8 +144,13 @@ def _final(
 
 
 def _logical(problem: Problem) -> Limits:
-    """What is certain about the drawable items' share of the risk."""
+    """What is certain about the drawable items' share of the risk.
+
+    Of a population nothing is certain but that its losses keep within their bounds.
+    """
     draws, found = problem.draws, problem.found
+    if problem.population:
+        return problem.bounds
     drawable = draws.pool_size - draws.excluded
     low, high = logical_limits(found.total, found.budget, drawable, problem.bounds)
     share = drawable / draws.pool_size
@@ -171,7 +173,12 @@ def _cp_safe(problem: Problem) -> Limits | None:
     if problem.found.budget < 2:
         return None
     high = problem.bounds[1]
-    low, up = cp_safe(problem.found.over(high), *_losses_and_weights(problem), problem.level)
+    low, up = cp_safe(
+        problem.found.over(high),
+        *_losses_and_weights(problem),
+        problem.level,
+        population=problem.population,
+    )
     return _plain((low * high, up * high))
 
 
@@ -192,7 +199,7 @@ def _betting(problem: Problem) -> Limits | None:
     draws = problem.draws
     if np.isinf(problem.bounds[0]):
         return None
-    return betting_interval(
+    low, high = betting_interval(
         problem.losses,
         draws.probability,
         draws.pool_size,
@@ -201,6 +208,7 @@ def _betting(problem: Problem) -> Limits | None:
         design=draws.design,
         excluded=draws.excluded,
     )
+    return (low, high) if low < high else None
 
 
 def _losses_and_weights(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
@@ -219,12 +227,21 @@ _METHODS: dict[str, Callable[[Problem], Limits | None]] = {
     "anytime": _anytime,
     "betting": _betting,
 }
-_UNAVAILABLE = {
-    "t": "the labels so far show no spread; the interval is what is logically possible",
-    "log_t": "the labels so far show no spread; the interval is what is logically possible",
-    "cp_safe": "one label shows no spread; the interval is what is logically possible",
-    "anytime": f"an asymptotic interval needs {anytime.LEAST} labels and some spread; the "
-    f"interval is what is logically possible",
-    "betting": "losses of either sign have a finite-sample interval only with declared bounds; "
-    "the interval is what is logically possible",
-}
+
+
+def _unavailable(problem: Problem, method: str) -> str:
+    """Why the interval is only what is logically possible."""
+    if method == "anytime":
+        why = f"an asymptotic interval needs {anytime.LEAST} labels and some spread"
+    elif method == "betting" and np.isinf(problem.bounds[0]):
+        why = "losses of either sign have a finite-sample interval only with declared bounds"
+    elif method == "betting":
+        why = (
+            "these labels contradict their probabilities: no risk at all is likely to give them. "
+            "Are the losses in the order of the draws, and the probabilities those of each draw"
+        )
+    elif problem.found.budget == 1:
+        why = "one label shows no spread"
+    else:
+        why = "the labels so far show no spread"
+    return f"{why}; the interval is what is logically possible"

@@ -11,6 +11,7 @@ from levelled._check import FloatArray
 from levelled.estimators.moments import Moments
 
 __all__ = [
+    "NO_VARIANCE",
     "Effective",
     "cp_safe",
     "effective",
@@ -22,7 +23,7 @@ __all__ = [
 ]
 
 _LARGEST_EXPONENT = 700.0  # exp of more than that overflows
-_NO_VARIANCE = 1e-14  # rounding leaves this much where every term is equal
+NO_VARIANCE = 1e-24  # rounding leaves less than this where every term is equal
 
 
 def t_interval(found: Moments, level: float) -> tuple[FloatArray, FloatArray]:
@@ -56,7 +57,14 @@ class Effective:
     size: FloatArray
 
 
-def effective(found: Moments, losses: FloatArray, weights: FloatArray, level: float) -> Effective:
+def effective(
+    found: Moments,
+    losses: FloatArray,
+    weights: FloatArray,
+    level: float,
+    *,
+    population: bool = False,
+) -> Effective:
     """The binomial sample that weighted 0/1 losses amount to.
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size the variance speaks for and Kish's
@@ -72,10 +80,13 @@ def effective(found: Moments, losses: FloatArray, weights: FloatArray, level: fl
     N, M = found.pool_size, found.budget
     fraction = M / N
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), M)
-    kish = kish * (-np.log1p(-fraction) / fraction)
-    share = np.clip(found.value, found.total / N, (found.total + N - M) / N)
+    if population:  # which no finite pool makes more certain
+        share = np.clip(found.value, 0, 1)
+    else:
+        kish = kish * (-np.log1p(-fraction) / fraction)
+        share = np.clip(found.value, found.total / N, (found.total + N - M) / N)
     share = np.where(found.total == 0, 0.0, share)
-    seen = (found.variance > _NO_VARIANCE) & (share > 0) & (share < 1)
+    seen = (found.variance > NO_VARIANCE) & (share > 0) & (share < 1)
     n0 = np.where(seen, share * (1 - share) / np.where(seen, found.variance, 1), kish)
     heaviest = np.maximum(weights.max(axis=-1), 1)
     errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
@@ -86,7 +97,12 @@ def effective(found: Moments, losses: FloatArray, weights: FloatArray, level: fl
 
 
 def cp_safe(
-    found: Moments, losses: FloatArray, weights: FloatArray, level: float
+    found: Moments,
+    losses: FloatArray,
+    weights: FloatArray,
+    level: float,
+    *,
+    population: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
     """Clopper and Pearson's interval for the effective binomial sample: for 0/1 losses.
 
@@ -95,7 +111,7 @@ def cp_safe(
     """
     from scipy.special import betaincinv
 
-    sample = effective(found, losses, weights, level)
+    sample = effective(found, losses, weights, level, population=population)
     n, x = sample.size, sample.size * sample.share
     tail, half_item = (1 - level) / 2, 1 / (2 * found.pool_size)
     none, all_ = x <= 0, n - x <= 0

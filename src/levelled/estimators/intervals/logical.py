@@ -9,6 +9,8 @@ __all__ = ["bounds_of", "check_bounds", "logical_limits"]
 
 Bounds = tuple[float, float]
 
+_ULPS = 4 * np.finfo(np.float64).eps
+
 
 def logical_limits(
     total: FloatArray, budget: int, pool_size: int, bounds: Bounds
@@ -26,7 +28,11 @@ def logical_limits(
     unseen = pool_size - budget
     if unseen == 0:
         return total / pool_size, total / pool_size
-    return (total + bounds[0] * unseen) / pool_size, (total + bounds[1] * unseen) / pool_size
+    low, high = ((total + bound * unseen) / pool_size for bound in bounds)
+    # A sum in another order is another by rounding, unless it is a count.
+    exact = (budget == 1) | (total == np.floor(total))
+    slack = np.where(exact, 0.0, _ULPS * np.abs(total) / pool_size)
+    return low - slack, high + slack
 
 
 def bounds_of(losses: FloatArray) -> Bounds:
