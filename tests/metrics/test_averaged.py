@@ -35,6 +35,20 @@ def test_micro_f1_over_all_classes_is_the_accuracy() -> None:
     )
 
 
+@pytest.mark.parametrize("over", [None, ["ham", "spam"]])
+def test_a_micro_average_takes_the_same_names_of_intervals_over_any_classes(
+    over: list[str] | None,
+) -> None:
+    rng = np.random.default_rng(1)
+    pool, draws = mail(400, rng), everything(400, rng)[:50]
+    label, pred = pool.label[draws.index], pool.pred[draws.index]
+    wilson, cp_safe, auto = (
+        metrics.micro("f1", label, pred, draws, over=over, interval=interval)
+        for interval in ("wilson", "cp_safe", "auto")
+    )
+    assert wilson == cp_safe == auto
+
+
 def test_macro_of_one_class_is_that_class() -> None:
     rng = np.random.default_rng(2)
     pool, draws = mail(400, rng), everything(400, rng)[:50]

@@ -111,6 +111,12 @@ def test_a_calibration_prints_and_goes_into_json() -> None:
 P = np.full(20, 0.7)
 
 
+def test_a_printed_calibration_tells_the_warnings_of_its_bins() -> None:
+    p = np.array([0.2] * 12 + [0.9] * 8)
+    found = metrics.calibration([1, 0, 0, 1], p[FOUR.index], FOUR, p, positive=1, bins=2)
+    assert "note (0.5 to 1): no label in this bin seen yet" in str(found)
+
+
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [

@@ -1,3 +1,5 @@
+from collections.abc import Callable
+
 import numpy as np
 import pytest
 from numpy.typing import NDArray
@@ -67,8 +69,19 @@ def test_a_metric_that_can_never_be_defined_says_so() -> None:
     assert found.value is None
     assert found.warnings == ("no label 'spam' in the whole pool: undefined",)
     none = ["ham"] * 4
-    found = metrics.precision(none, none, FOUR, positive="spam", pool_pred=["ham"] * 20)
+    found = metrics.precision(
+        none, none, FOUR, positive="spam", classes=["ham", "spam"], pool_pred=["ham"] * 20
+    )
     assert found.warnings == ("no prediction 'spam' in the whole pool: undefined",)
+
+
+@pytest.mark.parametrize("metric", ["precision", "recall", "specificity", "f1"])
+def test_a_class_that_nobody_predicted_or_labelled_is_taken_for_misspelt(metric: str) -> None:
+    pool_pred = np.array(["ham", "spam"] * 10)
+    pred = pool_pred[FOUR.index]
+    function = getattr(metrics, metric)
+    with pytest.raises(InputError, match=r"'Spam' is none of .* 'ham', 'spam'. Is 'spam' meant"):
+        function(pred, pred, FOUR, positive="Spam", pool_pred=pool_pred)
 
 
 def test_perfect_so_far_is_not_certain() -> None:
@@ -203,8 +216,23 @@ def test_one_label_leaves_what_is_logically_possible() -> None:
 def test_a_thin_design_is_told() -> None:
     q = np.array([0.2, 0.3, 0.00001, 0.3, 0.2, 0.25])
     draws = lv.Draws(np.arange(6), q, 100)
-    found = metrics.precision(["a", "b"] * 3, ["a"] * 6, draws, positive="a")
-    assert "raise the floor" in found.warnings[0]
+    labels, pred = ["a", "b"] * 3, ["a", "a", "b"] * 2
+    pool_slices = np.array(["x"] * 100)
+    losses = np.array([0.1, 0.5, 0.3, 0.9, 0.2, 0.4])
+    found = {
+        "precision": metrics.precision(labels, pred, draws, positive="a"),
+        "recall": metrics.recall(labels, pred, draws, positive="a"),
+        "f1": metrics.f1(labels, pred, draws, positive="a"),
+        "macro f1": metrics.macro("f1", labels, pred, draws),
+        "balanced accuracy": metrics.balanced_accuracy(labels, pred, draws),
+        "micro f1": metrics.micro("f1", labels, pred, draws, over=["a"]),
+        "auc": metrics.auc(labels, losses, draws, positive="a"),
+        "slice": metrics.by_slice(losses, draws, ["x"] * 6, pool_slices)["x"].estimate,
+        "slice of 0/1": metrics.by_slice(losses > 0.3, draws, ["x"] * 6, pool_slices)["x"].estimate,
+    }
+    for name, est in found.items():
+        assert "raise the floor" in est.warnings[0], name
+        assert "do not rely on this interval" in est.warnings[0], name
 
 
 @pytest.mark.parametrize(
@@ -228,6 +256,33 @@ def test_bad_input_is_refused_in_words(wrong: dict[str, object], words: str) -> 
     given = {"labels": LABELS, "pred": PRED, "draws": FOUR, "positive": "spam"} | wrong
     with pytest.raises(InputError, match=words):
         metrics.f1(**given)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("draws", [FOUR.index, None, [4, 1, 0, 7]])
+def test_draws_without_probabilities_are_refused_everywhere(draws: lv.Draws) -> None:
+    losses, pool = [1.0, 0.0, 1.0, 0.0], ["x"] * 20
+    calls: list[Callable[[], object]] = [
+        lambda: metrics.mean(losses, draws),
+        lambda: metrics.share(LABELS, draws, of="spam"),
+        lambda: metrics.accuracy(LABELS, PRED, draws),
+        lambda: metrics.mse(losses, losses, draws),
+        lambda: metrics.average(lambda labels, pred: labels, losses, losses, draws),
+        lambda: metrics.f1(LABELS, PRED, draws, positive="spam"),
+        lambda: metrics.per_class("recall", LABELS, PRED, draws),
+        lambda: metrics.macro("f1", LABELS, PRED, draws),
+        lambda: metrics.micro("f1", LABELS, PRED, draws),
+        lambda: metrics.balanced_accuracy(LABELS, PRED, draws),
+        lambda: metrics.confusion(LABELS, PRED, draws),
+        lambda: metrics.auc(LABELS, losses, draws, positive="spam"),
+        lambda: metrics.ratio(losses, losses, draws),
+        lambda: metrics.by_slice(losses, draws, ["x"] * 4, pool),
+        lambda: metrics.calibration(LABELS, losses, draws, [0.5] * 20, positive="spam"),
+        lambda: metrics.compare(losses, losses, draws),
+        lambda: metrics.compare_all({"a": losses, "b": losses}, draws),
+    ]
+    for call in calls:
+        with pytest.raises(InputError, match="draws must be Draws"):
+            call()
 
 
 def test_no_labels_at_all_are_refused() -> None:

@@ -104,7 +104,21 @@ def test_a_ranking_prints_and_goes_into_json() -> None:
     assert rows[0]["against"] == "v2"
 
 
+def test_a_printed_ranking_tells_each_warning_once_and_whose_it_is() -> None:
+    thin = lv.Draws(np.arange(6), np.array([0.2, 0.3, 0.00001, 0.3, 0.2, 0.25]), 100)
+    ranking = metrics.compare_all({"v1": [1, 0] * 3, "v2": [0, 1] * 3}, thin)
+    notes = [line for line in str(ranking).splitlines() if line.startswith("note (")]
+    warnings = {told for risk in ranking.risks.values() for told in risk.warnings}
+    warnings |= set(ranking.comparisons[0].difference.warnings)
+    assert warnings
+    assert {note.partition("): ")[2] for note in notes} == warnings
+    assert "risk of v1, risk of v2" in notes[0] or "risk of v2, risk of v1" in notes[0]
+
+
 def test_bad_input_is_refused_in_words() -> None:
+    for wrong in ([A, B], {1: A, 2: B}):
+        with pytest.raises(InputError, match="losses must map the name of each model"):
+            metrics.compare_all(wrong, FOUR)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="losses of a has 3"):
         metrics.compare([1, 0, 1], B, FOUR)
     with pytest.raises(InputError, match="two models or more"):

@@ -92,6 +92,30 @@ def test_a_matrix_prints_and_goes_into_json() -> None:
     assert rows[1]["pred"] == "b"
 
 
+@pytest.mark.parametrize("known", [True, False])
+def test_the_names_of_intervals_do_not_depend_on_what_is_known(known: bool) -> None:
+    pool_pred = np.array(["a", "b"] * 10)
+    labels, pred = ["b", "a", "b", "a"], pool_pred[FOUR.index]
+
+    def cells(interval: str) -> list[list[lv.Estimate]]:
+        found = metrics.confusion(
+            labels, pred, FOUR, pool_pred=pool_pred if known else None, interval=interval
+        )
+        return [list(row) for row in found.cells]
+
+    assert cells("wilson") == cells("cp_safe") == cells("auto")
+    for interval in ("betting", "none"):
+        assert {cell.interval for row in cells(interval) for cell in row} == {interval}
+    with pytest.raises(InputError, match="interval must be one of"):
+        cells("t")
+
+
+def test_a_printed_matrix_tells_what_is_known_of_a_cell() -> None:
+    pool_pred = np.array(["ham"] * 15 + ["spam"] * 5)
+    found = metrics.confusion(["ham"] * 4, ["ham"] * 4, FOUR, pool_pred=pool_pred)
+    assert "note (label ham, pred spam, label spam, pred spam): no prediction" in str(found)
+
+
 def test_bad_input_is_refused_in_words() -> None:
     labels = ["b", "a", "b", "a"]
     with pytest.raises(InputError, match="labels has 'b', which is none of the classes 'a'"):

@@ -9,6 +9,8 @@ from levelled.metrics.linearised import (
     ratio_moments,
     wilson_limits,
 )
+from levelled.proposals import uniform
+from levelled.studies.trajectories import frozen
 from metrics.samples import NAMES, enough, mail
 
 N = 10_000
@@ -101,6 +103,29 @@ def test_the_mean_of_the_recalls_is_covered(seed: int, budget: int) -> None:
         ]
         low, high = mean_limits(parts, *mean_of_ratios(parts, found.probability), 0.95)
         truth = np.mean([(right * D).sum() / D.sum() for D in sides])
+        covered.append((low <= truth) & (truth <= high))
+    assert enough(np.concatenate(covered), 0.925)
+
+
+@pytest.mark.parametrize(
+    ("share", "found_share", "false_share", "budget"),
+    [(0.03, 0.1, 0.02, 500), (0.1, 0.05, 0.01, 200)],
+)
+def test_a_mean_with_one_ratio_near_zero_and_one_near_one_is_covered(
+    seed: int, share: float, found_share: float, false_share: float, budget: int
+) -> None:
+    rng = np.random.default_rng([seed, budget])
+    covered = []
+    for _ in range(5):
+        label = (rng.random(5000) < share).astype(float)
+        pred = (rng.random(5000) < np.where(label, found_share, false_share)).astype(float)
+        found = frozen(uniform(5000), budget, 100, control=label, bound=1.0, rng=rng)
+        sides = [ratios(label, pred)["f1"], ratios(1 - label, 1 - pred)["f1"]]
+        parts = [
+            ratio_moments(A[found.index], D[found.index], found.probability, 5000) for A, D in sides
+        ]
+        low, high = mean_limits(parts, *mean_of_ratios(parts, found.probability), 0.95)
+        truth = np.mean([A.sum() / D.sum() for A, D in sides])
         covered.append((low <= truth) & (truth <= high))
     assert enough(np.concatenate(covered), 0.925)
 

@@ -90,6 +90,14 @@ def test_a_width_out_of_reach_takes_the_whole_pool() -> None:
     assert f"all {N} labels" in str(plan)
 
 
+def test_a_plan_says_by_what_proposal() -> None:
+    told = str(metrics.plan(predicted(0), 0.05, floor=0.2))
+    assert "by the root mean squared loss with a floor of 0.2" in told
+    assert metrics.plan(predicted(0), 0.05, floor=1).labels == (
+        metrics.plan(predicted(0), 0.05).labels_uniform
+    )
+
+
 def test_accuracy_is_planned_like_the_error() -> None:
     error, accuracy = (metrics.plan(predicted(0), 0.03, name) for name in ("error", "accuracy"))
     assert (error.labels, error.labels_uniform) == (accuracy.labels, accuracy.labels_uniform)

@@ -100,6 +100,52 @@ def test_the_intervals_cover(seed: int) -> None:
         assert enough(np.array(holds_all), 0.925), kind
 
 
+@pytest.mark.parametrize("n_lower", [0, 2])
+def test_a_slice_of_nearly_equal_losses_is_not_taken_for_certain(n_lower: int) -> None:
+    rng = np.random.default_rng(0)
+    q = rng.uniform(0.01, 0.03, 30)  # weights whose sums round
+    draws, names = lv.Draws(np.arange(30), q, 100), np.array(["a", "b"] * 50)
+    ratings = np.where(np.arange(30) < 2 * n_lower, 4.0, 5.0)
+    bounded = metrics.by_slice(ratings, draws, names[:30], names, bounds=(1, 5))
+    free = metrics.by_slice(ratings, draws, names[:30], names)
+    for one, other in zip(bounded, free, strict=True):
+        assert one.estimate.interval == "betting"
+        assert one.estimate.low < 4.5
+        assert "nearly all losses are the same" in one.estimate.warnings[-1]
+        assert other.estimate.interval == "logical"
+        assert other.estimate.high == np.inf
+        assert "declare bounds" in other.estimate.warnings[-1]
+    same = metrics.by_slice(np.full(30, 5.0), draws, names[:30], names, interval="log_t")
+    assert {row.estimate.interval for row in same} == {"logical"}
+
+
+@pytest.mark.parametrize("bounds", [None, (1, 5)])
+@pytest.mark.parametrize("budget", [50, 100])
+def test_ratings_that_are_nearly_all_the_same_are_covered(
+    seed: int, budget: int, bounds: tuple[float, float] | None
+) -> None:
+    rng = np.random.default_rng([seed, budget])
+    covered = []
+    for _ in range(20):
+        ratings = np.where(rng.random(2000) < 0.02, rng.integers(1, 5, 2000), 5).astype(float)
+        draws, names = everything(2000, rng)[:budget], np.arange(2000) % 5
+        part = names[draws.index]
+        for row in metrics.by_slice(ratings[draws.index], draws, part, names, bounds=bounds):
+            truth = ratings[names == row.name].mean()
+            covered.append(bool(row.estimate.low <= truth <= row.estimate.high))
+    assert enough(np.array(covered), 0.925)
+
+
+def test_a_printed_table_tells_each_warning_once_and_whose_it_is() -> None:
+    pool_slices = np.array([f"s{item % 10}" for item in range(20)])
+    table = metrics.by_slice([1, 0, 1, 0], FOUR, pool_slices[FOUR.index], pool_slices)
+    notes = [line for line in str(table).splitlines() if line.startswith("note (")]
+    assert notes == [
+        "note (s2, s3, s5, s6, s8, s9): no label of this slice seen yet: undefined so far, "
+        "between 0 and 1"
+    ]
+
+
 def test_betting_holds_for_bounded_losses_of_any_kind() -> None:
     for losses, bounds in (([1, 0, 1, 0], None), ([1.5, -0.2, 1.0, 0.0], (-2, 2))):
         table = metrics.by_slice(
@@ -150,6 +196,7 @@ def test_a_table_prints_and_goes_into_json() -> None:
         (InputError, "losses has 3", {"losses": [1, 0, 1]}),
         (InputError, "interval must be one of", {"interval": "t"}),
         (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
+        (InputError, "must not exceed 1e\\+100", {"losses": [1e160, 1.0, 2.0, 3.0]}),
     ],
 )
 def test_bad_input_is_refused_in_words(

@@ -36,8 +36,8 @@ from levelled.metrics.classification import (
 from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all
 from levelled.metrics.confusion import Confusion, confusion
 from levelled.metrics.planning import Plan, plan
-from levelled.metrics.ranking import auc
 from levelled.metrics.ratio import ratio
+from levelled.metrics.roc import auc
 from levelled.metrics.slices import Slice, SliceTable, by_slice
 
 __all__ = [

@@ -19,8 +19,9 @@ from levelled.metrics.ratio import (
     Limits,
     Pairs,
     Unseen,
-    check_draws,
+    checked_level,
     figure,
+    fixed_as,
     ratio_estimate,
     undefined,
     with_excluded,
@@ -100,19 +101,21 @@ def micro(
     """The metric of all classes' counts put together.
 
     Over all classes micro precision, recall and F are the accuracy, and are computed as such.
-    It says more `over` some of them, leaving out the one that means "nothing here".
+    It says more `over` some of them, leaving out the one that means "nothing here". "wilson"
+    and "cp_safe" both ask for the interval of a number of labels fixed beforehand.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> labels, pred = ["a", "b", "none", "none"], ["a", "none", "none", "b"]
     >>> micro("f1", labels, pred, draws, over=["a", "b"]).value
     0.5
     """
+    how = fixed_as("wilson", interval)
     given = Answers.of(labels, pred, draws, classes, pool_pred)
     chosen = _chosen(given, over)
     parts = [class_pairs(metric, given, name, draws, beta) for name in chosen]
     if set(chosen) == set(given.classes) and metric != "specificity":
         wrong = (given.label != given.pred).astype(np.float64)
-        how = "cp_safe" if interval == "wilson" else interval
+        how = fixed_as("cp_safe", interval)
         return complement(estimate(wrong, draws, level=level, interval=how, bounds=(0, 1)))
     together = Pairs(
         np.sum([part.numerator for part in parts], axis=0),
@@ -120,13 +123,13 @@ def micro(
         _unseen(metric, given, chosen, draws, beta),
         "label or prediction of these classes",
     )
-    return ratio_estimate(together, draws, level=level, interval=interval)
+    return ratio_estimate(together, draws, level=level, interval=how)
 
 
 def _mean(parts: Sequence[Pairs], draws: Draws, level: float, interval: str) -> Estimate:
     """The plain mean of ratios; undefined while one of them is."""
     choice("interval", interval, ("auto", "wilson", "none"))
-    level = check_draws(draws, level)
+    level = checked_level(level, draws)
     low, high = np.mean([part.possible for part in parts], axis=0).tolist()
     missing = [part for part in parts if not part.denominator.any()]
     if missing:

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike
 
 from levelled import losses
 from levelled._check import FloatArray, floats
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
@@ -181,6 +181,7 @@ def average(
     >>> average(too_low, [3.0, 2.0, 5.0, 1.0], [2.0, 2.5, 5.0, 1.0], draws).value
     0.25
     """
+    check_draws(draws)
     found = floats("The loss", loss(labels, pred))
     if found.shape != (len(draws),):
         raise InputError(

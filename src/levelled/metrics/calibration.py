@@ -18,8 +18,8 @@ from levelled.estimators.record import Estimate
 from levelled.metrics.averages import label_columns
 from levelled.metrics.classes import Class, class_names
 from levelled.metrics.linearised import ratio_moments
-from levelled.metrics.ratio import Pairs, check_draws, ratio_estimate
-from levelled.metrics.table import aligned, cells
+from levelled.metrics.ratio import Pairs, checked_level, ratio_estimate
+from levelled.metrics.table import aligned, cells, footnotes
 
 __all__ = ["Bin", "Calibration", "calibration"]
 
@@ -37,6 +37,11 @@ class Bin:
     confidence: float
     """The mean over the pool; known, not estimated."""
     accuracy: Estimate
+
+    @property
+    def name(self) -> str:
+        """Its range in words."""
+        return f"{self.low:.3g} to {self.high:.3g}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +64,7 @@ class Calibration:
         header = ["confidence", "share", "labels", "mean", "accuracy", "low", "high"]
         rows = [
             [
-                f"{bin_.low:.3g} to {bin_.high:.3g}",
+                bin_.name,
                 f"{bin_.share:.3f}",
                 f"{bin_.n_labels}",
                 f"{bin_.confidence:.3f}",
@@ -67,7 +72,8 @@ class Calibration:
             ]
             for bin_ in self.bins
         ]
-        return f"{aligned(header, rows)}\nexpected calibration error {self.error}"
+        notes = footnotes((bin_.name, bin_.accuracy) for bin_ in self.bins)
+        return f"{aligned(header, rows)}\nexpected calibration error {self.error}{notes}"
 
 
 def calibration(
@@ -101,7 +107,7 @@ def calibration(
     >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in found.bins]
     [(0.4, 0.25, 0.0), (0.6, 0.867, 0.667)]
     """
-    level = check_draws(draws, level)
+    level = checked_level(level, draws)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
     edges = _edges(bins)
     place = np.searchsorted(edges[1:-1], confidence, side="right")

@@ -1,5 +1,6 @@
 """Labels and predictions as class numbers, checked against each other once."""
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -8,7 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, same_length
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.losses import as_array
 
@@ -41,6 +42,7 @@ class Answers:
         pool_pred: ArrayLike | None,
     ) -> "Answers":
         """Check the arguments that all metrics of classes share."""
+        check_draws(draws)
         given = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
         same_length(**given, draws=draws.index)
         if pool_pred is not None:
@@ -54,12 +56,19 @@ class Answers:
         return cls(known, classes is not None, codes["labels"], codes["pred"], pool)
 
     def number_of(self, name: Class) -> int:
-        """The number of a class, or -1 for one that may exist but has not been seen."""
+        """The number of a class, or -1 for one that may exist but has not been seen.
+
+        One that nobody predicted of the whole pool, nor gave as a label, is taken for misspelt;
+        `classes` declares it.
+        """
         if name in self.classes:
             return self.classes.index(name)
         other_kind = any(isinstance(name, str) != isinstance(known, str) for known in self.classes)
-        if self.declared or other_kind:
-            raise InputError(f"{name!r} is none of the classes, which are {shown(self.classes)}.")
+        if self.declared or other_kind or self.pool is not None:
+            raise InputError(
+                f"{name!r} is none of the classes, which are {shown(self.classes)}."
+                f"{_meant(name, self.classes)} Correct the spelling, or declare it in classes."
+            )
         return -1
 
 
@@ -108,6 +117,11 @@ def shown(classes: Sequence[Class]) -> str:
     """
     told = ", ".join(repr(name) for name in classes[:6])
     return told if len(classes) <= 6 else f"{told} and {len(classes) - 6} more"
+
+
+def _meant(name: Class, classes: Sequence[Class]) -> str:
+    near = difflib.get_close_matches(str(name), [str(known) for known in classes], n=1)
+    return f" Is {near[0]!r} meant?" if near else ""
 
 
 def _seen(given: dict[str, NDArray[Any]]) -> list[Class]:

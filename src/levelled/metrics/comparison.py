@@ -8,13 +8,13 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, choice, floats, same_length
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import Bounds, check_bounds
-from levelled.estimators.problem import checked_pair
+from levelled.estimators.problem import LARGEST, checked_pair
 from levelled.estimators.record import Estimate
-from levelled.metrics.table import aligned, cells
+from levelled.metrics.table import aligned, cells, footnotes
 
 __all__ = ["Comparison", "Ranking", "compare", "compare_all"]
 
@@ -84,7 +84,11 @@ class Ranking:
             f"differences from {self.against}; all hold at once at {self.level:.4g} "
             f"(Bonferroni over {self.n_compared})"
         )
-        return f"{aligned(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{told}"
+        notes = footnotes(
+            [(f"risk of {name}", risk) for name, risk in self.risks.items()]
+            + [(f"difference of {row.a}", row.difference) for row in self.comparisons]
+        )
+        return f"{aligned(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{told}{notes}"
 
 
 def compare(
@@ -136,6 +140,7 @@ def compare_all(
     ('v3', 3)
     """
     level = between("level", level, 0, 1, open_=True)
+    _check_named(losses)
     given = _checked(losses, draws, bounds)
     if len(given) < 2:
         raise InputError(f"A comparison needs two models or more; there are {len(given)}.")
@@ -173,10 +178,22 @@ def _compared(
     return Comparison(first[0], second[0], found)
 
 
+def _check_named(losses: object) -> None:
+    if not isinstance(losses, Mapping) or not all(isinstance(name, str) for name in losses):
+        raise InputError(
+            "losses must map the name of each model, as text, to its losses, for example "
+            "{'v1': losses_1, 'v2': losses_2}."
+        )
+
+
 def _checked(
     losses: Mapping[str, ArrayLike], draws: Draws, bounds: tuple[float, float] | None
 ) -> dict[str, FloatArray]:
-    given = {name: floats(f"losses of {name}", loss, ndim=1) for name, loss in losses.items()}
+    check_draws(draws)
+    given = {
+        name: floats(f"losses of {name}", loss, ndim=1, largest=LARGEST)
+        for name, loss in losses.items()
+    }
     for name, loss in given.items():
         same_length(**{f"losses of {name}": loss, "draws": draws.index})
         if bounds is not None:

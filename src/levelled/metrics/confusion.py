@@ -12,8 +12,15 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
 from levelled.metrics.classes import Answers, Class, indicator, shown
-from levelled.metrics.ratio import Pairs, check_draws, ratio_estimate, scaled, undefined
-from levelled.metrics.table import aligned
+from levelled.metrics.ratio import (
+    Pairs,
+    checked_level,
+    fixed_as,
+    ratio_estimate,
+    scaled,
+    undefined,
+)
+from levelled.metrics.table import aligned, footnotes
 
 __all__ = ["Confusion", "confusion"]
 
@@ -52,7 +59,12 @@ class Confusion:
             [str(name), *(_cell(cell) for cell in row)]
             for name, row in zip(self.classes, self.cells, strict=True)
         ]
-        return aligned(header, rows)
+        notes = footnotes(
+            (f"label {label}, pred {pred}", self[label, pred])
+            for label in self.classes
+            for pred in self.classes
+        )
+        return f"{aligned(header, rows)}{notes}"
 
 
 def confusion(
@@ -71,6 +83,7 @@ def confusion(
     With `pool_pred`, the predictions of the whole pool, the total of each column is known, and
     a cell is that total times the share of the label among those predictions. With
     `simultaneous` all C^2 intervals hold at once: each is given the level 1 - (1 - level) / C^2.
+    "wilson" and "cp_safe" both ask for the interval of a number of labels fixed beforehand.
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> pool_pred = np.array(["b", "a", "b", "b", "a"])
@@ -78,13 +91,14 @@ def confusion(
     >>> found.values
     [[0.2, 0.3], [0.2, 0.3]]
     """
-    level = check_draws(draws, level)
+    level = checked_level(level, draws)
+    how = fixed_as("cp_safe" if pool_pred is None else "wilson", interval)
     given = Answers.of(labels, pred, draws, classes, pool_pred)
     if simultaneous:
         level = 1 - (1 - level) / len(given.classes) ** 2
     numbers = range(len(given.classes))
     cells = tuple(
-        tuple(_estimated(given, label, pred, draws, level, interval) for pred in numbers)
+        tuple(_estimated(given, label, pred, draws, level, how) for pred in numbers)
         for label in numbers
     )
     return Confusion(given.classes, cells)

@@ -130,24 +130,23 @@ def mean_of_ratios(
 def mean_limits(
     parts: Sequence[RatioMoments], value: FloatArray, joint: Moments, level: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Wilson's interval for the plain mean of K ratios with 0 <= A <= D.
+    """An interval for the plain mean of K ratios with 0 <= A <= D, from those of the ratios.
 
-    To the variance of the mean each ratio adds the doubt that `wilson_limits` has about its
-    own, over K^2: a class that shows no spread after a few units is not known exactly. Where
-    all of them are 0, or all 1, the worst case is that only the smallest class has more to show.
+        low = theta^ - max(t_df sqrt(V^), sqrt(sum_k (theta^_k - low_k)^2) / K)
+
+    and high likewise, with V^ the variance of the mean and low_k, high_k the limits of
+    `wilson_limits` (the square-and-add method of Zou and Donner, 2008). Those know how lopsided
+    a ratio near 0 or 1 is, and that a class without spread after a few units is not known
+    exactly; V^ knows how much the ratios vary together.
     """
-    K, variance = len(parts), joint.variance
+    K = len(parts)
+    half = t_quantile(joint.df, (1 + level) / 2) * np.sqrt(joint.variance)
+    down, up = np.zeros_like(value), np.zeros_like(value)
     for part in parts:
-        shrunk = (part.size * part.value + 1) / (part.size + 2)
-        doubted = _variance(part, shrunk * (1 - shrunk))
-        variance = variance + (doubted - part.residual.variance) / K**2
-    inside = (value > 0) & (value < 1)
-    n = np.where(inside, value * (1 - value), 0.25) / variance
-    low, high = wilson(Effective(value, n), t_quantile(joint.df, (1 + level) / 2))
-    least, most = _one_sided(
-        value, K * np.min([_unseen_size(part) for part in parts], axis=0), level
-    )
-    return np.where(inside, low, least), np.where(inside, high, most)
+        low, high = wilson_limits(part, level)
+        down, up = down + (part.value - low) ** 2, up + (high - part.value) ** 2
+    lowest, highest = (np.maximum(half, np.sqrt(reach) / K) for reach in (down, up))
+    return np.maximum(value - lowest, 0.0), np.minimum(value + highest, 1.0)
 
 
 def _variance(found: RatioMoments, binomial: FloatArray) -> FloatArray:

@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, choice
 from levelled.errors import InputError
-from levelled.estimators.intervals.fixed import normal_quantile, t_quantile
+from levelled.estimators.intervals.fixed import cp_safe, t_quantile
+from levelled.estimators.moments import Moments
 from levelled.losses import Loss, Normal
 from levelled.proposals import mixture, proportional, uniform
 from levelled.scores import expected_loss, root_mean_squared_loss
@@ -42,14 +43,16 @@ class Plan:
     """The metric, if the predicted probabilities are right."""
     labels: int
     labels_uniform: int
+    floor: float
+    """The share of the draws that the default proposal makes uniformly."""
 
     def __str__(self) -> str:
         return (
-            f"{self._told(self.labels)} drawn half uniformly, half by expected loss, or "
-            f"{self._told(self.labels_uniform)} drawn uniformly give the {self.metric} an interval "
-            f"{self.width:g} wide at {self.level:g}. This takes the probabilities at their word, "
-            f"by which the {self.metric} is {self.expected:.4g}; if they are overconfident, it "
-            f"takes more"
+            f"{self._told(self.labels)} drawn by the root mean squared loss with a floor of "
+            f"{self.floor:g}, or {self._told(self.labels_uniform)} drawn uniformly, give the "
+            f"{self.metric} an interval {self.width:g} wide at {self.level:g}. This takes the "
+            f"probabilities at their word, by which the {self.metric} is {self.expected:.4g}; if "
+            f"they are overconfident, it takes more"
         )
 
     def _told(self, labels: int) -> str:
@@ -106,7 +109,7 @@ def plan(
         for q in proposals
     )
     expected = 1 - risk if metric == "accuracy" else risk
-    return Plan(metric, width, level, N, expected, labels, labels_uniform)
+    return Plan(metric, width, level, N, expected, labels, labels_uniform, float(floor))
 
 
 def _variances(mean: FloatArray, square: FloatArray, weights: FloatArray) -> FloatArray:
@@ -142,30 +145,33 @@ def _fewest(variances: FloatArray, width_of: WidthOf, width: float) -> int:
 
 
 def _cp_safe_width(chance: FloatArray, q: FloatArray, level: float) -> WidthOf:
-    """The width of `cp_safe`, with what it computes from the labels at its expected value.
+    """The width of `cp_safe` for a typical sample: every quantile of the weights, once.
 
-    `chance` is that of an error. Few errors to be seen make the interval wider twice: by the
-    degrees of freedom of V^, here from the fourth moment of one draw, and by the doubt about it.
+    `chance` is that of an error. The degrees of freedom are those of the fourth moment of one
+    draw.
     """
-    from scipy.special import betaincinv
-
-    N, tail, risk = len(q), (1 - level) / 2, float(chance.mean())
+    N, risk = len(q), float(chance.mean())
     powers = [float(np.sum(chance / (N * q) ** k) / N) for k in range(4)]
     square = powers[1] - risk**2
     fourth = powers[3] - 4 * risk * powers[2] + 6 * risk**2 * powers[1] - 3 * risk**4
-    dispersion = float(np.sum(1 / (N * q)) / N)
-    counted = float(np.sum(chance * np.minimum(q, 1 / N)))
+    order = np.argsort(q)
+    reached = np.cumsum(q[order])
 
     def width(M: int, variance: float) -> float:
-        kish = M / dispersion * (-np.log1p(-M / N) / (M / N))
-        n0 = risk * (1 - risk) / variance
-        doubt = (1 + M * counted) ** -2.0
-        df = np.clip(2 * M * square**2 / fourth - 1, 1, max(M - 1, 1))
-        shrink = (normal_quantile(1 - tail) / float(t_quantile(df, 1 - tail))) ** 2
-        n = shrink / ((1 - doubt) / n0 + doubt / min(kish, n0))
-        x = n * risk
-        low, high = betaincinv(x, n - x + 1, tail), betaincinv(x + 1, n - x, 1 - tail)
-        return float(high - low) + 1 / N
+        quantiles = reached[-1] * (np.arange(M) + 0.5) / M
+        sample = order[np.searchsorted(reached, quantiles)]
+        errors = np.diff(np.floor(np.append(0.0, np.cumsum(chance[sample])) + 0.5))
+        found = Moments(
+            value=np.asarray(risk),
+            variance=np.asarray(variance),
+            df=np.clip(2 * M * square**2 / fourth - 1, 1, max(M - 1, 1)),
+            total=np.asarray(M * risk),
+            budget=M,
+            pool_size=N,
+            exact=True,
+        )
+        low, high = cp_safe(found, errors, 1 / (N * q[sample]), level)
+        return float(high - low)
 
     return width
 

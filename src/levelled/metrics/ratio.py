@@ -8,11 +8,12 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import BoolArray, FloatArray, between, choice, floats, same_length
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError, LossError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size, thin_warning
 from levelled.estimators.intervals.betting_ratio import RatioBetting
+from levelled.estimators.problem import LARGEST
 from levelled.estimators.record import Estimate
 from levelled.metrics.linearised import ratio_moments, wilson_limits
 
@@ -20,8 +21,9 @@ __all__ = [
     "Limits",
     "Pairs",
     "Unseen",
-    "check_draws",
+    "checked_level",
     "figure",
+    "fixed_as",
     "possible",
     "ratio",
     "ratio_estimate",
@@ -34,6 +36,11 @@ __all__ = [
 Limits = tuple[float, float]
 Unseen = Sequence[tuple[int, Sequence[tuple[float, float]]]]
 """Items without a label, in groups: how many, and the pairs (A, D) that each may turn out as."""
+
+_POOR, _THIN = 30, 15
+"""Design sizes below which an interval gets a warning, and one that advises against it."""
+
+_FIXED = ("wilson", "cp_safe")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -87,9 +94,11 @@ def ratio(
     >>> print(ratio([1, 0, 1, 0], [1, 1, 1, 0], draws))
     0.6667 [0.1111, 0.9474] at 0.95 (lure, wilson; 4 labels of 20, worth 3)
     """
-    A, D = floats("numerator", numerator, ndim=1), floats("denominator", denominator, ndim=1)
+    check_draws(draws)
+    A = floats("numerator", numerator, ndim=1, largest=LARGEST)
+    D = floats("denominator", denominator, ndim=1, largest=LARGEST)
     same_length(numerator=A, denominator=D, draws=draws.index)
-    most = between("most", most, 0, np.inf, open_=True)
+    most = between("most", most, 0, LARGEST, open_=True)
     wrong = np.flatnonzero((A < 0) | (A > D) | (most < D))
     if wrong.size:
         raise LossError(
@@ -105,7 +114,7 @@ def ratio(
 def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -> Estimate:
     """The estimate of a ratio whose pairs are known to be in order."""
     choice("interval", interval, ("auto", "wilson", "betting", "none"))
-    level = check_draws(draws, level)
+    level = checked_level(level, draws)
     limits, D = pairs.possible, pairs.denominator
     if not D.any():
         return undefined(draws, limits, level, pairs.what, final=pairs.settled)
@@ -222,8 +231,9 @@ def with_excluded(limits: Limits, denominator: float, most: float, draws: Draws)
     return limits[0] * drawable / total, (limits[1] * drawable + total - drawable) / total
 
 
-def check_draws(draws: Draws, level: float) -> float:
-    """Refuse no labels at all, and a level that is none."""
+def checked_level(level: float, draws: Draws) -> float:
+    """Refuse what are no draws, no labels at all, and a level that is none."""
+    check_draws(draws)
     if not len(draws):
         raise InputError("An estimate needs at least one label.")
     return between("level", level, 0, 1, open_=True)
@@ -232,7 +242,20 @@ def check_draws(draws: Draws, level: float) -> float:
 def thin_notes(draws: Draws) -> tuple[str, ...]:
     """A warning where some items had so little chance that the labels are worth few."""
     size = design_size(draws)
-    return (thin_warning(draws, size),) if size < min(30, 0.8 * len(draws)) else ()
+    if size >= min(_POOR, 0.8 * len(draws)):
+        return ()
+    told = thin_warning(draws, size)
+    return (told if size >= _THIN else f"{told}; until then do not rely on this interval",)
+
+
+def fixed_as(method: str, interval: str) -> str:
+    """`interval`, with either name of the one for a fixed number of labels as this `method`.
+
+    Whether that is Wilson's for a ratio or `cp_safe` for an average is not for callers to know
+    where one figure may be computed either way.
+    """
+    choice("interval", interval, ("auto", *_FIXED, "betting", "none"))
+    return method if interval in _FIXED else interval
 
 
 def _limits(

@@ -7,30 +7,38 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import BoolArray, FloatArray, choice, floats, same_length
+from levelled._check import BoolArray, FloatArray, choice, same_length
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import log_t_interval, t_interval
 from levelled.estimators.intervals.logical import bounds_of, check_bounds, logical_limits
-from levelled.estimators.problem import Kind, checked_pair, kind_of
+from levelled.estimators.problem import Kind, checked_losses, checked_pair, kind_of
 from levelled.estimators.record import Estimate
 from levelled.metrics.classes import Class, class_names
 from levelled.metrics.linearised import ratio_moments
 from levelled.metrics.ratio import (
     Limits,
     Pairs,
-    check_draws,
+    checked_level,
     figure,
     ratio_estimate,
     scaled,
     undefined,
 )
-from levelled.metrics.table import aligned, cells
+from levelled.metrics.table import aligned, cells, footnotes
 
 __all__ = ["Slice", "SliceTable", "by_slice"]
 
 _FEW = 25
 """Labels below which an interval for losses other than 0/1 is rough."""
+
+_RARE = 5
+"""Losses other than the commonest one below which their spread is not to be believed."""
+
+_SAME = 1e-7
+"""Losses that differ by less than this share of the largest differ by rounding only."""
+
+_ALIKE = "nearly all losses are the same"
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +83,8 @@ class SliceTable:
         ]
         header = ["slice", "pool", "labels", "value", "low", "high"]
         told = f"intervals at {self.level:.4g}" + (", all at once" if self.simultaneous else "")
-        return f"{aligned(header, rows)}\n{told}"
+        notes = footnotes((str(row.name), row.estimate) for row in self.rows)
+        return f"{aligned(header, rows)}\n{told}{notes}"
 
 
 def by_slice(
@@ -97,8 +106,10 @@ def by_slice(
     A slice none of whose items has been drawn is undefined, between what its losses may be. The
     interval is Wilson's for 0/1 losses, on the log scale for positive ones, symmetric for ones
     of either sign, all for a number of labels fixed beforehand; "betting" holds at any number
-    and needs losses with bounds. With `simultaneous` all K intervals hold at once: each is given
-    the level 1 - (1 - level) / K.
+    and needs losses with bounds. Where nearly all losses of a slice are the same, such as
+    ratings that are all 5 but a few, the last two are not to be believed: it is then "betting"
+    with bounds, and without them what is logically possible. With `simultaneous` all K intervals
+    hold at once: each is given the level 1 - (1 - level) / K.
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> table = by_slice([1, 0, 1, 0], draws, ["a", "a", "b", "b"], ["b", "a", "c", "b", "a"])
@@ -108,10 +119,9 @@ def by_slice(
     b         2       2        0.5  0.5   0.5
     c         1       0  undefined    0     1
     intervals at 0.95
+    note (c): no label of this slice seen yet: undefined so far, between 0 and 1
     """
-    loss = floats("losses", losses, ndim=1)
-    same_length(losses=loss, draws=draws.index)
-    level = check_draws(draws, level)
+    loss, level = checked_losses(losses, draws), checked_level(level, draws)
     if bounds is not None:
         bounds = checked_pair(bounds)
         check_bounds(loss, bounds)
@@ -151,6 +161,24 @@ class _Part:
     def n_labels(self) -> int:
         return int(self.inside.sum())
 
+    @property
+    def finite(self) -> bool:
+        """Whether its losses have bounds on both sides."""
+        return bool(np.isfinite(self.bounds).all())
+
+    @property
+    def alike(self) -> bool:
+        """Whether too few of its losses differ from the commonest to know their spread."""
+        losses = self.losses[self.inside]
+        step = _SAME * max(float(np.abs(losses).max()), np.finfo(np.float64).tiny)
+        _, counts = np.unique(np.round(losses / step), return_counts=True)
+        commonest = int(counts.max())
+        return commonest > 1 and len(losses) - commonest < _RARE
+
+    def spread(self, variance: FloatArray) -> bool:
+        """Whether the losses differ by more than rounding."""
+        return float(variance) > (_SAME * float(np.abs(self.losses[self.inside]).max())) ** 2
+
 
 def _estimate(part: _Part, level: float, interval: str) -> Estimate:
     methods = {"0/1": ("wilson",), "positive": ("log_t",), "signed": ("t",)}[part.kind]
@@ -159,6 +187,11 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
         found = undefined(part.draws, part.bounds, level, "label of this slice")
     elif part.kind == "0/1" or interval == "betting":
         found = _bounded(part, level, interval)
+    elif interval == "auto" and part.alike and part.finite:
+        found = _bounded(part, level, "betting")
+        if found.interval != "point":
+            told = f"{_ALIKE}: their spread is not to be believed, the interval does not rely on it"
+            found = replace(found, warnings=(*found.warnings, told))
     else:
         found = _continuous(part, methods[0], level, interval)
     return replace(found, n_pool=part.n_pool, n_labels=part.n_labels)
@@ -167,7 +200,7 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
 def _bounded(part: _Part, level: float, interval: str) -> Estimate:
     """The mean of losses in [A, B] as A + (B - A) times a ratio between 0 and 1."""
     low, high = part.bounds
-    if not np.isfinite(high - low):
+    if not part.finite:
         raise InputError(
             f"interval='betting' needs losses with bounds; these have {part.bounds}. Declare "
             f"them, for example bounds=(0, 1)."
@@ -192,7 +225,8 @@ def _continuous(part: _Part, method: str, level: float, interval: str) -> Estima
     possible = logical_limits(total, count, part.n_pool, part.bounds)
 
     def asymptotic() -> Limits | None:
-        if count < 2 or found.residual.variance <= 0 or (found.value <= 0 and method == "log_t"):
+        hidden = not part.spread(found.residual.variance) or (interval == "auto" and part.alike)
+        if count < 2 or hidden or (found.value <= 0 and method == "log_t"):
             return None
         # The residuals sum to zero: theta^ itself has spent a degree of freedom.
         moments = replace(
@@ -214,10 +248,17 @@ def _continuous(part: _Part, method: str, level: float, interval: str) -> Estima
         interval=interval,
         methods={method: asymptotic},
     )
-    if estimate.interval == method and count < _FEW:
-        told = f"only {count} labels: the interval cannot allow for losses of a kind not seen yet"
-        estimate = replace(estimate, warnings=(*estimate.warnings, told))
-    return estimate
+    return replace(estimate, warnings=(*estimate.warnings, *_notes(part, estimate, method)))
+
+
+def _notes(part: _Part, found: Estimate, method: str) -> tuple[str, ...]:
+    few = part.n_labels < _FEW or part.alike
+    if found.interval == method and few:
+        told = f"only {part.n_labels} labels" if part.n_labels < _FEW else _ALIKE
+        return (f"{told}: the interval cannot allow for losses of a kind not seen yet",)
+    if found.interval == "logical" and part.alike and not part.finite:
+        return (f"{_ALIKE}: declare bounds for a narrower interval",)
+    return ()
 
 
 def _with_excluded(limits: Limits, part: _Part) -> Limits:

@@ -17,7 +17,7 @@ from levelled.estimators.moments import Moments, moments
 from levelled.estimators.record import Estimate
 from levelled.metrics.classes import Class, class_names, class_numbers
 from levelled.metrics.linearised import MOST
-from levelled.metrics.ratio import Limits, check_draws, figure, undefined
+from levelled.metrics.ratio import Limits, checked_level, figure, undefined
 
 __all__ = ["auc"]
 
@@ -55,7 +55,7 @@ def auc(
     0.75
     """
     choice("interval", interval, ("auto", "wilson", "none"))
-    level = check_draws(draws, level)
+    level = checked_level(level, draws)
     sides = _sides(labels, scores, draws, positive, classes)
     for name, is_positive, _ in sides:
         if is_positive.all() or not is_positive.any():
