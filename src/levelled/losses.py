@@ -67,7 +67,7 @@ def zero_one(labels: ArrayLike, predicted: ArrayLike) -> FloatArray:
     >>> zero_one(["spam", "ham"], ["spam", "spam"])
     array([0., 1.])
     """
-    label, answer = _names("labels", labels), _names("predicted", predicted)
+    label, answer = class_names("labels", labels), class_names("predicted", predicted)
     same_length(labels=label, predicted=answer)
     if len(label) and (label.dtype.kind == "U") != (answer.dtype.kind == "U"):
         raise InputError(
@@ -317,7 +317,8 @@ def _representable(losses: FloatArray) -> FloatArray:
     return losses
 
 
-def _names(name: str, values: ArrayLike) -> NDArray[Any]:
+def class_names(name: str, values: ArrayLike) -> NDArray[Any]:
+    """`values` as an array of text or of numbers, one an item."""
     array = as_array(name, values)
     if array.ndim != 1:
         raise InputError(f"{name} must have one axis; it has shape {array.shape}.")

@@ -251,7 +251,7 @@ def test_items_of_weight_zero_are_refused_unless_they_are_meant() -> None:
         ([1.0], 2, "only 1 of 1 items"),
         ([1.0], -1, "k must be at least 0"),
         ([1.0], 0.5, "k must be a whole number"),
-        ([[1.0]], 1, "weights must have 1 axes"),
+        ([[1.0]], 1, "weights must have one axis"),
         (["a"], 1, "weights must be an array of numbers"),
     ],
 )

@@ -10,7 +10,7 @@ from levelled import Draws, lure_weights
 from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError, ProposalError
 from levelled.proposals import proportional, uniform
-from levelled.samplers import Draw, sequential
+from levelled.samplers import Draw, adaptive, sequential
 
 SCORES = np.array([1.0, 2.0, 3.0, 4.0])
 
@@ -98,7 +98,7 @@ def test_probabilities_that_miss_one_by_rounding_are_made_exact() -> None:
         ([1.5, -0.5, 0.0], "at least 0"),
         ([0.5, 0.5, np.nan], "must be finite"),
         ([0.5, 0.5, 0.0], "probability 0 to 1 of 3"),
-        ([[0.5, 0.25, 0.25]], "1 axes"),
+        ([[0.5, 0.25, 0.25]], "one axis"),
         ("abc", "array of numbers"),
     ],
 )

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, IntArray, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
-from levelled.losses import as_array
+from levelled.losses import class_names
 
 __all__ = ["Answers", "Class", "class_names", "class_numbers", "indicator", "shown"]
 
@@ -88,20 +88,6 @@ def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> Int
             f"spelling, or add it to classes."
         )
     return numbers[at.reshape(-1)] if len(found) else np.empty(0, dtype=np.int64)
-
-
-def class_names(name: str, values: ArrayLike) -> NDArray[Any]:
-    """`values` as an array of text or of numbers, one an item."""
-    array = as_array(name, values)
-    if array.ndim != 1:
-        raise InputError(f"{name} must have one axis; it has shape {array.shape}.")
-    if array.dtype.kind in "OT" and all(isinstance(value, str) for value in array):
-        array = array.astype(str)
-    if array.dtype.kind not in "biufU":
-        raise InputError(f"{name} must be text or numbers; it is an array of {array.dtype}.")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(f"{name} must have no gaps; {int(np.isnan(array).sum())} are NaN.")
-    return array
 
 
 def indicator(numbers: IntArray, number: int) -> FloatArray:
