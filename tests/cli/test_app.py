@@ -33,7 +33,7 @@ def test_the_demo_shows_a_table_and_writes_a_figure(tmp_path: Path) -> None:
     [
         (["nonsense"], 2, "nonsense"),
         (["demo", "--labels", "many"], 2, "--labels"),
-        (["demo", "--labels", "5000", "--repetitions", "2"], 1, "5000"),
+        (["demo", "--labels", "1", "--repetitions", "2"], 2, "--labels"),
         (["demo", "--out", "/dev/null/x", "--repetitions", "2"], 1, "/dev/null"),
     ],
 )
@@ -41,4 +41,27 @@ def test_bad_input_is_told_in_words(words: list[str], code: int, told: str, tmp_
     result = levelled(*words, cwd=tmp_path)
     assert result.returncode == code
     assert told in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_help_waits_for_nothing_heavy() -> None:
+    loaded = "import sys, levelled.cli.app; print(*sys.modules)"
+    result = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True)
+    assert result.returncode == 0, result.stderr
+    assert not {"numpy", "scipy", "pyarrow", "sqlalchemy", "matplotlib"} & {*result.stdout.split()}
+
+
+def test_an_output_that_cannot_be_written_is_told() -> None:
+    full = Path("/dev/full")
+    if not full.exists():
+        pytest.skip("only Linux has a device that is always full")
+    with full.open("w") as out:
+        result = subprocess.run(
+            [sys.executable, "-m", "levelled", "--version"],
+            stdout=out,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+    assert result.returncode == 1
+    assert result.stderr.startswith("levelled: ")
     assert "Traceback" not in result.stderr

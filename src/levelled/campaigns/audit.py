@@ -53,6 +53,10 @@ def _draws(campaign: Campaign, state: State, pool: Pool | None) -> Iterator[str]
             )
         elif any(not _same(item.design[k], v) for k, v in expected["design"].items()):
             yield f"draw {item.draw}: its design columns differ from what the pool gives"
+        elif item.pred != expected["pred"] or item.slices != expected["slices"]:
+            yield f"draw {item.draw}: its predictions or slices differ from what the pool gives"
+        elif {model: [*proba] for model, proba in item.proba.items()} != expected["proba"]:
+            yield f"draw {item.draw}: its probabilities of the classes differ from the pool's"
 
 
 def _again(state: State, pool: Pool) -> list[dict[str, Any]]:
@@ -66,13 +70,19 @@ def _again(state: State, pool: Pool) -> list[dict[str, Any]]:
     if settings.n_sampled:
         sample = np.array(rows[: settings.n_sampled], dtype=np.int64)
         first = sampled_draws(pool, settings, sample, frozen_proposal(pool, settings))
-    start = rows[: settings.n_sampled]
-    return [*first, *draw_further(pool, settings, start, len(rows))]
+    if len(rows) == settings.n_sampled:
+        return first
+    return [*first, *draw_further(pool, settings, rows[: settings.n_sampled], len(rows))]
 
 
 def _figures(campaign: Campaign, state: State) -> Iterator[str]:
-    scratch, _ = figures(state, {})
-    for now, expected in zip(campaign.estimate(), scratch, strict=True):
+    try:
+        scratch, _ = figures(state, {})
+        kept = campaign.estimate()
+    except LevelledError as wrong:
+        yield f"no figures can be made from this log: {wrong}"
+        return
+    for now, expected in zip(kept, scratch, strict=True):
         ours = (now.estimate.value, now.estimate.low, now.estimate.high)
         theirs = (expected.estimate.value, expected.estimate.low, expected.estimate.high)
         if not all(_same(a, b) for a, b in zip(ours, theirs, strict=True)):

@@ -11,6 +11,7 @@ import numpy as np
 
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
+from levelled.campaigns.decide import checked_label, checked_width
 from levelled.campaigns.drawing import draw_further, frozen_proposal, place_of, sampled_draws
 from levelled.campaigns.records import Settings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
@@ -62,12 +63,12 @@ def create_campaign(
         seed=whole("seed", seed, least=0),
         models=opened.models or ("",),
         classes=opened.classes,
-        numeric=_numeric(metrics),
+        numeric=_numeric(metrics, opened),
         slices=tuple(slices),
         slice_counts={column: opened.slice_values(column).counts() for column in slices},
         pred_counts={model: opened.predicted(model).counts() for model in opened.models},
         budget=None if budget is None else whole("budget", budget, least=1),
-        target_width=_checked_width(metrics, target_width),
+        target_width=checked_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
         score=score,
         proposal=proposal,
@@ -97,8 +98,8 @@ def load_campaign(
     """Go on with a campaign; `pool` names its file if that has moved."""
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)
+    settings = campaign.settings  # refuses a name that is not there
     if pool is not None:
-        settings = campaign.settings
         opened = open_pool(pool, classes=settings.classes, slices=settings.slices)
         campaign = Campaign(name, store, pool=opened)
         campaign.pool()  # refuses another pool than the one on record
@@ -118,6 +119,11 @@ def _beginning(
             {"type": "drawn", **stamp, "draws": draws},
         ]
     answers = read_labelled(labelled)
+    if not answers:
+        raise CampaignError(f"{labelled} has no labels: leave it out to begin without a sample.")
+    # A file may be sorted by its labels; bets on what comes next need an order that knows nothing.
+    order = np.random.default_rng(settings.seed).permutation(len(answers))
+    answers = [answers[at] for at in order.tolist()]
     rows = pool.rows_of([_id_of(answer, labelled) for answer in answers])
     if len(np.unique(rows)) < len(rows):
         raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
@@ -125,7 +131,6 @@ def _beginning(
     draws = sampled_draws(pool, settings, rows, frozen_proposal(pool, settings))
     ahead = max(ahead, len(rows))
     further = draw_further(pool, settings, rows.tolist(), ahead) if ahead > len(rows) else []
-    metric = parse(settings.metrics[0])
     numbers = range(1, len(rows) + 1)
     return [
         {"type": "created", **stamp, "settings": settings.to_json()},
@@ -136,7 +141,7 @@ def _beginning(
                 "type": "answered",
                 **stamp,
                 "draw": number,
-                "label": metric.label(answer.label, settings.classes),
+                "label": checked_label(settings, answer.label),
             }
             for number, answer in zip(numbers, answers, strict=True)
         ),
@@ -156,7 +161,8 @@ def _checked_name(name: str) -> str:
     return name
 
 
-def _numeric(metrics: Sequence[Metric]) -> bool:
+def _numeric(metrics: Sequence[Metric], pool: Pool) -> bool:
+    """Whether labels are numbers: as the metrics want it, or else like the predictions."""
     kinds = {_NUMBERS.get(metric.base, "class") for metric in metrics if metric.base != "own"}
     if len(kinds) > 1:
         told = ", ".join(metric.name for metric in metrics)
@@ -164,6 +170,8 @@ def _numeric(metrics: Sequence[Metric]) -> bool:
             f"These metrics do not go together: {told}. Some need a number as label, others a "
             f"class."
         )
+    if not kinds:
+        return pool.known(pool.models[0] if pool.models else "").number is not None
     return kinds == {"number"}
 
 
@@ -171,15 +179,3 @@ def _id_of(answer: Answer, labelled: str | PathLike[str]) -> str | int:
     if answer.id is None or answer.label is None:
         raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
     return answer.id
-
-
-def _checked_width(metrics: Sequence[Metric], width: float | None) -> float | None:
-    if width is None:
-        return None
-    if metrics[0].interval != "betting":
-        raise CampaignError(
-            f"A target width needs an interval that holds whenever one stops, and "
-            f"{metrics[0].name} has only an asymptotic one. Declare a bound, for example "
-            f"log_loss:10, or fix the budget instead."
-        )
-    return between("target_width", width, 0, np.inf, open_=True)

@@ -3,18 +3,34 @@
 Pure functions of the state, the request and the time; the shell appends what they return.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain
 from typing import Any
 
-from levelled.campaigns.records import Drawn, Event, Label
+import numpy as np
+
+from levelled._check import between, whole
+from levelled.campaigns.records import Drawn, Event, Label, Settings
 from levelled.campaigns.state import State
 from levelled.errors import CampaignError
-from levelled.metrics.named import parse
+from levelled.metrics.named import Metric, parse
 
-__all__ = ["Ask", "amend", "ask", "change", "close", "find_draw", "resolve", "skip", "tell"]
+__all__ = [
+    "Ask",
+    "amend",
+    "ask",
+    "change",
+    "checked_label",
+    "checked_width",
+    "close",
+    "find_draw",
+    "resolve",
+    "skip",
+    "tell",
+    "tell_all",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +62,7 @@ def ask(state: State, n: int, owner: str | None, now: datetime) -> Asked:
     at = now.isoformat(timespec="seconds")
     in_flight = [draw for draw in state.open_draws() if _leased(state, draw, at)]
     room = max(state.settings.in_flight - len(in_flight), 0)
-    chosen = _first(min(n, room), _offers(state, owner, at, set(in_flight)))
+    chosen = _first(min(n, room), _offers(state, owner, set(in_flight)))
     note = _note(state, n, room, len(chosen))
     if not chosen:
         return Asked((), (), note)
@@ -56,14 +72,14 @@ def ask(state: State, n: int, owner: str | None, now: datetime) -> Asked:
     return Asked(tuple(Ask(item.draw, item.id, item.data, until) for item in items), (event,), note)
 
 
-def _offers(state: State, owner: str | None, at: str, in_flight: set[int]) -> Iterator[int]:
+def _offers(state: State, owner: str | None, in_flight: set[int]) -> Iterator[int]:
     waiting = [draw for draw in state.open_draws() if draw not in in_flight]
-    mine = [draw for draw in waiting if owner in state.skipped.get(draw, ())]
+    others = (draw for draw in waiting if owner not in state.skipped.get(draw, ()))
     last = len(state.draws)
     if state.settings.budget is not None:
         last = min(last, state.settings.budget)
     fresh = range(state.n_asked + 1, last + 1)
-    return chain((draw for draw in waiting if draw not in mine), fresh)
+    return chain(others, fresh)
 
 
 def _first(n: int, offers: Iterator[int]) -> list[int]:
@@ -90,11 +106,16 @@ def _note(state: State, n: int, room: int, given: int) -> str | None:
 
 def find_draw(state: State, *, draw: int | None = None, id: str | int | None = None) -> Drawn:  # noqa: A002
     """The drawn item of that number or id; a label for anything else cannot be weighted."""
+    if draw is None and id is None:
+        raise CampaignError("A label needs the number of its draw, or the id of its item.")
     if draw is None:
         draw = state.draw_of.get(str(id), 0)
         told = f"Item {id!r}"
     else:
+        draw = whole("draw", draw, least=1)
         told = f"Draw {draw}"
+        if id is not None and state.draw_of.get(str(id)) != draw:
+            raise CampaignError(f"Draw {draw} is not item {id!r}: one of the two is mistaken.")
     if not 1 <= draw <= state.n_asked:
         raise CampaignError(
             f"{told} was never asked in {state.settings.name!r}. A label the sampler did not "
@@ -112,19 +133,35 @@ def tell(
     beside it, as a second opinion: `amend` replaces an answer.
     """
     _refuse_closed(state)
-    checked = _checked_label(state, label)
+    checked = checked_label(state.settings, label)
     before = state.answers.get(item.draw)
-    known = (before, *state.opinions.get(item.draw, ())) if before else ()
-    if any(answer.label == checked for answer in known):
+    known = {answer.label for answer in state.opinions.get(item.draw, ())}
+    if checked in known or (before is not None and before.label == checked):
         return ()
     return ({**_stamp("answered", owner, now), "draw": item.draw, "label": checked},)
+
+
+def tell_all(
+    state: State, answers: Iterable[Mapping[str, Any]], owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Record many labels, each with its draw or its id; the first answer to a draw counts."""
+    events: list[Event] = []
+    told: dict[int, set[Label]] = {}
+    for answer in answers:
+        item = find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
+        for event in tell(state, item, answer.get("label"), owner, now):
+            labels = told.setdefault(item.draw, set())
+            if event["label"] not in labels:
+                events.append(event)
+            labels.add(event["label"])
+    return tuple(events)
 
 
 def amend(
     state: State, item: Drawn, label: object, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
     """Replace an answer, or a resolution, by a label; both stay in the log."""
-    checked = _checked_label(state, label)
+    checked = checked_label(state.settings, label)
     before = state.answers.get(item.draw)
     if before is None and item.draw not in state.resolved:
         raise CampaignError(f"Draw {item.draw} has no answer to amend yet: tell it instead.")
@@ -154,18 +191,45 @@ def resolve(
 def change(state: State, owner: str | None, now: datetime, **settings: Any) -> tuple[Event, ...]:  # noqa: ANN401
     """Change the budget, the target width, the leases or the cap of items in flight."""
     _refuse_closed(state)
-    budget = settings.get("budget")
+    # What is in the log stays there, so nothing enters it that no state can be made of.
+    new = {name: _checked_setting(state, name, value) for name, value in settings.items()}
+    budget = new.get("budget")
     if budget is not None and budget < state.n_asked:
         raise CampaignError(
             f"A budget of {budget} is below the {state.n_asked} items already given out."
         )
-    return ({**_stamp("changed", owner, now), "settings": settings},)
+    new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
+    return ({**_stamp("changed", owner, now), "settings": new},) if new else ()
 
 
 def close(state: State, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
     """End the campaign: nothing is asked or told any more, estimates remain."""
     _refuse_closed(state)
     return ({**_stamp("closed", owner, now), "reason": reason},)
+
+
+def checked_label(settings: Settings, label: object) -> Label:
+    """A label as the campaign keeps it: the name of a class, or a number."""
+    if label is None or str(label).strip() == "":
+        raise CampaignError("An empty label is no answer: skip the item, or resolve it.")
+    kept: object = label
+    for metric in map(parse, settings.metrics):  # what one of them refuses, no estimate could use
+        kept = metric.label(kept, settings.classes)
+    kept = parse("mean" if settings.numeric else "error").label(kept, settings.classes)
+    return kept if isinstance(kept, float) else str(kept)
+
+
+def checked_width(metric: Metric, width: float | None) -> float | None:
+    """A target width, which only an interval that may be watched can reach."""
+    if width is None:
+        return None
+    if metric.interval != "betting":
+        raise CampaignError(
+            f"A target width needs an interval that holds whenever one stops, and "
+            f"{metric.name} has only an asymptotic one. Declare a bound, for example "
+            f"log_loss:10, or fix the budget instead."
+        )
+    return between("target_width", width, 0, np.inf, open_=True)
 
 
 def _stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:
@@ -184,14 +248,14 @@ def _refuse_settled(state: State, item: Drawn) -> None:
         raise CampaignError(f"Draw {item.draw} is already known not to be labelable.")
 
 
-def _checked_label(state: State, label: object) -> Label:
-    """A label as the campaign keeps it: the name of a class, or a number."""
-    if label is None or str(label).strip() == "":
-        raise CampaignError("An empty label is no answer: skip the item, or resolve it.")
-    settings = state.settings
-    metrics = [parse(name) for name in settings.metrics]
-    first = next((metric for metric in metrics if metric.base != "own"), None)
-    if first is None:
-        return label if isinstance(label, int | float) else str(label)
-    kept = first.label(label, settings.classes)
-    return kept if isinstance(kept, float) else str(kept)
+def _checked_setting(state: State, name: str, value: Any) -> int | float | None:  # noqa: ANN401
+    if name == "target_width":
+        return checked_width(parse(state.settings.metrics[0]), value)
+    if name == "budget" and value is None:
+        return None
+    if name not in ("budget", "lease_seconds", "in_flight"):
+        raise CampaignError(
+            f"{name!r} cannot be changed: a campaign can change its budget, target_width, "
+            f"lease_seconds and in_flight."
+        )
+    return whole(name, value, least=1)

@@ -13,7 +13,7 @@ import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.records import Settings
+from levelled.campaigns.records import Label, Settings
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.estimators.moments import uniform_probability
@@ -145,9 +145,12 @@ def _items(
     }
     ids, shown = pool.ids(rows), pool.shown(rows)
     predicted = {model: pool.predicted(model) for model in settings.models}
-    pred = {model: of.of(rows) for model, of in predicted.items()}
+    pred = {
+        model: [_as_label(value, settings) for value in values]
+        for model, of in predicted.items()
+        if (values := of.of(rows)) is not None
+    }
     slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
-    kept = float if settings.numeric else class_text
     return [
         {
             "draw": first + at,
@@ -155,9 +158,7 @@ def _items(
             "id": ids[at],
             "probability": float(draws.probability[skip + at]),
             "design": {name: float(column[at]) for name, column in design.items()},
-            "pred": {
-                model: kept(values[at]) for model, values in pred.items() if values is not None
-            },
+            "pred": {model: values[at] for model, values in pred.items()},
             "proba": {
                 model: [float(p) for p in of.proba[row]]
                 for model, of in predicted.items()
@@ -168,3 +169,10 @@ def _items(
         }
         for at, row in enumerate(rows.tolist())
     ]
+
+
+def _as_label(predicted: str | int | float, settings: Settings) -> Label:
+    """A prediction as labels are kept, so that the two can be compared."""
+    if settings.numeric and not isinstance(predicted, str):
+        return float(predicted)
+    return class_text(predicted)

@@ -11,15 +11,20 @@ from typing import Any
 
 import numpy as np
 
+from levelled._check import FloatArray
 from levelled.campaigns.games import Games, Table, play
 from levelled.campaigns.settled import Settled, settled
 from levelled.campaigns.state import State
+from levelled.draws import Draws
+from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.metrics.named import Metric, parse
 from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
 __all__ = ["Figure", "figures"]
+
+_FIXED = "this interval holds for a number of labels fixed beforehand, not if watched"
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,12 +94,13 @@ def figures(state: State, games: Games) -> tuple[list[Figure], dict[str, Any]]:
     `games` are those of an earlier look; what they have seen already is not played again.
     """
     base = settled(state)
+    asked = settled(state, state.n_asked) if state.n_asked > len(base) else base
     found, kept = [], {}
     for wanted in _wanted(state):
         est, game = _estimated(state, base, wanted, games.get(wanted.key))
         if game is not None:
             kept[wanted.key] = game
-        found.append(_figure(state, base, wanted, wanted.metric.reported(est)))
+        found.append(_figure(state, base, asked, wanted, wanted.metric.reported(est)))
     return found, kept
 
 
@@ -110,8 +116,8 @@ def _wanted(state: State) -> Iterator[Wanted]:
                     yield Wanted(metric, model, column, value)
 
 
-def _figure(state: State, base: Settled, wanted: Wanted, est: Estimate) -> Figure:
-    low, high = _bracket(state, wanted) if wanted.slice is None else (None, None)
+def _figure(state: State, base: Settled, asked: Settled, wanted: Wanted, est: Estimate) -> Figure:
+    low, high = _bracket(state, asked, wanted) if wanted.slice is None else (None, None)
     return Figure(
         wanted.metric.name,
         wanted.model,
@@ -143,31 +149,53 @@ def _estimated(
     n_pool = settings.n_pool
     if wanted.column is not None:
         n_pool = settings.slice_counts[wanted.column][str(wanted.value)]
+    seen = int(base.here(wanted.column, wanted.value).sum())
     if metric.kind == "ratio":
-        counts = state.pred_counts(wanted.model)
-        pairs = base.pairs(state, metric, wanted.model, inside, counts if everything else None)
-        return _played(state, base, pairs, before)
+        counts = state.pred_counts(wanted.model) if everything else None
+        pairs = base.pairs(state, metric, wanted.model, inside, n_pool - seen, counts)
+        found, game = _played(state, base, pairs, before)
+        return replace(found, n_pool=n_pool), game
     if not isfinite(high):
         if not everything:
             found = slice_estimate(values.losses, base.draws, inside, n_pool, level=settings.level)
-            told = "this interval holds for a number of labels fixed beforehand, not if watched"
-            return replace(found, warnings=(*found.warnings, told)), None
-        return estimate(values.losses, base.draws, level=settings.level, interval="anytime"), None
+            return replace(found, warnings=(*found.warnings, _FIXED)), None
+        return _unbounded(values.losses, base.draws, settings.level), None
     if everything:
         value = estimate(
             values.losses, base.draws, level=settings.level, interval="none", bounds=(low, high)
         )
-        first = parse(settings.metrics[0])
-        own = metric.base == first.base and wanted.model == settings.models[0]
-        table = Table("average", values.losses, None, (low, high), control=own)
+        control = _predicted_beforehand(state, wanted)
+        table = Table("average", values.losses, None, (low, high), control=control)
         limits, game = play(table, base.draws, settings.level, before)
         return _with_limits(value, limits), game
     unit = np.clip((values.losses - low) / (high - low), 0, 1) * inside
-    unseen = [(n_pool - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
+    unseen = [(n_pool - seen, [(0.0, 1.0), (1.0, 1.0)])]
     mean = n_pool / settings.n_pool if base.labelable.all() else None
     pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
     found, game = _played(state, base, pairs, before)
     return scaled(replace(found, n_pool=n_pool), high - low, low), game
+
+
+def _predicted_beforehand(state: State, wanted: Wanted) -> bool:
+    """Whether the design's predictor, of the first metric and model, is one of these losses."""
+    first, metric = parse(state.settings.metrics[0]), wanted.metric
+    same = ("base", "bounds", "cap", "positive", "function")
+    if metric.needs != "label" and wanted.model != state.settings.models[0]:
+        return False
+    return all(getattr(metric, name) == getattr(first, name) for name in same)
+
+
+def _unbounded(losses: FloatArray, draws: Draws, level: float) -> Estimate:
+    """With an interval that may be watched, where there is one for losses like these."""
+    told: tuple[str, ...] = ()
+    for interval in ("anytime", "t"):
+        try:
+            found = estimate(losses, draws, level=level, interval=interval)
+            return replace(found, warnings=(*found.warnings, *told))
+        except InputError as refused:
+            told = (_FIXED,) if interval == "anytime" else (str(refused),)
+    found = estimate(losses, draws, level=level, interval="none")
+    return replace(found, warnings=(*found.warnings, *told))
 
 
 def _played(state: State, base: Settled, pairs: Pairs, before: Any) -> tuple[Estimate, Any]:  # noqa: ANN401
@@ -185,14 +213,14 @@ def _played(state: State, base: Settled, pairs: Pairs, before: Any) -> tuple[Est
 
 
 def _with_limits(found: Estimate, limits: tuple[float, float]) -> Estimate:
+    if found.interval == "point" or limits[0] > limits[1]:  # nothing is left to bet on, or all lost
+        return found
     return replace(found, low=limits[0], high=limits[1], interval="betting")
 
 
 def undefined_before_any_label(state: State, metric: Metric) -> Estimate:
     """What can be said before the first draw is settled: what is possible, and no more."""
-    low, high = metric.bounds or (0.0, np.inf)
-    if metric.kind == "ratio":
-        low, high = 0.0, 1.0
+    low, high = metric.bounds or (-np.inf if metric.base in ("mean", "own") else 0.0, np.inf)
     return Estimate(
         value=None,
         low=low,
@@ -209,19 +237,20 @@ def undefined_before_any_label(state: State, metric: Metric) -> Estimate:
     )
 
 
-def _bracket(state: State, wanted: Wanted) -> tuple[float | None, float | None]:
+def _bracket(state: State, asked: Settled, wanted: Wanted) -> tuple[float | None, float | None]:
     """What the estimate could become once every answer that is out has come."""
     metric = wanted.metric
-    low, high = (0.0, 1.0) if metric.kind == "ratio" else metric.bounds or (0.0, np.inf)
+    low, high = metric.bounds or (0.0, np.inf)
     pending = state.open_draws()
     if not pending or not isfinite(high) or metric.kind == "ratio":
         return None, None
-    asked = settled(state, state.n_asked)
     weights = asked.lure_weights()
     losses = asked.values(state, metric, wanted.model).losses
     out = np.zeros(len(losses), dtype=bool)
     out[np.array(pending) - 1] = True
-    ends = [float(np.mean(weights * np.where(out, end, losses))) for end in (low, high)]
+    counted = weights * (asked.labelable | out)
+    total = counted.sum() if state.resolved else len(weights)
+    ends = [float(counted @ np.where(out, end, losses) / total) for end in (low, high)]
     if metric.complemented:
         ends = [1 - end for end in reversed(ends)]
     return ends[0], ends[1]

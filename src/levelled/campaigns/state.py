@@ -4,13 +4,36 @@ Nothing here reads a clock, a file or a database: events say all that happened.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from levelled.campaigns.records import Answer, Attached, Drawn, Event, Label, Lease, Settings
 from levelled.errors import CampaignError
 
-__all__ = ["State", "fold"]
+__all__ = ["Items", "State", "fold"]
+
+
+class Items(tuple[Drawn, ...]):
+    """Drawn items in order. What is computed of them is kept, and serves every later state."""
+
+    @cached_property
+    def known(self) -> dict[object, Any]:
+        """Results that depend on these items and on their key alone."""
+        return {}
+
+    @cached_property
+    def columns(self) -> Mapping[str, NDArray[Any]]:
+        """Row, probability and design of the items, an array each."""
+        names = tuple(self[0].design) if self else ()
+        return {
+            "row": np.array([item.row for item in self], dtype=np.int64),
+            "probability": np.array([item.probability for item in self], dtype=np.float64),
+            **{name: np.array([item.design[name] for item in self]) for name in names},
+        }
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,7 +46,7 @@ class State:
     """
 
     settings: Settings
-    draws: tuple[Drawn, ...] = ()
+    draws: Items = field(default_factory=Items)
     n_asked: int = 0
     """Draws 1..n_asked have been given to somebody at some time."""
     leases: Mapping[int, Lease] = field(default_factory=dict)
@@ -60,7 +83,7 @@ class State:
 def fold(events: Iterable[Event], state: State | None = None) -> State:
     """The state after `events`, starting from `state` or from nothing.
 
-    Copies what it may change once, so a long log costs no more than its length.
+    Copies what it changes once, so a long log costs no more than its length.
     """
     working: _Working | None = None if state is None else _Working.of(state)
     for event in events:
@@ -78,11 +101,10 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 
 @dataclass(slots=True)
 class _Working:
-    """A state being folded, in containers that may be changed."""
+    """A state being folded. A container is copied before its first change, and only then."""
 
     base: State
     settings: Settings
-    draws: list[Drawn]
     n_asked: int
     leases: dict[int, Lease]
     answers: dict[int, Answer]
@@ -94,56 +116,42 @@ class _Working:
     closed: str | None
     n_events: int
     draw_of: dict[str, int]
+    added: list[Drawn] = field(default_factory=list)
+    own: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, state: State) -> "_Working":
-        return cls(
-            state,
-            state.settings,
-            list(state.draws),
-            state.n_asked,
-            dict(state.leases),
-            dict(state.answers),
-            dict(state.resolved),
-            dict(state.skipped),
-            dict(state.opinions),
-            dict(state.amended),
-            dict(state.attached),
-            state.closed,
-            state.n_events,
-            dict(state.draw_of),
-        )
+        return cls(base=state, **{name: getattr(state, name) for name in _KEPT})
+
+    def copied(self, *names: str) -> None:
+        """Make sure that these containers are this one's own."""
+        for name in names:
+            if name not in self.own:
+                setattr(self, name, dict(getattr(self, name)))
+                self.own.add(name)
 
     def frozen(self) -> State:
         settled = self.base.n_settled
         while settled + 1 in self.answers or settled + 1 in self.resolved:
             settled += 1
-        return State(
-            self.settings,
-            tuple(self.draws),
-            self.n_asked,
-            self.leases,
-            self.answers,
-            self.resolved,
-            self.skipped,
-            self.opinions,
-            self.amended,
-            self.attached,
-            self.closed,
-            settled,
-            self.n_events,
-            self.draw_of,
-        )
+        draws = Items((*self.base.draws, *self.added)) if self.added else self.base.draws
+        kept = {name: getattr(self, name) for name in _KEPT}
+        return State(draws=draws, n_settled=settled, **kept)
+
+
+_KEPT = tuple(one.name for one in fields(State) if one.name not in ("draws", "n_settled"))
 
 
 def _drawn(state: _Working, event: Event) -> None:
+    state.copied("draw_of")
     for kept in event["draws"]:
         drawn = Drawn(**{**kept, "proba": {m: tuple(p) for m, p in kept["proba"].items()}})
-        state.draws.append(drawn)
+        state.added.append(drawn)
         state.draw_of[str(drawn.id)] = drawn.draw
 
 
 def _leased(state: _Working, event: Event) -> None:
+    state.copied("leases")
     for draw in event["draws"]:
         state.leases[draw] = Lease(event["by"], event["until"])
         state.n_asked = max(state.n_asked, draw)
@@ -152,13 +160,16 @@ def _leased(state: _Working, event: Event) -> None:
 def _answered(state: _Working, event: Event) -> None:
     draw, answer = event["draw"], Answer(event["label"], event["by"], event["at"])
     if draw in state.answers or draw in state.resolved:
+        state.copied("opinions")
         state.opinions[draw] = (*state.opinions.get(draw, ()), answer)
         return
+    state.copied("answers")
     state.answers[draw] = answer
     _close_draw(state, draw)
 
 
 def _amended(state: _Working, event: Event) -> None:
+    state.copied("answers", "amended", "resolved")
     draw = event["draw"]
     before = state.answers.get(draw)
     was = None if before is None else before.label
@@ -168,22 +179,28 @@ def _amended(state: _Working, event: Event) -> None:
 
 
 def _skipped(state: _Working, event: Event) -> None:
-    draw = event["draw"]
-    state.skipped[draw] = (*state.skipped.get(draw, ()), event["by"])
-    state.leases.pop(draw, None)
+    state.copied("skipped", "leases")
+    draw, by = event["draw"], event["by"]
+    state.skipped[draw] = (*state.skipped.get(draw, ()), by)
+    lease = state.leases.get(draw)
+    if lease is not None and by in (None, lease.owner):  # else somebody else is at it by now
+        del state.leases[draw]
 
 
 def _resolved(state: _Working, event: Event) -> None:
+    state.copied("resolved")
     state.resolved[event["draw"]] = event["reason"]
     _close_draw(state, event["draw"])
 
 
 def _close_draw(state: _Working, draw: int) -> None:
+    state.copied("leases", "skipped")
     state.leases.pop(draw, None)
     state.skipped.pop(draw, None)
 
 
 def _attached(state: _Working, event: Event) -> None:
+    state.copied("attached")
     before = state.attached.get(event["model"])
     same = before is not None and before.fingerprint == event["fingerprint"]
     state.attached[event["model"]] = Attached(

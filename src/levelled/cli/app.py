@@ -1,27 +1,67 @@
 """The commands and what they share."""
 
+import io
+import os
 import sys
-from typing import Annotated
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperCommand
+from typer.main import get_command
 
 from levelled import __version__
+from levelled.cli import creating, drawing, estimating, keeping, labelling, looking
 from levelled.cli.demo import demo
+from levelled.cli.doctor import doctor
+from levelled.cli.report import report
 from levelled.cli.reproduce import reproduce
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
 
+
+class _Command(TyperCommand):
+    """A command whose help names the variables shared by all; the others follow one rule."""
+
+    def __init__(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401
+        super().__init__(*args, **settings)
+        for option in self.params:
+            option.show_envvar = option.envvar is not None  # type: ignore[attr-defined]
+
+
 app = typer.Typer(
     name="levelled",
     help="Unbiased figures and fair training weights from labels that were chosen, not sampled.",
+    epilog="Every option has a variable: LEVELLED_ASK_COUNT is --count of levelled ask.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"auto_envvar_prefix": "LEVELLED"},
 )
-app.command()(demo)
-app.command()(reproduce)
+app.command(cls=_Command)(demo)
+app.command(cls=_Command)(creating.create)
+app.command("list", cls=_Command)(looking.list_)
+app.command(cls=_Command)(looking.status)
+app.command(cls=_Command)(labelling.ask)
+app.command(cls=_Command)(labelling.tell)
+app.command(cls=_Command)(labelling.skip)
+app.command(cls=_Command)(labelling.resolve)
+app.command(cls=_Command)(labelling.amend)
+app.command(cls=_Command)(estimating.estimate)
+app.command(cls=_Command)(report)
+app.command(cls=_Command)(creating.change)
+app.command(cls=_Command)(creating.attach)
+app.command(cls=_Command)(creating.close)
+app.command(cls=_Command)(keeping.audit)
+app.command(cls=_Command)(keeping.export)
+app.command(cls=_Command)(drawing.plan)
+app.command(cls=_Command)(drawing.draw)
+app.add_typer(keeping.storage_app, name="storage")
+app.command(cls=_Command)(doctor)
+app.command(cls=_Command)(reproduce)
 
 
 def _version(wanted: bool) -> None:
@@ -34,19 +74,61 @@ def _version(wanted: bool) -> None:
 def _options(
     version: Annotated[
         bool,
-        typer.Option("--version", callback=_version, is_eager=True, help="Print the version."),
+        typer.Option(
+            "--version",
+            callback=_version,
+            is_eager=True,
+            help="Print the version.",
+            allow_from_autoenv=False,
+        ),
     ] = False,
 ) -> None:
     pass
 
 
-def run() -> None:
+@cache
+def _built() -> Callable[..., None]:
+    """All commands, put together once however often this process runs one."""
+    return get_command(app)
+
+
+def run(words: Sequence[str] | None = None) -> None:
     """Run the application; a refusal is one line on stderr and exit code 1."""
+    _make_stdout_ready()
     try:
-        app()
+        try:
+            _built()(words, prog_name="levelled")
+        finally:
+            sys.stdout.flush()
+    except BrokenPipeError:  # levelled ask ... | head -1
+        _let_go_of_stdout()
+        sys.exit(1)
     except LevelledError as refused:
-        typer.echo(f"levelled: {refused}", err=True)
-        sys.exit(1)
+        _refuse(str(refused))
     except OSError as refused:
-        typer.echo(f"levelled: {refused.strerror}: {refused.filename}", err=True)
-        sys.exit(1)
+        _let_go_of_stdout()
+        named = "" if refused.filename is None else f": {refused.filename}"
+        _refuse(f"{refused.strerror or refused}{named}")
+
+
+def _refuse(why: str) -> None:
+    from levelled.cli.show import plain
+
+    typer.echo(f"levelled: {plain(' '.join(why.split()), 5000)}", err=True)
+    sys.exit(1)
+
+
+def _make_stdout_ready() -> None:
+    """Write UTF-8 wherever it goes, as JSON must be, and nothing to a stdout that is closed."""
+    if sys.stdout is None:
+        sys.stdout = io.StringIO()
+    elif isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
+
+
+def _let_go_of_stdout() -> None:
+    """Python flushes once more when it ends; what cannot be written then goes nowhere."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())

@@ -1,34 +1,94 @@
 """`levelled demo`: the first thing a newcomer runs."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from levelled.campaigns import Campaign, Figure
 
 __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Where the figure and the table go.")] = Path("demo"),
-    labels: Annotated[int, typer.Option(min=2, help="Labels bought in each repetition.")] = 100,
-    repetitions: Annotated[int, typer.Option(min=2, help="How often it is done anew.")] = 2000,
+    out: Annotated[Path, typer.Option(help="Where the files go.")] = Path("demo"),
+    labels: Annotated[int, typer.Option(min=2, help="Labels the campaign may buy.")] = 200,
+    repetitions: Annotated[
+        int, typer.Option(min=2, help="How often the estimate is then made anew.")
+    ] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Where the randomness starts.")] = 0,
 ) -> None:
-    """Evaluate a digit classifier from a few chosen labels, again and again.
+    """Evaluate a digit classifier in a campaign with a simulated labeller.
 
-    The true error rate is known here, so one can see which estimates centre on it.
+    A pool of 1,647 digits, a database, a live table, a report, and at the end the truth. Then the
+    same many times over, to see which estimates centre on it.
     """
+    import shutil
+
+    from levelled.campaigns import open_store
+    from levelled.cli.report import report_of
+    from levelled.cli.show import tell
+    from levelled.reports import page
+    from levelled.studies.demo import digits_pool, start, truth
+
+    folder = out / "campaign"
+    if (folder / "levelled.db").exists():
+        shutil.rmtree(folder)  # of an earlier demo
+    folder.mkdir(parents=True, exist_ok=True)
+    pool, storage = folder / "preds.parquet", f"sqlite:///{folder}/levelled.db"
+    answers = digits_pool(pool)
+    campaign = start(pool, storage, labels=labels, seed=seed)
+    first = _labelled(campaign, answers, labels)[0].estimate
+    last = open_store(storage).last(campaign.name)
+    report = folder / "report.html"
+    report.write_text(page(report_of(campaign, "" if last is None else last.hash)))
+    known = truth(pool, answers)
+    holds = "which holds it" if first.low <= known <= first.high else "which misses it"
+    tell(
+        f"The truth, from all {len(answers)} labels: an error rate of {known:.2%}. Estimated from "
+        f"{first.n_labels}: {first.value:.2%}, between {first.low:.2%} and {first.high:.2%}, {holds}."
+    )
+    tell(f"written: {report}")
+    tell(f"it goes on with: levelled estimate digits --storage {storage}")
+    _again(out, min(labels, 100), repetitions, seed)
+
+
+def _labelled(
+    campaign: "Campaign", answers: "Mapping[str, str]", labels: int
+) -> "Sequence[Figure]":
+    """Answer what the campaign asks for, with the table growing more certain."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import Progress
+
+    from levelled.cli.estimating import picture
+    from levelled.studies.demo import label_all
+
+    bar = Progress(transient=True)
+    task = bar.add_task("a simulated labeller answers", total=labels)
+    figures: Sequence[Figure] = campaign.estimate()
+    console = Console()
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        for figures in label_all(campaign, answers, batch=5):
+            bar.update(task, completed=figures[0].n_labels)
+            live.update(Group(picture(figures, campaign.name), bar))
+    console.print(picture(figures, campaign.name))
+    return figures
+
+
+def _again(out: Path, labels: int, repetitions: int, seed: int) -> None:
+    """Was that luck? The estimate many times over, beside what others would compute."""
     from levelled.cli.show import show_rows, tell, with_progress
     from levelled.studies import digits
 
     settings = digits.Settings(labels=labels, repetitions=repetitions, seed=seed)
-    table = digits.run(settings, backend=with_progress(map, "Labelling, again and again"))
-    rows = digits.summary(table)
-    columns = ["", "mean", "bias", "(± s.e.)", "spread (s.d.)", "RMSE", "95% interval holds"]
+    table = digits.run(settings, backend=with_progress(map, "the same again and again"))
     show_rows(
-        f"Error rate of a digit classifier from {labels} chosen labels of {table['n_pool'][0]}, "
-        f"{repetitions:,} times",
-        columns,
+        f"Was that luck? {labels} chosen labels, {repetitions:,} times",
+        ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval holds"],
         [
             (
                 row.name,
@@ -39,7 +99,7 @@ def demo(
                 f"{row.rmse:.2%}",
                 "" if row.coverage is None else f"{row.coverage:.1%}",
             )
-            for row in rows
+            for row in digits.summary(table)
         ],
     )
     for path in digits.save(table, settings, out):

@@ -34,9 +34,16 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> str:
-    names = sorted(get_command(app).commands)  # type: ignore[attr-defined]
-    sections = [_help([]), *(_help([name]) for name in names)]
+    sections = [_help(words) for words in _below(get_command(app), [])]
     return "# Commands\n\n" + "\n".join(sections)
+
+
+def _below(command: object, words: list[str]) -> Iterator[list[str]]:
+    """The words of a command, then of each command in it."""
+    yield words
+    inner = getattr(command, "commands", {})
+    for name in sorted(inner):
+        yield from _below(inner[name], [*words, name])
 
 
 def _help(command: list[str]) -> str:

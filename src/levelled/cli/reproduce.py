@@ -75,4 +75,4 @@ def _run(study: "Study", settings: "Settings", out: Path, workers: int) -> None:
         figures=False,
     )
     for path in results.files:
-        tell(f"written: {path}")
+        tell(f"{'there' if results.already_done else 'written'}: {path}")

@@ -1,34 +1,93 @@
 """How results and long jobs look on a terminal. Data goes to stdout, the rest to stderr."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import csv
+import json
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from rich.console import Console
 from rich.progress import track
 from rich.table import Table
+from rich.text import Text
 
 from levelled.backends import Backend
+from levelled.cli.options import Form
 
-__all__ = ["show_rows", "tell", "with_progress"]
+__all__ = ["chosen", "plain", "records", "show_rows", "tell", "with_progress"]
 
 _errors = Console(stderr=True)
+
+_JOINERS = "\u200c\u200d"
+"""Not printable by themselves, and needed to write Persian and many emoji."""
+
+_UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
+"""What JSON leaves as it is although a terminal or an encoder would stumble over it."""
+
+
+def plain(value: object, most: int = 200) -> str:
+    r"""Text from outside as one harmless line: control characters are spelt out, length is cut.
+
+    >>> plain("two\nlines \x1b[31m")
+    'two\\nlines \\x1b[31m'
+    """
+    text = "" if value is None else str(value)
+    cut = text if len(text) <= most else f"{text[: most - 1]}…"
+    return "".join(
+        one if one.isprintable() or one in _JOINERS else one.encode("unicode_escape").decode()
+        for one in cut
+    )
 
 
 def tell(message: str) -> None:
     """A message to the person, kept apart from the data."""
-    _errors.print(message, highlight=False, soft_wrap=True)
+    _errors.print(plain(message, 5000), highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def show_rows(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, figures: bool = True
 ) -> None:
     """A table on stdout; `figures` says that all but the first column are to the right."""
-    table = Table(title=title, title_justify="left")
+    table = Table(title=Text(title, style="italic") if title else None, title_justify="left")
     for at, column in enumerate(columns):
-        table.add_column(column, justify="right" if at and figures else "left")
+        table.add_column(Text(column), justify="right" if at and figures else "left")
     for row in rows:
-        table.add_row(*row)
+        table.add_row(*(Text(cell) for cell in row))
     Console().print(table)
+
+
+def chosen(form: Form | None, otherwise: Form = Form.json) -> Form:
+    """The format that was asked for; else a table for a person, and `otherwise` for a program."""
+    if form is not None:
+        return form
+    return Form.table if sys.stdout.isatty() else otherwise
+
+
+def records(rows: Sequence[Mapping[str, Any]], form: Form) -> None:
+    """Rows as JSON (always an array), JSONL or CSV on stdout."""
+    out = sys.stdout
+    if form is Form.csv:
+        writer = csv.writer(out, lineterminator="\n")
+        names = list(dict.fromkeys(name for row in rows for name in row))
+        writer.writerows([names, *([_cell(row.get(name)) for name in names] for row in rows)])
+    elif form is Form.jsonl:
+        out.writelines(f"{_json(row)}\n" for row in rows)
+    else:
+        inner = ",\n ".join(map(_json, rows))
+        out.write(f"[{inner}]\n")
+    out.flush()  # a watcher at the other end of a pipe sees each look when it is made
+
+
+def _json(row: Mapping[str, Any]) -> str:
+    text = json.dumps(row, ensure_ascii=False, allow_nan=False)
+    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+def _cell(value: object) -> object:
+    if isinstance(value, list | tuple | dict):
+        return json.dumps(value, ensure_ascii=False)
+    return value
 
 
 def with_progress(backend: Backend, title: str) -> Backend:

@@ -215,6 +215,6 @@ def test_what_is_no_usable_number_is_refused(losses: Any, words: str) -> None:  
 def test_draws_of_another_type_are_refused_in_words() -> None:
     for work in (lv.lure_weights, lv.pure_weights, lambda draws: lv.running(ERRORS, draws)):
         with pytest.raises(InputError, match="must be Draws"):
-            work(np.arange(100))  # type: ignore[operator]
+            work(np.arange(100))  # type: ignore[arg-type]
     with pytest.raises(InputError, match="floor"):
         lv.estimate(ERRORS[:1], lv.Draws(np.array([0]), np.array([1e-200]), 10))

@@ -1,0 +1,151 @@
+import json
+import sqlite3
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+from campaigns.simulated import begun, label, spam
+from levelled.campaigns import Campaign, audit, load_campaign, open_store
+from levelled.campaigns.hashing import GENESIS, canonical, hash_of
+
+POOL, TRUTH = spam(40)
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """A campaign of ten labels, its pool in a file, its games kept."""
+    pq.write_table(POOL, tmp_path / "pool.parquet")
+    campaign = begun(
+        tmp_path / "c.db", str(tmp_path / "pool.parquet"), ["error", "f1:spam"], slices=["country"]
+    )
+    label(campaign, 10, TRUTH)
+    campaign.estimate()
+    campaign.keep()
+    return tmp_path / "c.db"
+
+
+def audited(path: Path) -> list[str]:
+    campaign = load_campaign("spam", storage=path)
+    return audit(campaign, open_store(path))
+
+
+def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, chain: bool) -> None:
+    """Change the last event of a kind behind the store's back; with `chain`, hash all anew."""
+    with sqlite3.connect(path) as database:
+        rows = database.execute("SELECT seq, body FROM events ORDER BY seq").fetchall()
+        events = {seq: json.loads(body) for seq, body in rows}
+        last = max(seq for seq, event in events.items() if event["type"] == kind)
+        change(events[last])
+        prev = GENESIS
+        for seq, event in events.items():
+            text = canonical(event)
+            if seq == last:
+                database.execute("UPDATE events SET body = ? WHERE seq = ?", [text, seq])
+            if chain:
+                new = hash_of(prev, text)
+                database.execute(
+                    "UPDATE events SET prev_hash = ?, hash = ? WHERE seq = ?", [prev, new, seq]
+                )
+                prev = new
+    database.close()
+
+
+def test_an_untouched_campaign_passes(path: Path) -> None:
+    assert audited(path) == []
+
+
+def test_a_campaign_that_went_through_everything_passes(path: Path) -> None:
+    campaign = load_campaign("spam", storage=path)
+    campaign.ask(6, owner="ann")
+    campaign.skip(11, owner="ann")
+    campaign.resolve(12, reason="blank")
+    campaign.tell(11, "ham", owner="bob")
+    campaign.tell(11, "spam", owner="ann")
+    campaign.amend(3, "spam" if campaign.state.answers[3].label == "ham" else "ham")
+    campaign.change(budget=30)
+    campaign.close()
+    assert audited(path) == []
+
+
+def test_a_tampered_label_is_found(path: Path) -> None:
+    def flip(event: dict[str, Any]) -> None:
+        event["label"] = "ham" if event["label"] == "spam" else "spam"
+
+    tamper(path, flip, "answered", chain=False)
+    (found,) = audited(path)
+    assert found == "event 12: its text was changed after it was written"
+
+
+def test_a_tampered_probability_is_found(path: Path) -> None:
+    def shrink(event: dict[str, Any]) -> None:
+        event["draws"][4]["probability"] /= 2
+
+    tamper(path, shrink, "drawn", chain=False)
+    assert audited(path) == ["event 1: its text was changed after it was written"]
+
+
+@pytest.mark.parametrize(
+    ("column", "value", "told"),
+    [
+        ("probability", 0.5, "draw 5: probability 0.5 is on record"),
+        ("design", {"max_weight": 1.0}, "draw 5: its design columns differ"),
+        ("pred", {"": "eggs"}, "draw 5: its predictions or slices differ"),
+        ("slices", {"country": "it"}, "draw 5: its predictions or slices differ"),
+        ("proba", {"": [0.5, 0.5]}, "draw 5: its probabilities of the classes differ"),
+    ],
+)
+def test_what_was_tampered_with_and_hashed_anew_differs_from_the_pool(
+    path: Path, column: str, value: object, told: str
+) -> None:
+    def change(event: dict[str, Any]) -> None:
+        kept = event["draws"][4]
+        kept[column] = {**kept[column], **value} if isinstance(value, dict) else value
+
+    tamper(path, change, "drawn", chain=True)
+    first, *_ = audited(path)
+    assert first.startswith(told)
+
+
+def test_a_missing_event_is_found(path: Path) -> None:
+    with sqlite3.connect(path) as database:
+        database.execute("DELETE FROM events WHERE seq = 7")
+    database.close()
+    assert audited(path) == ["event 7: it is missing: event 8 comes in its place"]
+
+
+def test_kept_games_that_do_not_follow_from_the_log_are_found(path: Path) -> None:
+    campaign = load_campaign("spam", storage=path)
+    campaign.estimate()
+    games: Any = campaign._games
+    key = next(iter(games))
+    games[key].game._state = type(games[key].game)(40)._state  # forgets what it has seen
+    store = open_store(path)
+    assert audit(campaign, store) == [], "a game in doubt is played again"
+    assert audit(Campaign("spam", store), store) == []
+
+
+def test_another_pool_is_found(path: Path) -> None:
+    pq.write_table(POOL.slice(0, 39), path.parent / "pool.parquet")
+    (found,) = audited(path)
+    assert "its content differs" in found
+
+
+def test_a_campaign_with_a_labelled_sample_passes(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.csv"
+    ids = POOL["id"].to_pylist()
+    sample.write_text("id,label\n" + "".join(f"{one},{TRUTH[one]}\n" for one in ids[:8]))
+    campaign = begun(tmp_path / "c.db", POOL, labelled=sample)
+    label(campaign, 5, TRUTH)
+    assert audit(campaign, open_store(tmp_path / "c.db")) == []
+
+
+def test_a_campaign_whose_sample_is_the_whole_pool_passes(tmp_path: Path) -> None:
+    sample = tmp_path / "sample.csv"
+    sample.write_text("id,label\n" + "".join(f"{one},{TRUTH[one]}\n" for one in TRUTH))
+    campaign = begun(tmp_path / "c.db", POOL, labelled=sample)
+    assert audit(campaign, open_store(tmp_path / "c.db")) == []
+    (figure,) = campaign.estimate()
+    assert figure.estimate.low == figure.estimate.value == figure.estimate.high

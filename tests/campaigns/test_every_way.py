@@ -1,0 +1,252 @@
+"""Whatever happens in whatever order, a campaign's state and figures are what its log says."""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from typing import Any
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+
+from campaigns.simulated import START, beginning, by_hand, spam, weights_by_hand
+from levelled.campaigns import decide
+from levelled.campaigns.figures import Figure, figures
+from levelled.campaigns.records import Drawn, Event
+from levelled.campaigns.state import State, fold
+from levelled.errors import CampaignError
+
+N, LEASE = 30, 100
+POOL, TRUTH = spam(N, seed=3)
+
+OWNERS = st.sampled_from(["ann", "bob", "cy", None])
+LABELS = st.sampled_from(["ham", "spam"])
+PART = st.integers(0, 10**6)
+"""Which of several draws, whatever their number is by then."""
+
+
+class Campaigning(RuleBasedStateMachine):
+    """Labellers at work, with a clock that the test moves, beside a plain record of what counts."""
+
+    @initialize(budget=st.sampled_from([None, 5, 12, 30]), in_flight=st.integers(1, 8))
+    def begin(self, budget: int | None, in_flight: int) -> None:
+        self.events: list[Event] = beginning(
+            POOL,
+            N,
+            metrics=("error", "accuracy", "brier", "f1:spam"),
+            slices=("country",),
+            budget=budget,
+            in_flight=in_flight,
+            lease_seconds=LEASE,
+        )
+        self.state = fold(self.events)
+        self.games: dict[str, Any] = {}
+        self.now: datetime = START
+        self.held: dict[int, tuple[str | None, datetime]] = {}
+        self.labels: dict[int, str] = {}
+        self.lost: set[int] = set()
+        self.passed: dict[int, set[str | None]] = {}
+
+    def do(self, events: tuple[Event, ...]) -> None:
+        self.events.extend(events)
+        self.state = fold(events, self.state) if events else self.state
+
+    def on_item(
+        self, decision: Callable[..., tuple[Event, ...]], item: Drawn, *what: object
+    ) -> None:
+        self.do(decision(self.state, item, *what, self.now))
+
+    def one(self, part: int) -> Drawn:
+        return self.state.draws[part % self.state.n_asked]
+
+    def is_settled(self, draw: int) -> bool:
+        return draw in self.labels or draw in self.lost
+
+    def goes_on(self) -> bool:
+        return self.state.closed is None
+
+    def asked(self) -> bool:
+        return self.goes_on() and self.state.n_asked > 0
+
+    @precondition(goes_on)
+    @rule(n=st.integers(1, 6), owner=OWNERS)
+    def ask(self, n: int, owner: str | None) -> None:
+        in_flight = {d for d, (_, until) in self.held.items() if until > self.now}
+        given = decide.ask(self.state, n, owner, self.now)
+        draws = [one.draw for one in given.asks]
+        assert len(set(draws)) == len(draws) <= n
+        assert (given.note is None) == (len(draws) == n)
+        assert not in_flight & set(draws), "held by somebody"
+        assert len(in_flight) + len(draws) <= self.state.settings.in_flight
+        for draw in draws:
+            assert not self.is_settled(draw)
+            assert draw > self.state.n_asked or owner not in self.passed.get(draw, set())
+            assert self.state.settings.budget is None or draw <= self.state.settings.budget
+            self.held[draw] = (owner, self.now + timedelta(seconds=LEASE))
+        self.do(given.events)
+        self.nothing_open_was_passed_over(n, len(in_flight), owner, draws)
+
+    def nothing_open_was_passed_over(
+        self, n: int, in_flight: int, owner: str | None, given: list[int]
+    ) -> None:
+        """Fewer than asked for come back only if there is no room or nothing to give."""
+        if len(given) == n or in_flight + len(given) == self.state.settings.in_flight:
+            return
+        held = {d for d, (_, until) in self.held.items() if until > self.now}
+        left = {
+            draw
+            for draw in range(1, min(self.state.settings.budget or N, N) + 1)
+            if not self.is_settled(draw) and owner not in self.passed.get(draw, set())
+        }
+        assert not left - held
+
+    @precondition(asked)
+    @rule(part=PART, label=LABELS, owner=OWNERS, by_id=st.booleans())
+    def tell(self, part: int, label: str, owner: str | None, by_id: bool) -> None:
+        """In any order, twice, late, by another than was asked, or against an answer."""
+        item = self.one(part)
+        found = decide.find_draw(self.state, id=item.id) if by_id else item
+        assert found is item
+        first, opinions = not self.is_settled(item.draw), self.state.opinions.get(item.draw, ())
+        self.on_item(decide.tell, item, label, owner)
+        if first:
+            self.labels[item.draw] = label
+            self.held.pop(item.draw, None)
+            self.passed.pop(item.draw, None)
+        later = self.state.opinions.get(item.draw, ())
+        known = {answer.label for answer in opinions} | {self.labels.get(item.draw)}
+        assert len(later) - len(opinions) == (label not in known)
+        assert decide.tell(self.state, item, label, owner, self.now) == (), "told twice"
+
+    @precondition(lambda self: self.state.n_asked > 0)
+    @rule(part=PART, label=LABELS, owner=OWNERS)
+    def amend(self, part: int, label: str, owner: str | None) -> None:
+        item = self.one(part)
+        if not self.is_settled(item.draw):
+            with pytest.raises(CampaignError, match="no answer to amend"):
+                self.on_item(decide.amend, item, label, owner)
+            return
+        self.on_item(decide.amend, item, label, owner)
+        self.labels[item.draw] = label
+        self.lost.discard(item.draw)
+
+    @precondition(asked)
+    @rule(part=PART, owner=OWNERS)
+    def skip(self, part: int, owner: str | None) -> None:
+        item = self.one(part)
+        if self.is_settled(item.draw):
+            with pytest.raises(CampaignError, match="already"):
+                self.on_item(decide.skip, item, "", owner)
+            return
+        self.on_item(decide.skip, item, "", owner)
+        self.passed.setdefault(item.draw, set()).add(owner)
+        if owner is None or self.held.get(item.draw, (None,))[0] == owner:
+            self.held.pop(item.draw, None)
+
+    @precondition(asked)
+    @rule(part=PART)
+    def resolve(self, part: int) -> None:
+        item = self.one(part)
+        if self.is_settled(item.draw):
+            with pytest.raises(CampaignError, match="already"):
+                self.on_item(decide.resolve, item, "blank", "ann")
+            return
+        self.on_item(decide.resolve, item, "blank", "ann")
+        self.lost.add(item.draw)
+        self.held.pop(item.draw, None)
+        self.passed.pop(item.draw, None)
+
+    @rule(seconds=st.sampled_from([1, LEASE - 1, LEASE, 3 * LEASE]))
+    def wait(self, seconds: int) -> None:
+        self.now += timedelta(seconds=seconds)
+
+    @precondition(goes_on)
+    @rule(budget=st.none() | st.integers(1, N))
+    def change_budget(self, budget: int | None) -> None:
+        if budget is not None and budget < self.state.n_asked:
+            with pytest.raises(CampaignError, match="already given out"):
+                decide.change(self.state, "ann", self.now, budget=budget)
+            return
+        self.do(decide.change(self.state, "ann", self.now, budget=budget))
+        assert self.state.settings.budget == budget
+
+    @precondition(lambda self: self.asked() and self.state.n_settled > 3)
+    @rule()
+    def close(self) -> None:
+        self.do(decide.close(self.state, "enough", "ann", self.now))
+        item = self.state.draws[0]
+        for refused in (
+            lambda: decide.ask(self.state, 1, "ann", self.now),
+            lambda: decide.tell(self.state, item, "ham", "ann", self.now),
+            lambda: decide.resolve(self.state, item, "blank", "ann", self.now),
+            lambda: decide.change(self.state, "ann", self.now, budget=None),
+        ):
+            with pytest.raises(CampaignError, match="closed"):
+                refused()
+
+    @invariant()
+    def the_state_is_what_the_log_says(self) -> None:
+        assert as_plain(self.state) == as_plain(fold(self.events))
+
+    @invariant()
+    def what_was_told_counts(self) -> None:
+        assert {draw: one.label for draw, one in self.state.answers.items()} == self.labels
+        assert set(self.state.resolved) == self.lost
+
+    @invariant()
+    def the_settled_prefix_ends_at_the_first_gap(self) -> None:
+        gap = next(m for m in range(1, N + 2) if not self.is_settled(m))
+        assert self.state.n_settled == gap - 1
+        assert self.state.n_settled + len(self.state.open_draws()) <= self.state.n_asked
+
+    @invariant()
+    def figures_are_those_from_scratch_and_by_hand(self) -> None:
+        found, self.games = figures(self.state, self.games)
+        scratch, _ = figures(fold(self.events), {})
+        for now, again in zip(found, scratch, strict=True):
+            assert as_numbers(now) == pytest.approx(as_numbers(again), rel=0, abs=1e-12)
+            assert now.estimate.low <= now.estimate.high
+        by_name = {(one.metric, one.slice): one.estimate.value for one in found}
+        for metric in ("error", "brier"):
+            self.agrees_by_hand(by_name[metric, None], metric, None)
+            self.agrees_by_hand(by_name[metric, "country=fr"], metric, "fr")
+        error, accuracy = by_name["error", None], by_name["accuracy", None]
+        assert accuracy == (None if error is None else pytest.approx(1 - error, abs=1e-12))
+
+    def agrees_by_hand(self, value: float | None, metric: str, country: str | None) -> None:
+        n = self.state.n_settled
+        items = self.state.draws[:n]
+        losses = [self.loss(item, metric) for item in items]
+        counted = [
+            item.draw in self.labels and country in (None, item.slices["country"]) for item in items
+        ]
+        if not any(counted):
+            assert value is None
+        elif all(counted) and country is None:
+            assert value == pytest.approx(by_hand(self.state, losses), abs=1e-12)
+        else:
+            weights = [v * c for v, c in zip(weights_by_hand(self.state, n), counted, strict=True)]
+            total = sum(v * loss for v, loss in zip(weights, losses, strict=True))
+            assert value == pytest.approx(total / sum(weights), abs=1e-12)
+
+    def loss(self, item: Drawn, metric: str) -> float:
+        label = self.labels.get(item.draw)
+        if metric == "error":
+            return float(label != item.pred[""])
+        return sum(
+            (p - (name == label)) ** 2
+            for p, name in zip(item.proba[""], ("ham", "spam"), strict=True)
+        )
+
+
+def as_numbers(figure: Figure) -> tuple[float, float, float]:
+    est = figure.estimate
+    return -1.0 if est.value is None else est.value, est.low, est.high
+
+
+def as_plain(state: State) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in State.__slots__}
+
+
+TestCampaigning = Campaigning.TestCase
+TestCampaigning.settings = settings(max_examples=50, stateful_step_count=25, deadline=None)

@@ -1,0 +1,336 @@
+"""A campaign as a user runs it, from the first command to the report."""
+
+import csv
+import io
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import levelled as lv
+from cli.terminal import Levelled
+from levelled.campaigns.stores import DEFAULT_STORAGE
+from levelled.cli import options
+
+HOSTILE = '[red]"quoted"[/red]\x1b[31m\n<script>alert(1)</script>\u202e' + "x" * 5000
+
+
+def answers(asked: str, truth: dict[str, str]) -> str:
+    """What a labelling tool does: read items, write labels."""
+    items = [json.loads(line) for line in asked.splitlines()]
+    return "".join(
+        json.dumps({"draw": item["draw"], "label": truth[item["id"]]}) + "\n" for item in items
+    )
+
+
+@pytest.fixture
+def spam(levelled: Levelled, pool: Path, truth: dict[str, str]) -> str:
+    """A campaign with 30 labels."""
+    made = levelled(
+        *("create", "spam", "--pool", pool, "--metric", "error", "--metric", "f1:spam"),
+        *("--slice", "country", "--budget", 100, "--seed", 7),
+    )
+    assert made.code == 0, made.err
+    asked = levelled("ask", "spam", "-n", 30, "--owner", "ann")
+    told = levelled("tell", "spam", "-", given=answers(asked.out, truth))
+    assert told.err == "30 new\n"
+    return "spam"
+
+
+def figures(levelled: Levelled, name: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(levelled("estimate", name).out)
+    return found
+
+
+def test_the_default_storage_is_that_of_campaigns() -> None:
+    assert options.DEFAULT_STORAGE == DEFAULT_STORAGE
+
+
+def test_an_item_is_a_line_with_what_a_labeller_needs(levelled: Levelled, spam: str) -> None:
+    line = json.loads(levelled("ask", spam).out)
+    assert list(line) == ["draw", "id", "data", "lease_until"]
+    assert line["draw"] == 31
+    assert set(line["data"]) == {"country", "text"}
+
+
+def test_the_estimate_is_an_array_of_every_metric_and_slice(levelled: Levelled, spam: str) -> None:
+    found = figures(levelled, spam)
+    assert [(one["metric"], one["slice"]) for one in found] == [
+        (metric, part)
+        for metric in ("error", "f1:spam")
+        for part in (None, "country=de", "country=fr")
+    ]
+    assert found[0]["low"] <= found[0]["value"] <= found[0]["high"]
+    assert (found[0]["n_labels"], found[0]["n_settled"], found[0]["n_pending"]) == (30, 30, 0)
+
+
+def test_all_formats_say_the_same(levelled: Levelled, spam: str) -> None:
+    found = figures(levelled, spam)
+    lines = levelled("estimate", spam, "--format", "jsonl").out.splitlines()
+    assert [json.loads(line) for line in lines] == found
+    rows = list(csv.DictReader(io.StringIO(levelled("estimate", spam, "--format", "csv").out)))
+    assert [float(row["value"]) for row in rows] == [one["value"] for one in found]
+    table = levelled("estimate", spam, "--format", "table").out
+    for one in found:
+        assert f"{one['value']:.4f}" in table
+
+
+def test_labels_may_be_written_into_a_sheet(
+    levelled: Levelled, spam: str, truth: dict[str, str], tmp_path: Path
+) -> None:
+    asked = levelled("ask", spam, "-n", 3, "--format", "csv").out
+    rows = list(csv.DictReader(io.StringIO(asked)))
+    sheet = tmp_path / "sheet.csv"
+    with sheet.open("w", newline="") as file:
+        writer = csv.DictWriter(file, list(rows[0]))
+        writer.writeheader()
+        writer.writerows(row | {"label": truth[row["id"]]} for row in rows[:2])
+        writer.writerow(rows[2])
+    assert levelled("tell", spam, sheet).err == "2 new, 1 without a label, passed over\n"
+    assert figures(levelled, spam)[0]["n_labels"] == 32
+
+
+def test_labels_may_come_by_id_and_again(levelled: Levelled, spam: str) -> None:
+    item = json.loads(levelled("ask", spam).out)
+    line = json.dumps({"id": item["id"], "label": "ham"})
+    assert levelled("tell", spam, "-", given=line).err == "1 new\n"
+    assert levelled("tell", spam, "-", given=line).err == "1 already known\n"
+    other = json.dumps({"draw": item["draw"], "label": "spam"})
+    assert levelled("tell", spam, "-", given=other).err == "1 kept as second opinions\n"
+
+
+def test_one_bad_row_is_named_and_nothing_is_stored(levelled: Levelled, spam: str) -> None:
+    levelled("ask", spam, "-n", 2)
+    rows = '{"draw": 31, "label": "ham"}\n{"draw": 32, "label": "eggs"}\n'
+    refused = levelled("tell", spam, "-", given=rows)
+    assert refused.code == 1
+    assert "Row 2 of standard input" in refused.err
+    assert "eggs" in refused.err
+    assert figures(levelled, spam)[0]["n_labels"] == 30
+
+
+def test_a_label_whose_draw_and_id_disagree_is_refused(levelled: Levelled, spam: str) -> None:
+    item = json.loads(levelled("ask", spam).out)
+    line = json.dumps({"draw": item["draw"], "id": "r-other", "label": "ham"})
+    refused = levelled("tell", spam, "-", given=line)
+    assert refused.code == 1
+    assert "r-other" in refused.err
+
+
+def test_items_can_be_passed_on_given_up_and_corrected(levelled: Levelled, spam: str) -> None:
+    levelled("ask", spam, "-n", 3, "--owner", "ann")
+    assert levelled("skip", spam, 31, "--reason", "hard", "--owner", "ann").code == 0
+    passed_on = json.loads(levelled("ask", spam, "--owner", "bob").out)
+    assert passed_on["draw"] == 31
+    assert levelled("resolve", spam, 32, "--reason", "unreadable").code == 0
+    before = {one["draw"]: one["label"] for one in exported(levelled, spam)}[1]
+    assert levelled("amend", spam, 1, "ham" if before == "spam" else "spam").code == 0
+    status = json.loads(levelled("status", spam).out)[0]
+    assert (status["n_unlabelable"], status["n_amended"], status["n_pending"]) == (1, 1, 2)
+    assert levelled("audit", spam).out == "ok\n"
+
+
+def exported(levelled: Levelled, name: str) -> list[dict[str, Any]]:
+    assert levelled("export", name, "--out", "out.parquet").code == 0
+    rows: list[dict[str, Any]] = pq.read_table("out.parquet").to_pylist()
+    return rows
+
+
+def test_exported_rows_hold_the_draws_with_labels_and_weights(
+    levelled: Levelled, spam: str, truth: dict[str, str]
+) -> None:
+    rows = exported(levelled, spam)
+    assert [row["draw"] for row in rows] == list(range(1, 31))
+    assert all(row["label"] == truth[row["id"]] for row in rows)
+    assert all(0 < row["probability"] <= 1 and row["sample_weight"] > 0 for row in rows)
+
+
+def test_another_model_is_judged_by_the_same_labels(
+    levelled: Levelled, spam: str, items: dict[str, list[Any]], tmp_path: Path
+) -> None:
+    lines = (json.dumps({"id": one, "pred": "ham"}) + "\n" for one in items["id"])
+    (tmp_path / "v2.jsonl").write_text("".join(lines))
+    attached = levelled("attach", spam, "--predictions", "v2.jsonl", "--model", "v2")
+    assert attached.code == 0, attached.err
+    assert {one["model"] for one in figures(levelled, spam)} == {"", "v2"}
+
+
+def test_the_exit_code_is_3_until_the_target_is_reached(levelled: Levelled, spam: str) -> None:
+    assert levelled("estimate", spam, "--target-width", 0.01).code == 3
+    assert levelled("estimate", spam, "--target-width", 0.99).code == 0
+    assert levelled("change", spam, "--target-width", 0.01).code == 0
+    assert levelled("estimate", spam).code == 3
+
+
+def test_a_budget_ends_the_asking_and_can_be_raised(levelled: Levelled, spam: str) -> None:
+    asked = levelled("ask", spam, "-n", 100)
+    assert len(asked.out.splitlines()) == 70
+    assert "budget of 100" in asked.err
+    assert levelled("change", spam, "--budget", 110).code == 0
+    assert len(levelled("ask", spam, "-n", 100).out.splitlines()) == 10
+
+
+def test_a_closed_campaign_keeps_its_estimates(levelled: Levelled, spam: str) -> None:
+    before = figures(levelled, spam)
+    assert levelled("close", spam, "--reason", "enough").code == 0
+    assert figures(levelled, spam) == before
+    refused = levelled("ask", spam)
+    assert (refused.code, "enough" in refused.err) == (1, True)
+    assert json.loads(levelled("list").out)[0]["closed"] == "enough"
+
+
+def test_watching_ends_when_the_target_is_reached(levelled: Levelled, spam: str) -> None:
+    seen = levelled(*("estimate", spam, "--watch", "--target-width", 0.9, "--format", "jsonl"))
+    assert seen.code == 0
+    assert len(seen.out.splitlines()) == 6
+    drawn = levelled(*("estimate", spam, "--watch", "--target-width", 0.9, "--format", "table"))
+    assert (drawn.code, "error" in drawn.out) == (0, True)
+
+
+def test_a_sample_that_has_labels_can_begin_a_campaign(
+    levelled: Levelled, pool: Path, truth: dict[str, str], tmp_path: Path
+) -> None:
+    sample = [f"{one},{truth[one]}" for one in list(truth)[::20]]
+    (tmp_path / "sample.csv").write_text("\n".join(["id,label", *sample]))
+    made = levelled("create", "on", "--pool", pool, "--labelled", "sample.csv", "--seed", 3)
+    assert made.code == 0, made.err
+    assert figures(levelled, "on")[0]["n_labels"] == 20
+    assert json.loads(levelled("ask", "on").out)["draw"] == 21
+
+
+def test_a_pool_that_moved_is_named(
+    levelled: Levelled, pool: Path, tmp_path: Path, items: dict[str, list[Any]]
+) -> None:
+    here = tmp_path / "here.parquet"
+    here.write_bytes(pool.read_bytes())
+    assert levelled("create", "moved", "--pool", here, "--seed", 1).code == 0
+    here.rename(tmp_path / "there.parquet")
+    lost = levelled("audit", "moved")
+    assert (lost.code, "here.parquet" in lost.out) == (1, True)
+    assert levelled("audit", "moved", "--pool", "there.parquet").out == "ok\n"
+
+
+def test_the_report_is_one_file_that_fetches_nothing(levelled: Levelled, spam: str) -> None:
+    pytest.importorskip("matplotlib")
+    assert levelled("report", spam, "--out", "r.html").code == 0
+    text = Path("r.html").read_text()
+    assert f"{figures(levelled, spam)[0]['value']:.4f}" in text
+    assert text.count("<svg") == 2
+    for fetched in ("<script", "<link", "<img", "src=", "@import", "url(http"):
+        assert fetched not in text
+
+
+def test_the_history_of_a_report_ends_at_the_estimate(levelled: Levelled, spam: str) -> None:
+    from levelled.campaigns import load_campaign
+    from levelled.cli.report import report_of
+
+    report = report_of(load_campaign(spam), "")
+    assert report.history[-1] == report.figures[0]
+    assert [one.n_settled for one in report.history] == list(range(1, 31))
+
+
+def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path) -> None:
+    rows = [{"id": f"{n} {HOSTILE}", "pred": "a", "x": HOSTILE, "s": HOSTILE} for n in range(5)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    made = levelled("create", "[red]x", "--pool", "p.jsonl", "--slice", "s", "--seed", 1)
+    assert made.code == 0, made.err
+    table = levelled("ask", "[red]x", "-n", 3, "--format", "table")
+    lines = levelled("ask", "[red]x", "-n", 2).out
+    assert json.loads(lines.splitlines()[0])["data"]["x"] == HOSTILE
+    labels = [{"draw": draw, "label": HOSTILE} for draw in range(1, 5)]
+    told = levelled("tell", "[red]x", "-", given="\n".join(map(json.dumps, labels)))
+    assert told.err == "4 new\n"
+    seen = [levelled(*words, "--format", "table") for words in (["estimate", "[red]x"], ["list"])]
+    levelled("resolve", "[red]x", 5, "--reason", HOSTILE)
+    levelled("close", "[red]x", "--reason", HOSTILE)
+    seen += [table, levelled("status", "[red]x", "--format", "table"), levelled("ask", "[red]x")]
+    for result in seen:
+        assert "\x1b" not in result.out + result.err
+        assert "\u202e" not in result.out + result.err
+        assert "[red]" in result.out + result.err
+    assert levelled("report", "[red]x", "--out", "r.html").code == 0
+    page = Path("r.html").read_text()
+    assert "<script" not in page
+    assert "\x1b" not in page
+    assert levelled("audit", "[red]x").out == "ok\n"
+
+
+def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) -> None:
+    words = ("draw", pool, "--weight", "proba_spam", "-k", 20, "--seed", 7)
+    assert levelled(*words, "--out", "draws.parquet").code == 0
+    table = pq.read_table("draws.parquet")
+    assert table.column_names[:4] == ["draw", "row", "id", "probability"]
+    draws = lv.Draws.from_parquet("draws.parquet")
+    weights = pq.read_table(pool)["proba_spam"].to_numpy()
+    expected = lv.samplers.race(weights, 20, seed=7)
+    assert draws.index.tolist() == expected.index.tolist()
+    assert draws.probability.tolist() == expected.probability.tolist()
+    assert table["id"].to_pylist() == [f"r{row}" for row in draws.index]
+    printed = json.loads(levelled(*words).out)
+    assert [one["row"] for one in printed] == draws.index.tolist()
+
+
+def test_a_plan_says_how_many_labels_it_takes(levelled: Levelled, pool: Path) -> None:
+    found = json.loads(levelled("plan", "--pool", pool, "--width", 0.1).out)[0]
+    assert 0 < found["labels"] <= 400
+    told = levelled("plan", "--pool", pool, "--width", 0.1, "--format", "table")
+    assert str(found["labels"]) in told.out
+
+
+def test_a_storage_can_be_copied_and_upgraded(levelled: Levelled, spam: str) -> None:
+    assert levelled("storage", "copy", "levelled.db", "other.db").err == "copied: spam\n"
+    assert levelled("audit", spam, "--storage", "other.db").out == "ok\n"
+    assert "current version" in levelled("storage", "upgrade").err
+
+
+def test_the_doctor_knows_whether_the_storage_opens(levelled: Levelled, spam: str) -> None:
+    assert "opens, 1 campaigns" in json.loads(levelled("doctor").out)[0]["storage"]
+    Path("broken.db").write_text("this is no database, whatever its name says")
+    assert levelled("doctor", "--storage", "broken.db").code == 1
+
+
+def test_an_option_can_be_set_by_its_variable(
+    levelled: Levelled, spam: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELLED_FORMAT", "csv")
+    assert levelled("estimate", spam).out.startswith("metric,model,slice")
+    monkeypatch.setenv("LEVELLED_ASK_COUNT", "4")
+    monkeypatch.setenv("LEVELLED_STORAGE", "sqlite:///levelled.db")
+    assert len(levelled("ask", spam, "--format", "jsonl").out.splitlines()) == 4
+
+
+def test_a_pipe_that_closes_early_is_no_accident(levelled: Levelled, spam: str) -> None:
+    piped = subprocess.run(
+        f"{sys.executable} -m levelled ask spam -n 60 | head -1",
+        shell=True,
+        capture_output=True,
+        text=True,
+    )
+    assert json.loads(piped.stdout)["draw"] == 31
+    assert "Traceback" not in piped.stderr
+    assert "BrokenPipe" not in piped.stderr
+
+
+def test_watching_stops_at_ctrl_c_without_a_traceback(levelled: Levelled, spam: str) -> None:
+    command = [sys.executable, "-m", "levelled", "estimate", spam, "--watch", "--format", "jsonl"]
+    watching = subprocess.Popen(
+        [*command, "--target-width", "0.001"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "LEVELLED_ESTIMATE_EVERY": "0.05"},
+    )
+    assert watching.stdout is not None
+    assert watching.stdout.readline()
+    time.sleep(0.3)  # it waits for news by now
+    watching.send_signal(signal.SIGINT)
+    _, told = watching.communicate(timeout=20)
+    assert watching.returncode == 3
+    assert told == ""
