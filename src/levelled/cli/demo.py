@@ -49,7 +49,8 @@ def demo(
     holds = "which holds it" if first.low <= known <= first.high else "which misses it"
     tell(
         f"The truth, from all {len(answers)} labels: an error rate of {known:.2%}. Estimated from "
-        f"{first.n_labels}: {first.value:.2%}, between {first.low:.2%} and {first.high:.2%}, {holds}."
+        f"{first.n_labels}: {first.value:.2%}, between {first.low:.2%} and {first.high:.2%}, "
+        f"{holds}."
     )
     tell(f"written: {report}")
     tell(f"it goes on with: levelled estimate digits --storage {storage}")
