@@ -121,7 +121,7 @@ class Campaign:
         return self._do(decision)
 
     def amend(self, draw: int, label: object, *, owner: str | None = None) -> None:
-        """Replace an answer; the one before stays in the log and in the report."""
+        """Replace an answer, also after the end; the one before stays in the log and the report."""
         self._on_item(decide.amend, draw, label, owner)
 
     def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
@@ -140,7 +140,7 @@ class Campaign:
         """Judge another model by the same labels: a file or frame of ids and predictions.
 
         It needs a prediction for every item drawn so far. The labels are used as they are: which
-        items were drawn did not depend on this model.
+        items were drawn did not depend on this model. A closed campaign takes it too.
         """
         opened = open_pool(predictions, classes=self.settings.classes)
         self._do(lambda state: [attached(state.settings, state.draws, opened, model, at=_stamp())])

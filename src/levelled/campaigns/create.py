@@ -54,6 +54,8 @@ def create_campaign(
         return load_campaign(name, storage=storage)
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
     metrics = [parse(one) for one in ([metric] if isinstance(metric, str) else metric)]
+    _refuse_twice("metric", [one.name for one in metrics])
+    _refuse_twice("slice", slices)
     settings = Settings(
         name=_checked_name(name),
         metrics=tuple(one.name for one in metrics),
@@ -73,7 +75,7 @@ def create_campaign(
         score=score,
         proposal=proposal,
         floor=between("floor", floor, 0, 1),
-        lease_seconds=whole("lease_seconds", lease_seconds, least=1),
+        lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
     )
     for one in metrics:
@@ -148,6 +150,7 @@ def _beginning(
     ]
 
 
+_YEAR = 366 * 24 * 3600
 _NUMBERS = {"mean": "number", "mse": "number", "mae": "number"}
 """What a label is, where it is not a class."""
 
@@ -173,6 +176,14 @@ def _numeric(metrics: Sequence[Metric], pool: Pool) -> bool:
     if not kinds:
         return pool.known(pool.models[0] if pool.models else "").number is not None
     return kinds == {"number"}
+
+
+def _refuse_twice(what: str, names: Sequence[str]) -> None:
+    if what == "metric" and not names:
+        raise CampaignError("A campaign needs a metric, for example error.")
+    twice = [name for at, name in enumerate(names) if name in names[:at]]
+    if twice:
+        raise CampaignError(f"The {what} {twice[0]!r} is named twice.")
 
 
 def _id_of(answer: Answer, labelled: str | PathLike[str]) -> str | int:

@@ -63,7 +63,7 @@ def ask(state: State, n: int, owner: str | None, now: datetime) -> Asked:
     in_flight = [draw for draw in state.open_draws() if _leased(state, draw, at)]
     room = max(state.settings.in_flight - len(in_flight), 0)
     chosen = _first(min(n, room), _offers(state, owner, set(in_flight)))
-    note = _note(state, n, room, len(chosen))
+    note = _note(state, n, room, len(chosen), owner)
     if not chosen:
         return Asked((), (), note)
     until = (now + timedelta(seconds=state.settings.lease_seconds)).isoformat(timespec="seconds")
@@ -91,13 +91,20 @@ def _leased(state: State, draw: int, at: str) -> bool:
     return lease is not None and lease.until > at
 
 
-def _note(state: State, n: int, room: int, given: int) -> str | None:
+def _note(state: State, n: int, room: int, given: int, owner: str | None) -> str | None:
     if given == n:
         return None
     if given == room:
         return (
             f"{state.settings.in_flight} items may be in flight at once and all are: tell or skip "
             f"some of them first"
+        )
+    passed = sum(owner in state.skipped.get(draw, ()) for draw in state.open_draws())
+    if passed:
+        who = "you" if owner is None else owner
+        return (
+            f"{passed} items that {who} skipped wait for somebody else: let another owner ask, or "
+            f"resolve them"
         )
     if state.settings.budget is not None and state.n_asked + given >= state.settings.budget:
         return f"the budget of {state.settings.budget} labels has been given out"

@@ -18,6 +18,7 @@ from levelled.campaigns.state import State
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
+from levelled.estimators.intervals.logical import bounds_of
 from levelled.metrics.named import Metric, parse
 from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
@@ -157,7 +158,12 @@ def _estimated(
         return replace(found, n_pool=n_pool), game
     if not isfinite(high):
         if not everything:
-            found = slice_estimate(values.losses, base.draws, inside, n_pool, level=settings.level)
+            bounds = (low, high)
+            if metric.base in ("mean", "own"):  # of which not even the sign is known
+                bounds = bounds_of(values.losses[inside])
+            found = slice_estimate(
+                values.losses, base.draws, inside, n_pool, level=settings.level, bounds=bounds
+            )
             return replace(found, warnings=(*found.warnings, _FIXED)), None
         return _unbounded(values.losses, base.draws, settings.level), None
     if everything:

@@ -50,7 +50,8 @@ class Plan:
         return (
             f"{self._told(self.labels)} drawn by the root mean squared loss with a floor of "
             f"{self.floor:g}, or {self._told(self.labels_uniform)} drawn uniformly, give the "
-            f"{self.metric} an interval {self.width:g} wide at {self.level:g}. This takes the "
+            f"{self.metric} an interval {self.width:g} wide at {self.level:g} when it is read "
+            f"once, at the end; one that may be watched is half as wide again. This takes the "
             f"probabilities at their word, by which the {self.metric} is {self.expected:.4g}; if "
             f"they are overconfident, it takes more"
         )

@@ -138,11 +138,16 @@ def by_slice(
 
 
 def slice_estimate(
-    losses: FloatArray, draws: Draws, inside: BoolArray, n_pool: int, *, level: float
+    losses: FloatArray,
+    draws: Draws,
+    inside: BoolArray,
+    n_pool: int,
+    *,
+    level: float,
+    bounds: Limits,
 ) -> Estimate:
     """One slice of `by_slice`: `inside` says which drawn items it holds, of `n_pool` in all."""
-    bounds = bounds_of(losses)
-    part = _Part(losses, draws, inside, n_pool, kind_of(losses, None), bounds)
+    part = _Part(losses, draws, inside, n_pool, kind_of(losses, bounds), bounds)
     return _estimate(part, level, "auto")
 
 

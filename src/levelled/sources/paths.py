@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Sequence
-from os import PathLike
+from os import PathLike, fspath
 from pathlib import Path
 
 from levelled.errors import PoolError
@@ -32,6 +32,8 @@ def files_of(given: Given | Sequence[Given]) -> tuple[Path, ...]:
     All must be of one format. In a folder, files of other kinds and hidden ones are passed over.
     """
     several = [given] if isinstance(given, str | PathLike) else given
+    if not all(fspath(one) for one in several):
+        raise PoolError("The name of the file is empty: name a file, a pattern or a folder.")
     found = sorted({path for one in several for path in _expanded(one)}, key=Path.as_posix)
     if not found:
         raise PoolError("The list of files is empty: name at least one.")
