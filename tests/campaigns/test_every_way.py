@@ -1,6 +1,7 @@
 """Whatever happens in whatever order, a campaign's state and figures are what its log says."""
 
 from collections.abc import Callable
+from copy import deepcopy
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -49,7 +50,9 @@ class Campaigning(RuleBasedStateMachine):
 
     def do(self, events: tuple[Event, ...]) -> None:
         self.events.extend(events)
-        self.state = fold(events, self.state) if events else self.state
+        before, as_it_was = self.state, deepcopy(containers(self.state))
+        self.state = fold(events, before) if events else before
+        assert containers(before) == as_it_was, "a state that was handed out has changed"
 
     def on_item(
         self, decision: Callable[..., tuple[Event, ...]], item: Drawn, *what: object
@@ -242,6 +245,10 @@ class Campaigning(RuleBasedStateMachine):
 def as_numbers(figure: Figure) -> tuple[float, float, float]:
     est = figure.estimate
     return -1.0 if est.value is None else est.value, est.low, est.high
+
+
+def containers(state: State) -> dict[str, Any]:
+    return {name: value for name, value in as_plain(state).items() if isinstance(value, dict)}
 
 
 def as_plain(state: State) -> dict[str, Any]:

@@ -131,3 +131,9 @@ def test_bad_input_is_refused_in_words(
     usual: dict[str, Any] = {"losses": [1.0, 0.0, 1.0, 1.0], "draws": DRAWS}
     with pytest.raises(error, match=words):
         lv.estimate(**(usual | arguments))
+
+
+def test_an_estimate_shows_itself_in_a_notebook() -> None:
+    shown = lv.estimate([0.0, 1.0, 0.0, 1.0], DRAWS)._repr_html_()
+    assert shown.startswith("<b>0.997</b> [0.1, 0.9]<br>")
+    assert "raise the floor" in shown

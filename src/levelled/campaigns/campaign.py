@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
+from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -54,6 +55,15 @@ class Campaign:
             f"Campaign({self.name!r}: {len(state.answers)} labels, {state.n_settled} settled, "
             f"pool of {state.settings.n_pool})"
         )
+
+    def _repr_html_(self) -> str:
+        """The campaign in a notebook: what it says so far."""
+        rows = "".join(
+            f"<tr><td>{escape(' '.join(filter(None, (f.metric, f.model, f.slice))))}</td>"
+            f"<td>{f.estimate._repr_html_()}</td></tr>"
+            for f in self.estimate()
+        )
+        return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
 
     @property
     def state(self) -> State:

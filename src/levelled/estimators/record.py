@@ -1,6 +1,7 @@
 """Estimate: a figure with all that is needed to defend it."""
 
 from dataclasses import asdict, dataclass
+from html import escape
 from math import isfinite
 from typing import Any
 
@@ -43,6 +44,13 @@ class Estimate:
         """Plain values under the field names, ready for JSON; no limit is None."""
         limits = {name: _finite(getattr(self, name)) for name in ("low", "high")}
         return asdict(self) | limits | {"warnings": list(self.warnings)}
+
+    def _repr_html_(self) -> str:
+        """The estimate in a notebook: the figure first, what qualifies it below."""
+        value = "undefined so far" if self.value is None else f"{self.value:.4g}"
+        limits = "" if self.interval == "none" else f" [{self.low:.4g}, {self.high:.4g}]"
+        rest = str(self).partition(" at ")[2] or str(self)
+        return f"<b>{value}</b>{limits}<br><small>{escape(rest)}</small>"
 
     def __str__(self) -> str:
         told = "undefined so far" if self.value is None else f"{self.value:.4g}"
