@@ -63,7 +63,7 @@ def test_a_file_of_labels_is_told_whole_or_not_at_all(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("n", [0, -1])
 def test_at_least_one_item_must_be_asked_for(tmp_path: Path, n: int) -> None:
-    with pytest.raises(LevelledError, match="at least one"):
+    with pytest.raises(LevelledError, match="at least 1"):
         begun(tmp_path / "c.db", POOL).ask(n)
 
 

@@ -6,10 +6,10 @@ The draws did not depend on it, so its losses are weighted without bias like any
 from collections.abc import Sequence
 from typing import Any
 
-from levelled.campaigns.drawing import place_of
+from levelled.campaigns.drawing import as_label, place_of
 from levelled.campaigns.records import Drawn, Event, Settings
 from levelled.errors import CampaignError
-from levelled.metrics.named import class_text, parse
+from levelled.metrics.named import parse
 from levelled.sources import Pool
 
 __all__ = ["attached"]
@@ -38,7 +38,6 @@ def attached(
         parse(metric).require(predictions.known(name))
     rows = predictions.rows_of([item.id for item in items])
     said = predictions.predicted(name)
-    kept = float if settings.numeric else class_text
     pred, proba = said.of(rows), None if said.proba is None else said.proba[rows]
     order = _order(settings, predictions)
     return {
@@ -49,7 +48,7 @@ def attached(
         "source": place_of(predictions),
         "fingerprint": predictions.fingerprint,
         "pred_counts": said.counts() if len(predictions) == settings.n_pool else {},
-        "pred": _by_draw(items, [] if pred is None else [kept(one) for one in pred]),
+        "pred": _by_draw(items, [] if pred is None else [as_label(one, settings) for one in pred]),
         "proba": _by_draw(
             items, [] if proba is None else [[float(p[c]) for c in order] for p in proba]
         ),

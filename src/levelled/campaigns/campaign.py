@@ -7,6 +7,7 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns import decide
 from levelled.campaigns.attaching import attached
@@ -91,12 +92,12 @@ class Campaign:
         A draw was stored with its probability before anybody sees it here. Fewer come back where
         the budget is used up or too many items are out already; `note` then says why.
         """
-        if n < 1:
-            raise CampaignError(f"Ask for at least one item, not {n}.")
+        n = whole("n", n, least=1)
         given: list[Ask] = []
 
         def decision(state: State) -> Sequence[Event]:
-            self._draw_ahead(state, n)
+            if state.closed is None:
+                self._draw_ahead(state, n)
             asked = decide.ask(self.state, n, owner, _now())
             given[:], self.note = asked.asks, asked.note
             return asked.events
@@ -118,17 +119,7 @@ class Campaign:
     def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
         """Record many labels at once, all or none; returns how many were new."""
         wanted = list(answers)
-
-        def decision(state: State) -> Sequence[Event]:
-            events: list[Event] = []
-            for answer in wanted:
-                item = decide.find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
-                news = decide.tell(state, item, answer.get("label"), owner, _now())
-                state = fold(news, state) if news else state
-                events.extend(news)
-            return events
-
-        return self._do(decision)
+        return self._do(lambda state: decide.tell_all(state, wanted, owner, _now()))
 
     def amend(self, draw: int, label: object, *, owner: str | None = None) -> None:
         """Replace an answer, also after the end; the one before stays in the log and the report."""

@@ -21,7 +21,15 @@ from levelled.metrics.named import Metric, class_text, parse
 from levelled.samplers import race, with_design
 from levelled.sources import Pool
 
-__all__ = ["PROPOSALS", "SCORES", "draw_further", "frozen_proposal", "place_of", "sampled_draws"]
+__all__ = [
+    "PROPOSALS",
+    "SCORES",
+    "as_label",
+    "draw_further",
+    "frozen_proposal",
+    "place_of",
+    "sampled_draws",
+]
 
 SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
 PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
@@ -146,7 +154,7 @@ def _items(
     ids, shown = pool.ids(rows), pool.shown(rows)
     predicted = {model: pool.predicted(model) for model in settings.models}
     pred = {
-        model: [_as_label(value, settings) for value in values]
+        model: [as_label(value, settings) for value in values]
         for model, of in predicted.items()
         if (values := of.of(rows)) is not None
     }
@@ -171,7 +179,7 @@ def _items(
     ]
 
 
-def _as_label(predicted: str | int | float, settings: Settings) -> Label:
+def as_label(predicted: str | int | float, settings: Settings) -> Label:
     """A prediction as labels are kept, so that the two can be compared."""
     if settings.numeric and not isinstance(predicted, str):
         return float(predicted)
