@@ -45,7 +45,7 @@ def _numbers(name: str, values: ArrayLike) -> FloatArray:
         # Text, dates and complex numbers would be turned into numbers without a word.
         if array.dtype.kind not in "biufO" and array.size:
             raise TypeError(f"they are of type {array.dtype}")
-        return array.astype(np.float64)
+        return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as wrong:
         raise InputError(f"{name} must be an array of numbers: {wrong}.") from wrong
 
