@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from levelled._check import FloatArray
+from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.games import Games, Table, play
 from levelled.campaigns.settled import Settled, settled
 from levelled.campaigns.state import State
@@ -157,29 +157,47 @@ def _estimated(
         found, game = _played(state, base, pairs, before)
         return replace(found, n_pool=n_pool), game
     if not isfinite(high):
-        if not everything:
-            bounds = (low, high)
-            if metric.base in ("mean", "own"):  # of which not even the sign is known
-                bounds = bounds_of(values.losses[inside])
-            found = slice_estimate(
-                values.losses, base.draws, inside, n_pool, level=settings.level, bounds=bounds
-            )
-            return replace(found, warnings=(*found.warnings, _FIXED)), None
-        return _unbounded(values.losses, base.draws, settings.level), None
+        if everything:
+            return _unbounded(values.losses, base.draws, settings.level), None
+        return _unbounded_part(state, base, wanted, inside, n_pool), None
     if everything:
-        value = estimate(
-            values.losses, base.draws, level=settings.level, interval="none", bounds=(low, high)
-        )
-        control = _predicted_beforehand(state, wanted)
-        table = Table("average", values.losses, None, (low, high), control=control)
-        limits, game = play(table, base.draws, settings.level, before)
-        return _with_limits(value, limits), game
+        return _bounded(state, base, wanted, values.losses, before)
     unit = np.clip((values.losses - low) / (high - low), 0, 1) * inside
     unseen = [(n_pool - seen, [(0.0, 1.0), (1.0, 1.0)])]
     mean = n_pool / settings.n_pool if base.labelable.all() else None
     pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
     found, game = _played(state, base, pairs, before)
     return scaled(replace(found, n_pool=n_pool), high - low, low), game
+
+
+def _bounded(
+    state: State,
+    base: Settled,
+    wanted: Wanted,
+    losses: FloatArray,
+    before: Any,  # noqa: ANN401
+) -> tuple[Estimate, Any]:
+    """An average over the whole pool of losses that have bounds."""
+    level, bounds = state.settings.level, wanted.metric.bounds or (0.0, 1.0)
+    value = estimate(losses, base.draws, level=level, interval="none", bounds=bounds)
+    control = _predicted_beforehand(state, wanted)
+    table = Table("average", losses, None, bounds, control=control)
+    limits, game = play(table, base.draws, level, before)
+    return _with_limits(value, limits), game
+
+
+def _unbounded_part(
+    state: State, base: Settled, wanted: Wanted, inside: BoolArray, n_pool: int
+) -> Estimate:
+    """An average over a slice, or over what can be labelled, of losses without an upper bound."""
+    metric = wanted.metric
+    losses = base.values(state, metric, wanted.model).losses
+    bounds = metric.bounds or (0.0, np.inf)
+    if metric.base in ("mean", "own"):  # of which not even the sign is known beforehand
+        bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
+    level = state.settings.level
+    found = slice_estimate(losses, base.draws, inside, n_pool, level=level, bounds=bounds)
+    return replace(found, warnings=(*found.warnings, _FIXED))
 
 
 def _predicted_beforehand(state: State, wanted: Wanted) -> bool:
