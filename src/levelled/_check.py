@@ -83,8 +83,8 @@ def same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
         raise InputError(f"One value a draw is needed everywhere: {told}.")
 
 
-def choice(name: str, value: str, allowed: Sequence[str]) -> str:
+def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     """Return `value` if it is one of the `allowed` words."""
-    if value not in allowed:
+    if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(allowed)}; it is {value!r}.")
     return value

@@ -1,5 +1,6 @@
 from itertools import permutations
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from campaigns.simulated import begun, by_hand, label, numbers, spam
-from levelled.campaigns import load_campaign
+from levelled.campaigns import create_campaign, load_campaign
 from levelled.campaigns.drawing import draw_further, frozen_proposal, sampled_draws
 from levelled.campaigns.records import Settings
 from levelled.draws import Draws
@@ -304,3 +305,9 @@ def _settings(
         classes=classes,
         n_sampled=n_sampled,
     )
+
+
+@pytest.mark.parametrize("metric", [3, [], ["error", 3], ["error", "error"]])
+def test_a_campaign_needs_the_names_of_its_metrics(tmp_path: Path, metric: Any) -> None:  # noqa: ANN401
+    with pytest.raises(LevelledError, match="metric"):
+        create_campaign("mail", POOL, metric, storage=tmp_path / "c.db", seed=1)

@@ -121,6 +121,7 @@ def test_an_estimate_prints_as_one_line_and_goes_into_json() -> None:
         (InputError, "level", {"level": 1.5}),
         (InputError, "estimator must be one of", {"estimator": "best"}),
         (InputError, "interval must be one of", {"interval": "wide"}),
+        (InputError, "interval must be one of", {"interval": np.array(["t"])}),
         (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
         (InputError, "at least one label", {"losses": [], "draws": DRAWS[:0]}),
     ],

@@ -53,7 +53,7 @@ def create_campaign(
     if load_if_exists and store.count(name):
         return load_campaign(name, storage=storage)
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
-    metrics = [parse(one) for one in ([metric] if isinstance(metric, str) else metric)]
+    metrics = [parse(one) for one in _names(metric)]
     _refuse_twice("metric", [one.name for one in metrics])
     _refuse_twice("slice", slices)
     settings = Settings(
@@ -176,6 +176,15 @@ def _numeric(metrics: Sequence[Metric], pool: Pool) -> bool:
     if not kinds:
         return pool.known(pool.models[0] if pool.models else "").number is not None
     return kinds == {"number"}
+
+
+def _names(metric: object) -> list[str]:
+    names = [metric] if isinstance(metric, str) else metric
+    if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
+        raise CampaignError(
+            f"metric must be the name of one, or a list of names; it is {metric!r}."
+        )
+    return list(names)
 
 
 def _refuse_twice(what: str, names: Sequence[str]) -> None:
