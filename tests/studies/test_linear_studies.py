@@ -13,9 +13,9 @@ from numpy.random import Generator
 from levelled.backends import local
 from levelled.errors import InputError
 from levelled.studies import NAMES, find
-from levelled.studies.linear.tables import curves, where_told
 from levelled.studies.runner import Results, run
 from levelled.studies.study import Claim, Settings, Study, Verdict
+from levelled.studies.tables import curves, where_told
 
 pytest.importorskip("matplotlib")
 

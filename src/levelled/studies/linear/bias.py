@@ -9,18 +9,10 @@ from numpy.random import Generator
 from levelled.studies.linear import data, experiment
 from levelled.studies.linear.pictures import against_budget, small_print
 from levelled.studies.linear.rules import geometric
-from levelled.studies.linear.tables import (
-    BUDGETS,
-    Curve,
-    LinearSettings,
-    curves,
-    presets,
-    summarised,
-    verdict,
-    where_told,
-)
+from levelled.studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled.studies.plots import canvas, footnote, legend, reference
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import Curve, curves, summarised, verdict, where_told
 
 __all__ = ["STUDIES", "bias_figure", "biased_claim", "unbiased_claim"]
 

@@ -12,16 +12,10 @@ from levelled.studies.linear import data
 from levelled.studies.linear.fits import OBJECTIVES, fit, running_moments
 from levelled.studies.linear.pictures import small_print
 from levelled.studies.linear.rules import draw, geometric
-from levelled.studies.linear.tables import (
-    Curve,
-    LinearSettings,
-    curves,
-    presets,
-    summarised,
-    with_error,
-)
+from levelled.studies.linear.settings import LinearSettings, presets
 from levelled.studies.plots import BLACK, COLOURS, DASHES, Axes, canvas, footnote, legend, title
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import Curve, curves, summarised, with_error
 
 __all__ = ["STUDIES"]
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from levelled.studies.linear.tables import presets, verdict, with_error
+from levelled.studies.linear.settings import presets
 from levelled.studies.linear.terms import POOL, RULES, DecompositionSettings, run
 from levelled.studies.plots import BLACK, Axes, canvas, footnote, title
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import verdict, with_error
 
 __all__ = ["STUDIES"]
 

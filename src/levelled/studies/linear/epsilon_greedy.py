@@ -9,16 +9,10 @@ from numpy.random import Generator
 from levelled.studies.linear import experiment
 from levelled.studies.linear.bias import bias_figure, biased_claim, unbiased_claim
 from levelled.studies.linear.rules import epsilon_greedy, geometric
-from levelled.studies.linear.tables import (
-    BUDGETS,
-    LinearSettings,
-    curves,
-    presets,
-    summarised,
-    verdict,
-)
+from levelled.studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled.studies.linear.training import better_claim, fitted_errors, training_figure
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import curves, summarised, verdict
 
 __all__ = ["STUDIES"]
 

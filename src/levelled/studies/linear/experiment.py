@@ -9,7 +9,7 @@ from levelled._check import FloatArray
 from levelled.studies.linear import data
 from levelled.studies.linear.fits import OBJECTIVES, Line, fit, risk, running_moments
 from levelled.studies.linear.rules import Rule, draw
-from levelled.studies.linear.tables import BUDGETS, LinearSettings
+from levelled.studies.linear.settings import BUDGETS, LinearSettings
 from levelled.studies.trajectories import Trajectories
 
 __all__ = ["Experiment", "Fits", "fits", "risk_errors", "run"]

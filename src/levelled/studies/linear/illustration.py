@@ -13,9 +13,10 @@ from levelled.estimators import lure, pure
 from levelled.studies.linear import data, experiment
 from levelled.studies.linear.fits import Line
 from levelled.studies.linear.rules import geometric
-from levelled.studies.linear.tables import BUDGETS, LinearSettings, compact, presets, with_error
+from levelled.studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled.studies.plots import BLACK, COLOURS, DASHES, canvas, footnote, legend
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import compact, with_error
 
 __all__ = ["STUDIES"]
 

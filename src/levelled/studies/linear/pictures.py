@@ -3,8 +3,9 @@
 from collections.abc import Mapping
 
 from levelled.studies.linear.data import POOL_COUNTS
-from levelled.studies.linear.tables import Curve, LinearSettings
+from levelled.studies.linear.settings import LinearSettings
 from levelled.studies.plots import COLOURS, Axes, band
+from levelled.studies.tables import Curve
 
 __all__ = ["against_budget", "small_print"]
 

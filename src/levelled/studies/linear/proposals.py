@@ -11,9 +11,10 @@ from levelled._check import FloatArray
 from levelled.studies.linear import experiment
 from levelled.studies.linear.pictures import small_print
 from levelled.studies.linear.rules import geometric, near_optimal
-from levelled.studies.linear.tables import BUDGETS, LinearSettings, compact, presets, with_error
+from levelled.studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled.studies.plots import COLOURS, DASHES, Axes, canvas, footnote, legend
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import compact, with_error
 
 __all__ = ["STUDIES"]
 

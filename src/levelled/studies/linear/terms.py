@@ -12,8 +12,9 @@ from levelled._check import FloatArray, whole
 from levelled.studies.linear import data
 from levelled.studies.linear.fits import OBJECTIVES
 from levelled.studies.linear.rules import draw, geometric, near_optimal
-from levelled.studies.linear.tables import LinearSettings, compact
+from levelled.studies.linear.settings import LinearSettings
 from levelled.studies.linear.variance import conditional_variances, pure_and_lure
+from levelled.studies.tables import compact
 from levelled.studies.trajectories import Trajectories
 
 __all__ = ["POOL", "RULES", "DecompositionSettings", "naive_terms", "run"]

@@ -11,19 +11,10 @@ from levelled.estimators import lure
 from levelled.studies.linear import experiment
 from levelled.studies.linear.pictures import small_print
 from levelled.studies.linear.rules import geometric
-from levelled.studies.linear.tables import (
-    BUDGETS,
-    Curve,
-    LinearSettings,
-    curves,
-    presets,
-    summarised,
-    verdict,
-    where_told,
-    with_error,
-)
+from levelled.studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled.studies.plots import COLOURS, DASHES, canvas, footnote, legend
 from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.tables import Curve, curves, summarised, verdict, where_told, with_error
 from levelled.studies.trajectories import Trajectories
 
 __all__ = ["STUDIES", "conditional_variances", "pure_and_lure"]

@@ -1,4 +1,4 @@
-"""What the linear studies' settings and tables have in common."""
+"""Tables of series against the number of labels, and how their figures are told."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -6,39 +6,10 @@ from dataclasses import dataclass
 import numpy as np
 import pyarrow as pa
 
-from levelled._check import BoolArray, FloatArray, IntArray, whole
-from levelled.studies.study import Settings, Verdict
+from levelled._check import BoolArray, FloatArray, IntArray
+from levelled.studies.study import Verdict
 
-__all__ = [
-    "BUDGETS",
-    "Curve",
-    "LinearSettings",
-    "compact",
-    "curves",
-    "presets",
-    "summarised",
-    "verdict",
-    "where_told",
-    "with_error",
-]
-
-BUDGETS = np.arange(10, 101)
-"""The budgets of the paper's figures, 10 <= M <= 100."""
-
-
-@dataclass(frozen=True, slots=True)
-class LinearSettings(Settings):
-    """How many trajectories are drawn. The paper's 1,000 take seconds, so `cpu` is `paper`."""
-
-    trajectories: int = 1000
-
-    def __post_init__(self) -> None:
-        whole("trajectories", self.trajectories, least=10)
-
-
-def presets(paper: LinearSettings, smoke: LinearSettings) -> dict[str, LinearSettings]:
-    """The paper's size, which is also this machine's, and a size for tests."""
-    return {"smoke": smoke, "cpu": paper, "paper": paper}
+__all__ = ["Curve", "compact", "curves", "summarised", "verdict", "where_told", "with_error"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
