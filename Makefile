@@ -35,7 +35,9 @@ wheel: .venv/dev
 	$(BIN)/python -m pip install -q -e '.[plots,sklearn]'
 	@touch $@
 
+# Torch first and by itself: a version range would bring gigabytes that only a GPU needs.
 .venv/dev: .venv/pip pyproject.toml
+	$(BIN)/python -m pip install -q torch==2.13.0
 	$(BIN)/python -m pip install -q -e '.[dev]'
 	@touch $@ .venv/demo
 

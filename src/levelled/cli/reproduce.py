@@ -1,5 +1,6 @@
 """`levelled reproduce`: run a study, or list them."""
 
+from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -27,6 +28,12 @@ def reproduce(
         int | None, typer.Option(min=1, help="Repetitions, instead of the preset's.")
     ] = None,
     seed: Annotated[int | None, typer.Option(min=0, help="Instead of the preset's.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="The images of image-training, such as fashion-mnist.")
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option(help="The network of image-training: cnn, dropout or mlp.")
+    ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
 ) -> None:
     """Run a study of the paper, or of ours: table, figures, and what they say of each claim.
@@ -42,30 +49,32 @@ def reproduce(
             "Studies", ["name", "what it shows"], [(s.name, s.title) for s in found], figures=False
         )
         return
+    wanted = {"trajectories": trajectories, "seed": seed, "data": data, "network": network}
     for study in studies.find(name):
-        _run(study, _settings(study, preset, trajectories, seed), out / study.name, workers)
+        _run(study, _settings(study, preset, wanted), out, workers)
 
 
-def _settings(
-    study: "Study", preset: str, trajectories: int | None, seed: int | None
-) -> "Settings":
+def _settings(study: "Study", preset: str, wanted: Mapping[str, object]) -> "Settings":
     from levelled._check import choice
     from levelled.errors import StudyError
 
     settings = study.presets[choice("--preset", preset, tuple(study.presets))]
-    if trajectories is not None:
-        if "trajectories" not in {field.name for field in fields(settings)}:
-            raise StudyError(f"{study.name} has no trajectories to set: leave --trajectories out.")
-        settings = replace(settings, trajectories=trajectories)  # type: ignore[call-arg]
-    return settings if seed is None else replace(settings, seed=seed)
+    given = {name: value for name, value in wanted.items() if value is not None}
+    for name in given.keys() - {field.name for field in fields(settings)}:
+        raise StudyError(f"{study.name} has no {name} to set: leave --{name} out.")
+    return replace(settings, **given)  # type: ignore[arg-type]  # of whatever kind they have
 
 
-def _run(study: "Study", settings: "Settings", out: Path, workers: int) -> None:
+def _run(study: "Study", settings: "Settings", root: Path, workers: int) -> None:
     from levelled.backends import local
     from levelled.cli.show import show_rows, tell, with_progress
     from levelled.studies.runner import run
+    from levelled.studies.study import Trajectories
 
-    results = run(study, settings, out, backend=with_progress(local(workers), study.name))
+    out = root / study.name / study.variant(settings)
+    shared = root / study.run.home if isinstance(study.run, Trajectories) else None
+    progress = with_progress(local(workers), study.name)
+    results = run(study, settings, out, trajectories=shared, backend=progress)
     if results.already_done:
         tell(f"{study.name}: already done with these settings; the results are in {out}")
     show_rows(

@@ -43,7 +43,7 @@ of the paper."""
 def page(results: Path) -> str:
     """The ledger as Markdown, from the folder that holds one folder a study."""
     sections = [_INTRODUCTION, _theorems(THEOREMS)]
-    sections += [_study(name, results / name) for name in _finished(results)]
+    sections += [_study(name, folder) for name, folder in _finished(results)]
     sections.append(_WORDING + "\n\n" + _table(("where", "what"), WORDING))
     return "\n\n".join(sections) + "\n"
 
@@ -60,9 +60,13 @@ def write(docs: Path) -> Path:
     return target
 
 
-def _finished(results: Path) -> list[str]:
-    """The studies that have left claims, in the order in which they are listed."""
-    return [name for name in NAMES if (results / name / "claims.json").exists()]
+def _finished(results: Path) -> list[tuple[str, Path]]:
+    """The folders in which studies have left claims, in the order in which they are listed."""
+    return [
+        (name, claims.parent)
+        for name in NAMES
+        for claims in sorted((results / name).rglob("claims.json"))
+    ]
 
 
 def _theorems(theorems: Sequence[Theorem]) -> str:
@@ -88,7 +92,9 @@ def _study(name: str, folder: Path) -> str:
         if key != "study" and isinstance(value, int | float)
     )
     header = ("where", "what it says", "measured", "verdict", "why")
-    return f"## {study.title}\n\n`{name}`: {told}.\n\n" + _table(header, _rows(load(folder)))
+    variant = "" if folder.name == name else f" ({folder.name})"
+    title = f"## {study.title}{variant}\n\n`{name}`: {told}.\n\n"
+    return title + _table(header, _rows(load(folder)))
 
 
 def _rows(claims: Iterable[Claim]) -> Iterator[tuple[str, ...]]:

@@ -1,7 +1,8 @@
 """Run a study so that it can be interrupted at any point and taken up again."""
 
 import json
-from collections.abc import Sequence
+import zlib
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -10,10 +11,12 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
+from numpy.random import Generator
 
 from levelled.backends import Backend
 from levelled.errors import StudyError
-from levelled.studies.study import Claim, Settings, Study
+from levelled.studies.journal import opened
+from levelled.studies.study import Claim, Settings, Study, Trajectories
 
 __all__ = ["Results", "load", "run"]
 
@@ -28,30 +31,37 @@ class Results:
     already_done: bool
 
 
-def run(study: Study, settings: Settings, out: Path, *, backend: Backend = map) -> Results:
+def run(
+    study: Study,
+    settings: Settings,
+    out: Path,
+    *,
+    trajectories: Path | None = None,
+    backend: Backend = map,
+) -> Results:
     """Run what is not there yet, then write the table, the figures and the claims to `out`.
 
-    Every part is saved under `out/parts` the moment it is finished. Results of other settings
-    in the same folder are refused, never overwritten or mixed.
+    Every part is saved under `out/parts` the moment it is finished, or under `trajectories` if
+    the study shares its parts with others. Results of other settings in the same folder are
+    refused, never overwritten or mixed.
     """
-    out.mkdir(parents=True, exist_ok=True)
-    _same_settings(study, settings, out)
+    kept = _prepared(study, settings, out, trajectories)
     tasks = list(study.tasks(settings))
-    missing = [at for at, task in enumerate(tasks) if not _part(out, task).exists()]
-    files = _files(study, out)
-    if not missing and files:
-        return Results(_read(out, tasks), load(out), files, already_done=True)
-    for _ in backend(partial(_run_part, study, settings, out, tasks), missing):
+    missing = [at for at, task in enumerate(tasks) if not _part(kept, task).exists()]
+    if not missing and (out / "claims.json").exists() and _told(study, settings) == _said(out):
+        return Results(_read(kept, tasks), load(out), _files(out), already_done=True)
+    for _ in backend(partial(_run_part, study, settings, kept, tasks), missing):
         pass  # each part saves itself
-    table = _read(out, tasks)
+    table = _read(kept, tasks)
     claims = study.claims(table, settings)
     pacsv.write_csv(table, out / "table.csv")
     for name, figure in study.figures(table, settings).items():
         figure.savefig(out / f"{name}.png", dpi=150)
         figure.savefig(out / f"{name}.svg", metadata={"Date": None})  # the same file every time
+    _write(out / "settings.json", _told(study, settings))
     # Written last: it says that everything else is there.
     _write(out / "claims.json", [asdict(claim) for claim in claims])
-    return Results(table, claims, _files(study, out), already_done=False)
+    return Results(table, claims, _files(out), already_done=False)
 
 
 def load(out: Path) -> list[Claim]:
@@ -59,47 +69,88 @@ def load(out: Path) -> list[Claim]:
     return [Claim(**claim) for claim in json.loads((out / "claims.json").read_text())]
 
 
-def _run_part(study: Study, settings: Settings, out: Path, tasks: Sequence[str], at: int) -> None:
+def _prepared(study: Study, settings: Settings, out: Path, shared: Path | None) -> Path:
+    """Make the folders, check that they hold the same settings, and return that of the parts."""
+    if not isinstance(study.run, Trajectories):
+        _same_settings(out, _told(study, settings))
+        return out / "parts"
+    kept = shared or out / study.run.home
+    _same_settings(kept, {"trajectories": study.run.home, **study.run.made_of(settings)})
+    out.mkdir(parents=True, exist_ok=True)
+    return kept / "parts"
+
+
+def _run_part(study: Study, settings: Settings, kept: Path, tasks: Sequence[str], at: int) -> None:
+    if isinstance(study.run, Trajectories):
+        _follow(study.run, settings, kept, tasks[at])
+        return
     seeds = np.random.SeedSequence(settings.seed).spawn(len(tasks))
-    table = study.run(settings, tasks[at], np.random.default_rng(seeds[at]))
-    path = _part(out, tasks[at])
-    path.parent.mkdir(exist_ok=True)
-    unfinished = path.with_suffix(".unfinished")
+    _save(study.run(settings, tasks[at], np.random.default_rng(seeds[at])), kept, tasks[at])
+
+
+def _follow(trajectories: Trajectories, settings: Settings, kept: Path, task: str) -> None:
+    """Go on with a trajectory after the rows that are there, keeping each new one."""
+    unfinished = kept / f"{task}.jsonl"
+    with opened(unfinished) as journal:
+        if not _part(kept, task).exists():  # another process may just have finished it
+            rng = _rng_of(settings.seed, task)
+            for row in trajectories.steps(settings, task, rng, tuple(journal.rows)):
+                journal.append(row)
+            _save(pa.Table.from_pylist(journal.rows), kept, task)
+    unfinished.unlink(missing_ok=True)
+
+
+def _rng_of(seed: int, task: str) -> Generator:
+    """A stream that depends on the name of the task alone, so that more tasks change nothing."""
+    return np.random.default_rng([seed, zlib.crc32(task.encode())])
+
+
+def _save(table: pa.Table, kept: Path, task: str) -> None:
+    kept.mkdir(parents=True, exist_ok=True)
+    unfinished = kept / f"{task}.unfinished"
     pq.write_table(table, unfinished)
-    unfinished.replace(path)
+    unfinished.replace(_part(kept, task))
 
 
-def _part(out: Path, task: str) -> Path:
-    return out / "parts" / f"{task}.parquet"
+def _part(kept: Path, task: str) -> Path:
+    return kept / f"{task}.parquet"
 
 
-def _read(out: Path, tasks: Sequence[str]) -> pa.Table:
-    tables = [pq.read_table(_part(out, task)) for task in tasks]
+def _read(kept: Path, tasks: Sequence[str]) -> pa.Table:
+    tables = [pq.read_table(_part(kept, task)) for task in tasks]
     return pa.concat_tables(tables, promote_options="default")  # a part may lack every value
 
 
-def _files(study: Study, out: Path) -> list[Path]:
-    """What a finished study wrote; nothing while it is unfinished."""
-    if not (out / "claims.json").exists():
-        return []
+def _files(out: Path) -> list[Path]:
     return sorted(path for path in out.iterdir() if path.is_file())
 
 
-def _same_settings(study: Study, settings: Settings, out: Path) -> None:
-    path, now = out / "settings.json", {"study": study.name, **asdict(settings)}
+def _told(study: Study, settings: Settings) -> dict[str, object]:
+    """The settings as a file keeps them."""
+    kept: dict[str, object] = json.loads(json.dumps({"study": study.name, **asdict(settings)}))
+    return kept
+
+
+def _said(out: Path) -> object:
+    return json.loads((out / "settings.json").read_text())
+
+
+def _same_settings(folder: Path, now: Mapping[str, object]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "settings.json"
     if not path.exists():
         _write(path, now)
         return
     before = json.loads(path.read_text())
-    if before != json.loads(json.dumps(now)):
-        told = ", ".join(
-            f"{key} {before.get(key)!r}, not {now.get(key)!r}"
-            for key in sorted(before.keys() | now.keys())
-            if json.dumps(before.get(key)) != json.dumps(now.get(key))
-        )
+    told = ", ".join(
+        f"{key} {before.get(key)!r}, not {now.get(key)!r}"
+        for key in sorted(before.keys() | now.keys())
+        if json.dumps(before.get(key)) != json.dumps(now.get(key))
+    )
+    if told:
         raise StudyError(
-            f"{out} holds results of other settings ({told}). Choose another folder with --out, "
-            f"or remove that one."
+            f"{folder} holds results of other settings ({told}). Choose another folder with "
+            f"--out, or remove that one."
         )
 
 

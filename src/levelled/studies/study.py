@@ -1,17 +1,18 @@
 """What a study is: frozen settings in, a table out, a figure and claims from the table."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import pyarrow as pa
 from numpy.random import Generator
 
-__all__ = ["Claim", "Figure", "Settings", "Study", "Verdict"]
+__all__ = ["Claim", "Figure", "Row", "Settings", "Study", "Trajectories", "Verdict"]
 
 Verdict = Literal["holds", "holds partly", "does not hold"]
 Figure = Any
 """A matplotlib figure; matplotlib is optional and imported at first use."""
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,18 +36,35 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class Trajectories:
+    """Parts that take too long to be lost, or to be run twice.
+
+    `steps` yields the rows of a part that come after those it is given, so that an interrupted
+    one goes on after its last row, with the same numbers as if nothing had happened. Studies
+    with the same `home` look at the same trajectories: the name of a part and the settings that
+    `made_of` names say all about it, and more may be added at any time.
+    """
+
+    home: str
+    steps: Callable[[Any, str, Generator, Sequence[Row]], Iterator[Row]]
+    made_of: Callable[[Any], Mapping[str, object]]
+
+
+@dataclass(frozen=True, slots=True)
 class Study:
     """A study as functions of its settings.
 
     `tasks` lists the parts that can be run apart, by name; `run` runs one of them with a
     generator of its own, so results depend neither on the order nor on the number of workers.
-    `figures` are drawn from the table of all parts together, each under its name.
+    `figures` are drawn from the table of all parts together, each under its name. `variant`
+    names the folder of these settings where a study has several kinds of results.
     """
 
     name: str
     title: str
     presets: Mapping[str, Settings]
     tasks: Callable[[Any], Sequence[str]]
-    run: Callable[[Any, str, Generator], pa.Table]
+    run: Callable[[Any, str, Generator], pa.Table] | Trajectories
     figures: Callable[[pa.Table, Any], Mapping[str, Figure]]
     claims: Callable[[pa.Table, Any], Sequence[Claim]]
+    variant: Callable[[Any], str] = lambda settings: ""
