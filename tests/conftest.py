@@ -18,10 +18,22 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    required = filter(None, os.environ.get("LEVELLED_REQUIRE", "").split(","))
-    missing = [part for part in required if importlib.util.find_spec(part) is None]
+    modules = _required() - {"registry"}
+    missing = sorted(part for part in modules if importlib.util.find_spec(part) is None)
     if missing:
         pytest.exit(f"LEVELLED_REQUIRE names what is not there: {', '.join(missing)}", 2)
+
+
+def _required() -> set[str]:
+    """What must not be skipped: modules, and `registry` for fetching packages."""
+    return set(filter(None, os.environ.get("LEVELLED_REQUIRE", "").split(",")))
+
+
+@pytest.fixture
+def registry() -> None:
+    """Skip a test that fetches packages, unless it is asked for."""
+    if "registry" not in _required():
+        pytest.skip("fetches packages: only with LEVELLED_REQUIRE=registry")
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -13,6 +13,7 @@ from typer.main import get_command
 
 from levelled import __version__
 from levelled.cli import creating, drawing, estimating, keeping, labelling, looking
+from levelled.cli.data import data_app
 from levelled.cli.demo import demo
 from levelled.cli.doctor import doctor
 from levelled.cli.report import report
@@ -60,6 +61,7 @@ app.command(cls=_Command)(keeping.export)
 app.command(cls=_Command)(drawing.plan)
 app.command(cls=_Command)(drawing.draw)
 app.add_typer(keeping.storage_app, name="storage")
+app.add_typer(data_app, name="data")
 app.command(cls=_Command)(doctor)
 app.command(cls=_Command)(reproduce)
 
