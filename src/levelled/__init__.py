@@ -12,9 +12,11 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from levelled import (
+        advice,
         campaigns,
         errors,
         estimators,
+        learning,
         losses,
         metrics,
         proposals,
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
         scores,
         sources,
     )
+    from levelled.advice import Verdict, advise
     from levelled.campaigns import Campaign, create_campaign, load_campaign
     from levelled.draws import Draws
     from levelled.errors import LevelledError
@@ -39,11 +42,15 @@ __all__ = [
     "Draws",
     "Estimate",
     "LevelledError",
+    "Verdict",
+    "advice",
+    "advise",
     "campaigns",
     "create_campaign",
     "errors",
     "estimate",
     "estimators",
+    "learning",
     "load_campaign",
     "losses",
     "lure_weights",
@@ -62,6 +69,8 @@ _HOME = {
     "Draws": "draws",
     "Estimate": "estimators",
     "LevelledError": "errors",
+    "Verdict": "advice",
+    "advise": "advice",
     "create_campaign": "campaigns",
     "load_campaign": "campaigns",
     "estimate": "estimators",

@@ -113,3 +113,14 @@ def test_files_that_cannot_be_read_are_named(
         read_labelled(given)
     with pytest.raises(PoolError, match="There is no file"):
         read_labelled(tmp_path / "none.csv")
+
+
+def test_rows_may_be_known_by_their_place_alone() -> None:
+    text = "label,age\nham,3\nspam,4\n"
+    found = read_labelled(io.StringIO(text), named=False)
+    assert [(one.row, one.draw, one.id, one.label) for one in found] == [
+        (1, None, None, "ham"),
+        (2, None, None, "spam"),
+    ]
+    with pytest.raises(PoolError, match="Row 1 of The input names neither"):
+        read_labelled(io.StringIO(text))

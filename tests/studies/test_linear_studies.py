@@ -14,7 +14,7 @@ from levelled.backends import local
 from levelled.errors import InputError
 from levelled.studies import NAMES, find
 from levelled.studies.runner import Results, run
-from levelled.studies.study import Claim, Settings, Study, Verdict
+from levelled.studies.study import Claim, Resumable, Settings, Study, Verdict
 from levelled.studies.tables import curves, where_told
 
 pytest.importorskip("matplotlib")
@@ -147,7 +147,7 @@ def test_a_study_killed_in_between_goes_on_where_it_stopped(tmp_path: Path) -> N
     def dies(settings: Any, task: str, rng: Generator) -> pa.Table:  # noqa: ANN401
         if task == "0.9":
             raise KeyboardInterrupt
-        return study.run(settings, task, rng)
+        return part(study, settings, task, rng)
 
     with pytest.raises(KeyboardInterrupt):
         run(replace(study, run=dies), settings, tmp_path / "killed")
@@ -164,10 +164,15 @@ def without_figures(name: str) -> tuple[Study, Settings]:
     return replace(study, figures=lambda table, settings: {}), study.presets["smoke"]
 
 
+def part(study: Study, settings: Settings, task: str, rng: Generator) -> pa.Table:
+    assert not isinstance(study.run, Resumable)
+    return study.run(settings, task, rng)
+
+
 def counting(study: Study, ran: list[str]) -> Study:
     def counted(settings: Any, task: str, rng: Generator) -> pa.Table:  # noqa: ANN401
         ran.append(task)
-        return study.run(settings, task, rng)
+        return part(study, settings, task, rng)
 
     return replace(study, run=counted)
 

@@ -17,7 +17,7 @@ from numpy.random import Generator
 from levelled.errors import StudyError
 from levelled.studies.journal import opened
 from levelled.studies.runner import run
-from levelled.studies.study import Claim, Row, Settings, Study, Trajectories
+from levelled.studies.study import Claim, Resumable, Row, Settings, Study
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,7 +44,7 @@ def walking(name: str = "walk") -> Study:
         title="Random walks",
         presets={"smoke": Walk()},
         tasks=lambda settings: [f"walk-{at}" for at in range(settings.trajectories)],
-        run=Trajectories("walks", steps, _made_of),
+        run=Resumable("walks", steps, _made_of),
         figures=lambda table, settings: {},
         claims=claims,
     )

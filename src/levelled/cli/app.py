@@ -12,7 +12,16 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import creating, drawing, estimating, keeping, labelling, looking
+from levelled.cli import (
+    advising,
+    creating,
+    drawing,
+    estimating,
+    keeping,
+    labelling,
+    learning,
+    looking,
+)
 from levelled.cli.data import data_app
 from levelled.cli.demo import demo
 from levelled.cli.doctor import doctor
@@ -60,6 +69,8 @@ app.command(cls=_Command)(keeping.audit)
 app.command(cls=_Command)(keeping.export)
 app.command(cls=_Command)(drawing.plan)
 app.command(cls=_Command)(drawing.draw)
+app.command(cls=_Command)(learning.learn)
+app.command(cls=_Command)(advising.advise)
 app.add_typer(keeping.storage_app, name="storage")
 app.add_typer(data_app, name="data")
 app.command(cls=_Command)(doctor)

@@ -24,6 +24,9 @@ _PARTS = (
     "metrics",
     "losses",
     "sources",
+    "advice",
+    "learning",
+    "bayes",
     "errors",
 )
 

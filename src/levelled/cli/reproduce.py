@@ -69,10 +69,10 @@ def _run(study: "Study", settings: "Settings", root: Path, workers: int) -> None
     from levelled.backends import local
     from levelled.cli.show import show_rows, tell, with_progress
     from levelled.studies.runner import run
-    from levelled.studies.study import Trajectories
+    from levelled.studies.study import Resumable
 
     out = root / study.name / study.variant(settings)
-    shared = root / study.run.home if isinstance(study.run, Trajectories) else None
+    shared = root / study.run.home if isinstance(study.run, Resumable) else None
     progress = with_progress(local(workers), study.name)
     results = run(study, settings, out, trajectories=shared, backend=progress)
     if results.already_done:

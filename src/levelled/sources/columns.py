@@ -24,7 +24,7 @@ _SURROGATE = "surrogate_"
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The columns of a pool by what they are for.
+    """The columns of a pool by what they are for; without a column of ids, `id` is empty.
 
     `proba` has, for each model, one column a class in the order of `classes`, or a single one
     for them all. The model of `pred` and `proba_<class>` has the empty name.
@@ -38,6 +38,7 @@ class Roles:
     score: str | None
     loss_hat: str | None
     slices: Columns
+    features: Columns = ()
 
     @property
     def models(self) -> Columns:
@@ -49,7 +50,7 @@ class Roles:
         """The columns that must hold numbers."""
         several = [column for columns in self.proba.values() for column in columns]
         singles = [column for column in (self.score, self.loss_hat) if column is not None]
-        return (*several, *self.surrogate, *singles)
+        return (*several, *self.surrogate, *singles, *self.features)
 
     @property
     def texts(self) -> Columns:

@@ -36,13 +36,17 @@ class Answer:
 
 
 def read_labelled(
-    given: Given | IO[str] | IO[bytes] | ArrowStream, *, id_column: str = "id"
+    given: Given | IO[str] | IO[bytes] | ArrowStream,
+    *,
+    id_column: str = "id",
+    named: bool = True,
 ) -> list[Answer]:
     """Labels from a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
 
-    Each row has a `label` (or `answer`) and names its `draw` or its `id`; other columns are
-    passed over. An open file holds JSONL if it starts with a brace, else CSV. In CSV, labels that
-    are all numbers are read as numbers.
+    Each row has a `label` (or `answer`) and names its `draw` or its `id`, unless `named` is
+    False: then it may be known by its place alone. Other columns are passed over. An open file
+    holds JSONL if it starts with a brace, else CSV. In CSV, labels that are all numbers are read
+    as numbers.
 
     >>> import io
     >>> read_labelled(io.StringIO('{"draw": 1, "label": "spam"}'))
@@ -52,7 +56,14 @@ def read_labelled(
     if rows and not any("label" in row or "answer" in row for row in rows):
         told = ", ".join(repr(column) for column in rows[0])
         raise PoolError(f"{name} has no column 'label'; it has {told}.")
-    return [_answer(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
+    answers = [_answer(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
+    for one in answers:
+        if named and one.draw is None and one.id is None:
+            raise PoolError(
+                f"Row {one.row} of {name} names neither a draw nor an id, so its label belongs to "
+                f"nothing."
+            )
+    return answers
 
 
 def _rows(
@@ -140,8 +151,6 @@ def _one_file(given: Given) -> Path:
 def _answer(row: Mapping[str, Any], number: int, name: str, id_column: str) -> Answer:
     draw, item = row.get("draw"), row.get(id_column)
     where = f"Row {number} of {name}"
-    if draw is None and item is None:
-        raise PoolError(f"{where} names neither a draw nor an id, so its label belongs to nothing.")
     if item is not None and (isinstance(item, bool) or not isinstance(item, str | int)):
         raise PoolError(f"{where} has the id {item!r}; ids are text or whole numbers.")
     label = row.get("label", row.get("answer"))

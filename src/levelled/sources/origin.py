@@ -89,7 +89,7 @@ class Files:
         for path in self.paths:
             length = 0
             with in_words(path, ending(path)):
-                texts = [roles.id, *(name for name in roles.texts if name != roles.id)]
+                texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
                 numbers = [name for name in roles.numbers if name not in texts]
                 for batch in self._format.batches(path, texts, numbers):
                     length += len(batch)

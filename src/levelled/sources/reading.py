@@ -39,6 +39,7 @@ class Read:
     score: FloatArray | None
     loss_hat: FloatArray | None
     slices: Mapping[str, Coded]
+    features: FloatArray | None = None
 
 
 def read(batches: Iterable[pa.RecordBatch], roles: Roles, *, untyped: bool = False) -> Read:
@@ -53,10 +54,12 @@ def read(batches: Iterable[pa.RecordBatch], roles: Roles, *, untyped: bool = Fal
     surrogate = _Probabilities(roles.surrogate, roles) if roles.surrogate else None
     score = _Numbers(roles.score, least=0.0) if roles.score else None
     loss_hat = _Numbers(roles.loss_hat) if roles.loss_hat else None
-    gathered = [*pred.values(), *slices.values(), *proba.values(), surrogate, score, loss_hat]
+    features = _Features(roles.features) if roles.features else None
+    single = [surrogate, score, loss_hat, features]
+    gathered = [*pred.values(), *slices.values(), *proba.values(), *single]
     n_rows = 0
     for batch in batches:
-        names = as_ids(batch.column(roles.id), roles.id, n_rows)
+        names = _names(batch, roles.id, n_rows)
         for one in gathered:
             if one is not None and len(batch):
                 one.add(batch, names)
@@ -74,6 +77,7 @@ def read(batches: Iterable[pa.RecordBatch], roles: Roles, *, untyped: bool = Fal
         None if score is None else score.done(),
         None if loss_hat is None else loss_hat.done(),
         {name: one.slices() for name, one in slices.items()},
+        None if features is None else features.done(),
     )
 
 
@@ -157,11 +161,46 @@ class _Numbers:
         return np.concatenate(self.parts)
 
 
+@dataclass(slots=True)
+class _Features:
+    """Numbers [N, D]: columns of numbers, and of lists of them, side by side. Gaps are NaN."""
+
+    columns: tuple[str, ...]
+    parts: list[FloatArray] = field(default_factory=list)
+    widths: dict[str, int] = field(default_factory=dict)
+
+    def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
+        """Take in a batch."""
+        found = [self._numbers(batch.column(name), name, ids) for name in self.columns]
+        self.parts.append(np.concatenate(found, axis=1))
+
+    def done(self) -> FloatArray:
+        """All rows."""
+        return np.concatenate(self.parts)
+
+    def _numbers(self, column: pa.Array, name: str, ids: pa.Array) -> FloatArray:
+        if not is_list(column.type):
+            return _as_floats(column, name)[:, None]
+        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+        width = self.widths.setdefault(name, max(int(lengths[0]), 1))
+        refuse(
+            lengths != width,
+            ids,
+            lambda row: f"has {lengths[row]} numbers in {name!r}, and the first item has {width}.",
+        )
+        return _as_floats(column.flatten(), name).reshape(-1, width)
+
+
+def _names(batch: pa.RecordBatch, column: str, start: int) -> pa.Array:
+    """The ids of a batch; without a column of them, the numbers of its rows."""
+    if not column:
+        return pa.array(np.arange(start, start + len(batch)))
+    return as_ids(batch.column(column), column, start)
+
+
 def _floats(column: pa.Array, name: str, ids: pa.Array) -> FloatArray:
     """A column as numbers, refusing gaps, NaN and whatever is none."""
-    if not is_number(column.type) and not pa.types.is_null(column.type):
-        raise PoolError(f"The column {name!r} must hold numbers; it holds {column.type}.")
-    found = np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    found = _as_floats(column, name)
     refuse(
         ~np.isfinite(found),
         ids,
@@ -171,6 +210,13 @@ def _floats(column: pa.Array, name: str, ids: pa.Array) -> FloatArray:
         ),
     )
     return found
+
+
+def _as_floats(column: pa.Array, name: str) -> FloatArray:
+    """A column as numbers, NaN where there is none."""
+    if not is_number(column.type) and not pa.types.is_null(column.type):
+        raise PoolError(f"The column {name!r} must hold numbers; it holds {column.type}.")
+    return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
 def _of_lists(column: pa.Array, name: str, n_classes: int, ids: pa.Array) -> FloatArray:

@@ -16,7 +16,7 @@ from numpy.random import Generator
 from levelled.backends import Backend
 from levelled.errors import StudyError
 from levelled.studies.journal import opened
-from levelled.studies.study import Claim, Settings, Study, Trajectories
+from levelled.studies.study import Claim, Resumable, Row, Settings, Study
 
 __all__ = ["Results", "load", "run"]
 
@@ -71,7 +71,7 @@ def load(out: Path) -> list[Claim]:
 
 def _prepared(study: Study, settings: Settings, out: Path, shared: Path | None) -> Path:
     """Make the folders, check that they hold the same settings, and return that of the parts."""
-    if not isinstance(study.run, Trajectories):
+    if not isinstance(study.run, Resumable):
         _same_settings(out, _told(study, settings))
         return out / "parts"
     kept = shared or out / study.run.home
@@ -81,14 +81,14 @@ def _prepared(study: Study, settings: Settings, out: Path, shared: Path | None) 
 
 
 def _run_part(study: Study, settings: Settings, kept: Path, tasks: Sequence[str], at: int) -> None:
-    if isinstance(study.run, Trajectories):
+    if isinstance(study.run, Resumable):
         _follow(study.run, settings, kept, tasks[at])
         return
     seeds = np.random.SeedSequence(settings.seed).spawn(len(tasks))
     _save(study.run(settings, tasks[at], np.random.default_rng(seeds[at])), kept, tasks[at])
 
 
-def _follow(trajectories: Trajectories, settings: Settings, kept: Path, task: str) -> None:
+def _follow(trajectories: Resumable, settings: Settings, kept: Path, task: str) -> None:
     """Go on with a trajectory after the rows that are there, keeping each new one."""
     unfinished = kept / f"{task}.jsonl"
     with opened(unfinished) as journal:
@@ -96,8 +96,13 @@ def _follow(trajectories: Trajectories, settings: Settings, kept: Path, task: st
             rng = _rng_of(settings.seed, task)
             for row in trajectories.steps(settings, task, rng, tuple(journal.rows)):
                 journal.append(row)
-            _save(pa.Table.from_pylist(journal.rows), kept, task)
+            _save(_table(journal.rows), kept, task)
     unfinished.unlink(missing_ok=True)
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    names = dict.fromkeys(name for row in rows for name in row)  # some rows say more than others
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
 def _rng_of(seed: int, task: str) -> Generator:

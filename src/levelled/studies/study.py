@@ -7,7 +7,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from numpy.random import Generator
 
-__all__ = ["Claim", "Figure", "Row", "Settings", "Study", "Trajectories", "Verdict"]
+__all__ = ["Claim", "Figure", "Resumable", "Row", "Settings", "Study", "Verdict"]
 
 Verdict = Literal["holds", "holds partly", "does not hold"]
 Figure = Any
@@ -36,7 +36,7 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
-class Trajectories:
+class Resumable:
     """Parts that take too long to be lost, or to be run twice.
 
     `steps` yields the rows of a part that come after those it is given, so that an interrupted
@@ -64,7 +64,7 @@ class Study:
     title: str
     presets: Mapping[str, Settings]
     tasks: Callable[[Any], Sequence[str]]
-    run: Callable[[Any, str, Generator], pa.Table] | Trajectories
+    run: Callable[[Any, str, Generator], pa.Table] | Resumable
     figures: Callable[[pa.Table, Any], Mapping[str, Figure]]
     claims: Callable[[pa.Table, Any], Sequence[Claim]]
     variant: Callable[[Any], str] = lambda settings: ""

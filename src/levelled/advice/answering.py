@@ -1,0 +1,146 @@
+"""A model's answers and what they cost: the loss of each item that it was not shown."""
+
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import FloatArray, choice, floats
+from levelled.advice.models import Model, Rows, aligned_proba, fit, fresh, n_rows
+from levelled.errors import InputError
+from levelled.losses import absolute, brier, class_names, log_loss, squared, zero_one
+
+__all__ = ["LOSSES", "Answers", "Loss", "OwnLoss", "Problem", "fitted", "posed"]
+
+Loss = Literal["auto", "brier", "log_loss", "zero_one", "squared", "absolute"]
+OwnLoss = Callable[[Any, Any], ArrayLike]
+LOSSES = ("auto", "brier", "log_loss", "zero_one", "squared", "absolute")
+CAP = 10.0
+"""The log loss of a class that a model holds for impossible."""
+
+Answers = Any
+"""Probabilities [N, C], labels or numbers: whatever the loss takes."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Problem:
+    """What is to be learned: labels, whether they are classes, and what a wrong answer costs."""
+
+    labels: NDArray[Any]
+    classes: NDArray[Any] | None
+    """The classes in their order, or None for a regression."""
+    loss: str
+    own: OwnLoss | None = None
+
+    @property
+    def by_probability(self) -> bool:
+        """Whether the loss is one of probabilities."""
+        return self.loss in ("brier", "log_loss")
+
+    def answers(self, model: Model, X: Rows) -> Answers:
+        """What the model says of each row, in the form that the loss takes."""
+        try:
+            return self._answers(model, X)
+        except Exception as wrong:
+            raise InputError(f"{_name(model)} could not answer: {_first_line(wrong)}") from wrong
+
+    def _answers(self, model: Model, X: Rows) -> Answers:
+        if self.by_probability and self.classes is not None:
+            if isinstance(model, _Always):
+                return np.tile((self.classes == model.label).astype(float), (n_rows(X), 1))
+            return aligned_proba(model, X, self.classes)
+        return np.asarray(model.predict(X))
+
+    def losses(self, labels: NDArray[Any], answers: Answers) -> FloatArray:
+        """What each answer costs."""
+        if self.own is not None:
+            return floats("The losses of your own loss", self.own(labels, answers), ndim=1)
+        if self.by_probability:
+            index = np.searchsorted(self.classes, labels)  # type: ignore[arg-type]
+            if self.loss == "log_loss":
+                return log_loss(index, answers, cap=CAP)
+            return brier(index, answers)
+        plain = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
+        return plain[self.loss](labels, answers)
+
+
+class _Always:
+    """What can be learned from one class alone: to answer with it."""
+
+    def __init__(self, label: object) -> None:
+        self.label = label
+
+    def fit(self, X: Rows, y: ArrayLike) -> "_Always":
+        """There is nothing to learn."""
+        return self
+
+    def predict(self, X: Rows) -> NDArray[Any]:
+        """The one label, for every row."""
+        return np.full(n_rows(X), self.label)
+
+
+def posed(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> Problem:
+    """The problem that a model and its labels pose, with the loss that suits them.
+
+    "auto" is the Brier score for classifiers that give probabilities, because it is bounded and
+    a class that a fold never saw does not make it infinite; the error for other classifiers; the
+    squared error for regressors.
+    """
+    classify = _is_classifier(model, y)
+    labels = class_names("y", y) if classify else floats("y", y, ndim=1)
+    classes = np.unique(labels) if classify else None
+    if callable(loss):
+        return Problem(labels, classes, "own", loss)
+    choice("loss", loss, LOSSES)
+    if loss == "auto":
+        loss = _usual(model) if classify else "squared"
+    _check_loss(model, loss, classify)
+    return Problem(labels, classes, loss)
+
+
+def fitted(model: Model, problem: Problem, X: Rows, y: NDArray[Any], w: FloatArray | None) -> Model:
+    """A fresh copy of the model, fitted to these rows; what goes wrong in it is told in a line."""
+    if problem.classes is not None and (y == y[0]).all():
+        return _Always(y[0])
+    try:
+        return fit(fresh(model), X, y, w)
+    except InputError:
+        raise
+    except Exception as wrong:
+        how = "without weights" if w is None else "with corrective weights"
+        raise InputError(
+            f"{_name(model)} could not be fitted {how} to {len(y)} labels: {_first_line(wrong)}"
+        ) from wrong
+
+
+def _name(model: Model) -> str:
+    return type(model).__name__
+
+
+def _first_line(wrong: Exception) -> str:
+    return str(wrong).strip().partition("\n")[0] or type(wrong).__name__
+
+
+def _is_classifier(model: Model, y: ArrayLike) -> bool:
+    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
+    if base is not None and isinstance(model, base.BaseEstimator):
+        return bool(base.is_classifier(model))
+    return hasattr(model, "predict_proba") or np.asarray(y).dtype.kind not in "iuf"
+
+
+def _usual(model: Model) -> Loss:
+    return "brier" if hasattr(model, "predict_proba") else "zero_one"
+
+
+def _check_loss(model: Model, loss: str, classify: bool) -> None:
+    if (loss in ("squared", "absolute")) == classify:
+        kind = "classifier" if classify else "regressor"
+        raise InputError(f"{type(model).__name__} is a {kind}, which {loss} is no loss of.")
+    if loss in ("brier", "log_loss") and not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{loss} needs probabilities, and {type(model).__name__} gives none: take "
+            f'loss="zero_one".'
+        )

@@ -1,0 +1,178 @@
+"""The five rules of thumb of the paper's section 8, with what was measured for each."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import FloatArray
+from levelled.advice.answering import Answers, Problem
+from levelled.advice.crossfit import Crossed
+from levelled.advice.evidence import Evidence, lure_mean
+from levelled.advice.models import Rows, n_rows
+from levelled.advice.verdict import Measured, Thumb
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.estimators.lure import lure_weights
+from levelled.losses import class_names
+
+__all__ = ["thumbs"]
+
+Test = Rows | tuple[Rows, ArrayLike]
+
+
+def thumbs(
+    found: Mapping[str, Crossed], evidence: Evidence, problem: Problem, draws: Draws, test: Test
+) -> tuple[Thumb, ...]:
+    """The rules in the paper's order; the one about shift only where there is a test sample."""
+    judged = found.get("lure", found["naive"])
+    shift = [] if test is None else [_shift(judged, evidence, problem, draws, test)]
+    return (
+        _proposal(judged.held_out, draws),
+        _overfitting(evidence),
+        _imbalance(problem, draws),
+        *shift,
+        _at_test_time(judged.held_out, draws),
+    )
+
+
+def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
+    """First: the closer the proposal to the optimal one, the better R_LURE beside the naive."""
+    M, N = len(draws), draws.pool_size
+    risk = lure_mean(losses, draws)
+    spread = lure_mean(losses**2, draws).value - risk.value**2 + risk.stderr**2
+    uniform = max(spread, 0.0) * (1 / M - 1 / N)
+    worth = uniform / risk.stderr**2 if risk.stderr > 0 else float("nan")
+    if not worth > 0:
+        says = "Nothing can be said: the weighted losses do not vary."
+    elif worth >= 1:
+        says = (
+            f"The draws measure the risk {worth:.2g} times as well as uniform ones, so the "
+            f"proposal is on the way to the optimal one: for correcting."
+        )
+    else:
+        says = (
+            f"The draws measure the risk only {worth:.2g} times as well as uniform ones, so the "
+            f"proposal is far from the optimal one: against correcting."
+        )
+    return Thumb("proposal", {"efficiency": worth}, says)
+
+
+def _overfitting(evidence: Evidence) -> Thumb:
+    """Second: the less overfitting, the likelier that R_LURE is useful."""
+    alb, ofb = abs(evidence.active_learning_bias.value), evidence.overfitting_bias.value
+    held_out = evidence.training_risk + ofb
+    share = ofb / held_out if held_out > 0 else float("nan")
+    if evidence.interpolates:
+        says = "The model fits its own labels exactly, so all is overfitting: against correcting."
+    elif alb > ofb:
+        says = "Overfitting bias is smaller than active learning bias: for correcting."
+    else:
+        says = "Overfitting bias is as large as active learning bias: against correcting."
+    return Thumb(
+        "overfitting", {"share_of_risk": share, "training_risk": evidence.training_risk}, says
+    )
+
+
+def _imbalance(problem: Problem, draws: Draws) -> Thumb:
+    """Third: R_LURE matters more where unlikely items are over-represented."""
+    share = lure_weights(draws) / len(draws)
+    moved = float(np.abs(share / share.sum() - 1 / len(draws)).sum() / 2)
+    measured = {"misplaced": moved}
+    says = f"{moved:.0%} of the labels stand where the pool has other items"
+    if problem.classes is not None:
+        drawn = np.array([np.mean(problem.labels == name) for name in problem.classes])
+        pool = np.array([share[problem.labels == name].sum() for name in problem.classes])
+        rarest = int(np.argmin(pool))
+        measured |= {"rarest_in_pool": float(pool[rarest]), "rarest_drawn": float(drawn[rarest])}
+        says += (
+            f"; class {problem.classes[rarest]!s} is {drawn[rarest]:.0%} of them and about "
+            f"{pool[rarest]:.0%} of the pool"
+        )
+    way = "for correcting" if moved > 0.1 else "weights hardly matter"
+    return Thumb("imbalance", measured, f"{says}: {way}.")
+
+
+def _shift(
+    judged: Crossed, evidence: Evidence, problem: Problem, draws: Draws, test: Test
+) -> Thumb:
+    """Fourth: where the test data differ from the pool, active learning bias is dwarfed.
+
+    With labels it is the risk that is compared, else the mean answer, in its standard error.
+    """
+    X, y = _rows_and_labels(test)
+    if y is None:
+        return _shift_of_answers(judged, problem, draws, X)
+    labels = class_names("The labels of test", y) if problem.classes is not None else np.asarray(y)
+    _check_labels(X, labels, problem)
+    losses = problem.losses(labels, problem.answers(judged.model, X))
+    gap = float(losses.mean()) - lure_mean(judged.held_out, draws).value
+    alb = abs(evidence.active_learning_bias.value)
+    if abs(gap) > alb:
+        says = "more than the active learning bias, which it would dwarf: against correcting."
+    else:
+        says = "less than the active learning bias: for correcting."
+    return Thumb("shift", {"risk_gap": gap}, f"The test sample's risk is off by {gap:.2g}, {says}")
+
+
+def _shift_of_answers(judged: Crossed, problem: Problem, draws: Draws, X: Rows) -> Thumb:
+    there = _columns(problem.answers(judged.model, X), problem)
+    here = _columns(judged.answers, problem)
+    gaps = [
+        _standardised(test, lure_mean(pool, draws))
+        for test, pool in zip(there.T, here.T, strict=True)
+    ]
+    largest = max(gaps, key=abs)
+    says = "against correcting" if abs(largest) > 3 else "no sign of a shift"
+    return Thumb(
+        "shift",
+        {"standard_errors": largest},
+        f"The mean answer on the test sample is {abs(largest):.1f} standard errors from the "
+        f"pool's: {says}.",
+    )
+
+
+def _columns(answers: Answers, problem: Problem) -> FloatArray:
+    """Answers as numbers [N, C]: probabilities, or which class was named, or the number itself."""
+    told = np.asarray(answers)
+    if problem.classes is not None and told.ndim == 1:
+        told = told[:, None] == problem.classes
+    return told.astype(np.float64).reshape(len(told), -1)
+
+
+def _standardised(test: FloatArray, pool: Measured) -> float:
+    variance = pool.stderr**2 + float(test.var()) / len(test)
+    gap = float(test.mean()) - pool.value
+    return gap / float(np.sqrt(variance)) if variance > 0 else 0.0
+
+
+def _rows_and_labels(test: Test) -> tuple[Rows, ArrayLike | None]:
+    parts = test if isinstance(test, tuple) else (test, None)
+    if len(parts) != 2 or not n_rows(parts[0]):
+        raise InputError("test must be rows, one or more, or a pair of rows and their labels.")
+    return parts
+
+
+def _check_labels(X: Rows, labels: NDArray[Any], problem: Problem) -> None:
+    if n_rows(X) != len(labels):
+        raise InputError(f"test has {n_rows(X)} rows and {len(labels)} labels: one each is needed.")
+    if problem.classes is None:
+        return
+    unknown = np.setdiff1d(labels, problem.classes)
+    if unknown.size:
+        raise InputError(
+            f"test has labels that no drawn item has, such as {unknown[0]!s}: no model of these "
+            f"labels can answer so."
+        )
+
+
+def _at_test_time(losses: FloatArray, draws: Draws) -> Thumb:
+    """Fifth: to evaluate a model there is no overfitting to mind."""
+    naive, risk = float(losses.mean()), lure_mean(losses, draws)
+    return Thumb(
+        "test time",
+        {"naive": naive, "lure": risk.value, "lure_stderr": risk.stderr},
+        f"To evaluate a model always use R_LURE: the plain average says {naive:.3g} where R_LURE "
+        f"says {risk}.",
+    )

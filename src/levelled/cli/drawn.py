@@ -1,0 +1,184 @@
+"""Drawn labels in a file, one row a draw: `levelled learn` and `export` write it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import BoolArray, FloatArray
+from levelled.cli.labels import check_one_kind
+from levelled.draws import Draws
+from levelled.errors import PoolError
+from levelled.learning import training_weights
+from levelled.learning.state import Examples, State
+from levelled.sources import Answer, read_labelled
+from levelled.sources.features import Features, feature_columns, read_features, read_numbers
+from levelled.sources.origin import Files
+from levelled.sources.paths import files_of
+
+__all__ = ["Drawn", "read_drawn", "write_drawn"]
+
+_DRAWS = b"levelled.draws"
+"""What Draws.to_parquet leaves in the metadata of its file."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
+class Drawn:
+    """The labelled items in the order of their draws, and what was left out."""
+
+    X: FloatArray
+    y: NDArray[Any]
+    draws: Draws
+    columns: tuple[str, ...]
+    """Where the features come from."""
+    notes: tuple[str, ...]
+
+
+def read_drawn(
+    path: str, pool: str | None, pool_size: int | None, wanted: Sequence[str], id_column: str
+) -> Drawn:
+    """The settled draws of a file that can be learned from.
+
+    Rows need a label and the probability of their draw, and are in the order of the column
+    `draw` where there is one. The pool size is that of the file, of `pool`, or `pool_size`;
+    features are those of `pool` if it is given, else those in the file.
+    """
+    answers = read_labelled(path, id_column=id_column, named=False)
+    order = _order(answers, path)
+    answers = [answers[at] for at in order]
+    read = None if pool is None else read_features(pool, wanted, id_column=id_column)
+    schema = Files(files_of(path)).schema
+    probability = read_numbers(path, ["probability"])[order, 0]
+    kept = Draws.from_parquet(path) if _DRAWS in (schema.metadata or {}) else None
+    size = _pool_size(path, kept, read, pool_size)
+    draws = kept or Draws(np.arange(len(order)), probability, size)
+    weighted = None
+    if "sample_weight" in schema.names:  # as the export of a campaign has it
+        weighted = np.isfinite(read_numbers(path, ["sample_weight"])[order, 0])
+    examples = _settled(answers, draws, weighted, path)
+    if read is None:
+        columns = _columns(path, schema, wanted, [id_column, *(draws.design or {})])
+        X = read_numbers(path, columns)[order][examples.places]
+    else:
+        columns = read.columns
+        X = read.X[read.rows_of(_ids([answers[at] for at in examples.places], path))]
+    notes = tuple(_notes(examples, draws))
+    return Drawn(X, examples.labels, examples.labelled_draws(), columns, notes)
+
+
+def write_drawn(path: Path, draws: Draws, labels: ArrayLike, pool: Features) -> None:
+    """Write draws with their labels, the weights of R_LURE to train with, and the features.
+
+    Features of several columns of which some are lists become one list, `embedding`.
+    """
+    Draws(draws.index, draws.probability, draws.pool_size, draws.excluded).to_parquet(path)
+    table = pq.read_table(path)
+    rows = table.column("row")
+    X = pool.X[rows.to_numpy()]
+    more = {"label": pa.array(labels), "sample_weight": pa.array(training_weights(draws))}
+    if X.shape[1] == len(pool.columns):
+        more |= {name: pa.array(X[:, at]) for at, name in enumerate(pool.columns)}
+    else:
+        more["embedding"] = pa.array([*X])
+    table = table.add_column(2, "id", pool.ids.take(rows))
+    for name, column in more.items():
+        table = table.append_column(name, column)
+    pq.write_table(table, path)
+
+
+def _order(answers: Sequence[Answer], path: str) -> list[int]:
+    """The places of the first draw, the second, ...: none may be missing or there twice."""
+    if not answers:
+        raise PoolError(f"{path} has columns, but not a single row.")
+    ids = [str(answer.id) for answer in answers if answer.id is not None]
+    twice = [one for one, times in Counter(ids).items() if times > 1]
+    if twice:
+        raise PoolError(f"The id {twice[0]!r} is in {path} twice: an item is drawn at most once.")
+    numbers = [answer.draw for answer in answers]
+    if numbers[0] is None and not any(numbers):
+        return [*range(len(answers))]
+    place = {number: at for at, number in enumerate(numbers)}
+    wrong = [m for m in range(1, len(answers) + 1) if m not in place]
+    if wrong:
+        raise PoolError(
+            f"{path} has {len(answers)} rows, and draw {wrong[0]} is not among them. A weight "
+            f"depends on all draws before it: keep those without a label in the file, too."
+        )
+    return [place[m] for m in range(1, len(answers) + 1)]
+
+
+def _pool_size(path: str, kept: Draws | None, pool: Features | None, size: int | None) -> int:
+    known = {
+        "the file of the draws": None if kept is None else kept.pool_size,
+        "--pool": None if pool is None else len(pool),
+        "--pool-size": size,
+    }
+    told = {where: n for where, n in known.items() if n is not None}
+    if not told:
+        raise PoolError(
+            f"{path} does not say how many items there were to draw from, and a weight depends on "
+            f"it: give --pool-size, or --pool with the file of the pool."
+        )
+    if len(set(told.values())) > 1:
+        sizes = ", ".join(f"{n} by {where}" for where, n in told.items())
+        raise PoolError(f"The pool size is not the same everywhere: {sizes}.")
+    return next(iter(told.values()))
+
+
+def _settled(
+    answers: Sequence[Answer], draws: Draws, weighted: BoolArray | None, path: str
+) -> Examples:
+    """The labelled items before the first draw whose label is still out."""
+    known = {}
+    for m, (row, answer) in enumerate(zip(draws.index.tolist(), answers, strict=True)):
+        settled = answer.label is not None if weighted is None else bool(weighted[m])
+        if settled:
+            known[row] = answer.label
+    check_one_kind([label for label in known.values() if label is not None], path)
+    examples = State(draws, known).settled()
+    if not len(examples):
+        raise PoolError(
+            f"{path} has no label that can be used: the first draw has none yet, and weights need "
+            f"all draws before theirs."
+        )
+    return examples
+
+
+def _columns(
+    path: str, schema: pa.Schema, wanted: Sequence[str], others: Sequence[str]
+) -> tuple[str, ...]:
+    try:
+        return feature_columns(schema, wanted, others=others, name=path)
+    except PoolError as none:
+        raise PoolError(f"{none} Features that are in the pool are found by --pool.") from none
+
+
+def _ids(answers: Sequence[Answer], path: str) -> list[str | int]:
+    ids = [answer.id for answer in answers if answer.id is not None]
+    if len(ids) < len(answers):
+        raise PoolError(f"{path} has rows without an id, so their features cannot be looked up.")
+    return ids
+
+
+def _notes(examples: Examples, draws: Draws) -> list[str]:
+    told = []
+    open_ = len(draws) - len(examples.draws)
+    if open_:
+        told.append(
+            f"{open_} of {len(draws)} draws are left out: draw {len(examples.draws) + 1} has no "
+            f"label yet, and weights need all draws before theirs"
+        )
+    without = len(examples.draws) - len(examples)
+    if without:
+        told.append(
+            f"{without} draws could not be labelled; the verdict is about items that can be"
+        )
+    return told

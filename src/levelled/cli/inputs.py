@@ -1,0 +1,95 @@
+"""From the files that `levelled learn` is given to a pool that it can learn from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from levelled._check import between
+from levelled.advice.models import takes_weights
+from levelled.cli.known import Known, held_out, known_pool
+from levelled.cli.labels import read_labels, read_test
+from levelled.cli.models import model_of
+from levelled.errors import InputError
+from levelled.sources.features import read_features
+
+if TYPE_CHECKING:
+    from levelled.advice.models import Model
+
+__all__ = ["Inputs", "check_possible", "described", "read_known"]
+
+_MUCH = 0.1
+"""When more of a pool than this is drawn, what is left is noticeably not like the whole."""
+
+
+@dataclass(frozen=True, slots=True)
+class Inputs:
+    """Files and what is in them, as they were named."""
+
+    pool: str
+    labels: str
+    model: str
+    features: tuple[str, ...]
+    id_column: str
+    loss: str
+    test: str | None
+    hold_out: float | None
+    seed: int
+
+
+def read_known(given: Inputs) -> tuple[Model, Known]:
+    """The model, and the pool with its labels and what models are judged by."""
+    pool = read_features(given.pool, given.features, id_column=given.id_column)
+    labels = read_labels(given.labels, pool, given.id_column)
+    test = None
+    if given.test is not None:
+        test = read_test(given.test, pool.columns, [*labels.values()])
+    elif given.hold_out is not None:
+        share = between("--hold-out", given.hold_out, 0, 1, open_=True)
+        rng = np.random.default_rng(given.seed)
+        pool, labels, test = held_out(pool, labels, share, rng=rng)
+    model = model_of(given.model, [*labels.values(), *([] if test is None else test[1])])
+    return model, known_pool(pool, labels, model, loss=given.loss, test=test)
+
+
+def described(known: Known, budget: int) -> Iterator[str]:
+    """What was read, for people to see whether it is what they meant."""
+    classes, N = known.problem.classes, len(known.pool)
+    yield (
+        f"{N} items to draw from, {len(known.rows)} with a label: "
+        f"{'numbers' if classes is None else f'{len(classes)} classes'}, "
+        f"from {_columns(known.pool.columns)}"
+    )
+    if known.y_test is None and budget > _MUCH * N:
+        yield (
+            f"note: {budget / N:.0%} of the pool will be drawn, and what is left will not be like "
+            f"the whole; --hold-out 0.3 measures risks on a random part instead"
+        )
+
+
+def check_possible(known: Known, model: Model, budget: int, correcting: str | None) -> None:
+    """Refuse now what would be found out only after all the work.
+
+    `correcting` is the option that asks for corrective weights, if there is one.
+    """
+    N = len(known.pool)
+    if budget > N:
+        raise InputError(f"--budget {budget} is more than the {N} items of the pool.")
+    if correcting and not takes_weights(model):
+        raise InputError(
+            f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected, "
+            f"as {correcting} asks. Choose another --model, or --weights none."
+        )
+    if known.y_test is None and budget >= len(known.rows):
+        raise InputError(
+            f"--budget {budget} leaves no labelled item of the {len(known.rows)} to measure risks "
+            f"on. Draw fewer, or give --test or --hold-out."
+        )
+
+
+def _columns(names: Sequence[str]) -> str:
+    told = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+    return f"{len(names)} column{'s' if len(names) > 1 else ''} ({told})"

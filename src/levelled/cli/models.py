@@ -1,0 +1,160 @@
+"""Models by name: those of scikit-learn that suit a few hundred labels, or somebody's own."""
+
+import importlib
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from levelled.errors import InputError, LevelledError
+
+if TYPE_CHECKING:
+    from levelled.advice.models import Model
+
+__all__ = ["MOST_CLASSES", "in_words", "model_of"]
+
+MOST_CLASSES = 20
+"""Whole numbers of more different values than this are numbers to be predicted, not classes."""
+
+
+def model_of(name: str, labels: Sequence[Any]) -> "Model":
+    """The model that is named, fit for these labels: classes, or numbers to be predicted."""
+    if ":" in name:
+        return _own(name)
+    if name not in _NAMED:
+        raise InputError(
+            f"--model must be one of {', '.join(_NAMED)}, or package.module:function for a model "
+            f"of your own; it is {name!r}."
+        )
+    return _NAMED[name](labels)
+
+
+@contextmanager
+def in_words(what: str) -> Iterator[None]:
+    """Tell in a line what goes wrong in somebody's model; of its warnings, each once."""
+    from levelled.cli.show import tell
+
+    with warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # for those who write models
+        try:
+            yield
+        except (LevelledError, OSError):
+            raise
+        except Exception as wrong:
+            raise InputError(f"{what} failed: {_one_line(wrong)}") from wrong
+    for told in dict.fromkeys(_one_line(each.message) for each in warned):
+        tell(f"note: {told}")
+
+
+def _own(name: str) -> "Model":
+    """What somebody's function returns; modules of the folder one is in are found, too."""
+    module, _, attribute = name.partition(":")
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # at the end: a file called random.py must not hide Python's own
+    try:
+        make = getattr(importlib.import_module(module), attribute)
+    except Exception as wrong:  # somebody else's module may raise anything
+        raise InputError(
+            f"--model {name} cannot be imported: {_one_line(wrong)} Give package.module:function, "
+            f"of an installed package or of a file in this folder."
+        ) from wrong
+    if not callable(make):
+        raise InputError(
+            f"--model {name} is a {type(make).__name__}, not a function that makes a model."
+        )
+    return _made(name, make)
+
+
+def _made(name: str, make: Callable[[], Any]) -> "Model":
+    try:
+        model: Model = make()
+    except Exception as wrong:
+        raise InputError(f"--model {name} could not make a model: {_one_line(wrong)}") from wrong
+    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+        raise InputError(
+            f"--model {name} made {_short(model)}, which is no model: a model has fit and predict."
+        )
+    return model
+
+
+def _logistic(labels: Sequence[Any]) -> "Model":
+    if _fractions(labels):
+        raise InputError(
+            f"logistic tells classes apart, and the labels are numbers such as "
+            f"{_fractions(labels)[0]:g}. To predict them use ridge, forest or boosting."
+        )
+    return _scaled(_sklearn("linear_model").LogisticRegression(max_iter=1000))
+
+
+def _ridge(labels: Sequence[Any]) -> "Model":
+    text = next((label for label in labels if isinstance(label, str)), None)
+    if text is not None:
+        raise InputError(
+            f"ridge predicts numbers, and there is a label {_short(text)}. To tell classes apart "
+            f"use logistic, forest or boosting."
+        )
+    return _scaled(_sklearn("linear_model").Ridge())
+
+
+def _forest(labels: Sequence[Any]) -> "Model":
+    ensemble = _sklearn("ensemble")
+    made: Model = (
+        ensemble.RandomForestClassifier() if _classes(labels) else ensemble.RandomForestRegressor()
+    )
+    return made
+
+
+def _boosting(labels: Sequence[Any]) -> "Model":
+    ensemble = _sklearn("ensemble")
+    kind = "Classifier" if _classes(labels) else "Regressor"
+    make = getattr(ensemble, f"HistGradientBoosting{kind}")
+    # As it comes, with 20 items a leaf, it would not split the first 40 labels even once.
+    made: Model = make(max_iter=50, min_samples_leaf=5)
+    return made
+
+
+_NAMED: dict[str, Callable[[Sequence[Any]], "Model"]] = {
+    "logistic": _logistic,
+    "ridge": _ridge,
+    "forest": _forest,
+    "boosting": _boosting,
+}
+
+
+def _classes(labels: Sequence[Any]) -> bool:
+    """Whether labels are classes: text, or whole numbers of few values."""
+    if any(isinstance(label, str) for label in labels):
+        return True
+    return not _fractions(labels) and len(set(labels)) <= MOST_CLASSES
+
+
+def _fractions(labels: Sequence[Any]) -> list[float]:
+    return [one for one in labels if isinstance(one, float) and not one.is_integer()]
+
+
+def _scaled(model: "Model") -> "Model":
+    """The same on features of mean 0 and variance 1, so that no unit counts more than another."""
+    scaler = _sklearn("preprocessing").StandardScaler()
+    made: Model = _sklearn("pipeline").make_pipeline(scaler, model)
+    return made
+
+
+def _sklearn(part: str) -> Any:  # noqa: ANN401
+    from levelled._optional import optional
+
+    return optional(f"sklearn.{part}", extra="sklearn")
+
+
+def _one_line(wrong: object) -> str:
+    line = str(wrong).strip().partition("\n")[0][:300].rstrip(".:")
+    kind = f"{type(wrong).__name__}: " if isinstance(wrong, Exception) else ""
+    return f"{kind}{line}." if line else f"{type(wrong).__name__}."
+
+
+def _short(value: object) -> str:
+    told = repr(value)
+    return told if len(told) <= 60 else f"{told[:60]}…"

@@ -1,0 +1,87 @@
+"""From the labels so far to the next draws, each with its probability."""
+
+import numpy as np
+
+from levelled._check import FloatArray, IntArray
+from levelled.advice.answering import posed
+from levelled.advice.models import Rows
+from levelled.draws import Draws
+from levelled.learning.proposing import probabilities
+from levelled.learning.scoring import geometric_scores, pool_scores
+from levelled.learning.settings import Settings
+from levelled.learning.state import State
+from levelled.proposals import uniform
+from levelled.samplers import race
+
+__all__ = ["DRAW", "FIT", "SCORE", "next_draws", "proposed", "seed_of"]
+
+DRAW, SCORE, FIT = range(3)
+"""What randomness is for: each purpose has a stream of its own at every step."""
+
+
+def next_draws(settings: Settings, X_pool: Rows, state: State, k: int) -> Draws:
+    """The next k draws from what is left, fewer if there are not so many.
+
+    The scores stay as they are within the batch, and each draw has its probability among what
+    is left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
+    """
+    left, p = proposed(settings, X_pool, state)
+    k = min(k, len(left))
+    if not k:
+        return Draws(left[:0], p[:0], state.draws.pool_size)
+    found = race(p, k, seed=seed_of(settings.seed, DRAW, len(state.draws)))
+    # No item then left weighed more than the lightest of all would: what p adds up to, over it.
+    total = p[found.index] / found.probability
+    most = total / p.min() / state.draws.pool_size
+    return Draws(
+        left[found.index],
+        found.probability,
+        state.draws.pool_size,
+        design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * found.probability))},
+    )
+
+
+def proposed(settings: Settings, X_pool: Rows, state: State) -> tuple[IntArray, FloatArray]:
+    """The rows never drawn, and the chance of each to be the next draw.
+
+    Uniform until there is something to go by: `start` labels and, for a classifier, two classes.
+    """
+    left = state.left()
+    if not len(left):
+        return left, np.zeros(0)
+    scores = _scores(settings, X_pool, state)
+    if scores is None:
+        return left, uniform(len(left))
+    return left, probabilities(settings.proposal, scores[left], floor=settings.floor)
+
+
+def seed_of(seed: int, purpose: int, n_drawn: int) -> int:
+    """A seed for one purpose after so many draws: the future does not hang on how it was reached.
+
+    >>> seed_of(0, DRAW, 10) == seed_of(0, DRAW, 10) != seed_of(0, SCORE, 10)
+    True
+    """
+    words = np.random.SeedSequence(seed, spawn_key=(purpose, n_drawn)).generate_state(1, np.uint64)
+    return int(words[0]) >> 1
+
+
+def _scores(settings: Settings, X_pool: Rows, state: State) -> FloatArray | None:
+    """Scores of the whole pool, or None while all items are alike to us."""
+    known = state.told()
+    if settings.score == "uniform" or len(known) < max(settings.start, 1):
+        return None
+    if settings.score == "geometric":
+        return geometric_scores(X_pool, state.draws.index)
+    problem = posed(settings.model, known.labels, "auto")
+    if problem.classes is not None and len(problem.classes) < 2:
+        return None
+    rng = np.random.default_rng(seed_of(settings.seed, SCORE, len(state.draws)))
+    return pool_scores(
+        settings.score,
+        settings.model,
+        settings.ensemble,
+        problem,
+        X_pool,
+        known.rows,
+        rng=rng,
+    )

@@ -1,0 +1,53 @@
+"""The labels of an evaluation campaign, as those of a learner."""
+
+from collections.abc import Mapping
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled.campaigns.settled import settled
+from levelled.campaigns.state import State as CampaignState
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.learning.state import State
+
+__all__ = ["from_campaign"]
+
+
+def from_campaign(campaign: CampaignState, n_rows: int, ids: ArrayLike | None = None) -> State:
+    """The settled draws of a campaign with their labels; draws after a gap are left out.
+
+    Rows are those of the campaign's pool, or the places of its ids in `ids`.
+    """
+    N = campaign.settings.n_pool
+    if n_rows != N:
+        raise InputError(
+            f"X_pool has {n_rows} rows and the pool of {campaign.settings.name!r} has {N} items: "
+            f"the probabilities of its draws are among all of them."
+        )
+    base = settled(campaign)
+    rows = base.draws.index
+    if ids is not None:
+        place = _places(ids, N)
+        rows = np.array([_found(place, item.id) for item in campaign.draws[: len(base)]], np.int64)
+    known = base.draws.design or {}
+    kept = {name: known[name] for name in ("max_weight",) if name in known}
+    draws = Draws(rows, base.draws.probability, N, design=kept or None)
+    return State(draws, dict(zip(rows.tolist(), base.labels, strict=True)))
+
+
+def _places(ids: ArrayLike, n_pool: int) -> Mapping[str, int]:
+    given = np.asarray(ids)
+    names = [str(one) for one in given.tolist()] if given.ndim == 1 else []
+    if len(set(names)) != n_pool or len(names) != n_pool:
+        raise InputError(
+            f"ids must be {n_pool} different ids, one for each row of X_pool; there are "
+            f"{len(names)}, {len(set(names))} of them different."
+        )
+    return {name: at for at, name in enumerate(names)}
+
+
+def _found(place: Mapping[str, int], wanted: str | int) -> int:
+    if str(wanted) not in place:
+        raise InputError(f"The campaign drew the item {wanted!r}, which is not among ids.")
+    return place[str(wanted)]

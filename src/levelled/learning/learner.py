@@ -1,0 +1,304 @@
+"""The shell of active learning: ask, tell, fit. What it decides lies in the modules beside it."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import FloatArray, IntArray, whole
+from levelled.advice import Verdict
+from levelled.advice.answering import Loss
+from levelled.advice.models import Model, Rows, fresh, n_rows
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.learning import saving
+from levelled.learning.asking import asked
+from levelled.learning.drawing import next_draws
+from levelled.learning.posterior import Ensemble
+from levelled.learning.proposing import Propose
+from levelled.learning.scoring import Score
+from levelled.learning.settings import Settings, Weights
+from levelled.learning.state import Labels, begun, drawn, told
+from levelled.learning.stopping import Stopping, stopping
+from levelled.learning.training import Trained, advised, trained, waiting
+
+if TYPE_CHECKING:
+    from levelled.campaigns import Campaign
+
+__all__ = ["ActiveLearner"]
+
+_PARAMS = ("model", "X_pool", "score", "proposal", "weights", "ensemble", "floor", "start", "seed")
+
+
+class ActiveLearner:
+    """A model that asks for the labels it is trained on, and remembers how likely each was.
+
+    `ask` draws rows of the pool by the score of a model trained on the labels so far, `tell`
+    takes their labels, `fit` trains. Every draw is kept with its probability, so that training
+    can be corrected for the choice (`weights`) and a risk measured by the same labels is
+    unbiased.
+
+    `score` is "entropy", "margin" or "least_confidence" of the model's probabilities; "bald" or
+    "variation_ratio" of posterior samples; "variance" of an ensemble of regressors; "geometric",
+    the distance to what was drawn; "uniform"; or a function (model, X_pool) -> a score a row.
+    `proposal` turns scores into probabilities: "boltzmann" (beta = 1 on z-scores), "power",
+    "rank" (exponent 1), each of another strength as in "boltzmann:2", "proportional",
+    "epsilon_greedy", "uniform", all over a uniform share of `floor`; or a function of the scores
+    of the rows left. `ensemble` is where posterior samples come from: a number of bootstrap
+    copies, or a list of models; without it the model's own `sample_proba(X, K)` or the trees of
+    a forest.
+
+    `weights` are those of training: "lure", "pure", "none", or "auto", which asks `advise` and
+    corrects only where that says so. The first draws are uniform, until `start` labels are told
+    and, for a classifier, two classes.
+
+    >>> from sklearn.linear_model import LogisticRegression
+    >>> X = np.random.default_rng(0).standard_normal((500, 3))
+    >>> y = np.where(X[:, 0] > 0.5, "yes", "no")
+    >>> learner = ActiveLearner(LogisticRegression(), X, weights="lure", seed=0)
+    >>> while len(learner) < 40:
+    ...     index = learner.ask(5)
+    ...     learner.tell(index, y[index])
+    >>> learner.fit()
+    ActiveLearner(LogisticRegression, 40 labels of 500)
+    >>> bool(np.mean(learner.predict(X) == y) > 0.9)
+    True
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        X_pool: Rows,
+        *,
+        score: str | Score = "entropy",
+        proposal: str | Propose = "boltzmann",
+        weights: Weights = "auto",
+        ensemble: Ensemble = None,
+        floor: float = 0.1,
+        start: int = 10,
+        seed: int = 0,
+    ) -> None:
+        self.model = model
+        self.X_pool = X_pool
+        self.score = score
+        self.proposal = proposal
+        self.weights = weights
+        self.ensemble = ensemble
+        self.floor = floor
+        self.start = start
+        self.seed = seed
+        _settings_of(self.get_params())
+        self._state = begun(_pool_size(X_pool))
+        self._trained: Trained | None = None
+        self.verdict_: Verdict | None = None
+        """What `advise` said at the last `fit` with weights="auto"."""
+        self.note: str | None = None
+        """What the last `ask` or `fit` has to say beside its result."""
+
+    def __len__(self) -> int:
+        return self._state.n_labels
+
+    def __repr__(self) -> str:
+        n_pending = len(self._state.pending)
+        wait = f", {n_pending} waiting" if n_pending else ""
+        pool = self._state.draws.pool_size
+        return f"ActiveLearner({type(self.model).__name__}, {len(self)} labels of {pool}{wait})"
+
+    @property
+    def draws(self) -> Draws:
+        """Everything drawn so far, in order, labelled or not."""
+        return self._state.draws
+
+    @property
+    def pending(self) -> IntArray:
+        """The rows that were asked for and have no label yet."""
+        return self._state.pending
+
+    def ask(self, k: int = 1) -> IntArray:
+        """The next k rows to label; asked again without labels, it draws further ones.
+
+        Scores are those of the labels told by now, the same for all k; each draw has its own
+        probability among what is left. Where fewer are left fewer come back, and `note` says so.
+        """
+        k = whole("k", k, least=1)
+        more = next_draws(self._settings, self.X_pool, self._state, k)
+        self._state = drawn(self._state, more)
+        short = f"only {len(more)} of {k} rows were left to draw"
+        self.note = short if len(more) < k else None
+        return more.index.copy()
+
+    def tell(self, index: ArrayLike, labels: Labels, *, amend: bool = False) -> None:
+        """Record labels of rows that were asked for, in any order; None cannot be labelled.
+
+        Telling the same again is harmless. Another label for the same row is refused, unless
+        `amend`. In any trouble none of the labels is taken.
+        """
+        self._state = told(self._state, index, labels, amend=amend)
+        self.verdict_ = None
+
+    def fit(self) -> Self:
+        """Train the model on the labels, with their weights.
+
+        Only draws without a gap are used, because weights need all draws before theirs: `note`
+        says how many labels wait for an earlier one. A classifier needs two classes.
+        """
+        self._trained = trained(self._settings, self.X_pool, self._state, self._kind())
+        self.note = waiting(self._state)
+        return self
+
+    def advise(self, **options: Any) -> Verdict:  # noqa: ANN401
+        """Whether weights are worth it here; options are those of `levelled.advice.advise`."""
+        return advised(self._settings, self.X_pool, self._state, **options)
+
+    def should_stop(
+        self, gain: float, *, loss: Loss = "auto", bound: float | None = None, level: float = 0.95
+    ) -> Stopping:
+        """Whether doubling the labels gains less than `gain`, as far as it has been seen.
+
+        Compares the models after t/2 and t labels by the labels drawn since, on the error of a
+        classifier unless `loss` names another; other losses are cut at `bound`. It may be asked
+        after each label: the chance that it ever says stop while the doubling it speaks of
+        gained `gain` or more is at most 1 - level. That the next doubling gains no more than
+        that one did is an assumption; most learning curves bend so, none has to.
+        """
+        return stopping(
+            self._settings, self.X_pool, self._state, gain, loss=loss, bound=bound, level=level
+        )
+
+    def predict(self, X: Rows) -> NDArray[Any]:
+        """What the trained model says of each row."""
+        return np.asarray(asked(self.model, "predict", lambda: self.model_.predict(X)))
+
+    def predict_proba(self, X: Rows) -> FloatArray:
+        """How likely the trained model holds each of `classes_`."""
+        model: Any = self.model_
+        return np.asarray(asked(self.model, "predict", lambda: model.predict_proba(X)))
+
+    @property
+    def model_(self) -> Model:
+        """The trained model."""
+        return self._last_fit().model
+
+    @property
+    def sample_weight_(self) -> FloatArray:
+        """The weight of each label in the last `fit`, to be divided by the number of draws."""
+        return self._last_fit().weights
+
+    @property
+    def index_(self) -> IntArray:
+        """The rows that the last `fit` was trained on, in the order of their draws."""
+        return self._last_fit().rows
+
+    @property
+    def labels_(self) -> NDArray[Any]:
+        """The labels that the last `fit` was trained on, in the order of their draws."""
+        return self._last_fit().labels
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of a classifier, in their order."""
+        classes = self._last_fit().classes
+        if classes is None:
+            raise AttributeError(f"{type(self.model).__name__} is no classifier.")
+        return classes
+
+    def save(self, folder: str | Path) -> None:
+        """Write draws, labels, settings and the untrained model to a folder."""
+        saving.save(folder, self._settings, self.X_pool, self._state)
+
+    @classmethod
+    def load(
+        cls,
+        folder: str | Path,
+        X_pool: Rows,
+        *,
+        model: Model | None = None,
+        score: Score | None = None,
+        proposal: Propose | None = None,
+    ) -> Self:
+        """Take up a saved learner; it draws on exactly as one that was never saved.
+
+        X_pool must be the same pool. The model is read by joblib, which runs code that is in the
+        file: load folders that you trust, or give the model. Functions are not saved: give a
+        score or proposal that was one again.
+        """
+        given = {"model": model, "score": score, "proposal": proposal}
+        params, state = saving.load(folder, X_pool, given)
+        learner = cls(params.pop("model"), X_pool, **params)
+        learner._state = state
+        return learner
+
+    @classmethod
+    def from_campaign(
+        cls,
+        campaign: "Campaign",
+        model: Model,
+        X_pool: Rows,
+        *,
+        ids: ArrayLike | None = None,
+        **params: Any,  # noqa: ANN401
+    ) -> Self:
+        """Train on the labels of an evaluation: its settled draws become those of the learner.
+
+        Rows of X_pool are the items of the campaign's pool in its order, or in that of `ids`.
+        `ask` goes on drawing from what is left.
+        """
+        from levelled.learning.gathering import from_campaign  # which brings databases along
+
+        if not hasattr(campaign, "state"):
+            raise InputError(f"A campaign is wanted, as load_campaign gives it; not {campaign!r}.")
+        learner = cls(model, X_pool, **params)
+        learner._state = from_campaign(campaign.state, learner._state.draws.pool_size, ids)
+        return learner
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters as they were given."""
+        return {name: getattr(self, name) for name in _PARAMS}
+
+    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
+        """Change how it scores, draws and trains from now on; draws and labels stay."""
+        fixed = [name for name in params if name not in _PARAMS or name == "X_pool"]
+        if fixed:
+            raise InputError(
+                f"{fixed[0]!r} cannot be set; a learner has the parameters {', '.join(_PARAMS)}, "
+                f"and draws from one X_pool."
+            )
+        _settings_of(self.get_params() | params)
+        for name, value in params.items():
+            setattr(self, name, value)
+        self.verdict_ = None
+        return self
+
+    def __sklearn_clone__(self) -> "ActiveLearner":
+        """A learner with the same parameters and nothing drawn; the pool is shared, not copied."""
+        params = self.get_params()
+        return type(self)(fresh(params.pop("model")), params.pop("X_pool"), **params)
+
+    @property
+    def _settings(self) -> Settings:
+        return _settings_of(self.get_params())
+
+    def _last_fit(self) -> Trained:
+        if self._trained is None:
+            raise InputError("The learner has not been trained yet: call fit() first.")
+        return self._trained
+
+    def _kind(self) -> str:
+        """The weights to train with; "auto" corrects only where the advice is to."""
+        if self.weights != "auto":
+            return self.weights
+        if self.verdict_ is None:
+            self.verdict_ = self.advise()
+        return "lure" if self.verdict_.advice == "correct" else "none"
+
+
+def _settings_of(params: dict[str, Any]) -> Settings:
+    return Settings(**{name: value for name, value in params.items() if name != "X_pool"})
+
+
+def _pool_size(X_pool: Rows) -> int:
+    sized = hasattr(X_pool, "shape") or hasattr(X_pool, "__len__")
+    if not sized or isinstance(X_pool, str) or not n_rows(X_pool):
+        raise InputError("X_pool must hold one row an item: an array, a frame or a list of texts.")
+    return n_rows(X_pool)

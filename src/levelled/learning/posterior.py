@@ -1,0 +1,138 @@
+"""Samples of a model's posterior: committees, bootstraps, the trees of a forest, Bayesian networks.
+
+samples   [N, K, C]    items, posterior samples, classes
+          [N, K]       for numbers
+"""
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from levelled._check import FloatArray, IntArray
+from levelled.advice.answering import Problem, fitted
+from levelled.advice.models import Model, Rows, aligned_proba, gives_proba, seeded, take
+from levelled.errors import InputError
+
+__all__ = ["Ensemble", "n_samples", "proba", "sampler", "trained_copy"]
+
+_SAMPLES = 20
+"""Samples that are asked of a model that can make any number of them."""
+
+Ensemble = int | Sequence[Model] | None
+Sampler = Callable[[Rows], FloatArray]
+"""Rows -> samples of their predictions."""
+
+
+def sampler(
+    model: Model, ensemble: Ensemble, problem: Problem, X: Rows, *, rng: Generator
+) -> Sampler:
+    """Train on the labelled rows, and return what samples predictions of other rows.
+
+    A list of models is a committee, each trained on all labels. A model with `sample_proba(X, K)`
+    samples by itself. A number is that many copies of the model, each trained on labels drawn
+    with replacement. Without any of these the trees of a forest are samples.
+    """
+    y = problem.labels
+    if not isinstance(ensemble, int | None):
+        return _of_members([trained_copy(one, problem, X, y, rng=rng) for one in ensemble], problem)
+    if hasattr(model, "sample_proba"):
+        return _of_network(trained_copy(model, problem, X, y, rng=rng), ensemble or _SAMPLES)
+    if ensemble is not None:
+        chosen = [_resampled(problem, rng) for _ in range(ensemble)]
+        members = [trained_copy(model, problem, take(X, at), y[at], rng=rng) for at in chosen]
+        return _of_members(members, problem)
+    return _of_forest(trained_copy(model, problem, X, y, rng=rng), problem)
+
+
+def n_samples(model: Model, ensemble: Ensemble) -> int:
+    """How many samples there will be of each prediction."""
+    if ensemble is None:
+        return _SAMPLES if hasattr(model, "sample_proba") else 100  # trees, as a rule
+    return ensemble if isinstance(ensemble, int) else len(ensemble)
+
+
+def proba(model: Model, X: Rows) -> FloatArray:
+    """Probabilities [N, C] of the classes that the model knows."""
+    if not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{type(model).__name__} gives no probabilities (predict_proba), which this score "
+            f'needs. Use score="geometric" on numeric features, score="variance" with an ensemble '
+            f"of regressors, or a function of your own."
+        )
+    return np.asarray(model.predict_proba(X), dtype=np.float64)
+
+
+def trained_copy(
+    model: Model, problem: Problem, X: Rows, y: NDArray[Any], *, rng: Generator
+) -> Model:
+    """A copy of the model, trained without weights."""
+    return fitted(seeded(model, int(rng.integers(2**31))), problem, X, y, None)
+
+
+def _resampled(problem: Problem, rng: Generator) -> IntArray:
+    """Places of labels drawn with replacement; of classes, so that two of them remain."""
+    n = len(problem.labels)
+    while True:
+        at = rng.integers(n, size=n)
+        if problem.classes is None or len(np.unique(problem.labels[at])) > 1:
+            return at
+
+
+def _of_members(members: Sequence[Model], problem: Problem) -> Sampler:
+    def sample(X: Rows) -> FloatArray:
+        if problem.classes is None:
+            return np.stack([np.asarray(one.predict(X), np.float64) for one in members], axis=1)
+        return np.stack([_aligned(one, X, problem.classes) for one in members], axis=1)
+
+    return sample
+
+
+def _aligned(member: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
+    """Members that were trained on other labels may know other classes."""
+    return aligned_proba(member, X, classes) if gives_proba(member) else proba(member, X)
+
+
+def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
+    def sample(X: Rows) -> FloatArray:
+        found = network.sample_proba(X, n_samples)
+        return np.asarray(found.detach().cpu().numpy() if hasattr(found, "detach") else found)
+
+    return sample
+
+
+def _of_forest(model: Any, problem: Problem) -> Sampler:  # noqa: ANN401
+    """The trees of a forest, which may be the last step of a pipeline."""
+    steps = getattr(model, "steps", None)
+    forest = steps[-1][1] if steps else model
+    if not _is_forest(forest):
+        raise InputError(
+            f"This score needs samples of the model's posterior, and {type(forest).__name__} has "
+            f"none. Give ensemble=10 for ten bootstrap copies of it, or ensemble=[...] for a "
+            f"committee."
+        )
+
+    def sample(X: Rows) -> FloatArray:
+        inputs = model[:-1].transform(X) if steps and len(steps) > 1 else X
+        # Trees are fitted on plain arrays, and would warn of the names of columns.
+        inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
+        ask = "predict" if problem.classes is None else "predict_proba"
+        return np.stack([getattr(tree, ask)(inputs) for tree in forest.estimators_], axis=1)
+
+    return sample
+
+
+def _is_forest(model: object) -> bool:
+    if not hasattr(model, "estimators_"):
+        return False
+    from sklearn import ensemble
+
+    return isinstance(
+        model,
+        ensemble.RandomForestClassifier
+        | ensemble.RandomForestRegressor
+        | ensemble.ExtraTreesClassifier
+        | ensemble.ExtraTreesRegressor,
+    )

@@ -1,0 +1,119 @@
+"""Scores by name: how interesting each item of the pool is to a model trained on the labels."""
+
+from collections.abc import Callable, Iterator
+
+import numpy as np
+from numpy.random import Generator
+from numpy.typing import ArrayLike
+
+from levelled import scores
+from levelled._check import FloatArray, IntArray, choice, floats
+from levelled.advice.answering import Problem
+from levelled.advice.models import Model, Rows, n_rows, take
+from levelled.errors import InputError
+from levelled.learning.asking import asked
+from levelled.learning.posterior import Ensemble, n_samples, proba, sampler, trained_copy
+
+__all__ = ["SCORES", "Score", "blocks", "check_score", "geometric_scores", "pool_scores"]
+
+Score = Callable[[Model, Rows], ArrayLike]
+"""A trained model and rows -> a score for each row."""
+
+_OF_PROBA = {
+    "entropy": scores.entropy,
+    "margin": scores.margin,
+    "least_confidence": scores.least_confidence,
+}
+_OF_SAMPLES: dict[str, Callable[[ArrayLike], FloatArray]] = {
+    "bald": scores.bald,
+    "variation_ratio": scores.variation_ratio,
+    "variance": lambda samples: np.var(np.asarray(samples, np.float64), axis=1),
+}
+SCORES = (*_OF_PROBA, *_OF_SAMPLES, "geometric", "uniform")
+_BLOCK = 2**20
+"""Numbers that are held at once, so that memory does not grow with the pool."""
+
+
+def check_score(score: str | Score) -> None:
+    """Refuse what is neither a function nor the name of a score."""
+    if not callable(score):
+        choice("score", score, SCORES)
+
+
+def pool_scores(
+    score: str | Score,
+    model: Model,
+    ensemble: Ensemble,
+    problem: Problem,
+    X_pool: Rows,
+    labelled: IntArray,
+    *,
+    rng: Generator,
+) -> FloatArray:
+    """A score for each row of the pool, of the model trained on the rows that are labelled.
+
+    The acquisition model is trained without weights: it need not be unbiased for the draws to
+    be, since each draw records the probability it had. Rows that are labelled get a score too,
+    which costs less than copying the others out of the pool.
+    """
+    X = take(X_pool, labelled)
+    n_out = 1 if problem.classes is None else len(problem.classes)
+    if callable(score):
+        trained = trained_copy(model, problem, X, problem.labels, rng=rng)
+        return _checked(
+            asked(model, "score the pool", lambda: score(trained, X_pool)), n_rows(X_pool)
+        )
+    if score in _OF_PROBA:
+        trained, of = trained_copy(model, problem, X, problem.labels, rng=rng), _OF_PROBA[score]
+        return _in_blocks(model, X_pool, n_out, lambda rows: of(proba(trained, rows)))
+    if (score == "variance") != (problem.classes is None):
+        right = "bald" if score == "variance" else "variance"
+        kind = "a regressor" if problem.classes is None else "a classifier"
+        raise InputError(
+            f"score={score!r} does not fit {type(model).__name__}, which is {kind}: use {right!r}."
+        )
+    sample, of_samples = sampler(model, ensemble, problem, X, rng=rng), _OF_SAMPLES[score]
+    n_out *= n_samples(model, ensemble)
+    return _in_blocks(model, X_pool, n_out, lambda rows: of_samples(sample(rows)))
+
+
+def geometric_scores(X_pool: Rows, drawn: IntArray) -> FloatArray:
+    """Summed squared distance of each row of the pool to the rows drawn; features are numbers."""
+    if hasattr(X_pool, "tocsr") or isinstance(X_pool, list):
+        raise InputError(
+            f'score="geometric" measures distances between rows of numbers, and X_pool is a '
+            f"{type(X_pool).__name__}. Make it a dense array, or use another score."
+        )
+    near = np.asarray(take(X_pool, drawn))
+    parts = [scores.geometric(np.asarray(rows), near) for rows in blocks(X_pool, near[:1].size)]
+    return np.concatenate(parts)
+
+
+def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
+    """The rows in order, some at a time, without copies where the container allows it.
+
+    `n_out` numbers come out for each row, and not many more than a million are wanted at once.
+    """
+    size = min(max(_BLOCK // max(n_out, 1), 256), 2**16)
+    if hasattr(X, "tocsr"):
+        X = X.tocsr()  # some sparse formats have no rows
+    for start in range(0, n_rows(X), size):
+        rows = slice(start, start + size)
+        yield X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArray]) -> FloatArray:
+    def all_rows() -> FloatArray:
+        return np.concatenate([job(rows) for rows in blocks(X, n_out)])
+
+    return _checked(asked(model, "score the pool", all_rows), n_rows(X))
+
+
+def _checked(found: ArrayLike, n: int) -> FloatArray:
+    score = floats("scores", found, ndim=1)
+    if len(score) != n:
+        raise InputError(
+            f"The score gave {len(score)} numbers for the {n} rows of the pool: it is called with "
+            f"the model and X_pool, and must answer for each row, in their order."
+        )
+    return score

@@ -1,0 +1,91 @@
+"""Train the model on the settled labels, with the weights that were asked for."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelled._check import FloatArray
+from levelled.advice import Verdict, advise
+from levelled.advice.answering import fitted, posed
+from levelled.advice.models import Model, Rows, seeded, take
+from levelled.errors import InputError
+from levelled.learning.drawing import FIT, seed_of
+from levelled.learning.settings import Settings
+from levelled.learning.state import Examples, State
+from levelled.learning.weights import training_weights
+
+__all__ = ["Trained", "advised", "trained", "waiting", "weights_of"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Trained:
+    """A trained model, and what it was trained on."""
+
+    model: Model
+    rows: NDArray[np.int64]
+    labels: NDArray[Any]
+    weights: FloatArray
+    classes: NDArray[Any] | None
+
+
+def trained(settings: Settings, X_pool: Rows, state: State, kind: str) -> Trained:
+    """The model trained on the settled labels with weights of that kind."""
+    examples = state.settled()
+    _check_labels(examples, state)
+    problem = posed(settings.model, examples.labels, "auto")
+    if problem.classes is not None and len(problem.classes) < 2:
+        raise InputError(
+            f"All {len(examples)} labels that can be used are {problem.classes[0]!s}, and a "
+            f"classifier needs two classes. Ask for more; until then draws are uniform."
+        )
+    weights = weights_of(examples, kind)
+    model = fitted(
+        seeded(settings.model, seed_of(settings.seed, FIT, 0) % 2**31),
+        problem,
+        take(X_pool, examples.rows),
+        problem.labels,
+        None if kind == "none" else weights,
+    )
+    return Trained(model, examples.rows, examples.labels, weights, problem.classes)
+
+
+def weights_of(examples: Examples, kind: str) -> FloatArray:
+    """The weight of each example; draws that cannot be labelled count, with a loss of nothing."""
+    return training_weights(examples.draws, kind)[examples.places]  # type: ignore[arg-type]
+
+
+def advised(settings: Settings, X_pool: Rows, state: State, **more: Any) -> Verdict:  # noqa: ANN401
+    """Whether weights are worth it, from the settled labels."""
+    examples = state.settled()
+    _check_labels(examples, state)
+    return advise(
+        settings.model,
+        take(X_pool, examples.rows),
+        examples.labels,
+        examples.labelled_draws(),
+        **{"seed": settings.seed, **more},
+    )
+
+
+def waiting(state: State) -> str | None:
+    """What a reader must know of labels that could not be used."""
+    n_pending = len(state.pending)
+    if not n_pending:
+        return None
+    held = state.n_labels - len(state.settled())
+    told = f"{n_pending} of {len(state.draws)} draws wait for their labels"
+    return f"{told}, and {held} later labels are not used until then" if held else told
+
+
+def _check_labels(examples: Examples, state: State) -> None:
+    if len(examples):
+        return
+    if state.n_labels:
+        raise InputError(
+            f"None of the {state.n_labels} labels can be used yet: the first draw, row "
+            f"{state.pending[0]}, has none. Weights need draws without a gap; tell that label, or "
+            f"None if it cannot be labelled."
+        )
+    raise InputError("There are no labels yet: ask() for rows and tell() their labels.")

@@ -1,0 +1,79 @@
+"""Weights to train with, and how they enter a loss."""
+
+from typing import TYPE_CHECKING, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled._check import FloatArray, choice, floats
+from levelled._optional import optional
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.estimators import lure_weights, naive_weights, pure_weights
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+__all__ = ["KINDS", "training_weights", "weighted_loss"]
+
+_WEIGHTS = {"lure": lure_weights, "pure": pure_weights, "none": naive_weights}
+KINDS = tuple(_WEIGHTS)
+
+
+def training_weights(
+    draws: Draws,
+    kind: Literal["lure", "pure", "none"] = "lure",
+    normalise: Literal["mean", "sum"] = "mean",
+) -> FloatArray:
+    """A weight for each drawn item, under which training aims at the risk over the whole pool.
+
+    They depend on how many draws there are: compute them anew when labels are added.
+    `normalise` names what the losses times the weights are to be divided by:
+
+        "mean"   by M:        R_LURE = 1/M sum_m v_m L_m;  weights average one in expectation
+        "sum"    by nothing:  v_m / sum v, which sum to one
+
+    "mean" is the unbiased one, and keeps a penalty such as scikit-learn's C at the strength it
+    has without weights. "sum" is what a weighted average divides by (`numpy.average`, the
+    metrics of scikit-learn); it is no longer unbiased, by about 1/M.
+
+    >>> draws = Draws([2, 0], [0.5, 0.25], pool_size=4)
+    >>> training_weights(draws).round(3)
+    array([0.667, 1.333])
+    >>> training_weights(draws, "pure", normalise="sum").round(3)
+    array([0.429, 0.571])
+    """
+    choice("kind", kind, KINDS)
+    choice("normalise", normalise, ("mean", "sum"))
+    weights = _WEIGHTS[kind](draws)
+    return weights if normalise == "mean" else weights / weights.sum()
+
+
+def weighted_loss(losses: "Tensor", weights: ArrayLike) -> "Tensor":
+    """The mean of weighted losses of a torch model, ready for `backward`.
+
+        1/M sum_m v_m L_m
+
+    `losses` are those of each example, `reduction="none"` in torch; `weights` are the
+    `training_weights` of the same examples, which are constants. In a mini-batch the mean is
+    over the batch, and its expectation over random batches is the mean over all M.
+
+    >>> torch = optional("torch", extra="torch")
+    >>> weighted_loss(torch.tensor([3.0, 6.0]), [0.5, 1.5])
+    tensor(5.2500)
+    """
+    torch = optional("torch", extra="torch")
+    if not isinstance(losses, torch.Tensor) or losses.ndim != 1:
+        shape = tuple(getattr(losses, "shape", ()))
+        raise InputError(
+            f"losses must be a torch tensor with one loss an example; this is a "
+            f"{type(losses).__name__} of shape {shape}. Ask the loss for reduction='none'."
+        )
+    if isinstance(weights, torch.Tensor):
+        weights = weights.detach().cpu().numpy()
+    given = floats("weights", np.asarray(weights), ndim=1)
+    if len(given) != len(losses):
+        raise InputError(f"{len(losses)} losses need {len(losses)} weights, not {len(given)}.")
+    scale = torch.as_tensor(given, dtype=losses.dtype, device=losses.device)
+    mean: Tensor = (scale * losses).mean()
+    return mean

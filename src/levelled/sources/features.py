@@ -1,0 +1,147 @@
+"""Features: the columns of numbers in a file that a model learns from."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass
+from fnmatch import fnmatchcase
+
+import pyarrow as pa
+
+from levelled._check import FloatArray, IntArray
+from levelled.errors import PoolError
+from levelled.sources.columns import Columns, Roles, is_list, is_number
+from levelled.sources.ids import Id, rows_of
+from levelled.sources.origin import Files
+from levelled.sources.paths import Given, files_of
+from levelled.sources.reading import read
+
+__all__ = ["Features", "feature_columns", "read_features", "read_numbers"]
+
+_NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight")
+"""What a file of labels says of a draw: a model that saw it would know what it cannot know."""
+_UNASKED = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")
+_PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__index_level_")
+"""What another model says of an item, which is a feature only where somebody asks for it."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
+class Features:
+    """Numbers [N, D], one row an item, and the columns they come from; gaps are NaN."""
+
+    X: FloatArray
+    columns: Columns
+    ids: pa.ChunkedArray
+
+    def __len__(self) -> int:
+        return len(self.X)
+
+    def rows_of(self, ids: Sequence[Id]) -> IntArray:
+        """The rows of some ids; a number and its text find each other."""
+        return rows_of(self.ids, ids)
+
+
+def read_features(
+    given: Given | Sequence[Given], wanted: Sequence[str] = (), *, id_column: str = "id"
+) -> Features:
+    """The features in a file, in all files of a folder, or in those of a pattern or a list.
+
+    They are the columns that `feature_columns` names. Every row has an id of its own.
+    """
+    origin = Files(files_of(given))
+    if id_column not in origin.schema.names:
+        raise PoolError(
+            f"{given} has no column {id_column!r} for the ids; it has {_kinds(origin.schema)}. Add "
+            f"one, or say which column it is."
+        )
+    columns = feature_columns(origin.schema, wanted, others=[id_column], name=str(given))
+    X, ids = _numbers(origin, columns, id_column)
+    return Features(X, columns, ids)
+
+
+def read_numbers(given: Given, columns: Sequence[str]) -> FloatArray:
+    """These columns of a file side by side, NaN where a number is missing; ids are not needed."""
+    origin = Files(files_of(given))
+    missing = [name for name in columns if name not in origin.schema.names]
+    if missing:
+        more = f" nor {len(missing) - 1} others" if len(missing) > 1 else ""
+        raise PoolError(
+            f"{given} has no column {missing[0]!r}{more}; it has {_kinds(origin.schema)}."
+        )
+    return _numbers(origin, tuple(columns), "")[0]
+
+
+def feature_columns(
+    schema: pa.Schema,
+    wanted: Sequence[str] = (),
+    *,
+    others: Collection[str] = ("id",),
+    name: str = "The file",
+) -> Columns:
+    """The columns of features, in the order of the file.
+
+    `wanted` are their names, or patterns such as f_*. Without them it is a list column
+    `embedding`, else the numeric columns f_*, else all numeric columns but `others` and those
+    that have another meaning, such as label, probability or proba_<class>.
+
+    >>> kinds = {"id": pa.string(), "age": pa.int64(), "city": pa.string(), "label": pa.int64()}
+    >>> feature_columns(pa.schema(kinds.items()))
+    ('age',)
+    """
+    twice = [each for each in schema.names if schema.names.count(each) > 1]
+    if twice:
+        raise PoolError(f"{name} has two columns {twice[0]!r}: rename one of them.")
+    if wanted:
+        return _asked_for(schema, wanted, {*_NEVER, *others}, name)
+    if "embedding" in schema.names and is_list(schema.field("embedding").type):
+        return ("embedding",)
+    passed_over = {*_NEVER, *_UNASKED, *others}
+    numbers = [
+        field.name
+        for field in schema
+        if is_number(field.type)
+        and field.name not in passed_over
+        and not field.name.startswith(_PREFIXES)
+    ]
+    found = [each for each in numbers if each.startswith("f_")] or numbers
+    if not found:
+        raise PoolError(
+            f"{name} has no column of numbers to learn from; it has {_kinds(schema)}. Features "
+            f"are numeric columns or a list column 'embedding': turn text into numbers first."
+        )
+    return tuple(found)
+
+
+def _asked_for(
+    schema: pa.Schema, wanted: Sequence[str], never: Collection[str], name: str
+) -> Columns:
+    """The columns that match, if all of them can be features."""
+    free = [field for field in schema if field.name not in never]
+    for pattern in wanted:
+        if pattern in never:
+            raise PoolError(
+                f"The column {pattern!r} is no feature: it says which item it is, how it was drawn "
+                f"or what its label is. Rename it if it is something else."
+            )
+        if not any(fnmatchcase(field.name, pattern) for field in free):
+            raise PoolError(f"No feature in {name} is called {pattern!r}; it has {_kinds(schema)}.")
+    found = [field for field in free if any(fnmatchcase(field.name, one) for one in wanted)]
+    for field in found:
+        if not (is_number(field.type) or is_list(field.type)):
+            raise PoolError(
+                f"The column {field.name!r} of {name} holds {field.type}, and a feature is a "
+                f"number. Turn it into numbers, or leave it out."
+            )
+    return tuple(field.name for field in found)
+
+
+def _numbers(origin: Files, columns: Columns, id_column: str) -> tuple[FloatArray, pa.ChunkedArray]:
+    roles = Roles(id_column, None, {}, {}, (), None, None, (), features=columns)
+    found = read(origin.batches(roles), roles)
+    assert found.features is not None
+    return found.features, found.ids
+
+
+def _kinds(schema: pa.Schema) -> str:
+    told = ", ".join(f"{field.name!r} ({field.type})" for field in list(schema)[:8])
+    return told if len(schema) <= 8 else f"{told} and {len(schema) - 8} more"

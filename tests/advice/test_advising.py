@@ -1,0 +1,251 @@
+"""Advice from end to end: models and inputs of all kinds, and where nothing can be said."""
+
+import json
+import re
+from typing import Any, Literal
+
+import numpy as np
+import pytest
+
+import levelled as lv
+from advice.samples import Array, WeightedMean, bent_line, drawn, two_classes
+from levelled._check import FloatArray
+from levelled.advice import Verdict, advise
+from levelled.advice.answering import posed
+from levelled.advice.crossfit import folds_of
+from levelled.errors import InputError, LevelledError
+
+pytest.importorskip("sklearn")
+
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.feature_extraction.text import CountVectorizer
+from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.naive_bayes import MultinomialNB
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+
+
+def test_a_line_through_a_curve_drawn_at_one_end_is_to_be_corrected() -> None:
+    found = advise(LinearRegression(), *bent_line(seed=1))
+    assert found.advice == "correct"
+    assert found.loss == "squared"
+    assert found.active_learning_bias is not None
+    assert found.overfitting_bias is not None
+    assert abs(found.active_learning_bias) > found.overfitting_bias
+    assert found.difference is not None
+    assert found.difference.value > 0
+    assert re.fullmatch(
+        r"Correct: active learning bias is \S+ times the overfitting bias; weighted training "
+        r"lowers held-out risk from \S+ to \S+, by \S+ \(\+-\S+\)\.",
+        str(found),
+    )
+
+
+def test_the_same_question_has_the_same_answer() -> None:
+    X, y, draws = two_classes()
+    forest = RandomForestClassifier(3)
+    first, second = (advise(forest, X, y, draws, folds=3, seed=3) for _ in range(2))
+    assert first.as_dict() == second.as_dict()
+    assert forest.random_state is None
+    assert not hasattr(forest, "estimators_")
+
+
+def test_a_fitted_model_is_asked_afresh_and_left_alone() -> None:
+    X, y, draws = bent_line()
+    model = LinearRegression().fit(X[:5], y[:5])
+    before = model.coef_.copy()
+    assert advise(model, X, y, draws).as_dict() == advise(LinearRegression(), X, y, draws).as_dict()
+    assert (model.coef_ == before).all()
+
+
+def test_a_verdict_is_ready_for_json() -> None:
+    found = advise(LogisticRegression(), *two_classes())
+    told = json.loads(json.dumps(found.as_dict(), allow_nan=False))
+    assert told["advice"] == found.advice
+    assert told["risks"]["lure"]["value"] == found.risks["lure"].value
+    assert told["difference"].keys() == {"value", "stderr"}
+    assert {rule["name"] for rule in told["rules"]} >= {"proposal", "overfitting", "imbalance"}
+    assert "approximate" in told["caveat"]
+
+
+def test_a_model_that_takes_no_weights_cannot_be_changed_by_them() -> None:
+    found = advise(KNeighborsClassifier(1), *two_classes())
+    assert found.advice == "no difference"
+    assert found.because == (
+        "KNeighborsClassifier takes no sample_weight, so weights cannot change it."
+    )
+    assert list(found.risks) == ["naive"]
+    assert found.active_learning_bias is not None
+
+
+def test_uniform_draws_leave_nothing_to_correct() -> None:
+    X, y, _ = bent_line()
+    uniform = lv.Draws(np.arange(40), 1 / np.arange(200, 160, -1), pool_size=200)
+    found = advise(LinearRegression(), X, y, uniform)
+    assert str(found) == "No difference: the draws were uniform, so that all weights are one."
+
+
+def test_the_whole_pool_leaves_nothing_to_correct() -> None:
+    x = np.linspace(-1, 1, 30)
+    draws = drawn(np.exp(x), 30, seed=0)
+    found = advise(LinearRegression(), x[draws.index, None], x[draws.index] ** 2, draws)
+    assert found.advice == "no difference"
+    assert found.because.startswith("the whole pool is labelled")
+    json.dumps(found.as_dict(), allow_nan=False)
+
+
+def test_an_interpolating_model_is_told_to_be_one() -> None:
+    found = advise(DecisionTreeClassifier(), *two_classes(seed=2))
+    rule = next(rule for rule in found.rules if rule.name == "overfitting")
+    assert rule.measured["training_risk"] == 0
+    assert rule.measured["share_of_risk"] == pytest.approx(1)
+    assert found.advice != "correct"
+
+
+def test_few_labels_are_not_enough() -> None:
+    X, y, draws = bent_line(budget=9)
+    found = advise(LinearRegression(), X, y, draws)
+    assert str(found) == (
+        "Not enough labels: there are 9; at least 10 are needed to learn from some and judge by "
+        "others."
+    )
+    assert found.risks == {}
+    assert found.difference is None
+
+
+@pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()])
+def test_labels_that_are_all_the_same_are_not_enough(
+    model: LogisticRegression | LinearRegression,
+) -> None:
+    X, _, draws = bent_line()
+    found = advise(model, X, np.ones(40, dtype=int), draws)
+    assert found.advice == "not enough labels"
+    assert found.because.startswith("all 40 labels are 1")
+
+
+def test_a_fold_left_with_one_class_answers_with_it() -> None:
+    X, _, draws = two_classes(budget=20)
+    labels = np.array(["rare"] + ["common"] * 19)
+    found = advise(LogisticRegression(), X, labels, draws, folds=20)
+    assert found.advice == "not enough labels"
+    assert found.because == (
+        "only 1 of 20 labels are not of the most common class, and 10 are needed."
+    )
+    assert np.isfinite(found.risks["lure"].value)
+
+
+@pytest.mark.parametrize("loss", ["brier", "log_loss", "zero_one"])
+def test_a_class_that_a_fold_never_saw_has_a_finite_loss(
+    loss: Literal["brier", "log_loss", "zero_one"],
+) -> None:
+    X, names, draws = two_classes()
+    labels = names.astype(object)
+    labels[0] = "egg"
+    found = advise(LogisticRegression(), X, labels, draws, loss=loss)
+    assert np.isfinite(found.risks["naive"].value)
+    assert found.loss == loss
+
+
+def test_the_loss_follows_from_the_model() -> None:
+    X, y, draws = two_classes()
+    assert advise(LogisticRegression(), X, y, draws).loss == "brier"
+    assert advise(RidgeClassifier(), X, y, draws).loss == "zero_one"
+    assert advise(WeightedMean(), *bent_line()).loss == "squared"
+
+
+def test_an_own_loss_is_given_labels_and_answers() -> None:
+    X, y, draws = bent_line()
+
+    def cubed(labels: Array, answers: Array) -> FloatArray:
+        return np.asarray(np.abs(labels - answers) ** 3)
+
+    own = advise(LinearRegression(), X, y, draws, loss=cubed)
+    plain = advise(LinearRegression(), X, y, draws, loss="absolute")
+    assert own.loss == "own"
+    assert own.risks["lure"].value != plain.risks["lure"].value
+
+
+def test_tables_sparse_matrices_and_lists_give_what_arrays_give() -> None:
+    pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
+    X, y, draws = two_classes()
+    expected = advise(LogisticRegression(), X, y, draws, folds=4)
+    frame = pandas.DataFrame(X, index=np.arange(60)[::-1])
+    for rows, labels in ((frame, pandas.Series(y)), (sparse.csr_matrix(X), y.tolist())):
+        found = advise(LogisticRegression(), rows, labels, draws, folds=4)
+        assert found.advice == expected.advice
+        assert found.risks["lure"] == pytest.approx(expected.risks["lure"], rel=1e-3)
+
+
+def test_a_pipeline_over_texts_is_advised_on() -> None:
+    _, y, draws = two_classes()
+    texts = [f"{name} and something" if at % 4 else "nothing" for at, name in enumerate(y)]
+    found = advise(make_pipeline(CountVectorizer(), MultinomialNB()), texts, y, draws)
+    assert set(found.risks) == {"naive", "pure", "lure"}
+
+
+def test_weights_reach_the_last_step_of_a_pipeline() -> None:
+    X, y, draws = bent_line()
+    piped = advise(make_pipeline(StandardScaler(), LinearRegression()), X, y, draws)
+    plain = advise(LinearRegression(), X, y, draws)
+    assert piped.risks["lure"].value == pytest.approx(plain.risks["lure"].value)
+
+
+class Stubborn(WeightedMean):
+    """Has an argument for weights, and refuses to use it."""
+
+    def fit(self, X: object, y: FloatArray, sample_weight: FloatArray | None = None) -> None:
+        if sample_weight is not None:
+            raise NotImplementedError("weights are not\nsupported yet")
+        super().fit(X, y)
+
+
+def test_a_model_that_fails_is_named_in_one_line() -> None:
+    X, y, draws = bent_line()
+    with pytest.raises(LevelledError, match=r"^Stubborn could not be fitted with corrective weig"):
+        advise(Stubborn(), X, y, draws)
+
+
+def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_after() -> None:
+    X, y, draws = bent_line()
+    fold = folds_of(posed(LinearRegression(), y, "auto"), 10, rng=np.random.default_rng(0))
+    for first_fold, message in ((False, "be fitted without weights"), (True, "answer")):
+        holed = X.copy()
+        holed[np.flatnonzero((fold == 0) == first_fold)[0]] = np.nan
+        with pytest.raises(InputError, match=f"^LinearRegression could not {message}.*NaN"):
+            advise(LinearRegression(), holed, y, draws)
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"y": np.zeros(39)}, "40 draws, 40 rows and 39 labels"),
+        ({"X": np.zeros((7, 1))}, "40 draws, 7 rows and 40 labels"),
+        ({"draws": np.arange(40)}, "draws must be Draws"),
+        ({"folds": 1}, "folds must be at least 2"),
+        ({"folds": "many"}, "folds must be a whole number"),
+        ({"loss": "hinge"}, "loss must be one of auto, brier"),
+        ({"loss": "brier"}, "LinearRegression is a regressor, which brier is no loss of"),
+        ({"y": [[1.0]] * 40}, "y must have one axis"),
+        ({"y": ["a"] * 40}, "y must be an array of numbers"),
+    ],
+)
+def test_what_cannot_be_advised_on_is_refused(changed: dict[str, Any], message: str) -> None:
+    X, y, draws = bent_line()
+    with pytest.raises(InputError, match=message):
+        advise(**{"model": LinearRegression(), "X": X, "y": y, "draws": draws} | changed)
+
+
+def test_probabilities_are_needed_for_their_losses() -> None:
+    X, y, draws = two_classes()
+    with pytest.raises(InputError, match='RidgeClassifier gives none: take loss="zero_one"'):
+        advise(RidgeClassifier(), X, y, draws, loss="log_loss")
+
+
+def test_uneven_weights_are_not_enough() -> None:
+    x = np.linspace(-1, 1, 300)
+    draws = drawn(np.exp(12 * x), 30, seed=0)
+    found: Verdict = advise(LinearRegression(), x[draws.index, None], x[draws.index] ** 2, draws)
+    assert found.advice == "not enough labels"
+    assert "raise the floor of the proposal" in found.because

@@ -1,0 +1,93 @@
+"""The numbers behind a verdict, against hand computations with a model in closed form."""
+
+import numpy as np
+import pytest
+
+import levelled as lv
+from advice.samples import WeightedMean, drawn
+from levelled._check import FloatArray
+from levelled.advice import advise
+from levelled.advice.answering import posed
+from levelled.advice.crossfit import crossed, folds_of
+from levelled.advice.evidence import active_learning_bias, lure_mean, weighed
+from levelled.estimators.diagnostics import effective_size
+
+N, M = 60, 20
+RNG = np.random.default_rng(5)
+INTEREST = 0.2 + RNG.random(N)
+DRAWS = drawn(INTEREST, M, seed=1)
+Y = (3 * INTEREST + RNG.normal(size=N))[DRAWS.index]
+X = np.zeros((M, 1))
+V = lv.lure_weights(DRAWS)
+OTHERS = ~np.eye(M, dtype=bool)
+
+
+def left_out(weights: FloatArray) -> FloatArray:
+    """Squared errors of the weighted mean of all the other labels."""
+    means = np.array([np.average(Y[own], weights=weights[own]) for own in OTHERS])
+    return np.asarray((Y - means) ** 2)
+
+
+def fitted_losses(weights: FloatArray) -> FloatArray:
+    return np.asarray((Y - np.average(Y, weights=weights)) ** 2)
+
+
+def test_leaving_one_out_gives_the_figures_of_a_hand_computation() -> None:
+    found = advise(WeightedMean(), X, Y, DRAWS, folds=None)
+    naive, lure, pure = left_out(np.ones(M)), left_out(V), left_out(lv.pure_weights(DRAWS))
+    assert found.active_learning_bias == pytest.approx(np.mean(V * lure) - np.mean(lure))
+    assert found.overfitting_bias == pytest.approx(np.mean(V * (lure - fitted_losses(V))))
+    risks = {name: risk.value for name, risk in found.risks.items()}
+    assert risks == pytest.approx(
+        {"naive": np.mean(V * naive), "pure": np.mean(V * pure), "lure": np.mean(V * lure)}
+    )
+    assert found.difference is not None
+    assert found.difference.value == pytest.approx(np.mean(V * (naive - lure)))
+    on_labels = fitted_losses(np.ones(M)) - fitted_losses(V)
+    assert found.gain_on_labels == pytest.approx(np.mean(V * on_labels))
+
+
+def test_standard_errors_are_those_of_the_estimate_of_signed_losses() -> None:
+    found = advise(WeightedMean(), X, Y, DRAWS, folds=None)
+    paired = lv.estimate(left_out(np.ones(M)) - left_out(V), DRAWS, interval="t")
+    assert found.difference is not None
+    assert found.difference.stderr == pytest.approx(paired.stderr)
+    assert found.risks["lure"].stderr == pytest.approx(
+        lv.estimate(left_out(V), DRAWS, interval="none").stderr
+    )
+    overfitting = lv.estimate(left_out(V) - fitted_losses(V), DRAWS, interval="t")
+    assert found.overfitting_bias_stderr == pytest.approx(overfitting.stderr)
+
+
+def test_the_cost_is_the_share_of_overfitting_that_uneven_weights_bring() -> None:
+    found = advise(WeightedMean(), X, Y, DRAWS, folds=None)
+    assert found.n_effective == pytest.approx(effective_size(V))
+    assert found.overfitting_bias is not None
+    assert found.cost == pytest.approx(found.overfitting_bias * (1 - effective_size(V) / M))
+
+
+def test_one_fold_an_item_is_the_same_as_leaving_one_out() -> None:
+    each = advise(WeightedMean(), X, Y, DRAWS, folds=M, seed=3)
+    loo = advise(WeightedMean(), X, Y, DRAWS, folds="loo", seed=4)
+    assert each.risks == loo.risks
+
+
+def test_active_learning_bias_is_the_mean_of_weights_less_one_times_losses() -> None:
+    losses = RNG.random(M)
+    found = active_learning_bias(losses, DRAWS)
+    assert found.value == pytest.approx(lure_mean(losses, DRAWS).value - losses.mean())
+    assert found.stderr == pytest.approx(np.std((V - 1) * losses, ddof=1) / np.sqrt(M))
+
+
+def test_uniform_draws_have_no_active_learning_bias() -> None:
+    uniform = lv.Draws(np.arange(M), 1 / np.arange(N, N - M, -1), pool_size=N)
+    found = active_learning_bias(RNG.random(M), uniform)
+    assert found.value == pytest.approx(0, abs=1e-12)
+
+
+def test_without_weights_there_is_nothing_to_compare() -> None:
+    problem = posed(WeightedMean(), Y, "auto")
+    fold = folds_of(problem, 5, rng=np.random.default_rng(0))
+    found = weighed(crossed(WeightedMean(), problem, X, fold, {"naive": None}), problem, DRAWS)
+    assert found.comparison is None
+    assert list(found.risks) == ["naive"]

@@ -1,0 +1,121 @@
+"""The rule of the verdict, clause by clause."""
+
+from dataclasses import replace
+
+import pytest
+
+from levelled.advice.evidence import Comparison, Evidence
+from levelled.advice.rule import decide
+from levelled.advice.verdict import Measured
+
+CHANGE = Comparison(held_out=Measured(0.1, 0.1), degrees_of_freedom=20.0, on_labels=0.09, cost=0.02)
+HELPS = Evidence(
+    n_labels=40,
+    n_effective=30.0,
+    n_uncommon=None,
+    active_learning_bias=Measured(-0.24, 0.05),
+    overfitting_bias=Measured(0.04, 0.02),
+    training_risk=0.16,
+    risks={"naive": Measured(0.3, 0.05), "lure": Measured(0.2, 0.04)},
+    comparison=CHANGE,
+)
+HURTS = replace(
+    HELPS,
+    active_learning_bias=Measured(-0.02, 0.05),
+    overfitting_bias=Measured(0.3, 0.05),
+    risks={"naive": Measured(0.31, 0.05), "lure": Measured(0.32, 0.05)},
+    comparison=replace(CHANGE, held_out=Measured(-0.01, 0.02), on_labels=0.01, cost=0.1),
+)
+
+
+def with_change(found: Evidence, **changed: object) -> Evidence:
+    assert found.comparison is not None
+    return replace(found, comparison=replace(found.comparison, **changed))  # type: ignore[arg-type]
+
+
+def test_a_gain_seen_both_ways_under_a_large_active_learning_bias_is_to_be_had() -> None:
+    advice, because = decide(HELPS)
+    assert advice == "correct"
+    assert because == (
+        "active learning bias is 6 times the overfitting bias; weighted training lowers held-out "
+        "risk from 0.3 to 0.2, by 0.1 (+-0.1)."
+    )
+
+
+def test_a_loss_seen_both_ways_is_to_be_avoided() -> None:
+    advice, because = decide(HURTS)
+    assert advice == "do not correct"
+    assert because == (
+        "overfitting bias is 15 times the active learning bias; weighted training raises held-out "
+        "risk from 0.31 to 0.32, by 0.01 (+-0.02)."
+    )
+
+
+@pytest.mark.parametrize(
+    "undecided",
+    [
+        with_change(HELPS, held_out=Measured(0.04, 0.1)),
+        with_change(HELPS, held_out=Measured(-0.1, 0.1)),
+        with_change(HELPS, on_labels=0.03),
+        replace(HELPS, active_learning_bias=Measured(-0.03, 0.01)),
+        with_change(HURTS, held_out=Measured(0.01, 0.02)),
+        with_change(HURTS, on_labels=0.2),
+        replace(HURTS, active_learning_bias=Measured(-0.7, 0.1)),
+    ],
+    ids=[
+        "within half a standard error",
+        "of the other sign held out",
+        "no clear gain on the labels",
+        "active learning bias below overfitting bias",
+        "a loss only on the labels",
+        "a gain on the labels but not held out",
+        "active learning bias far above overfitting bias",
+    ],
+)
+def test_views_that_disagree_decide_nothing(undecided: Evidence) -> None:
+    advice, because = decide(undecided)
+    assert advice == "not enough labels"
+    assert "does not settle it" in because
+
+
+def test_a_significant_gain_needs_no_second_view() -> None:
+    advice, because = decide(with_change(HURTS, held_out=Measured(0.1, 0.02)))
+    assert advice == "correct"
+    assert "more than chance explains at 99%" in because
+
+
+def test_a_difference_that_is_surely_small_is_none() -> None:
+    advice, because = decide(with_change(HURTS, held_out=Measured(-0.001, 0.004)))
+    assert advice == "no difference"
+    assert "the same to within 2%" in because
+
+
+def test_labels_worth_few_decide_nothing_whatever_they_say() -> None:
+    advice, because = decide(replace(HELPS, n_effective=4.2))
+    assert advice == "not enough labels"
+    assert "40 labels are worth 4.2" in because
+
+
+def test_few_labels_of_uncommon_classes_decide_nothing() -> None:
+    advice, because = decide(replace(HELPS, n_uncommon=7))
+    assert advice == "not enough labels"
+    assert "only 7 of 40 labels" in because
+    assert decide(replace(HELPS, n_uncommon=10))[0] == "correct"
+
+
+def test_an_exact_fit_is_named_and_nothing_is_divided_by_it() -> None:
+    _, because = decide(replace(HURTS, training_risk=0.0))
+    assert because.startswith("the model fits its own labels exactly")
+
+
+def test_biases_of_zero_are_told_without_a_ratio() -> None:
+    _, none = decide(replace(HELPS, overfitting_bias=Measured(-0.001, 0.02)))
+    assert none.startswith("active learning bias is -0.24 and no overfitting")
+    _, all_of_it = decide(replace(HURTS, active_learning_bias=Measured(0.0, 0.0)))
+    assert all_of_it.startswith("overfitting bias is more than 100 times")
+
+
+def test_models_without_any_held_out_loss_do_not_differ() -> None:
+    perfect = {"naive": Measured(0.0, 0.0), "lure": Measured(0.0, 0.0)}
+    found = with_change(replace(HELPS, risks=perfect), held_out=Measured(0.0, 0.0))
+    assert decide(found)[0] == "no difference"

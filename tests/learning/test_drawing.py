@@ -1,0 +1,151 @@
+"""Exact checks: recorded probabilities are the true ones, and weights on them are unbiased."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+from bounds import chernoff
+from levelled._check import FloatArray, IntArray
+from levelled.draws import Draws
+from levelled.estimators import lure_weights, naive_weights
+from levelled.estimators.exact import every_path
+from levelled.learning import ActiveLearner
+from levelled.learning.drawing import next_draws, proposed, seed_of
+from levelled.learning.settings import Settings
+from levelled.learning.state import State, begun, drawn, told
+
+X = np.array([[-2.0, 0.3], [-0.4, 1.0], [0.1, -0.5], [0.6, 0.2], [1.9, -1.0]])
+Y = np.array([0, 0, 1, 0, 1])
+N = len(Y)
+
+
+def settings(**more: Any) -> Settings:  # noqa: ANN401
+    given: dict[str, Any] = {
+        "model": LogisticRegression(C=10),
+        "score": "entropy",
+        "proposal": "boltzmann:2",
+        "weights": "lure",
+        "ensemble": None,
+        "floor": 0.1,
+        "start": 2,
+        "seed": 0,
+    }
+    return Settings(**(given | more))
+
+
+def after(rows: tuple[int, ...]) -> State:
+    """The state in which these rows were drawn and labelled."""
+    state = State(Draws(np.array(rows, dtype=np.int64), np.full(len(rows), 0.5), N))
+    return told(state, list(rows), Y[list(rows)])
+
+
+def chance(rows: tuple[int, ...], left: IntArray) -> FloatArray:
+    found, p = proposed(settings(), X, after(rows))
+    np.testing.assert_array_equal(found, left)
+    return p
+
+
+@pytest.mark.parametrize("budget", [2, 3, 4, 5])
+def test_a_fixed_models_risk_is_unbiased_over_every_path_of_the_learner(budget: int) -> None:
+    losses = np.array([0.3, 2.0, 0.1, 4.0, 0.7])
+    paths = list(every_path(N, budget, chance))
+    means = {
+        weights: sum(p * np.mean(weights(draws) * losses[draws.index]) for draws, p in paths)
+        for weights in (lure_weights, naive_weights)
+    }
+    assert means[lure_weights] == pytest.approx(losses.mean(), abs=1e-10)
+    if 3 <= budget < N:
+        assert abs(means[naive_weights] - losses.mean()) > 1e-3  # the test can fail
+
+
+def test_a_held_out_risk_of_the_trained_model_is_unbiased_over_what_was_left() -> None:
+    first = (0, 2)
+    model = LogisticRegression().fit(X[list(first)], Y[list(first)])
+    left = np.array([1, 3, 4])
+    losses = -np.log(model.predict_proba(X[left])[np.arange(3), Y[left]])
+
+    def later(rows: tuple[int, ...], remaining: IntArray) -> FloatArray:
+        return chance((*first, *left[list(rows)].tolist()), left[remaining])
+
+    found = sum(
+        p * np.mean(lure_weights(draws) * losses[draws.index])
+        for draws, p in every_path(3, 2, later)
+    )
+    assert found == pytest.approx(losses.mean(), abs=1e-12)
+
+
+def test_recorded_probabilities_are_those_of_each_step_within_a_batch() -> None:
+    state = after((0, 2))
+    left, p = proposed(settings(), X, state)
+    found = next_draws(settings(), X, state, 3)
+    remaining = dict(zip(left.tolist(), p.tolist(), strict=True))
+    for row, probability in zip(found.index.tolist(), found.probability.tolist(), strict=True):
+        assert probability == pytest.approx(remaining[row] / sum(remaining.values()), rel=1e-12)
+        del remaining[row]
+
+
+def test_draws_come_as_often_as_their_probabilities_say(seed: int) -> None:
+    state, n = after((0, 2)), 600
+    firsts = np.array(
+        [
+            next_draws(settings(seed=seed * n + i, score="geometric"), X, state, 1).index[0]
+            for i in range(n)
+        ]
+    )
+    left, p = proposed(settings(score="geometric"), X, state)
+    counts = np.array([np.count_nonzero(firsts == row) for row in left])
+    assert chernoff(counts, n, p, alarm=1e-9)
+
+
+def test_the_recorded_largest_weight_is_never_too_small() -> None:
+    rng = np.random.default_rng(0)
+    inputs = rng.standard_normal((40, 2))
+    labels = (inputs[:, 0] > 0).astype(int)
+    state = begun(40)
+    for _ in range(6):
+        before = state
+        state = drawn(state, next_draws(settings(), inputs, state, 4))
+        state = told(state, state.pending, labels[state.pending])
+        _, p = proposed(settings(), inputs, before)
+        assert _largest(state)[len(before.draws)] == pytest.approx(1 / (40 * p.min()))
+    assert (_largest(state) * 40 * state.draws.probability >= 1 - 1e-12).all()
+
+
+def _largest(state: State) -> FloatArray:
+    assert state.draws.design is not None
+    return state.draws.design["max_weight"]
+
+
+def test_draws_are_uniform_until_there_is_something_to_go_by() -> None:
+    for rows in [(), (0,), (0, 1), (0, 1, 3)]:  # too few labels, then one class
+        _, p = proposed(settings(), X, after(rows))
+        np.testing.assert_allclose(p, 1 / (N - len(rows)))
+    _, p = proposed(settings(), X, after((0, 2)))
+    assert np.ptp(p) > 0.01
+
+
+def test_scores_that_are_all_equal_give_uniform_draws() -> None:
+    def same(model: object, rows: FloatArray) -> FloatArray:
+        return np.full(len(rows), 3.0)
+
+    for proposal in ("boltzmann", "proportional", "epsilon_greedy", "rank", "power:2", "uniform"):
+        _, p = proposed(settings(score=same, proposal=proposal), X, after((0, 2)))
+        np.testing.assert_allclose(p, 1 / 3)
+
+
+def test_nothing_is_drawn_from_a_pool_that_is_used_up() -> None:
+    assert len(next_draws(settings(), X, after((0, 1, 2, 3, 4)), 3)) == 0
+
+
+def test_asking_in_two_steps_or_with_pending_labels_never_repeats_a_row() -> None:
+    learner = ActiveLearner(LogisticRegression(), X, start=1)
+    rows = [*learner.ask(2), *learner.ask(2), *learner.ask(2)]
+    assert sorted(rows) == list(range(N))
+    np.testing.assert_allclose(learner.draws.probability, 1 / (N - np.arange(N)))
+
+
+def test_streams_of_randomness_differ_by_purpose_step_and_seed() -> None:
+    seeds = {seed_of(s, purpose, n) for s in range(3) for purpose in range(3) for n in range(3)}
+    assert len(seeds) == 27

@@ -1,0 +1,303 @@
+"""The shell: what users meet when they ask, tell and fit, rightly and wrongly."""
+
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from sklearn.base import clone
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.tree import DecisionTreeClassifier
+
+import levelled as lv
+from contracts.learners import run
+from levelled.errors import InputError, LevelledError
+from levelled.learning import ActiveLearner
+
+X = np.random.default_rng(0).standard_normal((60, 3))
+Y = np.where(X[:, 0] > 0, "spam", "ham")
+
+
+def learner(**more: Any) -> ActiveLearner:  # noqa: ANN401
+    return ActiveLearner(LogisticRegression(), X, **{"weights": "lure", **more})
+
+
+def test_asking_again_without_labels_draws_further_rows() -> None:
+    made = learner()
+    first, second = made.ask(3), made.ask(3)
+    assert not set(first) & set(second)
+    assert made.pending.tolist() == [*first, *second]
+    assert repr(made) == "ActiveLearner(LogisticRegression, 0 labels of 60, 6 waiting)"
+
+
+def test_a_fit_uses_draws_without_a_gap_and_says_what_waits() -> None:
+    made = learner()
+    run(made, Y, 20)
+    rows = made.ask(4)
+    made.tell(rows[[0, 2, 3]], Y[rows[[0, 2, 3]]])
+    made.fit()
+    assert len(made) == 23
+    assert len(made.sample_weight_) == 21
+    waits = "1 of 24 draws wait for their labels, and 2 later labels are not used until then"
+    assert made.note == waits
+    np.testing.assert_array_equal(made.sample_weight_, lv.lure_weights(made.draws[:21]))
+    made.tell(rows[1], Y[rows[1]])
+    made.fit()
+    assert len(made.sample_weight_) == 24
+    assert made.note is None
+
+
+def test_weights_are_computed_anew_as_labels_come_in() -> None:
+    made = learner()
+    run(made, Y, 20)
+    before = made.fit().sample_weight_
+    run(made, Y, 40)
+    after = made.fit().sample_weight_
+    assert not np.allclose(before, after[:20])
+    np.testing.assert_array_equal(after, lv.lure_weights(made.draws))
+
+
+def test_an_item_that_cannot_be_labelled_counts_as_a_draw_but_trains_nothing() -> None:
+    made = learner()
+    rows = made.ask(20)
+    made.tell(rows, [None if m == 4 else str(Y[row]) for m, row in enumerate(rows)])
+    made.fit()
+    assert len(made) == 19
+    keep = np.delete(np.arange(20), 4)
+    np.testing.assert_array_equal(made.sample_weight_, lv.lure_weights(made.draws)[keep])
+    assert made.advise().n_labels == 19
+
+
+def test_weights_reach_the_model() -> None:
+    seen = []
+
+    class Spy(LogisticRegression):  # type: ignore[misc]
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: ANN401
+            seen.append(sample_weight)
+            super().fit(X, y, sample_weight)
+            return self
+
+    made = ActiveLearner(Spy(), X, weights="pure", score="uniform")
+    run(made, Y, 20)
+    made.fit()
+    np.testing.assert_array_equal(seen[-1], lv.pure_weights(made.draws))
+    made.set_params(weights="none").fit()
+    assert seen[-1] is None
+    np.testing.assert_array_equal(made.sample_weight_, np.ones(20))
+
+
+def test_auto_asks_for_advice_once_for_the_same_labels() -> None:
+    made = learner(weights="auto")
+    run(made, Y, 20)
+    verdict = made.fit().verdict_
+    assert made.fit().verdict_ is verdict
+    run(made, Y, 25)
+    assert made.verdict_ is None
+    assert str(made.advise()).endswith(made.advise().because)
+
+
+def test_auto_trains_a_model_that_takes_no_weights_without_them() -> None:
+    made = ActiveLearner(KNeighborsClassifier(3), X, weights="auto")
+    run(made, Y, 20)
+    np.testing.assert_array_equal(made.fit().sample_weight_, np.ones(20))
+    assert made.verdict_ is not None
+    assert made.verdict_.advice == "no difference"
+    made.set_params(weights="lure")
+    with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight"):
+        made.fit()
+
+
+def test_a_model_that_fits_its_labels_perfectly_is_advised_on_without_trouble() -> None:
+    made = ActiveLearner(DecisionTreeClassifier(), X, weights="auto")
+    run(made, Y, 30)
+    made.fit()
+    assert (made.predict(X[made.index_]) == made.labels_).all()
+    assert made.verdict_ is not None
+
+
+def test_one_class_so_far_draws_uniformly_and_trains_nothing() -> None:
+    made = learner()
+    same = np.full(60, "ham")
+    run(made, same, 30, batch=6)
+    np.testing.assert_allclose(made.draws.probability, 1 / (60 - np.arange(30.0)))
+    with pytest.raises(InputError, match="All 30 labels that can be used are ham"):
+        made.fit()
+    numbers = ActiveLearner(Ridge(), X, score="geometric", weights="lure")
+    run(numbers, np.zeros(60), 20)
+    assert numbers.fit().predict(X[:2]).tolist() == [0.0, 0.0]
+
+
+def test_a_class_told_late_is_known_from_then_on() -> None:
+    labels = Y.astype(object)
+    made = learner()
+    run(made, Y, 20)
+    rare = made.ask(1)
+    labels[rare] = "rare"
+    made.tell(rare, labels[rare])
+    run(made, labels, 25)
+    made.fit()
+    assert made.classes_.tolist() == ["ham", "rare", "spam"]
+    assert made.predict_proba(X).shape == (60, 3)
+
+
+def test_amending_a_label_changes_the_training() -> None:
+    made = learner()
+    run(made, Y, 20)
+    row = made.draws.index[3]
+    other = "ham" if Y[row] == "spam" else "spam"
+    with pytest.raises(InputError, match="amend=True"):
+        made.tell(row, other)
+    made.tell(row, other, amend=True)
+    assert made.fit().labels_[3] == other
+
+
+def test_nothing_is_said_before_there_is_something_to_say() -> None:
+    made = learner()
+    with pytest.raises(InputError, match="no labels yet"):
+        made.fit()
+    with pytest.raises(InputError, match=r"call fit\(\) first"):
+        made.predict(X)
+    rows = made.ask(2)
+    made.tell(rows[1], "ham")
+    with pytest.raises(InputError, match="None of the 1 labels can be used yet"):
+        made.fit()
+
+
+@pytest.mark.parametrize(
+    ("params", "says"),
+    [
+        ({"score": "entropi"}, "score must be one of entropy"),
+        ({"proposal": "hot"}, "proposal must be one of boltzmann"),
+        ({"weights": "LURE"}, "weights must be one of lure, pure, none, auto"),
+        ({"ensemble": 1}, "ensemble must be at least 2"),
+        ({"ensemble": [LogisticRegression()]}, "two models or more"),
+        ({"floor": 1.5}, "floor must be between 0 and 1"),
+        ({"start": -1}, "start must be at least 0"),
+        ({"seed": 0.5}, "seed must be a whole number"),
+        ({"model": LogisticRegression}, r"such as LogisticRegression\(\)"),
+        ({"model": "svm"}, "fit and predict"),
+    ],
+)
+def test_what_cannot_be_used_is_refused_when_the_learner_is_made_or_changed(
+    params: dict[str, Any], says: str
+) -> None:
+    given = {"model": LogisticRegression(), **params}
+    with pytest.raises(InputError, match=says):
+        ActiveLearner(X_pool=X, **given)
+    made = learner()
+    with pytest.raises(InputError, match=says):
+        made.set_params(**params)
+    assert made.get_params()["score"] == "entropy"
+
+
+@pytest.mark.parametrize("pool", [np.zeros((0, 3)), [], 5, None, "texts.csv"])
+def test_a_pool_without_rows_is_refused(pool: object) -> None:
+    with pytest.raises(InputError, match="X_pool must hold one row an item"):
+        ActiveLearner(LogisticRegression(), pool)
+
+
+@pytest.mark.parametrize("k", [0, -1, 1.5, "3"])
+def test_a_number_of_rows_is_a_whole_one(k: int) -> None:
+    with pytest.raises(InputError, match="k must be"):
+        learner().ask(k)
+
+
+def test_a_complaint_of_the_model_becomes_one_line_that_names_it() -> None:
+    gaps = X.copy()
+    gaps[:, 1] = np.nan
+    made = ActiveLearner(LogisticRegression(), gaps, weights="lure")
+    rows = made.ask(20)
+    made.tell(rows, Y[rows])
+    for job in (made.ask, made.fit):
+        with pytest.raises(InputError, match=r"LogisticRegression could not.*NaN") as caught:
+            job()
+        assert "\n" not in str(caught.value)
+    only_predicted = X.copy()
+    only_predicted[next(row for row in range(60) if row not in rows)] = np.nan
+    made = ActiveLearner(LogisticRegression(), only_predicted, weights="lure")
+    made._state = learner_state(rows)
+    with pytest.raises(InputError, match=r"LogisticRegression could not score the pool: .*NaN"):
+        made.ask()
+
+
+def test_what_the_trained_model_cannot_predict_is_said_in_one_line() -> None:
+    made = learner()
+    run(made, Y, 20)
+    made.fit()
+    with pytest.raises(InputError, match="LogisticRegression could not predict: X has 2 features"):
+        made.predict(X[:, :2])
+    tree = ActiveLearner(Ridge(), X, score="geometric", weights="none")
+    run(tree, X[:, 0], 20)
+    with pytest.raises(InputError, match=r"Ridge could not predict: .*predict_proba"):
+        tree.fit().predict_proba(X)
+
+
+def learner_state(rows: NDArray[np.int64]) -> Any:  # noqa: ANN401
+    made = learner()
+    made.tell(made.ask(20), Y[rows])
+    return made._state
+
+
+def test_a_score_that_does_not_fit_the_model_is_refused_in_words() -> None:
+    cases: list[tuple[Any, Any, str]] = [
+        (Ridge(), "entropy", "Ridge gives no probabilities"),
+        (Ridge(), "bald", "Ridge, which is a regressor: use 'variance'"),
+        (LogisticRegression(), "variance", "which is a classifier: use 'bald'"),
+        (LogisticRegression(), "bald", "Give ensemble=10"),
+        (LogisticRegression(), lambda model, X: np.ones(3), "3 numbers for the 60 rows"),
+        (LogisticRegression(), lambda model, X: np.full(60, np.nan), "NaN"),
+    ]
+    for model, score, says in cases:
+        made = ActiveLearner(model, X, score=score)
+        rows = made.ask(12)
+        made.tell(rows, X[rows, 0] if isinstance(model, Ridge) else Y[rows])
+        with pytest.raises(LevelledError, match=says):
+            made.ask()
+
+
+def test_a_score_may_be_a_function_of_the_model_and_the_pool() -> None:
+    def near_the_boundary(model: LogisticRegression, rows: NDArray[Any]) -> NDArray[Any]:
+        return np.asarray(-np.abs(model.decision_function(rows)))
+
+    made = learner(score=near_the_boundary, proposal="rank:2")
+    run(made, Y, 25)
+    assert np.ptp(made.draws.probability[10:]) > 0.01
+
+
+def test_a_learner_is_cloned_without_its_draws_and_without_copying_the_pool() -> None:
+    made = learner(score="margin", seed=4)
+    run(made, Y, 15)
+    copy = clone(made)
+    assert copy.X_pool is X
+    assert copy.model is not made.model
+    assert len(copy) == 0
+    for name in ("score", "seed", "weights", "proposal", "start", "floor", "ensemble"):
+        assert copy.get_params()[name] == made.get_params()[name]
+    assert made.set_params(floor=0.3).floor == 0.3
+    with pytest.raises(InputError, match="'X_pool' cannot be set"):
+        made.set_params(X_pool=X)
+    with pytest.raises(InputError, match="'temperature' cannot be set"):
+        made.set_params(temperature=2)
+
+
+def test_the_rows_that_are_asked_for_are_the_callers_to_change() -> None:
+    made = learner()
+    rows = made.ask(5)
+    rows[:] = 0
+    assert len(set(made.draws.index.tolist())) == 5
+
+
+def test_parameters_may_be_numpy_numbers_and_a_committee_a_tuple(tmp_path: Path) -> None:
+    made = learner(seed=np.int64(3), start=np.int32(4), ensemble=np.int64(3), score="bald")
+    run(made, Y, 15)
+    made.save(tmp_path)
+    committee = (LogisticRegression(), LogisticRegression(C=9))
+    assert len(learner(ensemble=committee, score="bald").ask(3)) == 3
+
+
+def test_a_regressor_has_no_classes() -> None:
+    made = ActiveLearner(Ridge(), X, score="geometric", weights="none")
+    run(made, X[:, 0], 12)
+    assert not hasattr(made.fit(), "classes_")

@@ -1,0 +1,60 @@
+import numpy as np
+import pytest
+
+from levelled._check import FloatArray
+from levelled.errors import InputError, ProposalError
+from levelled.learning.proposing import PROPOSALS, probabilities
+from levelled.proposals import boltzmann, mixture, power
+
+SCORES = np.array([0.0, 0.5, 3.0, 1.0])
+
+
+@pytest.mark.parametrize("name", PROPOSALS)
+def test_every_named_proposal_keeps_the_floor_under_every_item(name: str) -> None:
+    p = probabilities(name, SCORES, floor=0.1)
+    assert p.sum() == pytest.approx(1)
+    assert p.min() >= 0.1 / 4 * (1 - 1e-12)
+    assert p.argmax() == 2 or name == "uniform"
+
+
+def test_names_stand_for_documented_defaults() -> None:
+    np.testing.assert_allclose(
+        probabilities("boltzmann", SCORES, floor=0.1),
+        mixture(boltzmann(SCORES, beta=1, normalise="z"), share=0.1),
+    )
+    np.testing.assert_allclose(
+        probabilities("power:2", SCORES, floor=0.3),
+        mixture(power(SCORES, 2, allow_zero=True), share=0.3),
+    )
+    assert probabilities("epsilon_greedy", SCORES, floor=0.1)[2] == pytest.approx(0.925)
+
+
+def test_a_function_decides_on_its_own_floor_and_may_leave_nobody_out() -> None:
+    np.testing.assert_allclose(
+        probabilities(lambda s: (s + 1) / (s + 1).sum(), SCORES, floor=0.9),
+        (SCORES + 1) / (SCORES + 1).sum(),
+    )
+    with pytest.raises(ProposalError, match="probability 0 to 1 of 4"):
+        probabilities(lambda s: s / s.sum(), SCORES, floor=0.1)
+    with pytest.raises(ProposalError, match="sum to one"):
+        probabilities(lambda s: s + 1, SCORES, floor=0.1)
+    with pytest.raises(ProposalError, match="1 probabilities for the 4"):
+        probabilities(lambda s: np.ones(1), SCORES, floor=0.1)
+
+
+@pytest.mark.parametrize("name", ["argmax", "boltzmann:hot", "uniform:2", "", None, 3])
+def test_what_is_no_proposal_is_refused(name: object) -> None:
+    with pytest.raises(InputError, match="proposal"):
+        probabilities(name, SCORES, floor=0.1)  # type: ignore[arg-type]
+
+
+def test_no_floor_and_an_item_of_no_interest_is_refused() -> None:
+    with pytest.raises(ProposalError, match="probability 0"):
+        probabilities("proportional", SCORES, floor=0.0)
+
+
+def test_scores_are_not_changed() -> None:
+    before: FloatArray = SCORES.copy()
+    for name in PROPOSALS:
+        probabilities(name, SCORES, floor=0.1)
+    np.testing.assert_array_equal(SCORES, before)

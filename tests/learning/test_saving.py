@@ -1,0 +1,143 @@
+import json
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow.parquet as pq
+import pytest
+from scipy import sparse
+from sklearn.linear_model import LogisticRegression
+from sklearn.naive_bayes import GaussianNB
+
+from contracts.learners import run
+from levelled.draws import Draws
+from levelled.errors import InputError
+from levelled.learning import ActiveLearner
+from levelled.learning.saving import fingerprint
+
+X = np.random.default_rng(0).standard_normal((60, 3))
+Y = np.where(X[:, 0] > 0, "spam", "ham")
+
+
+def begun(**more: Any) -> ActiveLearner:  # noqa: ANN401
+    made = ActiveLearner(LogisticRegression(C=3), X, **{"weights": "lure", **more})
+    run(made, Y, 15)
+    return made
+
+
+def test_files_are_plain_but_for_the_model(tmp_path: Path) -> None:
+    made = begun()
+    made.ask(2)
+    made.save(tmp_path / "learner")
+    names = sorted(path.name for path in (tmp_path / "learner").iterdir())
+    assert names == ["draws.parquet", "labels.parquet", "model.joblib", "settings.json"]
+    assert len(Draws.from_parquet(tmp_path / "learner/draws.parquet")) == 17
+    assert pq.read_table(tmp_path / "learner/labels.parquet").num_rows == 15
+    assert json.loads((tmp_path / "learner/settings.json").read_text())["proposal"] == "boltzmann"
+
+
+def test_everything_comes_back(tmp_path: Path) -> None:
+    made = begun(
+        score="bald", proposal="power:2", ensemble=[LogisticRegression(), GaussianNB()], floor=0.2
+    )
+    made.tell(made.ask(1), None)
+    made.ask(2)
+    made.save(tmp_path)
+    loaded = ActiveLearner.load(tmp_path, X)
+    assert repr(loaded) == repr(made)
+    assert loaded.pending.tolist() == made.pending.tolist()
+    assert loaded.model.get_params() == made.model.get_params()  # type: ignore[attr-defined]
+    for name in ("score", "proposal", "weights", "floor", "start", "seed"):
+        assert getattr(loaded, name) == getattr(made, name)
+    assert loaded.ask(5).tolist() == made.ask(5).tolist()
+
+
+@pytest.mark.parametrize("labels", [np.arange(60) % 3, np.arange(60) / 7, X[:, 0] > 0, Y])
+def test_labels_keep_their_type(tmp_path: Path, labels: Any) -> None:  # noqa: ANN401
+    made = ActiveLearner(LogisticRegression(), X, score="uniform")
+    run(made, labels, 12)
+    made.save(tmp_path)
+    before, after = made._state.told(), ActiveLearner.load(tmp_path, X)._state.told()
+    np.testing.assert_array_equal(before.labels, after.labels)
+    assert before.labels.dtype == after.labels.dtype
+
+
+def test_saving_again_replaces_what_was_there(tmp_path: Path) -> None:
+    made = begun()
+    made.save(tmp_path)
+    run(made, Y, 30)
+    made.save(tmp_path)
+    assert len(ActiveLearner.load(tmp_path, X)) == 30
+
+
+def test_a_learner_that_has_drawn_nothing_can_be_saved(tmp_path: Path) -> None:
+    ActiveLearner(LogisticRegression(), X).save(tmp_path)
+    assert len(ActiveLearner.load(tmp_path, X).draws) == 0
+
+
+def test_another_pool_is_refused(tmp_path: Path) -> None:
+    begun().save(tmp_path)
+    for other in (X[:-1], X[::-1], X + 1e-9, X[:, :2]):
+        with pytest.raises(InputError, match=r"X_pool \(\d+ rows\) is not the pool"):
+            ActiveLearner.load(tmp_path, other)
+
+
+def test_a_fingerprint_knows_rows_of_every_container() -> None:
+    pandas, polars = pytest.importorskip("pandas"), pytest.importorskip("polars")
+    same = [X, X.copy(order="F"), sparse.csr_array(X), sparse.coo_matrix(X), pandas.DataFrame(X)]
+    assert len({fingerprint(pool)["sha256"] for pool in [*same, polars.DataFrame(X)]}) == 1
+    assert fingerprint(["a", "b"]) != fingerprint(["a", "c"])
+    long = np.arange(5000.0)[:, None]
+    assert fingerprint(long)["rows"] == 5000
+
+
+def test_functions_are_not_saved_and_are_asked_for_again(tmp_path: Path) -> None:
+    def score(model: LogisticRegression, rows: Any) -> Any:  # noqa: ANN401
+        return np.abs(model.decision_function(rows))
+
+    def proposal(scores: Any) -> Any:  # noqa: ANN401
+        return (1 + scores) / (1 + scores).sum()
+
+    made = begun(score=score, proposal=proposal)
+    made.save(tmp_path)
+    with pytest.raises(InputError, match=r"The score .* was a function.*score=\.\.\."):
+        ActiveLearner.load(tmp_path, X, proposal=proposal)
+    loaded = ActiveLearner.load(tmp_path, X, score=score, proposal=proposal)
+    assert loaded.ask(5).tolist() == made.ask(5).tolist()
+
+
+def test_a_model_that_is_given_is_not_read_from_the_folder(tmp_path: Path) -> None:
+    begun().save(tmp_path)
+    (tmp_path / "model.joblib").write_bytes(b"something else")
+    with pytest.raises(InputError, match="cannot be read back here"):
+        ActiveLearner.load(tmp_path, X)
+    model = LogisticRegression(C=3)
+    assert ActiveLearner.load(tmp_path, X, model=model).model is model
+
+
+def test_a_folder_without_a_learner_or_of_another_format_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="no saved learner"):
+        ActiveLearner.load(tmp_path, X)
+    begun().save(tmp_path)
+    kept = json.loads((tmp_path / "settings.json").read_text())
+    (tmp_path / "settings.json").write_text(json.dumps(kept | {"format": 99}))
+    with pytest.raises(InputError, match="format 99"):
+        ActiveLearner.load(tmp_path, X)
+    (tmp_path / "settings.json").write_text(json.dumps(kept))
+    (tmp_path / "labels.parquet").write_bytes(b"nothing")
+    with pytest.raises(InputError, match=r"labels in .* cannot be read"):
+        ActiveLearner.load(tmp_path, X)
+
+
+def test_a_model_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
+    made = begun()
+    made.model.hook = lambda: None  # type: ignore[attr-defined]
+    with pytest.raises(InputError, match="cannot be saved by joblib"):
+        made.save(tmp_path)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("")
+    with pytest.raises(InputError, match="cannot be made a folder"):
+        begun().save(tmp_path / "file")
