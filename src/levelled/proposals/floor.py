@@ -35,4 +35,6 @@ def mixture(probabilities: ArrayLike, share: float, *, allow_zero: bool = False)
     """
     share = between("share", share, 0, 1)
     p = checked(probabilities, allow_zero=True)
-    return normalised(share / len(p) + (1 - share) * p, allow_zero=allow_zero)
+    p *= 1 - share
+    p += share / len(p)
+    return normalised(p, allow_zero=allow_zero)

@@ -49,17 +49,26 @@ def boltzmann(
 
 def _exponentials(s: FloatArray, beta: float) -> FloatArray:
     with np.errstate(over="ignore", invalid="ignore"):
-        # Halves, because the distance between 1e308 and -1e308 is no floating-point number.
-        below = (s / 2 - s.max() / 2) * beta * 2
-        return np.where(s > -np.inf, np.exp(below), 0.0)
+        # Halves, because the distance between 1e308 and -1e308 is no floating-point number. In
+        # place, because making large arrays takes longer than computing them.
+        below = s / 2
+        below -= s.max() / 2
+        below *= beta
+        below *= 2
+        np.exp(below, out=below)
+        below[s == -np.inf] = 0
+        return below
 
 
 def _z(s: FloatArray) -> FloatArray:
-    unit = np.abs(s).max()
-    above = s / unit if unit > 0 else s
-    above = above - above.min()
-    spread = above.std()
-    return (above - above.mean()) / spread if spread > 0 else np.zeros(len(s))
+    unit = max(abs(s.min()), abs(s.max()))
+    z = s / unit if unit > 0 else s.copy()
+    z -= z.min()
+    z -= z.mean()
+    spread = np.sqrt(z @ z / len(z))
+    if spread > 0:
+        z /= spread
+    return z
 
 
 def _possibly_minus_infinity(scores: ArrayLike) -> FloatArray:
