@@ -1,0 +1,215 @@
+"""What all classifiers with a posterior share."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+import torch
+from numpy.typing import ArrayLike, NDArray
+from torch import Generator, Tensor
+
+from levelled._check import FloatArray, whole
+from levelled.bayes.inputs import Numbers, Scaling, check_inputs, check_weights, known_classes
+from levelled.bayes.networks import Network, build_network
+from levelled.bayes.parameters import Parameters
+from levelled.bayes.posterior import Posterior
+from levelled.bayes.prediction import block_size, one_thread, sampled
+from levelled.bayes.saving import read_model, write_model
+from levelled.bayes.training import Examples, Schedule, train
+from levelled.errors import InputError
+from levelled.metrics.classes import Class, class_names, class_numbers
+
+__all__ = ["BayesianClassifier"]
+
+
+@dataclass(eq=False)
+class BayesianClassifier(Parameters):
+    """Parameters, training and prediction; how weights are sampled is left to subclasses."""
+
+    network: str = "cnn"
+    _: KW_ONLY
+    classes: Sequence[Class] | None = None
+    learning_rate: float = 5e-4
+    weight_decay: float = 1e-4
+    batch_size: int = 64
+    max_steps: int = 2000
+    check_every: int = 25
+    patience: int = 20
+    training_samples: int = 8
+    test_samples: int = 8
+    acquisition_samples: int = 100
+    scaling: tuple[float, float] | None = None
+    seed: int = 0
+    device: str = "cpu"
+
+    def _initial(self, network: Network, generator: Generator) -> Tensor:
+        """What is learned, before it is."""
+        raise NotImplementedError
+
+    def _posterior(self, network: Network, theta: Tensor) -> Posterior:
+        raise NotImplementedError
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Learn from X [N, D], [N, H, W] or [N, H, W, channels] and one label an item.
+
+        `sample_weight` multiplies the loss of each item, and the mean is over all N of them:
+        with `lure_weights` the loss is the R_LURE estimate of the pool's. `validation` is a pair
+        (X, y) that says when to stop; without it training takes `max_steps` steps.
+        """
+        schedule, generator = self._schedule(), self._generator(0)
+        inputs, names = self._pair(X, y)
+        weight = check_weights(sample_weight, len(names))
+        held_out = self._held_out(validation, inputs.shape[1:])
+        classes = known_classes(self.classes, names, *(() if held_out is None else held_out[1:]))
+        scaling = Scaling.of(inputs) if self.scaling is None else Scaling.by(self.scaling)
+        network = build_network(self.network, inputs.shape[1:], len(classes))
+        posterior = self._posterior(network, self._initial(network, generator))
+        encode = partial(_examples, classes=classes, scaling=scaling, device=self.device)
+        checks = None if held_out is None else encode(*held_out)
+        with one_thread():
+            losses = train(posterior, encode(inputs, names, weight), checks, schedule, generator)
+        self.classes_, self.scaling_ = classes, scaling
+        self.posterior_, self.validation_losses_ = posterior, losses
+        return self
+
+    def sample_proba(self, X: ArrayLike, n_samples: int | None = None) -> NDArray[np.float32]:
+        """Probabilities [N, K, classes] under K samples of the posterior, as scores take them.
+
+        The same samples at every call, and for every item unless each has its own dropout.
+        """
+        n_samples = self.acquisition_samples if n_samples is None else n_samples
+        K = whole("n_samples", n_samples, least=1)
+        inputs = self._inputs(X)
+        found = np.empty((len(inputs), K, len(self.classes_)), np.float32)
+        return self._filled(found, inputs, K, lambda proba: proba.transpose(0, 1))
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probabilities [N, classes]: the mean over `test_samples` samples of the posterior."""
+        K = whole("test_samples", self.test_samples, least=1)
+        inputs = self._inputs(X)
+        found = np.empty((len(inputs), len(self.classes_)))
+        return self._filled(found, inputs, K, lambda proba: proba.double().mean(dim=0))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each item."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier to one file; `load` reads it."""
+        self._check_fitted()
+        params = self.get_params()
+        if self.classes is not None:
+            params["classes"] = np.asarray(self.classes).tolist()
+        settings = {
+            "kind": type(self).__name__,
+            "params": params,
+            "classes": self.classes_.tolist(),
+            "input_shape": self.posterior_.network.input_shape,
+            "validation_losses": self.validation_losses_,
+        }
+        scaling = {"mean": torch.tensor(self.scaling_.mean), "std": torch.tensor(self.scaling_.std)}
+        write_model(path, settings, {"theta": self.posterior_.theta.cpu(), **scaling})
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: str | None = None) -> Self:
+        """Read a fitted classifier that `save` wrote, onto the device it was on or another."""
+        settings, tensors = read_model(path)
+        if settings["kind"] != cls.__name__:
+            raise InputError(f"{str(path)!r} holds a {settings['kind']}, not a {cls.__name__}.")
+        model = cls(**settings["params"])
+        if model.scaling is not None:
+            model.scaling = (model.scaling[0], model.scaling[1])
+        if device is not None:
+            model.device = device
+        model.classes_ = np.asarray(settings["classes"])
+        model.scaling_ = Scaling(tensors["mean"].numpy(), tensors["std"].numpy())
+        network = build_network(model.network, settings["input_shape"], len(model.classes_))
+        model.posterior_ = model._posterior(network, tensors["theta"].to(model.device))
+        model.validation_losses_ = settings["validation_losses"]
+        return model
+
+    def _filled(
+        self, found: Numbers, inputs: Numbers, n_samples: int, of: Callable[[Tensor], Tensor]
+    ) -> Numbers:
+        """Put something of the sampled probabilities into `found`, block by block."""
+        size = block_size(self.posterior_.network)
+        starts = range(0, len(inputs), size)
+        blocks = (self.scaling_.tensor(inputs[at : at + size], self.device) for at in starts)
+        with one_thread(), torch.inference_mode():
+            drawn = sampled(self.posterior_, blocks, n_samples, self._generator(1))
+            for at, proba in zip(starts, drawn, strict=True):
+                found[at : at + size] = of(proba).cpu().numpy()
+        return found
+
+    def _inputs(self, X: ArrayLike) -> Numbers:
+        self._check_fitted()
+        shape = self.posterior_.network.input_shape
+        return check_inputs(X, images=self.network == "cnn", shape=shape)
+
+    def _held_out(
+        self, validation: tuple[ArrayLike, ArrayLike] | None, shape: tuple[int, ...]
+    ) -> tuple[Numbers, NDArray[Any]] | None:
+        if validation is None:
+            return None
+        try:
+            X, y = validation
+        except (TypeError, ValueError) as wrong:
+            raise InputError("validation must be a pair: inputs and labels held out.") from wrong
+        return self._pair(X, y, shape)
+
+    def _pair(
+        self, X: ArrayLike, y: ArrayLike, shape: tuple[int, ...] | None = None
+    ) -> tuple[Numbers, NDArray[Any]]:
+        """Inputs and labels of as many items, one or more."""
+        inputs = check_inputs(X, images=self.network == "cnn", shape=shape)
+        names = class_names("y", y)
+        if len(inputs) != len(names) or not len(names):
+            raise InputError(
+                f"One label an item is needed, and one item or more: X has {len(inputs)} items, "
+                f"y {len(names)} labels."
+            )
+        return inputs, names
+
+    def _schedule(self) -> Schedule:
+        return Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
+
+    def _generator(self, stream: int) -> Generator:
+        """Random numbers of this classifier alone: those of training, or of prediction."""
+        seed = np.random.SeedSequence([whole("seed", self.seed, least=0), stream])
+        try:
+            generator = Generator(self.device)
+        except (RuntimeError, AssertionError, TypeError) as wrong:
+            raise InputError(f"device {self.device!r} cannot be used: {wrong}") from wrong
+        return generator.manual_seed(int(seed.generate_state(1)[0]))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "posterior_"):
+            raise InputError(f"This {type(self).__name__} knows nothing yet: call fit first.")
+
+
+def _examples(
+    inputs: Numbers,
+    names: NDArray[Any],
+    weight: FloatArray | None = None,
+    *,
+    classes: NDArray[Any],
+    scaling: Scaling,
+    device: str,
+) -> Examples:
+    label = class_numbers("y", names, classes.tolist())
+    weight = np.ones(len(label)) if weight is None else weight
+    return Examples(
+        scaling.tensor(inputs, device),
+        torch.from_numpy(label).to(device),
+        torch.from_numpy(weight.astype(np.float32)).to(device),
+    )

@@ -1,0 +1,42 @@
+"""What training and prediction ask of a distribution over the weights of a network."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Protocol
+
+from torch import Generator, Tensor
+
+from levelled.bayes.networks import Network
+
+__all__ = ["Draw", "Posterior"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Draw:
+    """Random networks: their weights, or which units they leave out, tensor by tensor."""
+
+    tensors: tuple[Tensor, ...]
+    """The first axis of each goes by sample."""
+    penalty: Tensor
+    """What the prior adds to the summed losses of the training set."""
+
+    def few(self, size: int) -> Iterator["Draw"]:
+        """The same networks, `size` at a time."""
+        for start in range(0, len(self.tensors[0]), size):
+            part = tuple(tensor[start : start + size] for tensor in self.tensors)
+            yield Draw(part, self.penalty)
+
+
+class Posterior(Protocol):
+    """A distribution over networks: `theta` is everything that is learned, in one tensor."""
+
+    network: Network
+    theta: Tensor
+    shared: bool
+    """Whether one draw serves any number of inputs."""
+
+    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> Draw:
+        """Random networks for that many inputs."""
+
+    def logits(self, draw: Draw, inputs: Tensor) -> Tensor:
+        """Outputs [n_samples, n_inputs, classes] of the drawn networks for prepared inputs."""

@@ -1,0 +1,139 @@
+"""Fitting a posterior by gradient descent, with early stopping."""
+
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass, fields, replace
+from itertools import repeat
+from typing import Any
+
+import torch
+from torch import Generator, Tensor
+from torch.nn import functional
+
+from levelled._check import between, whole
+from levelled.bayes.amsgrad import AMSGrad
+from levelled.bayes.layers import prepared
+from levelled.bayes.networks import Network
+from levelled.bayes.posterior import Draw, Posterior
+from levelled.bayes.prediction import block_size, sampled
+from levelled.errors import InputError
+
+__all__ = ["Examples", "Schedule", "batches", "loss", "train"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Inputs, the number of the class of each, and its weight in the loss."""
+
+    inputs: Tensor
+    label: Tensor
+    weight: Tensor
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+    def __getitem__(self, index: Any) -> "Examples":  # noqa: ANN401
+        return Examples(self.inputs[index], self.label[index], self.weight[index])
+
+
+@dataclass(frozen=True, slots=True)
+class Schedule:
+    """How long to train, and how."""
+
+    learning_rate: float
+    weight_decay: float
+    batch_size: int
+    max_steps: int
+    check_every: int
+    patience: int
+    training_samples: int
+    test_samples: int
+
+    def __post_init__(self) -> None:
+        between("learning_rate", self.learning_rate, 0, math.inf, open_=True)
+        between("weight_decay", self.weight_decay, 0, math.inf)
+        for field in fields(self):
+            if field.type is int:
+                whole(field.name, getattr(self, field.name), least=1)
+
+
+def loss(posterior: Posterior, draw: Draw, examples: Examples, *, n_training: int) -> Tensor:
+    """The weighted negative log likelihood plus the prior's share of it: minus the ELBO.
+
+        1/M sum_m weight_m (1/S sum_s -log p(y_m | x_m, w_s)) + penalty / n_training
+
+    With the weights of R_LURE the first term is its estimate of the pool's risk.
+    """
+    logits = posterior.logits(draw, examples.inputs)
+    log_likelihood = functional.log_softmax(logits, dim=2).mean(dim=0)
+    chosen = log_likelihood.gather(1, examples.label.unsqueeze(1)).squeeze(1)
+    mean = torch.dot(examples.weight, chosen) / len(examples)
+    return draw.penalty / n_training - mean
+
+
+def train(
+    posterior: Posterior,
+    examples: Examples,
+    validation: Examples | None,
+    schedule: Schedule,
+    generator: Generator,
+) -> list[float]:
+    """Fit `posterior.theta` by AMSGrad, and return the validation losses met on the way.
+
+    Every `check_every` steps the validation loss is measured; `patience` measurements without
+    a new best end the training, and the best is kept. Without validation it takes `max_steps`.
+    """
+    theta = posterior.theta.requires_grad_()
+    optimiser = AMSGrad(
+        theta, learning_rate=schedule.learning_rate, weight_decay=schedule.weight_decay
+    )
+    queue = batches(posterior.network, examples, schedule.batch_size, generator)
+    losses: list[float] = []
+    best, best_loss, at_best = theta.detach().clone(), math.inf, 0
+    for step in range(1, schedule.max_steps + 1):
+        batch = next(queue)
+        draw = posterior.draw(schedule.training_samples, len(batch), generator)
+        met = loss(posterior, draw, batch, n_training=len(examples))
+        optimiser.step(*torch.autograd.grad(met, theta))
+        if validation is None or step % schedule.check_every:
+            continue
+        losses.append(_mean_loss(posterior, validation, schedule.test_samples, generator))
+        if losses[-1] < best_loss:
+            best, best_loss, at_best = theta.detach().clone(), losses[-1], len(losses)
+        elif len(losses) - at_best >= schedule.patience:
+            break
+    posterior.theta = best if losses else theta.detach()
+    if not posterior.theta.isfinite().all():
+        raise InputError(
+            f"Training diverged: weights are no longer finite at learning_rate "
+            f"{schedule.learning_rate:g}. Take a smaller one, or look for extreme values in X."
+        )
+    return losses
+
+
+def batches(
+    network: Network, examples: Examples, size: int, generator: Generator
+) -> Iterator[Examples]:
+    """Shuffled examples without end, in batches of at most `size`, all about as large.
+
+    They are prepared for the network. Examples that fit into one batch come all each time.
+    """
+    if len(examples) <= size:
+        yield from repeat(replace(examples, inputs=prepared(network, examples.inputs)))
+    while True:
+        order = torch.randperm(len(examples), generator=generator, device=generator.device)
+        for index in torch.tensor_split(order, math.ceil(len(examples) / size)):
+            batch = examples[index]
+            yield replace(batch, inputs=prepared(network, batch.inputs))
+
+
+@torch.no_grad()
+def _mean_loss(
+    posterior: Posterior, examples: Examples, n_samples: int, generator: Generator
+) -> float:
+    """The mean negative log of what the samples together give to the right class."""
+    blocks = torch.split(examples.inputs, block_size(posterior.network))
+    drawn = sampled(posterior, blocks, n_samples, generator)
+    proba = torch.cat([each.mean(dim=0) for each in drawn])
+    chosen = proba.gather(1, examples.label.unsqueeze(1))
+    return float(-chosen.clamp_min(torch.finfo(chosen.dtype).tiny).log().mean())
