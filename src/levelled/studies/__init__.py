@@ -23,6 +23,13 @@ _HOME = {
     "intervals": "intervals",
     "ratios": "ratios",
     "demo": "demo",
+    "verdicts": "verdicts",
+    "image-bias": "images.bias",
+    "image-training": "images.training",
+    "image-overfitting": "images.overfitting",
+    "image-temperature": "images.temperature",
+    "image-lure-throughout": "images.throughout",
+    "image-proposals": "images.proposals",
 }
 """The module of each study, which holds it in its dict STUDIES."""
 
