@@ -1,0 +1,53 @@
+"""Write the measured error rates into the page on advice.
+
+    python -m levelled.studies.verdicts.page docs/advice.md
+
+The table stands between two comments of the page and is made from the results beside it, so a
+test can tell when the two disagree.
+"""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.csv as pacsv
+
+from levelled.advice.rule import TOLERANCE
+from levelled.studies.verdicts.report import Outcome, outcomes
+from levelled.studies.verdicts.settings import SETTINGS
+from levelled.studies.verdicts.trial import VERDICTS
+
+__all__ = ["renewed", "write"]
+
+_BEGIN, _END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
+
+
+def write(page: Path) -> None:
+    """Renew the table of `page` from `results/verdicts` beside it."""
+    table = pacsv.read_csv(page.parent / "results" / "verdicts" / "table.csv")
+    page.write_text(renewed(page.read_text(), table))
+
+
+def renewed(text: str, table: pa.Table) -> str:
+    """The page with its table made anew."""
+    before, _, rest = text.partition(_BEGIN)
+    after = rest.partition(_END)[2]
+    return f"{before}{_BEGIN}\n" + "\n".join(_lines(table)) + f"\n{_END}{after}"
+
+
+def _lines(table: pa.Table) -> Iterator[str]:
+    yield "| model, problem, labels | true gain | " + " | ".join(VERDICTS) + " | right |"
+    yield "| --- " * (len(VERDICTS) + 3) + "|"
+    for name, own in outcomes(table).items():
+        shares = " | ".join(f"{own.share(advice):.0%}" for advice in VERDICTS)
+        mark = "" if SETTINGS[name].known else " *"
+        yield f"| {name}{mark} | {own.gain:+.1%} ± {own.stderr:.1%} | {shares} | {_right(own)} |"
+
+
+def _right(own: Outcome) -> str:
+    return f"{own.n_right(TOLERANCE) / own.n_decided:.0%}" if own.n_decided else "-"
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs/advice.md"))

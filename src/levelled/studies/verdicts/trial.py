@@ -1,0 +1,91 @@
+"""Ask for the verdict many times where the truth is known by simulation."""
+
+import warnings
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import Generator
+
+from levelled._check import whole
+from levelled.advice import Verdict, advise
+from levelled.advice.answering import fitted, posed
+from levelled.advice.models import seeded, take, takes_weights
+from levelled.estimators import lure_weights, pure_weights
+from levelled.studies.study import Settings
+from levelled.studies.verdicts.problems import Sample
+from levelled.studies.verdicts.settings import SETTINGS, Setting
+
+__all__ = ["VERDICTS", "VerdictSettings", "run", "tasks"]
+
+VERDICTS = ("correct", "do not correct", "no difference", "not enough labels")
+
+
+@dataclass(frozen=True, slots=True)
+class VerdictSettings(Settings):
+    """How often each setting is repeated, how many repetitions make one task, and which are run."""
+
+    repetitions: int = 500
+    batch: int = 50
+    names: tuple[str, ...] = tuple(SETTINGS)
+
+    def __post_init__(self) -> None:
+        whole("repetitions", self.repetitions, least=2)
+        whole("batch", self.batch, least=2)
+
+
+def tasks(settings: VerdictSettings) -> list[str]:
+    """Settings x batches of repetitions."""
+    firsts = range(0, settings.repetitions, settings.batch)
+    return [f"{name}; {first}" for name in settings.names for first in firsts]
+
+
+def run(settings: VerdictSettings, task: str, rng: Generator) -> pa.Table:
+    """The verdicts of one batch and the truth in each of its runs, as one row of sums."""
+    name, _, first = task.rpartition("; ")
+    repetitions = min(settings.batch, settings.repetitions - int(first))
+    runs = [_run(SETTINGS[name], rng) for _ in range(repetitions)]
+    return pa.Table.from_pylist([{"setting": name, "runs": repetitions} | dict(_summed(runs))])
+
+
+def _run(setting: Setting, rng: Generator) -> tuple[Verdict, Mapping[str, float]]:
+    sample = setting.sample(rng)
+    rows = sample.draws.index
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a fit of few labels may not converge, and need not
+        verdict = advise(
+            setting.model(), take(sample.pool.X, rows), sample.pool.y[rows], sample.draws
+        )
+        return verdict, _truth(setting, sample)
+
+
+def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
+    """The risk in the population of models trained each way on all that was drawn."""
+    model, draws = seeded(setting.model(), 0), sample.draws
+    X, y = take(sample.pool.X, draws.index), sample.pool.y[draws.index]
+    problem = posed(model, sample.pool.y, "auto")
+    weights: dict[str, Any] = {"naive": None}
+    if takes_weights(model):
+        weights |= {"pure": pure_weights(draws), "lure": lure_weights(draws)}
+    risks = {}
+    for way, own in weights.items():
+        answers = problem.answers(fitted(model, problem, X, y, own), sample.unseen.X)
+        risks[way] = float(problem.losses(sample.unseen.y, answers).mean())
+    return {"pure": risks["naive"], "lure": risks["naive"]} | risks
+
+
+def _summed(
+    runs: list[tuple[Verdict, Mapping[str, float]]],
+) -> Iterator[tuple[str, float]]:
+    """Counts of verdicts, of runs of each in which weights lowered the risk, and sums of risks."""
+    gain = np.array([truth["naive"] - truth["lure"] for _, truth in runs])
+    given = np.array([verdict.advice for verdict, _ in runs])
+    for advice in VERDICTS:
+        yield advice, int(np.sum(given == advice))
+        yield f"{advice}; lower", int(np.sum((given == advice) & (gain > 0)))
+        yield f"{advice}; higher", int(np.sum((given == advice) & (gain < 0)))
+    for way in ("naive", "pure", "lure"):
+        yield way, float(sum(truth[way] for _, truth in runs))
+    yield "gain squared", float(np.sum(gain**2))
