@@ -19,6 +19,17 @@ def test_importing_levelled_loads_nothing_heavier_than_numpy() -> None:
     assert loaded.stdout.strip() == "[]"
 
 
+def test_studies_are_listed_without_what_only_running_them_needs() -> None:
+    code = (
+        "import sys; from levelled import studies; [studies.find(name) for name in studies.NAMES]; "
+        "print([m for m in ['torch', 'sklearn', 'matplotlib'] if m in sys.modules])"
+    )
+    loaded = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert loaded.stdout.strip() == "[]"
+
+
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
     import levelled
 

@@ -1,10 +1,12 @@
 """The networks of the image experiments, at the size of the settings."""
 
-from typing import Literal, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 from levelled._check import choice
-from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.studies.images.settings import ImageSettings
+
+if TYPE_CHECKING:
+    from levelled.bayes import DropoutClassifier, RadialClassifier
 
 __all__ = ["Kind", "classifier"]
 
@@ -14,10 +16,18 @@ Kind = Literal["cnn", "dropout", "mlp"]
 
 def classifier(
     kind: str, settings: ImageSettings, *, seed: int
-) -> RadialClassifier | DropoutClassifier:
-    """A network that has learned nothing yet, for ten classes of normalised images."""
-    make = DropoutClassifier if choice("--network", kind, get_args(Kind)) == "dropout" else None
-    return (make or RadialClassifier)(
+) -> "RadialClassifier | DropoutClassifier":
+    """A network that has learned nothing yet, for ten classes of normalised images.
+
+    Torch is loaded here, so that studies can be listed without it.
+    """
+    from levelled.bayes import DropoutClassifier, RadialClassifier
+
+    choice("--network", kind, get_args(Kind))
+    make: type[RadialClassifier | DropoutClassifier] = (
+        DropoutClassifier if kind == "dropout" else RadialClassifier
+    )
+    return make(
         "mlp" if kind == "mlp" else "cnn",
         classes=range(10),
         learning_rate=settings.learning_rate,
