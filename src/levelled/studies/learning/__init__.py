@@ -1,0 +1,1 @@
+"""When does correcting help on real data? Ordinary models, actively drawn labels, fair tests."""

@@ -1,0 +1,122 @@
+"""Trajectories of active learning, with models trained each way on the same draws and tested."""
+
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import Generator
+from numpy.typing import NDArray
+
+from levelled._check import FloatArray
+from levelled.advice import Verdict, advise
+from levelled.advice.answering import Problem, fitted
+from levelled.advice.models import Model, seeded
+from levelled.draws import Draws
+from levelled.estimators import lure_weights, pure_weights
+from levelled.learning import ActiveLearner
+from levelled.losses import brier, log_loss, squared, zero_one
+from levelled.studies.learning.data import Split, split
+from levelled.studies.learning.models import model
+from levelled.studies.learning.settings import Case, LearningSettings
+from levelled.studies.study import Row
+
+__all__ = ["CAP", "OBJECTIVES", "run"]
+
+OBJECTIVES = {"naive": None, "PURE": pure_weights, "LURE": lure_weights}
+"""What a model is trained to minimise, by the weights of the labels."""
+CAP = 10.0
+"""The log loss of a class that a model holds for impossible."""
+
+
+def run(settings: LearningSettings, task: str, rng: Generator) -> pa.Table:
+    """Some trajectories of a case: a row for each checkpoint of each."""
+    *words, first = task.split()
+    numbers = range(int(first), min(int(first) + settings.at_once, settings.trajectories))
+    rows = []
+    for number, own in zip(numbers, rng.spawn(len(numbers)), strict=True):
+        begin = {**Case(*words)._asdict(), "trajectory": number}
+        rows += [begin | row for row in _trajectory(settings, Case(*words), own)]
+    return pa.Table.from_pylist(rows)
+
+
+def _trajectory(settings: LearningSettings, case: Case, rng: Generator) -> list[Row]:
+    """Draw by a model trained without weights, as in the paper, and test at the checkpoints."""
+    known = split(case.data, settings.pool_size, settings.test_size, rng=rng)
+    seed = int(rng.integers(2**31))
+    learner = ActiveLearner(
+        model(case.model),
+        known.X,
+        score=case.score,
+        weights="none",
+        ensemble=10 if case.score == "variance" else None,
+        start=settings.start,
+        seed=seed,
+    )
+    rows = []
+    for labels in settings.checkpoints:
+        while len(learner) < labels:
+            index = learner.ask(settings.batch)
+            learner.tell(index, known.y[index])
+        row = {"labels": labels, **_tested(known, learner.draws, case, seed)}
+        asked = labels in settings.advice
+        rows.append(
+            row
+            | (_advised(known, learner.draws, case, settings.folds, seed) if asked else _UNASKED)
+        )
+    return rows
+
+
+def _tested(known: Split, draws: Draws, case: Case, seed: int) -> Row:
+    """The test risks of models trained each way on the same draws, from the same seed.
+
+    `overfitting` is the test risk of the model trained without weights less its R_LURE on the
+    labels it was trained on (section 7).
+    """
+    X, y = known.X[draws.index], known.y[draws.index]
+    problem = _problem(known, y)
+    row: Row = {}
+    for name, weights in OBJECTIVES.items():
+        own = None if weights is None else weights(draws)
+        trained = fitted(seeded(model(case.model), seed), problem, X, y, own)
+        tested = _losses(problem, trained, known.X_test, known.y_test)
+        row |= {f"{name} {each}": _short(loss.mean()) for each, loss in tested.items()}
+        if name == "naive":
+            on_train = next(iter(_losses(problem, trained, X, y).values()))
+            risk = next(iter(tested.values())).mean()
+            row["overfitting"] = _short(risk - np.mean(lure_weights(draws) * on_train))
+    return row
+
+
+def _advised(known: Split, draws: Draws, case: Case, folds: int, seed: int) -> Row:
+    """What the labels themselves say of correcting."""
+    X, y = known.X[draws.index], known.y[draws.index]
+    verdict: Verdict = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
+    bias = verdict.active_learning_bias
+    return {"advice": verdict.advice, "bias": None if bias is None else _short(bias)}
+
+
+_UNASKED: Row = {"advice": None, "bias": None}
+
+
+def _problem(known: Split, y: NDArray[Any]) -> Problem:
+    """All classes count, also those that no label has shown yet."""
+    if known.n_classes is None:
+        return Problem(y, None, "squared")
+    return Problem(y, np.arange(known.n_classes), "brier")
+
+
+def _losses(problem: Problem, trained: Model, X: FloatArray, y: NDArray[Any]) -> dict[str, Any]:
+    """The losses of each item by all measures, that of the risk first."""
+    answers = problem.answers(trained, X)
+    if problem.classes is None:
+        return {"MSE": squared(y, answers)}
+    return {
+        "Brier score": brier(y, answers),
+        "log loss": log_loss(y, answers, cap=CAP),
+        "error": zero_one(y, answers.argmax(axis=1)),
+    }
+
+
+def _short(value: float) -> float:
+    """Five digits: more would be noise, and tables are kept small."""
+    return float(f"{value:.5g}")

@@ -1,0 +1,249 @@
+"""The learning studies: fair splits, the same draws for every model, and what rows mean."""
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, get_args
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from levelled._check import FloatArray
+from levelled.errors import InputError, StudyError
+from levelled.studies.runner import Results, run
+from levelled.studies.study import Claim, Verdict
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+
+from levelled.studies.learning import loop
+from levelled.studies.learning.data import DATA, Source, split
+from levelled.studies.learning.models import MODELS, model
+from levelled.studies.learning.reading import advised, effect, read
+from levelled.studies.learning.report import SMALLER, UNEVEN, claims
+from levelled.studies.learning.settings import Case, LearningSettings, cases, tasks
+from levelled.studies.learning.studies import STUDIES
+from levelled.studies.learning.words import named, titled
+
+SMALL = LearningSettings(trajectories=2, checkpoints=(20,), advice=(), at_once=2)
+
+
+def rows_of(case: str, seed: int = 0, **own: Any) -> list[dict[str, Any]]:  # noqa: ANN401
+    settings = replace(SMALL, cases=(case,), **own)
+    found: list[dict[str, Any]] = loop.run(
+        settings, f"{case} 0", np.random.default_rng(seed)
+    ).to_pylist()
+    return found
+
+
+@pytest.fixture(scope="module")
+def ran(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Results]:
+    """Every study at its smallest size."""
+    return {
+        name: run(study, study.presets["smoke"], tmp_path_factory.mktemp(name))
+        for name, study in STUDIES.items()
+    }
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_a_study_leaves_a_table_a_figure_and_claims(name: str, ran: dict[str, Results]) -> None:
+    results = ran[name]
+    assert {path.suffix for path in results.files} == {".csv", ".json", ".png", ".svg"}
+    assert len({each.name for each in results.claims}) == len(results.claims)
+    for each in results.claims:
+        assert each.verdict in get_args(Verdict)
+        assert any(letter.isdigit() for letter in each.measured)
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_the_smallest_size_needs_no_network(name: str) -> None:
+    inside = {"diabetes", "breast-cancer", "digits"}
+    smoke: Any = STUDIES[name].presets["smoke"]
+    assert {case.data for case in cases(smoke)} <= inside
+
+
+@pytest.mark.parametrize("name", STUDIES)
+def test_every_case_is_one_of_data_a_model_and_words(name: str) -> None:
+    for settings in STUDIES[name].presets.values():
+        for case in cases(settings):  # type: ignore[arg-type]
+            assert case.data in DATA
+            assert case.model in MODELS
+            assert titled(case)
+            assert named(case)
+
+
+def test_pairs_are_of_cases_that_are_run() -> None:
+    settings: list[Any] = [each for study in STUDIES.values() for each in study.presets.values()]
+    known = {case for each in settings for case in each.cases}
+    assert {case for pair in (*SMALLER, *UNEVEN) for case in pair} <= known
+
+
+def test_a_task_run_again_gives_the_same_rows() -> None:
+    assert rows_of("breast-cancer forest entropy") == rows_of("breast-cancer forest entropy")
+
+
+def test_all_tasks_together_are_all_trajectories() -> None:
+    settings = replace(SMALL, cases=("diabetes ridge geometric",), trajectories=3)
+    found = [
+        (row["trajectory"], row["labels"])
+        for task in tasks(settings)
+        for row in loop.run(settings, task, np.random.default_rng(0)).to_pylist()
+    ]
+    assert found == [(0, 20), (1, 20), (2, 20)]
+
+
+def test_uniform_draws_train_the_same_model_with_and_without_weights() -> None:
+    """All weights of R_LURE are one then; those of R_PURE are not."""
+    for row in rows_of("diabetes ridge uniform"):
+        assert row["LURE MSE"] == pytest.approx(row["naive MSE"], rel=1e-9)
+        assert row["PURE MSE"] != row["naive MSE"]
+
+
+def test_active_draws_train_other_models_with_weights() -> None:
+    for row in rows_of("breast-cancer logistic entropy"):
+        assert row["LURE Brier score"] != row["naive Brier score"]
+
+
+def test_before_a_second_class_is_seen_weights_change_nothing(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """One item of 400 is of the other class and not drawn: the model answers with the first.
+
+    The class it holds for impossible costs the cap of the log loss.
+    """
+    X, y = np.random.default_rng(0).normal(size=(600, 2)), np.zeros(600, dtype=np.int64)
+    y[[100, 500]] = 1
+    monkeypatch.setitem(DATA, "rare", lambda: Source(X[:400], y[:400], X[400:], y[400:]))
+    for row in rows_of("rare logistic entropy", test_size=200):
+        assert row["naive error"] == row["PURE error"] == row["LURE error"] == 1 / 200
+        assert row["naive log loss"] == row["LURE log loss"] == pytest.approx(loop.CAP / 200)
+
+
+def test_a_small_data_set_is_parted_in_two_thirds_and_the_rest() -> None:
+    found = split("diabetes", 2000, 4000, rng=np.random.default_rng(0))
+    assert (len(found.y), len(found.y_test)) == (294, 148)
+    both = np.concatenate([found.X, found.X_test])
+    assert len(np.unique(both, axis=0)) == 442
+    np.testing.assert_allclose(both.mean(axis=0), 0, atol=1e-9)
+
+
+def test_ratios_hold_in_the_pool_and_in_the_test_set(monkeypatch: pytest.MonkeyPatch) -> None:
+    y = np.repeat([0, 1], 1000)
+    source = Source(np.arange(2000.0)[:, None], y, ratios=np.array([0.98, 0.02]))
+    apart = replace(source, X_test=source.X, y_test=y)
+    monkeypatch.setitem(DATA, "together", lambda: source)
+    monkeypatch.setitem(DATA, "apart", lambda: apart)
+    found = split("apart", 500, 100, rng=np.random.default_rng(0))
+    assert (found.y.sum(), len(found.y)) == (10, 500)
+    assert (found.y_test.sum(), len(found.y_test)) == (2, 100)
+    found = split("together", 500, 100, rng=np.random.default_rng(0))
+    assert found.y.sum() + found.y_test.sum() == 12
+    assert not set(found.X[:, 0]) & set(found.X_test[:, 0])
+
+
+def test_what_is_unknown_is_refused() -> None:
+    with pytest.raises(InputError, match="nothing"):
+        split("nothing", 10, 10, rng=np.random.default_rng(0))
+    with pytest.raises(InputError, match="nothing"):
+        model("nothing")
+    with pytest.raises(StudyError, match="25 is amid a batch of 10"):
+        replace(SMALL, checkpoints=(20, 25))
+    with pytest.raises(StudyError, match="30 is none"):
+        replace(SMALL, advice=(30,))
+    with pytest.raises(InputError, match="trajectories must be at least 2"):
+        replace(SMALL, trajectories=1)
+
+
+def made(
+    case: str, change: FloatArray, advice: str = "correct", overfitting: float = 0.5
+) -> list[dict[str, Any]]:
+    """Trajectories whose risk is 1 without weights and differs by `change` with them."""
+    return [
+        {
+            **Case(*case.split())._asdict(),
+            "trajectory": at,
+            "labels": 200,
+            "naive MSE": 1.0,
+            "PURE MSE": 1 + one,
+            "LURE MSE": 1 + one,
+            "overfitting": overfitting,
+            "bias": -0.1,
+            "advice": advice,
+        }
+        for at, one in enumerate(change)
+    ]
+
+
+def claimed(rows: list[dict[str, Any]], name: str) -> Claim:
+    every = tuple(dict.fromkeys(f"{row['data']} {row['model']} {row['score']}" for row in rows))
+    found = claims("learning", pa.Table.from_pylist(rows), LearningSettings(cases=every))
+    return next(claim for claim in found if claim.name == name)
+
+
+LOWER, HIGHER = np.array([-0.11, -0.09] * 5), np.array([0.11, 0.09] * 5)
+SMALL_MODEL, LARGE_MODEL = SMALLER[0]
+
+
+def test_a_lower_risk_is_claimed_only_where_it_is_lower() -> None:
+    name = f"learning-{SMALL_MODEL.replace(' ', '-')}"
+    assert claimed(made(SMALL_MODEL, LOWER), name).verdict == "holds"
+    assert "(-10.00 ± 0.33)%" in claimed(made(SMALL_MODEL, LOWER), name).measured
+    assert claimed(made(SMALL_MODEL, HIGHER), name).verdict == "does not hold"
+    assert claimed(made(SMALL_MODEL, LOWER + 0.1), name).verdict == "does not hold"
+
+
+@pytest.mark.parametrize(("overfitting", "verdict"), [(0.1, "holds"), (0.9, "does not hold")])
+def test_the_rule_about_overfitting_looks_at_what_overfits_less(
+    overfitting: float, verdict: str
+) -> None:
+    rows = made(SMALL_MODEL, LOWER, overfitting=overfitting) + made(LARGE_MODEL, HIGHER)
+    assert claimed(rows, "learning-overfitting").verdict == verdict
+
+
+def test_the_rule_about_uneven_classes_looks_at_the_size_of_the_effect() -> None:
+    uneven, even = UNEVEN[0]
+    small = LOWER + 0.1
+    assert claimed(made(uneven, HIGHER) + made(even, small), "learning-uneven").verdict == "holds"
+    reverse = claimed(made(uneven, small) + made(even, LOWER), "learning-uneven")
+    assert reverse.verdict == "does not hold"
+
+
+def test_following_wrong_verdicts_is_seen_to_cost() -> None:
+    wrong = claimed(made(SMALL_MODEL, HIGHER), "learning-verdicts")
+    assert wrong.verdict == "does not hold"
+    assert wrong.measured.startswith("0 of 10 verdicts")
+    right = claimed(made(SMALL_MODEL, HIGHER, "do not correct"), "learning-verdicts")
+    assert right.verdict == "holds"
+    assert right.measured.startswith("10 of 10 verdicts")
+
+
+@pytest.mark.parametrize(
+    ("advice", "agree", "decided"),
+    [
+        ("correct", 5, 10),
+        ("do not correct", 5, 10),
+        ("no difference", 10, 10),
+        ("not enough labels", 0, 0),
+    ],
+)
+def test_verdicts_are_held_against_the_test_set(advice: str, agree: int, decided: int) -> None:
+    rows = made(SMALL_MODEL, np.array([0.015, -0.015] * 5), advice)
+    said = advised(read(pa.Table.from_pylist(rows), Case(*SMALL_MODEL.split())))
+    assert (said.agree, said.decided) == (agree, decided)
+    assert said.counts[advice] == 10
+
+
+def test_a_difference_common_to_all_trajectories_has_no_standard_error() -> None:
+    beside = np.array([[1.0], [2.0], [5.0]])
+    found = effect(np.array([10]), 0.9 * beside, beside)
+    assert found.value[0] == pytest.approx(-0.1)
+    assert found.stderr[0] == pytest.approx(0, abs=1e-15)
+
+
+def test_a_part_that_is_there_is_not_run_again(tmp_path: Path) -> None:
+    study = replace(STUDIES["learning-linear"], figures=lambda table, settings: {})
+    before = run(study, study.presets["smoke"], tmp_path)
+    assert run(study, study.presets["smoke"], tmp_path).already_done
+    (tmp_path / "parts" / "diabetes ridge geometric 1.parquet").unlink()
+    after = run(study, study.presets["smoke"], tmp_path)
+    assert after.table == before.table
