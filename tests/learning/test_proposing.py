@@ -3,13 +3,14 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import InputError, ProposalError
-from levelled.learning.proposing import PROPOSALS, probabilities
+from levelled.learning.proposing import probabilities
 from levelled.proposals import boltzmann, mixture, power
+from levelled.proposals.named import NAMES
 
 SCORES = np.array([0.0, 0.5, 3.0, 1.0])
 
 
-@pytest.mark.parametrize("name", PROPOSALS)
+@pytest.mark.parametrize("name", NAMES)
 def test_every_named_proposal_keeps_the_floor_under_every_item(name: str) -> None:
     p = probabilities(name, SCORES, floor=0.1)
     assert p.sum() == pytest.approx(1)
@@ -55,6 +56,6 @@ def test_no_floor_and_an_item_of_no_interest_is_refused() -> None:
 
 def test_scores_are_not_changed() -> None:
     before: FloatArray = SCORES.copy()
-    for name in PROPOSALS:
+    for name in NAMES:
         probabilities(name, SCORES, floor=0.1)
     np.testing.assert_array_equal(SCORES, before)

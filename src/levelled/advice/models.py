@@ -108,7 +108,7 @@ def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
     """
     found = np.asarray(model.predict_proba(X), dtype=np.float64)  # type: ignore[attr-defined]
     seen = np.asarray(model.classes_)  # type: ignore[attr-defined]
-    if len(seen) == len(classes):
+    if np.array_equal(seen, classes):
         return found
     known = np.isin(seen, classes)
     proba = np.zeros((len(found), len(classes)))

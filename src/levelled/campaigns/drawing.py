@@ -18,6 +18,7 @@ from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.estimators.moments import uniform_probability
 from levelled.metrics.named import Metric, class_text, parse
+from levelled.proposals import named
 from levelled.samplers import race, with_design
 from levelled.sources import Pool
 
@@ -56,7 +57,7 @@ def frozen_proposal(pool: Pool, settings: Settings) -> Frozen:
     """
     metric = parse(settings.metrics[0])
     score = _score(pool, metric, settings.score)
-    probability = _proposed(score, settings.proposal)
+    probability = named.parse(settings.proposal, PROPOSALS)(score)
     control = metric.control(pool.known(settings.models[0]))
     bound = metric.bounds[1] if metric.bounds is not None else None
     return Frozen(
@@ -79,24 +80,6 @@ def _score(pool: Pool, metric: Metric, name: str) -> FloatArray:
             f"this pool does not have."
         )
     return np.asarray(getattr(scores, name)(proba), dtype=np.float64)
-
-
-def _proposed(score: FloatArray, spec: str) -> FloatArray:
-    name, _, value = spec.partition(":")
-    choice("proposal", name, PROPOSALS)
-    try:
-        strength = float(value or 1)
-    except ValueError as wrong:
-        raise CampaignError(f"{spec!r}: after the colon comes a number, as in {name}:2.") from wrong
-    if name == "boltzmann":
-        return proposals.boltzmann(score, strength, normalise="z", allow_zero=True)
-    if name == "power":
-        return proposals.power(score, strength, allow_zero=True)
-    if name == "rank":
-        return proposals.rank(score, strength, allow_zero=True)
-    if name == "uniform":
-        return proposals.uniform(len(score))
-    return proposals.proportional(score, allow_zero=True)
 
 
 def draw_further(

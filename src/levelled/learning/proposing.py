@@ -4,39 +4,20 @@ from collections.abc import Callable
 
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, choice
-from levelled.errors import InputError, ProposalError
-from levelled.proposals import (
-    boltzmann,
-    checked,
-    epsilon_greedy,
-    mixture,
-    power,
-    proportional,
-    rank,
-    uniform,
-)
+from levelled._check import FloatArray
+from levelled.errors import ProposalError
+from levelled.proposals import checked, mixture, named
 
-__all__ = ["PROPOSALS", "Propose", "check_proposal", "probabilities"]
+__all__ = ["Propose", "check_proposal", "probabilities"]
 
 Propose = Callable[[FloatArray], ArrayLike]
 """Scores of the items left -> their probabilities."""
-
-PROPOSALS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
-    "boltzmann": lambda s, beta: boltzmann(s, beta, normalise="z", allow_zero=True),
-    "proportional": lambda s, _: proportional(s, allow_zero=True),
-    "power": lambda s, exponent: power(s, exponent, allow_zero=True),
-    "rank": lambda s, exponent: rank(s, exponent, allow_zero=True),
-    "epsilon_greedy": lambda s, _: epsilon_greedy(s, 0.0, allow_zero=True),
-    "uniform": lambda s, _: uniform(len(s)),
-}
-_STRENGTH = ("boltzmann", "power", "rank")
 
 
 def check_proposal(proposal: str | Propose) -> None:
     """Refuse what is neither a function nor the name of a proposal."""
     if not callable(proposal):
-        _parsed(proposal)
+        named.parse(proposal)
 
 
 def probabilities(proposal: str | Propose, scores: FloatArray, *, floor: float) -> FloatArray:
@@ -54,24 +35,10 @@ def probabilities(proposal: str | Propose, scores: FloatArray, *, floor: float) 
     array([0.05, 0.05, 0.85, 0.05])
     """
     if not callable(proposal):
-        name, strength = _parsed(proposal)
-        return mixture(PROPOSALS[name](scores, strength), floor)
+        return mixture(named.parse(proposal)(scores), floor)
     proposed = checked(proposal(scores))
     if len(proposed) != len(scores):
         raise ProposalError(
             f"The proposal gave {len(proposed)} probabilities for the {len(scores)} items left."
         )
     return proposed
-
-
-def _parsed(proposal: object) -> tuple[str, float]:
-    name, _, strength = str(proposal).partition(":")
-    choice("proposal", name if isinstance(proposal, str) else proposal, tuple(PROPOSALS))
-    if strength and name not in _STRENGTH:
-        raise InputError(f"proposal={proposal!r}: {name} has no strength to be set.")
-    try:
-        return name, float(strength or 1)
-    except ValueError as wrong:
-        raise InputError(
-            f"proposal={proposal!r}: after the colon comes a number, as in {name}:2."
-        ) from wrong

@@ -1,0 +1,47 @@
+"""Proposals by name, as campaigns and learners write them down."""
+
+from collections.abc import Callable, Sequence
+
+from levelled._check import FloatArray, choice
+from levelled.errors import InputError
+from levelled.proposals.floor import uniform
+from levelled.proposals.greedy import epsilon_greedy
+from levelled.proposals.proportion import power, proportional
+from levelled.proposals.ranking import rank
+from levelled.proposals.softmax import boltzmann
+
+__all__ = ["NAMES", "parse"]
+
+_PROPOSALS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
+    "proportional": lambda s, _: proportional(s, allow_zero=True),
+    "boltzmann": lambda s, beta: boltzmann(s, beta, normalise="z", allow_zero=True),
+    "power": lambda s, exponent: power(s, exponent, allow_zero=True),
+    "rank": lambda s, exponent: rank(s, exponent, allow_zero=True),
+    "epsilon_greedy": lambda s, _: epsilon_greedy(s, 0.0, allow_zero=True),
+    "uniform": lambda s, _: uniform(len(s)),
+}
+NAMES = tuple(_PROPOSALS)
+_STRENGTH = ("boltzmann", "power", "rank")
+
+
+def parse(spec: object, names: Sequence[str] = NAMES) -> Callable[[FloatArray], FloatArray]:
+    """The function from scores to probabilities that a name stands for, to lay over a floor.
+
+    "boltzmann" is beta = 1 on z-scores and "boltzmann:2" beta = 2; "power" and "rank" take an
+    exponent likewise. "epsilon_greedy" is the best item alone: the share of the floor is epsilon.
+
+    >>> import numpy as np
+    >>> parse("power:2")(np.array([1.0, 3.0]))
+    array([0.1, 0.9])
+    """
+    name, _, strength = str(spec).partition(":")
+    choice("proposal", name if isinstance(spec, str) else spec, names)
+    if strength and name not in _STRENGTH:
+        raise InputError(f"proposal={spec!r}: {name} has no strength to be set.")
+    try:
+        value = float(strength or 1)
+    except ValueError as wrong:
+        raise InputError(
+            f"proposal={spec!r}: after the colon comes a number, as in {name}:2."
+        ) from wrong
+    return lambda scores: _PROPOSALS[name](scores, value)
