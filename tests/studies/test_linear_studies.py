@@ -192,6 +192,7 @@ def test_too_few_trajectories_are_refused() -> None:
 
 
 def test_budgets_are_told_as_ranges() -> None:
-    labels = np.array([10, 11, 13])
-    assert where_told(labels, labels > 0) == "M = 10 to 11, 13"
+    labels = np.array([10, 11, 12, 13])
+    assert where_told(labels, labels > 0) == "M = 10 to 13"
+    assert where_told(labels, labels != 12) == "M = 10 to 11, 13"
     assert where_told(labels, labels > 20) == "no M"

@@ -110,16 +110,15 @@ def verdict(held: Sequence[bool] | BoolArray) -> Verdict:
 
 
 def where_told(labels: IntArray, held: BoolArray) -> str:
-    """At which budgets something held, as ranges.
+    """At which of the budgets something held, as ranges of neighbours.
 
-    >>> where_told(np.array([10, 11, 12, 13]), np.array([True, True, False, True]))
-    'M = 10 to 11, 13'
+    >>> where_told(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
+    'M = 10 to 20, 40'
     """
-    ranges: list[list[int]] = []
-    for m in labels[held].tolist():
-        if ranges and m == ranges[-1][1] + 1:
-            ranges[-1][1] = m
-        else:
-            ranges.append([m, m])
-    told = [f"{low} to {high}" if high > low else str(low) for low, high in ranges]
+    places = np.flatnonzero(held)
+    ranges = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
+    told = [
+        f"{labels[each[0]]} to {labels[each[-1]]}" if len(each) > 1 else str(labels[each[0]])
+        for each in ranges
+    ]
     return "M = " + ", ".join(told) if told else "no M"

@@ -183,6 +183,7 @@ DATA: dict[str, Callable[[], Source]] = {
     "breast-cancer": lambda: _inside("breast-cancer"),
     "digits": lambda: _inside("digits"),
     "hours": lambda: _adult_columns(("age",), "hours-per-week"),
+    "hours-few": lambda: _adult_columns(("age", "education-num"), "hours-per-week"),
     "hours-all": _hours,
     "amount": _amount,
     "adult": _adult,

@@ -19,6 +19,8 @@ LINEAR = LearningSettings(
         "amount ridge geometric",
         "diabetes ridge geometric",
         "diabetes ridge variance",
+        "hours-few ridge geometric",
+        "hours-few ridge variance",
     ),
     trajectories=60,
 )

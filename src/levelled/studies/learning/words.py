@@ -9,6 +9,7 @@ _DATA = {
     "breast-cancer": "breast cancer",
     "digits": "digits",
     "hours": "Adult: hours by age",
+    "hours-few": "Adult: hours by age, schooling",
     "hours-all": "Adult: hours by 107 columns",
     "amount": "card payments: log amount",
     "adult": "Adult: income by 108 columns",
