@@ -65,7 +65,7 @@ def _opposite(data: str, found: Found) -> Claim:
         f"{data}, mean over checkpoints: overfitting bias "
         + ", ".join(f"{each} ({name})" for name, each in over.items())
         + f"; active learning bias of a fixed network {bias}",
-        verdict([*(each.z > 2 for each in over.values()), bias.z < -2]),
+        verdict([*(each.shows(1) for each in over.values()), bias.shows(-1)]),
         bias.reach,
     )
 

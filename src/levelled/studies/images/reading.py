@@ -7,12 +7,13 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import FloatArray, IntArray
+from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.running import running_lure, running_naive
 from levelled.studies.images.loop import OBJECTIVES, Way
 from levelled.studies.study import Verdict
 from levelled.studies.tables import Curve, curves, summarised, with_error
 
-__all__ = ["Difference", "Found", "difference", "read"]
+__all__ = ["Difference", "Found", "difference", "read", "unpaired"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -76,40 +77,54 @@ def read(table: pa.Table, way: Way) -> Found:
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """A mean over trajectories with its standard error."""
+    """A mean over n trajectories with its standard error, which has so many degrees of freedom."""
 
     mean: float
     stderr: float
     n: int
+    df: int
 
     def __str__(self) -> str:
         return with_error(self.mean, self.stderr)
 
     @property
-    def z(self) -> float:
-        """In standard errors."""
-        return self.mean / self.stderr if self.stderr > 0 else 0.0
+    def least(self) -> float:
+        """The smallest difference that so many trajectories show: at 95%, by Student's t."""
+        return float(t_quantile(np.asarray(float(self.df)), 0.975)) * self.stderr
+
+    def shows(self, sign: int) -> bool:
+        """Whether it has that sign, beyond chance."""
+        return self.mean * sign > self.least
 
     def verdict(self, *, sign: int) -> Verdict:
-        """Whether it has that sign, by two standard errors; "holds partly" if it cannot be told."""
-        if abs(self.z) < 2:
-            return "holds partly"
-        return "holds" if self.z * sign > 0 else "does not hold"
+        """Whether it has that sign; "holds partly" if it cannot be told."""
+        if self.shows(sign):
+            return "holds"
+        return "does not hold" if self.shows(-sign) else "holds partly"
 
     @property
     def reach(self) -> str:
         """What so many trajectories can and cannot show."""
         return (
-            f"{self.n} trajectories show differences from about {2 * self.stderr:.2g} on; "
-            f"smaller ones, of either sign, they cannot tell from chance."
+            f"{self.n} trajectories show differences from about {self.least:.2g} on; smaller ones, "
+            f"of either sign, they cannot tell from chance."
         )
 
 
 def difference(one: FloatArray, other: FloatArray) -> Difference:
     """Of two series on the same draws: averaged over checkpoints, then over trajectories.
 
-    >>> str(difference(np.array([[1.0, 3.0], [2.0, 3.0]]), np.array([[1.0, 2.0], [1.0, 1.5]])))
-    '0.88 ± 0.38'
+    >>> str(difference(np.array([[1.0, 3.0], [2.0, 3.0]]), np.array([[1.0, 2.0], [1.0, 1.0]])))
+    '1.00 ± 0.50'
     """
     each = (one - other).mean(axis=1)
-    return Difference(float(each.mean()), float(each.std(ddof=1) / np.sqrt(len(each))), len(each))
+    n = len(each)
+    return Difference(float(each.mean()), float(each.std(ddof=1) / np.sqrt(n)), n, n - 1)
+
+
+def unpaired(one: FloatArray, other: FloatArray) -> Difference:
+    """Of two series on different draws, each averaged over its checkpoints."""
+    a, b = one.mean(axis=1), other.mean(axis=1)
+    stderr = np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
+    n = min(len(a), len(b))
+    return Difference(float(a.mean() - b.mean()), float(stderr), n, len(a) + len(b) - 2)
