@@ -7,7 +7,7 @@ from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Storage
 __all__ = ["doctor"]
 
 _NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "alembic", "typer", "rich")
-_EXTRAS = {"matplotlib": "plots", "scikit-learn": "sklearn"}
+_EXTRAS = {"matplotlib": "plots", "scikit-learn": "sklearn", "pandas": "pandas", "torch": "torch"}
 
 
 def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
