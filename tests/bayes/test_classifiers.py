@@ -256,3 +256,15 @@ def test_without_torch_the_error_says_how_to_install_it() -> None:
     code = "import sys; sys.modules['torch'] = None; import levelled.bayes"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'levelled[torch]'" in told.stderr
+
+
+def test_scikit_learn_can_cross_validate_a_network() -> None:
+    selection = pytest.importorskip("sklearn.model_selection")
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 60)
+    X = rng.normal(size=(60, 3)) + 4 * y[:, None]
+    model = RadialClassifier("mlp", max_steps=40, learning_rate=0.01, training_samples=2)
+    found = selection.cross_val_score(model, X, y, cv=3)
+    assert found.mean() > 0.8
+    right = model.fit(X, y).predict(X) == y
+    assert model.score(X, y) == pytest.approx(right.mean())

@@ -11,7 +11,7 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Generator, Tensor
 
-from levelled._check import FloatArray, whole
+from levelled._check import FloatArray, floats, whole
 from levelled.bayes.inputs import Numbers, Scaling, check_inputs, check_weights, known_classes
 from levelled.bayes.networks import Network, build_network
 from levelled.bayes.parameters import Parameters
@@ -20,6 +20,7 @@ from levelled.bayes.prediction import block_size, one_thread, sampled
 from levelled.bayes.saving import read_model, write_model
 from levelled.bayes.training import Examples, Schedule, train
 from levelled.errors import InputError
+from levelled.losses import zero_one
 from levelled.metrics.classes import Class, class_names, class_numbers
 
 __all__ = ["BayesianClassifier"]
@@ -103,6 +104,12 @@ class BayesianClassifier(Parameters):
         """The likeliest class of each item."""
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The share of items whose likeliest class is their label, as scikit-learn asks for it."""
+        right = 1 - zero_one(y, self.predict(X))
+        weights = None if sample_weight is None else floats("sample_weight", sample_weight, ndim=1)
+        return float(np.average(right, weights=weights))
 
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one file; `load` reads it."""
@@ -189,7 +196,8 @@ class BayesianClassifier(Parameters):
         try:
             generator = Generator(self.device)
         except (RuntimeError, AssertionError, TypeError) as wrong:
-            raise InputError(f"device {self.device!r} cannot be used: {wrong}") from wrong
+            why = str(wrong).strip().partition("\n")[0]
+            raise InputError(f"device {self.device!r} cannot be used: {why}") from wrong
         return generator.manual_seed(int(seed.generate_state(1)[0]))
 
     def _check_fitted(self) -> None:

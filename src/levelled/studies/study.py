@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 __all__ = ["Claim", "Figure", "Resumable", "Row", "Settings", "Study", "Verdict"]
 
-Verdict = Literal["holds", "holds partly", "does not hold"]
+Verdict = Literal["holds", "holds partly", "does not hold", "cannot tell"]
 Figure = Any
 """A matplotlib figure; matplotlib is optional and imported at first use."""
 Row = dict[str, Any]

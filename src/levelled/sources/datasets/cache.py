@@ -70,5 +70,9 @@ def read_kept(path: Path) -> Arrays:
                 raise ValueError("it holds one array, not several under their names")
             with arrays:
                 return {name: arrays[name] for name in arrays.files}
-    except (OSError, ValueError, EOFError, zlib.error, zipfile.BadZipFile) as wrong:
-        raise PoolError(f"{path} cannot be read: {wrong}. Delete it and fetch it again.") from wrong
+    except OSError as wrong:
+        raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
+    except (ValueError, EOFError, zlib.error, zipfile.BadZipFile) as wrong:
+        raise PoolError(
+            f"{path} is damaged, or no file of a data set. Delete it and fetch it again."
+        ) from wrong

@@ -195,7 +195,7 @@ def _unbiased(data: str, found: Mapping[str, Curve], kind: str) -> Claim:
         where if kind == "bare" else f"{where} (ours: with a floor)",
         f"With BALD's proposal{over}, R_PURE and R_LURE are unbiased on {data}.",
         f"{told} at {where_told(ess.labels, tells)}" if tells.any() else "no M at which ESS >= 15",
-        "holds partly"
+        "cannot tell"
         if not tells.any()
         else "holds"
         if max(worst.values()) < 4

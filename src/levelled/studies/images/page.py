@@ -26,10 +26,11 @@ on the same draws with naive, PURE and LURE weights, from the same start, and te
 drawn anew for each trajectory. Beside them a network that has seen none of the pool, trained on
 the 1,000 validation images, shows the active learning bias alone.
 
-The paper ran 45 trajectories of hours on a GPU. What is shown here was run on two cores, with
-smaller images, fewer samples and steps, and fewer trajectories: each caption names every
-difference from Table 1, and each claim says what so many trajectories can tell. The method is the
-same, and `--preset paper` runs it at full size.
+The paper ran 45 trajectories of hours on a GPU. What is shown here was run on two cores: the
+fixed network at full size but for the length of its training, the trained ones with smaller
+images, fewer samples and steps, and fewer trajectories. Each caption names every difference from
+Table 1, and each claim says what so many trajectories can tell. The method is the same, and
+`--preset paper` runs it at full size.
 
 ```
 levelled data fetch mnist fashion-mnist

@@ -97,10 +97,10 @@ class Difference:
         return self.mean * sign > self.least
 
     def verdict(self, *, sign: int) -> Verdict:
-        """Whether it has that sign; "holds partly" if it cannot be told."""
+        """Whether it has that sign, or that so many trajectories cannot tell."""
         if self.shows(sign):
             return "holds"
-        return "does not hold" if self.shows(-sign) else "holds partly"
+        return "does not hold" if self.shows(-sign) else "cannot tell"
 
     @property
     def reach(self) -> str:

@@ -29,7 +29,7 @@ def figures(table: pa.Table, settings: LearningSettings) -> Mapping[str, Figure]
     flat[-1].set_xlabel("labels $M$")
     flat[-1].set_xticks(settings.checkpoints)
     _legend(figure, flat[0])
-    figure.supylabel("test risk beside training without weights (%)", fontsize=8)
+    figure.supylabel("change of test risk by weights (%)", fontsize=8)
     footnote(figure, _small_print(settings))
     return {"gain": figure}
 

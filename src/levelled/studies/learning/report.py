@@ -77,7 +77,7 @@ def _case(case: Case, found: Found) -> Claim:
         f"Training with the weights of R_LURE lowers the test risk of {named(case)}.",
         f"{found.measure} {found.risk('naive')[:, -1].mean():.4g} without weights at M = "
         f"{found.labels[-1]}; with R_LURE {lure.told()} beside it, with R_PURE {pure.told()}",
-        verdict(lower),
+        "cannot tell" if not (lower | higher).any() else verdict(lower),
         f"{because}." + (f" By other measures with R_LURE: {others}." if others else ""),
     )
 
