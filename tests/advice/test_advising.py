@@ -37,8 +37,9 @@ def test_a_line_through_a_curve_drawn_at_one_end_is_to_be_corrected() -> None:
     assert found.difference is not None
     assert found.difference.value > 0
     assert re.fullmatch(
-        r"Correct: active learning bias is \S+ times the overfitting bias; weighted training "
-        r"lowers held-out risk from \S+ to \S+, by \S+ \(\+-\S+\)\.",
+        r"Correct: active learning bias is \S+ times the overfitting bias; on the labels "
+        r"themselves weights gain \S+, more than twice the \S+ they cost in variance; weighted "
+        r"training lowers held-out risk from \S+ to \S+, by \S+ \(\+-\S+\)\.",
         str(found),
     )
 
@@ -167,6 +168,21 @@ def test_an_own_loss_is_given_labels_and_answers() -> None:
     assert own.risks["lure"].value != plain.risks["lure"].value
 
 
+def test_an_own_loss_that_fails_is_named_in_one_line() -> None:
+    X, y, draws = bent_line()
+
+    def broken(labels: Array, answers: Array) -> FloatArray:
+        raise KeyError("prices")
+
+    def short(labels: Array, answers: Array) -> FloatArray:
+        return np.zeros(3)
+
+    with pytest.raises(InputError, match=r"^Your loss broken could not judge 40 answers: 'prices'"):
+        advise(LinearRegression(), X, y, draws, loss=broken)
+    with pytest.raises(InputError, match=r"^Your loss short must give one loss an answer: it gave"):
+        advise(LinearRegression(), X, y, draws, loss=short)
+
+
 def test_tables_sparse_matrices_and_lists_give_what_arrays_give() -> None:
     pandas, sparse = pytest.importorskip("pandas"), pytest.importorskip("scipy.sparse")
     X, y, draws = two_classes()
@@ -201,10 +217,25 @@ class Stubborn(WeightedMean):
         super().fit(X, y)
 
 
+def test_a_model_that_refuses_weights_is_one_that_takes_none() -> None:
+    found = advise(Stubborn(), *bent_line())
+    assert str(found) == "No difference: Stubborn takes no sample_weight: weights are not"
+    assert list(found.risks) == ["naive"]
+
+
+class Fair(WeightedMean):
+    """Cannot bear that one label counts more than another."""
+
+    def fit(self, X: object, y: FloatArray, sample_weight: FloatArray | None = None) -> None:
+        if sample_weight is not None and np.ptp(sample_weight):
+            raise ValueError("unequal")
+        super().fit(X, y)
+
+
 def test_a_model_that_fails_is_named_in_one_line() -> None:
     X, y, draws = bent_line()
-    with pytest.raises(LevelledError, match=r"^Stubborn could not be fitted with corrective weig"):
-        advise(Stubborn(), X, y, draws)
+    with pytest.raises(LevelledError, match=r"^Fair could not be fitted with corrective weights"):
+        advise(Fair(), X, y, draws)
 
 
 def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_after() -> None:
@@ -225,6 +256,9 @@ def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_af
         ({"draws": np.arange(40)}, "draws must be Draws"),
         ({"folds": 1}, "folds must be at least 2"),
         ({"folds": "many"}, "folds must be a whole number"),
+        ({"model": None}, "^model must have fit and predict; NoneType has no fit and no predict."),
+        ({"model": StandardScaler()}, "StandardScaler has no predict"),
+        ({"model": LinearRegression}, r"LinearRegression is a class: write LinearRegression\(\)"),
         ({"loss": "hinge"}, "loss must be one of auto, brier"),
         ({"loss": "brier"}, "LinearRegression is a regressor, which brier is no loss of"),
         ({"y": [[1.0]] * 40}, "y must have one axis"),

@@ -9,7 +9,7 @@ from levelled._check import FloatArray
 from levelled.advice import advise
 from levelled.advice.answering import posed
 from levelled.advice.crossfit import crossed, folds_of
-from levelled.advice.evidence import active_learning_bias, lure_mean, weighed
+from levelled.advice.evidence import active_learning_bias, all_one, lure_mean, weighed
 from levelled.estimators.diagnostics import effective_size
 
 N, M = 60, 20
@@ -68,7 +68,7 @@ def test_the_cost_is_the_share_of_overfitting_that_uneven_weights_bring() -> Non
 
 def test_one_fold_an_item_is_the_same_as_leaving_one_out() -> None:
     each = advise(WeightedMean(), X, Y, DRAWS, folds=M, seed=3)
-    loo = advise(WeightedMean(), X, Y, DRAWS, folds="loo", seed=4)
+    loo = advise(WeightedMean(), X, Y, DRAWS, folds=None, seed=4)
     assert each.risks == loo.risks
 
 
@@ -83,6 +83,12 @@ def test_uniform_draws_have_no_active_learning_bias() -> None:
     uniform = lv.Draws(np.arange(M), 1 / np.arange(N, N - M, -1), pool_size=N)
     found = active_learning_bias(RNG.random(M), uniform)
     assert found.value == pytest.approx(0, abs=1e-12)
+
+
+def test_weights_of_uniform_draws_are_all_one() -> None:
+    uniform = lv.Draws(np.arange(M), 1 / np.arange(N, N - M, -1), pool_size=N)
+    assert all_one(lv.lure_weights(uniform))
+    assert not all_one(V)
 
 
 def test_without_weights_there_is_nothing_to_compare() -> None:

@@ -37,8 +37,9 @@ def test_a_gain_seen_both_ways_under_a_large_active_learning_bias_is_to_be_had()
     advice, because = decide(HELPS)
     assert advice == "correct"
     assert because == (
-        "active learning bias is 6 times the overfitting bias; weighted training lowers held-out "
-        "risk from 0.3 to 0.2, by 0.1 (+-0.1)."
+        "active learning bias is 6 times the overfitting bias; on the labels themselves weights "
+        "gain 0.09, more than twice the 0.02 they cost in variance; weighted training lowers "
+        "held-out risk from 0.3 to 0.2, by 0.1 (+-0.1)."
     )
 
 
@@ -46,21 +47,67 @@ def test_a_loss_seen_both_ways_is_to_be_avoided() -> None:
     advice, because = decide(HURTS)
     assert advice == "do not correct"
     assert because == (
-        "overfitting bias is 15 times the active learning bias; weighted training raises held-out "
+        "overfitting bias is 15 times the active learning bias; on the labels themselves weights "
+        "gain 0.01, less than the 0.1 they cost in variance; weighted training raises held-out "
         "risk from 0.31 to 0.32, by 0.01 (+-0.02)."
     )
 
 
+def test_biases_that_speak_for_weights_are_no_reason_against_them() -> None:
+    advice, because = decide(replace(HURTS, active_learning_bias=Measured(-0.57, 0.1)))
+    assert advice == "do not correct"
+    assert because == (
+        "on the labels themselves weights gain 0.01, less than the 0.1 they cost in variance; "
+        "weighted training raises held-out risk from 0.31 to 0.32, by 0.01 (+-0.02)."
+    )
+
+
+def test_weights_that_fit_the_labels_worse_are_said_to_lose() -> None:
+    advice, because = decide(with_change(HURTS, on_labels=-0.03))
+    assert advice == "do not correct"
+    assert "on the labels themselves weights lose 0.03 and cost 0.1 in variance" in because
+
+
 @pytest.mark.parametrize(
-    "undecided",
+    ("undecided", "because"),
     [
-        with_change(HELPS, held_out=Measured(0.04, 0.1)),
-        with_change(HELPS, held_out=Measured(-0.1, 0.1)),
-        with_change(HELPS, on_labels=0.03),
-        replace(HELPS, active_learning_bias=Measured(-0.03, 0.01)),
-        with_change(HURTS, held_out=Measured(0.01, 0.02)),
-        with_change(HURTS, on_labels=0.2),
-        replace(HURTS, active_learning_bias=Measured(-0.7, 0.1)),
+        (
+            with_change(HELPS, held_out=Measured(0.04, 0.1)),
+            "lowers held-out risk from 0.3 to 0.2, by 0.04 (+-0.1), but that is within half a "
+            "standard error.",
+        ),
+        (
+            with_change(HELPS, held_out=Measured(-0.5, 0.1)),
+            "raises held-out risk from 0.3 to 0.2, by 0.5 (+-0.1), but on the labels themselves "
+            "weights gain 0.09, more than twice the 0.02 they cost in variance; active learning "
+            "bias is 6 times the overfitting bias, which speaks for weights.",
+        ),
+        (
+            with_change(HELPS, on_labels=0.03),
+            ", by 0.1 (+-0.1), but on the labels themselves weights gain 0.03, between once and "
+            "twice the 0.02 they cost in variance.",
+        ),
+        (
+            replace(HELPS, active_learning_bias=Measured(-0.03, 0.01)),
+            ", by 0.1 (+-0.1), but overfitting bias is 1.3 times the active learning bias, which "
+            "speaks against weights.",
+        ),
+        (
+            with_change(HURTS, held_out=Measured(0.02, 0.02)),
+            ", by 0.02 (+-0.02), but on the labels themselves weights gain 0.01, less than the 0.1 "
+            "they cost in variance; overfitting bias is 15 times the active learning bias, which "
+            "speaks against weights.",
+        ),
+        (
+            with_change(HURTS, on_labels=0.3),
+            ", by 0.01 (+-0.02), but on the labels themselves weights gain 0.3, more than twice "
+            "the 0.1 they cost in variance.",
+        ),
+        (
+            replace(HURTS, active_learning_bias=Measured(-0.6, 0.1)),
+            ", by 0.01 (+-0.02), but active learning bias is 2 times the overfitting bias, which "
+            "speaks for weights.",
+        ),
     ],
     ids=[
         "within half a standard error",
@@ -72,10 +119,13 @@ def test_a_loss_seen_both_ways_is_to_be_avoided() -> None:
         "active learning bias far above overfitting bias",
     ],
 )
-def test_views_that_disagree_decide_nothing(undecided: Evidence) -> None:
-    advice, because = decide(undecided)
+def test_views_that_disagree_decide_nothing_and_are_named(
+    undecided: Evidence, because: str
+) -> None:
+    advice, told = decide(undecided)
     assert advice == "not enough labels"
-    assert "does not settle it" in because
+    assert told.startswith("weighted training ")
+    assert told.endswith(because)
 
 
 def test_a_significant_gain_needs_no_second_view() -> None:
@@ -87,7 +137,10 @@ def test_a_significant_gain_needs_no_second_view() -> None:
 def test_a_difference_that_is_surely_small_is_none() -> None:
     advice, because = decide(with_change(HURTS, held_out=Measured(-0.001, 0.004)))
     assert advice == "no difference"
-    assert "the same to within 2%" in because
+    assert because == (
+        "held-out risk is 0.31 without weights and 0.32 with them: the difference, with one "
+        "standard error added, is within 2% of the risk."
+    )
 
 
 def test_labels_worth_few_decide_nothing_whatever_they_say() -> None:
@@ -110,7 +163,9 @@ def test_an_exact_fit_is_named_and_nothing_is_divided_by_it() -> None:
 
 def test_biases_of_zero_are_told_without_a_ratio() -> None:
     _, none = decide(replace(HELPS, overfitting_bias=Measured(-0.001, 0.02)))
-    assert none.startswith("active learning bias is -0.24 and no overfitting")
+    assert none.startswith("active learning bias is -0.24 and there is no overfitting bias; ")
+    _, free = decide(with_change(HELPS, cost=0.0))
+    assert "weights gain 0.09 and cost nothing in variance" in free
     _, all_of_it = decide(replace(HURTS, active_learning_bias=Measured(0.0, 0.0)))
     assert all_of_it.startswith("overfitting bias is more than 100 times")
 

@@ -4,15 +4,18 @@ import numpy as np
 import pytest
 
 import levelled as lv
-from advice.samples import bent_line, two_classes
+from advice.samples import WeightedMean, bent_line, drawn, two_classes
 from levelled.advice import Thumb, Verdict, advise
-from levelled.advice.answering import posed
-from levelled.advice.crossfit import crossed, folds_of
+from levelled.advice.answering import Problem, posed
+from levelled.advice.crossfit import Crossed, crossed, folds_of
+from levelled.advice.evidence import weighed
+from levelled.advice.thumbs import thumbs
 from levelled.errors import InputError
 
 pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
+from sklearn.tree import DecisionTreeClassifier
 
 RNG = np.random.default_rng(3)
 
@@ -44,15 +47,53 @@ def test_a_proposal_is_judged_by_the_variance_that_uniform_draws_would_have() ->
     assert found.measured["efficiency"] == pytest.approx(uniform / risk.stderr**2)
 
 
+def test_uniform_draws_speak_neither_for_nor_against_correcting() -> None:
+    X, y, _ = bent_line()
+    uniform = lv.Draws(np.arange(40), 1 / np.arange(200, 160, -1), pool_size=200)
+    found = rule(advise(LinearRegression(), X, y, uniform), "proposal")
+    assert found.measured == {"efficiency": 1.0}
+    assert found.says == "The draws weigh as uniform ones do: there is nothing to correct."
+
+
+@pytest.mark.parametrize(
+    ("power", "says"),
+    [
+        (-0.5, "far from the optimal one: against correcting."),
+        (0.02, "about as well as uniform ones: neither for nor against."),
+        (0.5, "on the way to the optimal one: for correcting."),
+    ],
+)
+def test_a_proposal_speaks_for_correcting_where_it_follows_the_losses(
+    power: float, says: str
+) -> None:
+    losses = np.exp(np.random.default_rng(3).normal(size=400))
+    draws = drawn(losses**power, 60, seed=0)
+    own = losses[draws.index]
+    found = {"naive": Crossed(own, own, own, WeightedMean())}
+    problem = Problem(own, None, "squared")
+    proposal, *_ = thumbs(found, weighed(found, problem, draws), problem, draws, None)
+    assert proposal.says.endswith(says)
+
+
 def test_imbalance_compares_the_labels_with_the_pool() -> None:
     X, y, draws = two_classes()
     found = rule(advise(LogisticRegression(), X, y, draws), "imbalance")
     weights = lv.lure_weights(draws)
-    in_pool = {name: weights[y == name].sum() / 60 for name in ("ham", "spam")}
+    in_pool = {name: weights[y == name].sum() / weights.sum() for name in ("ham", "spam")}
     rarest = min(in_pool, key=lambda name: in_pool[name])
     assert found.measured["rarest_in_pool"] == pytest.approx(in_pool[rarest])
     assert found.measured["rarest_drawn"] == pytest.approx(np.mean(y == rarest))
     assert f"class {rarest}" in found.says
+
+
+def test_overfitting_is_said_to_be_larger_where_it_is() -> None:
+    found = advise(DecisionTreeClassifier(max_depth=4), *two_classes())
+    assert found.active_learning_bias is not None
+    assert found.overfitting_bias is not None
+    assert abs(found.active_learning_bias) < found.overfitting_bias
+    assert rule(found, "overfitting").says == (
+        "Overfitting bias is larger than active learning bias: against correcting."
+    )
 
 
 def test_at_test_time_the_weights_are_always_used() -> None:
@@ -77,7 +118,24 @@ def test_with_labels_the_risks_are_compared() -> None:
     near = rule(advise(LinearRegression(), X, y, draws, test=(x[:, None], x**2)), "shift")
     far = rule(advise(LinearRegression(), X, y, draws, test=(x[:, None] + 5, x**2)), "shift")
     assert abs(near.measured["risk_gap"]) < abs(far.measured["risk_gap"])
-    assert "dwarf" in far.says
+    assert near.says.endswith("no sign of a shift.")
+    assert abs(near.measured["standard_errors"]) < 3
+    assert abs(far.measured["standard_errors"]) > 3
+    assert far.says.endswith("which it would dwarf: against correcting.")
+
+
+def test_a_shift_smaller_than_the_active_learning_bias_does_not_dwarf_it() -> None:
+    losses = np.exp(np.random.default_rng(3).normal(size=400))
+    draws = drawn(losses**0.9, 60, seed=0)
+    own = losses[draws.index]
+    found = {"naive": Crossed(own, own, own, WeightedMean())}  # it answers 0
+    problem = Problem(np.sqrt(own), None, "squared")
+    worse = np.sqrt(1.2 * np.tile(losses, 100))
+    shift = thumbs(
+        found, weighed(found, problem, draws), problem, draws, (np.zeros((40_000, 1)), worse)
+    )[3]
+    assert shift.measured["standard_errors"] > 3
+    assert shift.says.endswith("less than the active learning bias: for correcting.")
 
 
 def test_a_test_sample_that_does_not_fit_is_refused() -> None:

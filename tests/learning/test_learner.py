@@ -1,5 +1,6 @@
 """The shell: what users meet when they ask, tell and fit, rightly and wrongly."""
 
+from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
@@ -7,13 +8,17 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn.base import clone
+from sklearn.ensemble import StackingClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
 
 import levelled as lv
 from contracts.learners import run
-from levelled.errors import InputError, LevelledError
+from levelled.errors import InputError
 from levelled.learning import ActiveLearner
 
 X = np.random.default_rng(0).standard_normal((60, 3))
@@ -104,9 +109,9 @@ def test_auto_trains_a_model_that_takes_no_weights_without_them() -> None:
     np.testing.assert_array_equal(made.fit().sample_weight_, np.ones(20))
     assert made.verdict_ is not None
     assert made.verdict_.advice == "no difference"
-    made.set_params(weights="lure")
+    assert made.weights_ == "none"
     with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight"):
-        made.fit()
+        made.set_params(weights="lure")
 
 
 def test_a_model_that_fits_its_labels_perfectly_is_advised_on_without_trouble() -> None:
@@ -168,16 +173,25 @@ def test_nothing_is_said_before_there_is_something_to_say() -> None:
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"score": "entropi"}, "score must be one of entropy"),
-        ({"proposal": "hot"}, "proposal must be one of boltzmann"),
+        ({"score": "entropi"}, "score must be one of auto, entropy"),
+        ({"proposal": "hot"}, "proposal must be one of proportional, boltzmann"),
         ({"weights": "LURE"}, "weights must be one of lure, pure, none, auto"),
         ({"ensemble": 1}, "ensemble must be at least 2"),
         ({"ensemble": [LogisticRegression()]}, "two models or more"),
         ({"floor": 1.5}, "floor must be between 0 and 1"),
         ({"start": -1}, "start must be at least 0"),
         ({"seed": 0.5}, "seed must be a whole number"),
-        ({"model": LogisticRegression}, r"such as LogisticRegression\(\)"),
-        ({"model": "svm"}, "fit and predict"),
+        ({"model": LogisticRegression}, r"model is the class LogisticRegression: give Log.*\(\)"),
+        ({"model": "svm"}, "model must be an object with fit and predict.*it is 'svm'"),
+        ({"ensemble": [Ridge(), Ridge]}, r"ensemble\[1\] is the class Ridge"),
+        ({"proposal": "boltzmann:-2"}, "strength of boltzmann is a number of at least 0"),
+        ({"proposal": "epsilon_greedy", "floor": 0}, "raise floor="),
+        ({"model": Ridge(), "score": "entropy"}, "Ridge gives no probabilities"),
+        ({"model": LinearSVC()}, "LinearSVC gives no probabilities"),
+        ({"model": Ridge(), "score": "bald"}, "Ridge, which is a regressor: use 'variance'"),
+        ({"score": "variance"}, "LogisticRegression, which is a classifier: use 'bald'"),
+        ({"score": "bald"}, "Give ensemble=10"),
+        ({"model": KNeighborsClassifier(), "weights": "lure"}, "takes no sample_weight"),
     ],
 )
 def test_what_cannot_be_used_is_refused_when_the_learner_is_made_or_changed(
@@ -189,7 +203,7 @@ def test_what_cannot_be_used_is_refused_when_the_learner_is_made_or_changed(
     made = learner()
     with pytest.raises(InputError, match=says):
         made.set_params(**params)
-    assert made.get_params()["score"] == "entropy"
+    assert made.get_params()["score"] == "auto"
 
 
 @pytest.mark.parametrize("pool", [np.zeros((0, 3)), [], 5, None, "texts.csv"])
@@ -240,21 +254,75 @@ def learner_state(rows: NDArray[np.int64]) -> Any:  # noqa: ANN401
     return made._state
 
 
-def test_a_score_that_does_not_fit_the_model_is_refused_in_words() -> None:
-    cases: list[tuple[Any, Any, str]] = [
-        (Ridge(), "entropy", "Ridge gives no probabilities"),
-        (Ridge(), "bald", "Ridge, which is a regressor: use 'variance'"),
-        (LogisticRegression(), "variance", "which is a classifier: use 'bald'"),
-        (LogisticRegression(), "bald", "Give ensemble=10"),
-        (LogisticRegression(), lambda model, X: np.ones(3), "3 numbers for the 60 rows"),
-        (LogisticRegression(), lambda model, X: np.full(60, np.nan), "NaN"),
+def test_a_complaint_of_ones_own_score_is_one_line_that_names_it() -> None:
+    cases: list[tuple[Any, str]] = [
+        (lambda model, X: np.ones(3), "3 numbers for the 60 rows"),
+        (lambda model, X: np.full(60, np.nan), "NaN"),
+        (lambda model, X: vars(model)["a"], "^<lambda> could not score the pool: KeyError: 'a'$"),
+        (partial(lv.scores.entropy), "^partial could not score the pool: "),
+        (_complains, "^_complains could not score the pool: AssertionError$"),
     ]
-    for model, score, says in cases:
-        made = ActiveLearner(model, X, score=score)
+    for score, says in cases:
+        made = learner(score=score)
         rows = made.ask(12)
-        made.tell(rows, X[rows, 0] if isinstance(model, Ridge) else Y[rows])
-        with pytest.raises(LevelledError, match=says):
+        made.tell(rows, Y[rows])
+        with pytest.raises(InputError, match=says):
             made.ask()
+
+
+def _complains(model: object, X: object) -> float:
+    raise AssertionError
+
+
+class OnlyAnswers:
+    """A model of one's own that says neither what it is nor how sure it is."""
+
+    def fit(self, X: NDArray[Any], y: NDArray[Any]) -> Self:
+        self.usual = np.sort(y)[len(y) // 2]
+        return self
+
+    def predict(self, X: NDArray[Any]) -> NDArray[Any]:
+        return np.full(len(X), self.usual)
+
+
+def test_a_model_of_ones_own_shows_what_its_labels_are_only_when_they_come() -> None:
+    made = ActiveLearner(OnlyAnswers(), X, score="variance", ensemble=3)
+    rows = made.ask(12)
+    made.tell(rows, Y[rows])
+    with pytest.raises(InputError, match="does not fit labels that are classes: use 'bald'"):
+        made.ask()
+    with pytest.raises(InputError, match="OnlyAnswers gives no probabilities"):
+        made.set_params(score="margin")
+
+
+@pytest.mark.parametrize(
+    ("model", "same_as"),
+    [
+        (LogisticRegression(), "entropy"),
+        (make_pipeline(StandardScaler(), LogisticRegression()), "entropy"),
+        (Ridge(), "geometric"),
+        (OnlyAnswers(), "geometric"),
+    ],
+)
+def test_the_score_that_is_not_chosen_suits_the_model(model: Any, same_as: str) -> None:  # noqa: ANN401
+    made, plain = (
+        ActiveLearner(model, X, weights="none", score=score) for score in ("auto", same_as)
+    )
+    labels = X[:, 0] if isinstance(model, Ridge) else Y
+    for one in (made, plain):
+        run(one, labels, 20)
+    np.testing.assert_array_equal(made.draws.probability, plain.draws.probability)
+    assert np.ptp(made.draws.probability[10:]) > 0.001
+    assert made.score == "auto"
+
+
+def test_a_stack_that_predicts_only_once_it_is_trained_can_learn() -> None:
+    stack = StackingClassifier([("one", LogisticRegression())], cv=2)
+    made = ActiveLearner(stack, X, weights="none")
+    assert not hasattr(stack, "predict")
+    run(made, Y, 15)
+    assert np.ptp(made.draws.probability[10:]) > 0.001
+    assert np.mean(made.fit().predict(X) == Y) > 0.7
 
 
 def test_a_score_may_be_a_function_of_the_model_and_the_pool() -> None:
@@ -280,6 +348,66 @@ def test_a_learner_is_cloned_without_its_draws_and_without_copying_the_pool() ->
         made.set_params(X_pool=X)
     with pytest.raises(InputError, match="'temperature' cannot be set"):
         made.set_params(temperature=2)
+
+
+def test_parameters_of_the_model_are_seen_and_set_through_the_learner() -> None:
+    model = make_pipeline(StandardScaler(), LogisticRegression())
+    made = ActiveLearner(model, X, weights="none")
+    assert made.get_params()["model__logisticregression__C"] == 1.0
+    assert not [name for name in made.get_params(deep=False) if "__" in name]
+    made.set_params(model__logisticregression__C=10, floor=0.2)
+    assert made.get_params()["model__logisticregression__C"] == 10
+    assert made.floor == 0.2
+    assert model.get_params()["logisticregression__C"] == 1.0  # it is copied, never changed
+    assert clone(made).get_params()["model__logisticregression__C"] == 10
+    made.set_params(model=LogisticRegression(), model__C=3)
+    assert made.get_params()["model__C"] == 3
+
+
+@pytest.mark.parametrize(
+    ("model", "params", "says"),
+    [
+        (LogisticRegression(), {"model__Q": 1}, "LogisticRegression could not set Q: Invalid"),
+        (OnlyAnswers(), {"model__C": 1}, "OnlyAnswers could not set C"),
+        (LogisticRegression(), {"model__C": 1, "floor": 7}, "floor must be"),
+    ],
+)
+def test_parameters_of_the_model_that_cannot_be_set_change_nothing(
+    model: Any,  # noqa: ANN401
+    params: dict[str, Any],
+    says: str,
+) -> None:
+    made = ActiveLearner(model, X, weights="none")
+    with pytest.raises(InputError, match=says):
+        made.set_params(**params)
+    assert made.model is model
+    assert made.floor == 0.1
+
+
+def test_the_loss_that_weights_are_decided_by_can_be_chosen() -> None:
+    made = learner(weights="auto")
+    run(made, Y, 20)
+    first = made.fit().verdict_
+    assert first is not None
+    assert first.loss == "brier"
+    second = made.fit(loss="zero_one").verdict_
+    assert second is not None
+    assert second.loss == "zero_one"
+    assert made.fit(loss="zero_one").verdict_ is second
+    assert made.weights_ == ("lure" if second.advice == "correct" else "none")
+    with pytest.raises(InputError, match="loss must be one of auto"):
+        learner().fit(loss="hinge")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("weights", ["lure", "pure", "none"])
+def test_the_weights_of_the_last_fit_are_known(weights: str) -> None:
+    made = learner(weights=weights)
+    with pytest.raises(InputError, match=r"call fit\(\) first"):
+        _ = made.weights_
+    run(made, Y, 12)
+    assert made.fit().weights_ == weights
+    made.set_params(weights="auto")
+    assert made.weights_ == weights
 
 
 def test_the_rows_that_are_asked_for_are_the_callers_to_change() -> None:

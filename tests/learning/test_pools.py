@@ -9,7 +9,7 @@ import pytest
 from scipy import sparse
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
 
 from contracts.learners import run
@@ -82,9 +82,21 @@ def test_a_pool_may_be_a_list_of_texts() -> None:
     run(made, np.where(Y, "spam", "ham"), 25)
     made.fit()
     assert made.predict(["cheap word3", "friend word1"]).tolist() == ["spam", "ham"]
-    made.set_params(score="geometric")
     with pytest.raises(InputError, match="X_pool is a list"):
-        made.ask()
+        made.set_params(score="geometric")
+
+
+def test_a_pool_without_distances_is_refused_where_they_would_be_the_score() -> None:
+    pandas = pytest.importorskip("pandas")
+    words = pandas.DataFrame({"a": ["x", "y"], "b": ["z", "z"]})
+    for pool, says in [
+        (sparse.csr_matrix(X), "X_pool is a csr_matrix.*ensemble=10"),
+        (["a", "b"], "X_pool is a list"),
+        (words, "X_pool must be an array of numbers"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            ActiveLearner(Ridge(), pool)
+        ActiveLearner(Ridge(), pool, score="uniform")
 
 
 @pytest.mark.parametrize(

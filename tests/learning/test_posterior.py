@@ -13,7 +13,7 @@ from levelled.advice.answering import posed
 from levelled.advice.models import Model
 from levelled.errors import InputError
 from levelled.learning import ActiveLearner
-from levelled.learning.posterior import Ensemble, n_samples, sampler
+from levelled.learning.posterior import Ensemble, check_samples, n_samples, sampler
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 3))
@@ -126,5 +126,9 @@ def test_such_a_network_drives_a_learner() -> None:
 
 
 def test_a_model_without_samples_says_how_to_get_some() -> None:
-    with pytest.raises(InputError, match=r"LogisticRegression has none. Give ensemble=10"):
-        samples(LogisticRegression())
+    for model in (LogisticRegression(), make_pipeline(StandardScaler(), LogisticRegression())):
+        with pytest.raises(InputError, match=r"LogisticRegression has none. Give ensemble=10"):
+            check_samples(model, None)
+        check_samples(model, 10)
+    check_samples(make_pipeline(StandardScaler(), RandomForestClassifier()), None)
+    check_samples(Network(), None)

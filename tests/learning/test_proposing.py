@@ -3,7 +3,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import InputError, ProposalError
-from levelled.learning.proposing import probabilities
+from levelled.learning.proposing import check_proposal, probabilities
 from levelled.proposals import boltzmann, mixture, power
 from levelled.proposals.named import NAMES
 
@@ -50,8 +50,31 @@ def test_what_is_no_proposal_is_refused(name: object) -> None:
 
 
 def test_no_floor_and_an_item_of_no_interest_is_refused() -> None:
-    with pytest.raises(ProposalError, match="probability 0"):
-        probabilities("proportional", SCORES, floor=0.0)
+    for name in ("proportional", "epsilon_greedy"):
+        with pytest.raises(ProposalError, match=r"probability 0 to . of the 4 items.*raise floor="):
+            probabilities(name, SCORES, floor=0.0)
+
+
+def test_the_best_item_alone_is_refused_before_there_are_scores() -> None:
+    with pytest.raises(ProposalError, match="floor=0 gives no other a chance: raise floor="):
+        check_proposal("epsilon_greedy", floor=0.0)
+    check_proposal("epsilon_greedy", floor=0.1)
+    check_proposal("boltzmann", floor=0.0)
+
+
+def test_a_complaint_of_ones_own_proposal_is_one_line_that_names_it() -> None:
+    def by_hope(scores: FloatArray) -> FloatArray:
+        raise KeyError("hope")
+
+    def too_cold(scores: FloatArray) -> FloatArray:
+        return boltzmann(scores, -1)
+
+    for proposal, says in [
+        (by_hope, "by_hope could not propose: KeyError: 'hope'"),
+        (too_cold, "too_cold could not propose: beta must be between"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            probabilities(proposal, SCORES, floor=0.1)
 
 
 def test_scores_are_not_changed() -> None:

@@ -55,6 +55,8 @@ def test_a_row_that_was_never_asked_for_has_no_probability() -> None:
         ([[4]], [1], "rows of the pool"),
         ([4], [np.nan], "must be finite; tell None"),
         ([4], np.array([np.inf]), "must be finite"),
+        ([4, 7], ["a", np.nan], "tell None for an item that cannot be labelled"),
+        ([4, 7], [1, np.float32("nan")], "tell None for an item that cannot be labelled"),
         ([4, 7], ["a", 1], "text .* or numbers .*, not both"),
         ([4], [[1, 0]], "one axis"),
         ([4], [{"a": 1}], "text or numbers"),

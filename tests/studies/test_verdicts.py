@@ -13,10 +13,11 @@ pytest.importorskip("matplotlib")
 
 from levelled.advice.models import takes_weights
 from levelled.studies.runner import Results, run
+from levelled.studies.study import Claim
 from levelled.studies.verdicts import STUDIES, trial
 from levelled.studies.verdicts.page import renewed, write
 from levelled.studies.verdicts.problems import blobs, drawn_far, drawn_uncertain, moons, saturating
-from levelled.studies.verdicts.report import is_right, outcomes
+from levelled.studies.verdicts.report import claims, is_right, outcomes
 from levelled.studies.verdicts.settings import SETTINGS
 from levelled.studies.verdicts.trial import VERDICTS, VerdictSettings, tasks
 
@@ -82,13 +83,74 @@ def test_batches_are_put_together_as_if_they_were_one() -> None:
     assert found.stderr == pytest.approx(gain.std(ddof=1) / np.sqrt(10) / naive.mean())
 
 
+def made(setting: str, gain: float, spread: float = 0.0, **given: int) -> dict[str, object]:
+    """A table's row of ten runs with these verdicts and gains about that, over a risk of one."""
+    counts = {each: given.get(each.replace(" ", "_"), 0) for each in VERDICTS}
+    lower = {f"{each}; lower": n if gain > 0 else 0 for each, n in counts.items()}
+    higher = {f"{each}; higher": n if gain < 0 else 0 for each, n in counts.items()}
+    sums = {"naive": 10.0, "pure": 10.0, "lure": 10 * (1 - gain)}
+    squares = {"gain squared": 10 * (gain**2 + spread**2)}
+    return {"setting": setting, "runs": 10, **counts, **lower, **higher, **sums, **squares}
+
+
+LINES = [made(f"line, {labels} labels", 0.3, correct=10) for labels in (30, 60)]
+
+
+def claimed(name: str, *rows: dict[str, object]) -> Claim:
+    found = claims(pa.Table.from_pylist([*LINES, *rows]), SMOKE)
+    return next(claim for claim in found if claim.name == name)
+
+
+def test_models_without_weights_are_right_for_nothing_and_can_be_left_out() -> None:
+    rows = (
+        made("1-nearest neighbour, 60", 0.0, no_difference=10),
+        made("logistic on moons, 60", -0.03, correct=4, not_enough_labels=6),
+    )
+    everywhere, taking = (claimed(f"verdict-{of}", *rows) for of in ("right", "right-weights"))
+    assert everywhere.measured.startswith("88.2% of 34 verdicts in 40 runs")
+    assert taking.measured.startswith("83.3% of 24 verdicts in 30 runs")
+    assert taking.verdict == "does not hold"
+
+
+def test_a_share_that_hangs_on_a_truth_not_well_known_cannot_be_told() -> None:
+    unsure = made("degree 9 ridge, 30", 0.019, 0.03, do_not_correct=10)  # 1.9% +- 1%
+    found = claimed("verdict-right", unsure)
+    assert found.measured.startswith(
+        "100.0% of 30 verdicts in 30 runs; 66.7% to 100.0% where true gains are up to two standard"
+    )
+    assert found.verdict == "cannot tell"
+    sure = made("degree 9 ridge, 30", 0.019, 0.001, do_not_correct=10)
+    assert claimed("verdict-right", sure).verdict == "holds"
+
+
+def test_advice_to_correct_is_counted_for_classifiers_alone() -> None:
+    rows = (
+        made("rare class, 200", 0.1, correct=6, not_enough_labels=4),
+        made("rare class, 60", 0.01, correct=1, not_enough_labels=9),
+        made("logistic on moons, 60", -0.03, correct=2, do_not_correct=8),
+    )
+    found = claimed("verdict-correct-classifiers", *rows)
+    assert found.measured.startswith("6 of 9 (66.7%) in 30 runs; in settings where weights lower")
+    assert found.measured.endswith(" 7")
+    assert found.verdict == "does not hold"
+    assert found.because == "Right ones are in: rare class, 200."
+    assert claimed("verdict-correct-classifiers", rows[0]).verdict == "holds"
+
+
+def test_claims_about_verdicts_that_were_never_given_cannot_be_told() -> None:
+    for name in ("verdict-correct-classifiers", "verdict-right-unknown"):
+        assert claimed(name).verdict == "cannot tell"
+
+
 def test_the_study_leaves_a_table_a_figure_and_a_claim_for_each_promise(ran: Results) -> None:
     assert {path.suffix for path in ran.files} >= {".csv", ".png", ".svg", ".json"}
     assert [claim.name for claim in ran.claims] == [
         "verdict-line",
         "verdict-interpolating",
         "verdict-right",
+        "verdict-right-weights",
         "verdict-right-unknown",
+        "verdict-correct-classifiers",
     ]
     table = ran.table.to_pandas()
     assert (table[list(VERDICTS)].sum(axis=1) == table["runs"]).all()

@@ -1,14 +1,12 @@
 """Should a model be trained with corrective weights? Ask its own held-out losses."""
 
-from typing import Literal
-
 import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, whole
-from levelled.advice.answering import Loss, OwnLoss, Problem, posed
+from levelled.advice.answering import Loss, OwnLoss, Problem, complaint_of_weights, posed
 from levelled.advice.crossfit import crossed, folds_of
-from levelled.advice.evidence import Evidence, weighed
+from levelled.advice.evidence import Evidence, all_one, weighed
 from levelled.advice.models import Model, Rows, n_rows, seeded, takes_weights
 from levelled.advice.rule import decide
 from levelled.advice.thumbs import thumbs
@@ -31,7 +29,7 @@ def advise(
     draws: Draws,
     *,
     loss: Loss | OwnLoss = "auto",
-    folds: int | Literal["loo"] | None = 10,
+    folds: int | None = 10,
     test: Rows | tuple[Rows, ArrayLike] | None = None,
     seed: int = 0,
 ) -> Verdict:
@@ -61,11 +59,12 @@ def advise(
     little = _too_little(problem)
     if little:
         return Verdict("not enough labels", little, len(draws), problem.loss)
-    nothing = _nothing_to_correct(model, draws)
+    own = seeded(model, seed)
+    nothing = _nothing_to_correct(own, problem, X, draws)
     weights: dict[str, FloatArray | None] = {"naive": None}
     if not nothing:
         weights |= {"pure": pure_weights(draws), "lure": lure_weights(draws)}
-    found = crossed(seeded(model, seed), problem, X, fold, weights)
+    found = crossed(own, problem, X, fold, weights)
     evidence = weighed(found, problem, draws)
     rules = thumbs(found, evidence, problem, draws, test)
     if nothing:
@@ -113,17 +112,17 @@ def _too_little(problem: Problem) -> str:
     return ""
 
 
-def _nothing_to_correct(model: Model, draws: Draws) -> str:
+def _nothing_to_correct(model: Model, problem: Problem, X: Rows, draws: Draws) -> str:
+    name = type(model).__name__
     if not takes_weights(model):
-        return f"{type(model).__name__} takes no sample_weight, so weights cannot change it."
-    if np.ptp(lure_weights(draws)) < 1e-9:
+        return f"{name} takes no sample_weight, so weights cannot change it."
+    if all_one(lure_weights(draws)):
         whole_pool = len(draws) == draws.pool_size
         why = "the whole pool is labelled" if whole_pool else "the draws were uniform"
         return f"{why}, so that all weights are one."
-    return ""
+    complaint = complaint_of_weights(model, problem, X)
+    return f"{name} takes no sample_weight: {complaint}" if complaint else ""
 
 
-def _n_folds(folds: int | str | None, M: int) -> int:
-    if folds is None or folds == "loo":
-        return M
-    return min(whole("folds", folds, least=2), M)
+def _n_folds(folds: int | None, M: int) -> int:
+    return M if folds is None else min(whole("folds", folds, least=2), M)

@@ -13,7 +13,16 @@ from levelled.advice.models import Model, Rows, aligned_proba, fit, fresh, n_row
 from levelled.errors import InputError
 from levelled.losses import absolute, brier, class_names, log_loss, squared, zero_one
 
-__all__ = ["LOSSES", "Answers", "Loss", "OwnLoss", "Problem", "fitted", "posed"]
+__all__ = [
+    "LOSSES",
+    "Answers",
+    "Loss",
+    "OwnLoss",
+    "Problem",
+    "complaint_of_weights",
+    "fitted",
+    "posed",
+]
 
 Loss = Literal["auto", "brier", "log_loss", "zero_one", "squared", "absolute"]
 OwnLoss = Callable[[Any, Any], ArrayLike]
@@ -57,7 +66,7 @@ class Problem:
     def losses(self, labels: NDArray[Any], answers: Answers) -> FloatArray:
         """What each answer costs."""
         if self.own is not None:
-            return floats("The losses of your own loss", self.own(labels, answers), ndim=1)
+            return _own_losses(self.own, labels, answers)
         if self.by_probability:
             index = np.searchsorted(self.classes, labels)  # type: ignore[arg-type]
             if self.loss == "log_loss":
@@ -65,6 +74,23 @@ class Problem:
             return brier(index, answers)
         plain = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
         return plain[self.loss](labels, answers)
+
+
+def _own_losses(own: OwnLoss, labels: NDArray[Any], answers: Answers) -> FloatArray:
+    name = getattr(own, "__name__", type(own).__name__)
+    try:
+        told = own(labels, answers)
+    except Exception as wrong:
+        raise InputError(
+            f"Your loss {name} could not judge {len(labels)} answers: {_first_line(wrong)}"
+        ) from wrong
+    losses = floats(f"The losses of {name}", told, ndim=1)
+    if len(losses) != len(labels):
+        raise InputError(
+            f"Your loss {name} must give one loss an answer: it gave {len(losses)} for "
+            f"{len(labels)}."
+        )
+    return losses
 
 
 class _Always:
@@ -89,6 +115,7 @@ def posed(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> Problem:
     a class that a fold never saw does not make it infinite; the error for other classifiers; the
     squared error for regressors.
     """
+    _check_model(model)
     classify = _is_classifier(model, y)
     labels = class_names("y", y) if classify else floats("y", y, ndim=1)
     classes = np.unique(labels) if classify else None
@@ -116,6 +143,15 @@ def fitted(model: Model, problem: Problem, X: Rows, y: NDArray[Any], w: FloatArr
         ) from wrong
 
 
+def complaint_of_weights(model: Model, problem: Problem, X: Rows) -> str:
+    """What a model says when it is to be fitted with weights, all of them one; "" if it can be."""
+    try:
+        fit(fresh(model), X, problem.labels, np.ones(len(problem.labels)))
+    except Exception as wrong:  # noqa: BLE001  # whatever a model cannot do
+        return _first_line(wrong)
+    return ""
+
+
 def _name(model: Model) -> str:
     return type(model).__name__
 
@@ -133,6 +169,24 @@ def _is_classifier(model: Model, y: ArrayLike) -> bool:
 
 def _usual(model: Model) -> Loss:
     return "brier" if hasattr(model, "predict_proba") else "zero_one"
+
+
+def _check_model(model: object) -> None:
+    """Some models, such as stacks, show that they can `predict` only once they are fitted."""
+    if isinstance(model, type):
+        raise InputError(
+            f"model must be an object, and {model.__name__} is a class: write {model.__name__}()."
+        )
+    lacking = [
+        name
+        for name in ("fit", "predict")
+        if not (hasattr(model, name) or hasattr(type(model), name))
+    ]
+    if lacking:
+        raise InputError(
+            f"model must have fit and predict; {type(model).__name__} has no "
+            f"{' and no '.join(lacking)}."
+        )
 
 
 def _check_loss(model: Model, loss: str, classify: bool) -> None:

@@ -15,9 +15,17 @@ from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import moments
 
-__all__ = ["Comparison", "Evidence", "active_learning_bias", "lure_mean", "weighed"]
+__all__ = [
+    "Comparison",
+    "Evidence",
+    "active_learning_bias",
+    "all_one",
+    "lure_mean",
+    "weighed",
+]
 
 _NOTHING = 1e-12
+_ALIKE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +50,7 @@ class Evidence:
 
     n_labels: int
     n_effective: float
-    """How many uniform labels the weights are worth (Kish)."""
+    """Effective labels (Kish): how many uniform ones the weights of these labels are worth."""
     n_uncommon: int | None
     """Labels that are not of the most common class; None for a regression."""
     active_learning_bias: Measured
@@ -91,6 +99,11 @@ def lure_mean(values: FloatArray, draws: Draws) -> Measured:
     """R_LURE of values of either sign, with the square root of its unbiased variance."""
     found = estimate(values, draws, interval="none")
     return Measured(float(found.value or 0.0), float(found.stderr or 0.0))
+
+
+def all_one(weights: FloatArray) -> bool:
+    """Whether these are the weights of uniform draws, or of a pool that is labelled wholly."""
+    return bool(np.ptp(weights) < _ALIKE)
 
 
 def active_learning_bias(losses: FloatArray, draws: Draws) -> Measured:

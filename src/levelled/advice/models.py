@@ -68,7 +68,11 @@ def seeded(model: Model, seed: int) -> Model:
 
 
 def takes_weights(model: Model) -> bool:
-    """Whether the model can give examples different weights: `fit` knows `sample_weight`."""
+    """Whether `fit` has an argument for `sample_weight`, by its name or by taking any name.
+
+    A model that takes any name hands it on, perhaps to one that knows of no weights: whether it
+    can be fitted with them is only known once it was.
+    """
     last = _last_step(model)
     try:
         known = inspect.signature(last.fit).parameters
@@ -81,7 +85,7 @@ def takes_weights(model: Model) -> bool:
 def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) -> Model:
     """Fit `model` in place, with a weight for each row if given, and return it.
 
-    In a pipeline the weights go to its last step.
+    In a pipeline the weights go to its last step, also where the pipeline is being tuned.
     """
     if weights is None:
         model.fit(X, y)
@@ -136,15 +140,19 @@ def take(X: Rows, index: IntArray) -> Rows:
 
 
 def _last_step(model: Any) -> Any:  # noqa: ANN401
-    while getattr(model, "steps", None):
-        model = model.steps[-1][1]
-    return model
+    return _path_to_last_step(model)[1]
 
 
 def _weight_name(model: Any) -> str:  # noqa: ANN401
     """The name of the argument that reaches the last step, however deep the pipelines."""
-    path = ""
-    while getattr(model, "steps", None):
-        name, model = model.steps[-1]
-        path += f"{name}__"
-    return f"{path}sample_weight"
+    return f"{_path_to_last_step(model)[0]}sample_weight"
+
+
+def _path_to_last_step(model: Any) -> tuple[str, Any]:  # noqa: ANN401
+    if getattr(model, "steps", None):
+        name, step = model.steps[-1]
+        path, last = _path_to_last_step(step)
+        return f"{name}__{path}", last
+    if hasattr(model, "refit") and hasattr(model, "estimator"):  # a search hands arguments on
+        return _path_to_last_step(model.estimator)
+    return "", model

@@ -57,9 +57,9 @@ def decide(found: Evidence) -> tuple[Advice, str]:
         return "correct", _significant(found, change)
     alb, ofb = abs(found.active_learning_bias.value), found.overfitting_bias.value
     if gain > _SIGN * stderr and change.on_labels > _CLEAR * change.cost and alb > ofb:
-        return "correct", f"{_biases(found)}; {_moved(found, change)}."
+        return "correct", f"{_biases(found)}; {_on_labels(change)}; {_moved(found, change)}."
     if gain < 0 and change.on_labels < change.cost and alb < _SMALL * ofb:
-        return "do not correct", f"{_biases(found)}; {_moved(found, change)}."
+        return "do not correct", _against(found, change)
     return "not enough labels", _undecided(found, change)
 
 
@@ -81,19 +81,39 @@ def _too_few(found: Evidence) -> str:
 def _biases(found: Evidence) -> str:
     """The paper's comparison (section 7): which of the two biases is the larger."""
     alb, ofb = abs(found.active_learning_bias.value), found.overfitting_bias.value
-    if found.interpolates:
-        return "the model fits its own labels exactly, so all of its held-out risk is overfitting"
     if ofb <= 0:
-        return f"active learning bias is {found.active_learning_bias.value:.2g} and no overfitting"
+        return (
+            f"active learning bias is {found.active_learning_bias.value:.2g} and there is no "
+            f"overfitting bias"
+        )
     if alb >= ofb:
         return f"active learning bias is {alb / ofb:.2g} times the overfitting bias"
+    if found.interpolates:
+        return "the model fits its own labels exactly, so all of its held-out risk is overfitting"
     times = f"{ofb / alb:.2g} times" if alb > 0.01 * ofb else "more than 100 times"
     return f"overfitting bias is {times} the active learning bias"
 
 
+def _on_labels(change: Comparison) -> str:
+    """The gain on the labels, G, beside the cost of the weights, C."""
+    gain, cost = change.on_labels, change.cost
+    if gain < 0:
+        told = f"lose {-gain:.3g} and cost {cost:.3g} in variance"
+    elif cost <= 0:
+        told = f"gain {gain:.3g} and cost nothing in variance"
+    else:
+        beside = "between once and twice"
+        if gain < cost:
+            beside = "less than"
+        elif gain > _CLEAR * cost:
+            beside = "more than twice"
+        told = f"gain {gain:.3g}, {beside} the {cost:.3g} they cost in variance"
+    return f"on the labels themselves weights {told}"
+
+
 def _moved(found: Evidence, change: Comparison) -> str:
     naive, lure = found.risks["naive"].value, found.risks["lure"].value
-    verb = "lowers" if change.held_out.value > 0 else "raises"
+    verb = "raises" if change.held_out.value < 0 else "lowers"
     by = Measured(abs(change.held_out.value), change.held_out.stderr)
     return f"weighted training {verb} held-out risk from {naive:.3g} to {lure:.3g}, by {by}"
 
@@ -101,8 +121,8 @@ def _moved(found: Evidence, change: Comparison) -> str:
 def _same(found: Evidence) -> str:
     naive, lure = found.risks["naive"].value, found.risks["lure"].value
     return (
-        f"held-out risk is {naive:.4g} without weights and {lure:.4g} with them, the same to "
-        f"within {TOLERANCE:.0%}."
+        f"held-out risk is {naive:.4g} without weights and {lure:.4g} with them: the difference, "
+        f"with one standard error added, is within {TOLERANCE:.0%} of the risk."
     )
 
 
@@ -110,9 +130,27 @@ def _significant(found: Evidence, change: Comparison) -> str:
     return f"{_moved(found, change)}, more than chance explains at {LEVEL:.0%}."
 
 
+def _against(found: Evidence, change: Comparison) -> str:
+    """The biases are part of it only where they speak against weights too."""
+    told = f"{_on_labels(change)}; {_moved(found, change)}."
+    alb, ofb = abs(found.active_learning_bias.value), found.overfitting_bias.value
+    return f"{_biases(found)}; {told}" if alb < ofb else told
+
+
 def _undecided(found: Evidence, change: Comparison) -> str:
-    return (
-        f"{_biases(found)}; held-out gain of weighted training is {change.held_out}, on the labels "
-        f"themselves it is {change.on_labels:.2g} at a cost in variance of about "
-        f"{change.cost:.2g}, which does not settle it."
-    )
+    """Which way the held-out risk points, and what does not bear it out."""
+    gain, stderr = change.held_out
+    alb, ofb = abs(found.active_learning_bias.value), found.overfitting_bias.value
+    if gain < 0:
+        doubts = {
+            _on_labels(change): change.on_labels >= change.cost,
+            f"{_biases(found)}, which speaks for weights": alb >= _SMALL * ofb,
+        }
+    else:
+        doubts = {
+            "that is within half a standard error": gain <= _SIGN * stderr,
+            _on_labels(change): change.on_labels <= _CLEAR * change.cost,
+            f"{_biases(found)}, which speaks against weights": alb <= ofb,
+        }
+    but = "; ".join(doubt for doubt, applies in doubts.items() if applies)
+    return f"{_moved(found, change)}, but {but}."

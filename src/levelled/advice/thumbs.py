@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray
 from levelled.advice.answering import Answers, Problem
 from levelled.advice.crossfit import Crossed
-from levelled.advice.evidence import Evidence, lure_mean
+from levelled.advice.evidence import Evidence, all_one, lure_mean
 from levelled.advice.models import Rows, n_rows
 from levelled.advice.verdict import Measured, Thumb
 from levelled.draws import Draws
@@ -20,6 +20,9 @@ from levelled.losses import class_names
 __all__ = ["thumbs"]
 
 Test = Rows | tuple[Rows, ArrayLike]
+
+_ABOUT = 0.1  # within this share of one, an efficiency speaks neither for nor against
+_SHIFTED = 3.0  # standard errors from which on a test sample differs from the pool
 
 
 def thumbs(
@@ -39,6 +42,9 @@ def thumbs(
 
 def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
     """First: the closer the proposal to the optimal one, the better R_LURE beside the naive."""
+    if all_one(lure_weights(draws)):
+        says = "The draws weigh as uniform ones do: there is nothing to correct."
+        return Thumb("proposal", {"efficiency": 1.0}, says)
     M, N = len(draws), draws.pool_size
     risk = lure_mean(losses, draws)
     spread = lure_mean(losses**2, draws).value - risk.value**2 + risk.stderr**2
@@ -46,7 +52,9 @@ def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
     worth = uniform / risk.stderr**2 if risk.stderr > 0 else float("nan")
     if not worth > 0:
         says = "Nothing can be said: the weighted losses do not vary."
-    elif worth >= 1:
+    elif abs(worth - 1) <= _ABOUT:
+        says = "The draws measure the risk about as well as uniform ones: neither for nor against."
+    elif worth > 1:
         says = (
             f"The draws measure the risk {worth:.2g} times as well as uniform ones, so the "
             f"proposal is on the way to the optimal one: for correcting."
@@ -69,7 +77,7 @@ def _overfitting(evidence: Evidence) -> Thumb:
     elif alb > ofb:
         says = "Overfitting bias is smaller than active learning bias: for correcting."
     else:
-        says = "Overfitting bias is as large as active learning bias: against correcting."
+        says = "Overfitting bias is larger than active learning bias: against correcting."
     return Thumb(
         "overfitting", {"share_of_risk": share, "training_risk": evidence.training_risk}, says
     )
@@ -77,8 +85,9 @@ def _overfitting(evidence: Evidence) -> Thumb:
 
 def _imbalance(problem: Problem, draws: Draws) -> Thumb:
     """Third: R_LURE matters more where unlikely items are over-represented."""
-    share = lure_weights(draws) / len(draws)
-    moved = float(np.abs(share / share.sum() - 1 / len(draws)).sum() / 2)
+    weights = lure_weights(draws)
+    share = weights / weights.sum()
+    moved = float(np.abs(share - 1 / len(draws)).sum() / 2)
     measured = {"misplaced": moved}
     says = f"{moved:.0%} of the labels stand where the pool has other items"
     if problem.classes is not None:
@@ -99,7 +108,8 @@ def _shift(
 ) -> Thumb:
     """Fourth: where the test data differ from the pool, active learning bias is dwarfed.
 
-    With labels it is the risk that is compared, else the mean answer, in its standard error.
+    With labels it is the risk that is compared, else the mean answer; either is shifted where it
+    differs by more than three standard errors.
     """
     X, y = _rows_and_labels(test)
     if y is None:
@@ -107,13 +117,20 @@ def _shift(
     labels = class_names("The labels of test", y) if problem.classes is not None else np.asarray(y)
     _check_labels(X, labels, problem)
     losses = problem.losses(labels, problem.answers(judged.model, X))
-    gap = float(losses.mean()) - lure_mean(judged.held_out, draws).value
-    alb = abs(evidence.active_learning_bias.value)
-    if abs(gap) > alb:
-        says = "more than the active learning bias, which it would dwarf: against correcting."
+    risk = lure_mean(judged.held_out, draws)
+    gap, standardised = float(losses.mean()) - risk.value, _standardised(losses, risk)
+    if abs(standardised) <= _SHIFTED:
+        says = "no sign of a shift"
+    elif abs(gap) > abs(evidence.active_learning_bias.value):
+        says = "more than the active learning bias, which it would dwarf: against correcting"
     else:
-        says = "less than the active learning bias: for correcting."
-    return Thumb("shift", {"risk_gap": gap}, f"The test sample's risk is off by {gap:.2g}, {says}")
+        says = "less than the active learning bias: for correcting"
+    return Thumb(
+        "shift",
+        {"risk_gap": gap, "standard_errors": standardised},
+        f"The test sample's risk is off by {gap:.2g} ({abs(standardised):.1f} standard errors), "
+        f"{says}.",
+    )
 
 
 def _shift_of_answers(judged: Crossed, problem: Problem, draws: Draws, X: Rows) -> Thumb:
@@ -124,7 +141,7 @@ def _shift_of_answers(judged: Crossed, problem: Problem, draws: Draws, X: Rows) 
         for test, pool in zip(there.T, here.T, strict=True)
     ]
     largest = max(gaps, key=abs)
-    says = "against correcting" if abs(largest) > 3 else "no sign of a shift"
+    says = "against correcting" if abs(largest) > _SHIFTED else "no sign of a shift"
     return Thumb(
         "shift",
         {"standard_errors": largest},

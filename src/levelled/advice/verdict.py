@@ -49,8 +49,8 @@ class Verdict:
     `risks` are the held-out LURE risks of models trained "naive", "pure" and "lure";
     `difference` is naive less LURE, item by item, so it is positive where weights help.
     `gain_on_labels` is the same difference on the labels both were fitted to, and `cost` what
-    uneven weights cost in variance. `n_effective` is how many uniform labels the weights are
-    worth. What was not measured is None.
+    uneven weights cost in variance. `n_effective` are the effective labels (Kish): how many
+    uniform ones these are worth with their weights. What was not measured is None.
 
     `rules` are the paper's rules of thumb, for information: the advice does not hang on them.
     """

@@ -133,7 +133,7 @@ def _evidence(verdict: "Verdict") -> Iterator[tuple[str, str]]:
         "naive less LURE, item by item": verdict.difference or (None, None),
         "naive less LURE, on the labels themselves": (verdict.gain_on_labels, None),
         "cost of uneven weights": (verdict.cost, None),
-        "uniform labels they are worth": (verdict.n_effective, None),
+        "effective labels (Kish)": (verdict.n_effective, None),
     }
     for name, (value, stderr) in found.items():
         if value is not None:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -14,13 +15,18 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import BoolArray, FloatArray
-from levelled.cli.labels import check_one_kind
 from levelled.draws import Draws
 from levelled.errors import PoolError
 from levelled.learning import training_weights
-from levelled.learning.state import Examples, State
+from levelled.learning.state import Examples, State, told
 from levelled.sources import Answer, read_labelled
-from levelled.sources.features import Features, feature_columns, read_features, read_numbers
+from levelled.sources.features import (
+    Features,
+    feature_columns,
+    read_features,
+    read_given,
+    read_numbers,
+)
 from levelled.sources.origin import Files
 from levelled.sources.paths import files_of
 
@@ -57,20 +63,21 @@ def read_drawn(
     read = None if pool is None else read_features(pool, wanted, id_column=id_column)
     schema = Files(files_of(path)).schema
     probability = read_numbers(path, ["probability"])[order, 0]
-    kept = Draws.from_parquet(path) if _DRAWS in (schema.metadata or {}) else None
-    size = _pool_size(path, kept, read, pool_size)
-    draws = kept or Draws(np.arange(len(order)), probability, size)
-    weighted = None
-    if "sample_weight" in schema.names:  # as the export of a campaign has it
-        weighted = np.isfinite(read_numbers(path, ["sample_weight"])[order, 0])
-    examples = _settled(answers, draws, weighted, path)
+    about = json.loads((schema.metadata or {}).get(_DRAWS, "{}"))
+    size = _pool_size(path, about.get("pool_size"), read, pool_size)
+    # Weights depend on the order alone, so that any numbers will do for the rows of the pool.
+    draws = Draws(np.arange(len(order)), probability, size, about.get("excluded", 0))
+    unlabelable = np.zeros(len(order), dtype=bool)
+    if "unlabelable" in schema.names:  # as the export of a campaign has it
+        unlabelable = read_given(path, "unlabelable")[order]
+    examples = _settled(answers, draws, unlabelable, path)
     if read is None:
-        columns = _columns(path, schema, wanted, [id_column, *(draws.design or {})])
+        columns = _columns(path, schema, wanted, [id_column, *(about.get("design") or [])])
         X = read_numbers(path, columns)[order][examples.places]
     else:
         columns = read.columns
         X = read.X[read.rows_of(_ids([answers[at] for at in examples.places], path))]
-    notes = tuple(_notes(examples, draws))
+    notes = tuple(_notes(examples, len(draws)))
     return Drawn(X, examples.labels, examples.labelled_draws(), columns, notes)
 
 
@@ -115,9 +122,9 @@ def _order(answers: Sequence[Answer], path: str) -> list[int]:
     return [place[m] for m in range(1, len(answers) + 1)]
 
 
-def _pool_size(path: str, kept: Draws | None, pool: Features | None, size: int | None) -> int:
+def _pool_size(path: str, kept: int | None, pool: Features | None, size: int | None) -> int:
     known = {
-        "the file of the draws": None if kept is None else kept.pool_size,
+        "the file of the draws": kept,
         "--pool": None if pool is None else len(pool),
         "--pool-size": size,
     }
@@ -134,16 +141,12 @@ def _pool_size(path: str, kept: Draws | None, pool: Features | None, size: int |
 
 
 def _settled(
-    answers: Sequence[Answer], draws: Draws, weighted: BoolArray | None, path: str
+    answers: Sequence[Answer], draws: Draws, unlabelable: BoolArray, path: str
 ) -> Examples:
     """The labelled items before the first draw whose label is still out."""
-    known = {}
-    for m, (row, answer) in enumerate(zip(draws.index.tolist(), answers, strict=True)):
-        settled = answer.label is not None if weighted is None else bool(weighted[m])
-        if settled:
-            known[row] = answer.label
-    check_one_kind([label for label in known.values() if label is not None], path)
-    examples = State(draws, known).settled()
+    labels = [answer.label for answer in answers]
+    known = [m for m, label in enumerate(labels) if label is not None or unlabelable[m]]
+    examples = told(State(draws), known, [labels[m] for m in known]).settled()
     if not len(examples):
         raise PoolError(
             f"{path} has no label that can be used: the first draw has none yet, and weights need "
@@ -168,17 +171,17 @@ def _ids(answers: Sequence[Answer], path: str) -> list[str | int]:
     return ids
 
 
-def _notes(examples: Examples, draws: Draws) -> list[str]:
-    told = []
-    open_ = len(draws) - len(examples.draws)
-    if open_:
-        told.append(
-            f"{open_} of {len(draws)} draws are left out: draw {len(examples.draws) + 1} has no "
-            f"label yet, and weights need all draws before theirs"
+def _notes(examples: Examples, n_draws: int) -> Iterator[str]:
+    settled = len(examples.draws)
+    if settled < n_draws:
+        yield (
+            f"{n_draws - settled} of {n_draws} draws {'is' if n_draws - settled == 1 else 'are'} "
+            f"left out: draw {settled + 1} has no label yet, and weights need all draws before "
+            f"theirs"
         )
-    without = len(examples.draws) - len(examples)
+    without = settled - len(examples)
     if without:
-        told.append(
-            f"{without} draws could not be labelled; the verdict is about items that can be"
+        yield (
+            f"{without} draw{'' if without == 1 else 's'} could not be labelled; the verdict is "
+            f"about items that can be"
         )
-    return told

@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from levelled._check import between
 from levelled.advice.models import takes_weights
-from levelled.cli.known import Known, held_out, known_pool
 from levelled.cli.labels import read_labels, read_test
 from levelled.cli.models import model_of
 from levelled.errors import InputError
+from levelled.learning.playing import Known, held_out, known_pool
 from levelled.sources.features import read_features
 
 if TYPE_CHECKING:
@@ -46,21 +46,21 @@ def read_known(given: Inputs) -> tuple[Model, Known]:
     labels = read_labels(given.labels, pool, given.id_column)
     test = None
     if given.test is not None:
-        test = read_test(given.test, pool.columns, [*labels.values()])
+        test = read_test(given.test, pool.columns, labels)
     elif given.hold_out is not None:
         share = between("--hold-out", given.hold_out, 0, 1, open_=True)
         rng = np.random.default_rng(given.seed)
         pool, labels, test = held_out(pool, labels, share, rng=rng)
-    model = model_of(given.model, [*labels.values(), *([] if test is None else test[1])])
-    return model, known_pool(pool, labels, model, loss=given.loss, test=test)
+    model = model_of(given.model, [*labels, *([] if test is None else test[1])])
+    loss: Any = given.loss  # checked there
+    return model, known_pool(pool, labels, model, loss=loss, test=test)
 
 
 def described(known: Known, budget: int) -> Iterator[str]:
     """What was read, for people to see whether it is what they meant."""
     classes, N = known.problem.classes, len(known.pool)
     yield (
-        f"{N} items to draw from, {len(known.rows)} with a label: "
-        f"{'numbers' if classes is None else f'{len(classes)} classes'}, "
+        f"{N} items to draw from: {'numbers' if classes is None else f'{len(classes)} classes'}, "
         f"from {_columns(known.pool.columns)}"
     )
     if known.y_test is None and budget > _MUCH * N:
@@ -83,10 +83,15 @@ def check_possible(known: Known, model: Model, budget: int, correcting: str | No
             f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected, "
             f"as {correcting} asks. Choose another --model, or --weights none."
         )
-    if known.y_test is None and budget >= len(known.rows):
+    if known.y_test is None and budget == N:
         raise InputError(
-            f"--budget {budget} leaves no labelled item of the {len(known.rows)} to measure risks "
-            f"on. Draw fewer, or give --test or --hold-out."
+            f"--budget {budget} leaves no item of the pool to measure risks on. Draw fewer, or "
+            f"give --test or --hold-out."
+        )
+    if known.problem.classes is not None and (known.labels == known.labels[0]).all():
+        raise InputError(
+            f"All {N} labels of the pool are {known.labels[0]!s}, and "
+            f"{type(model).__name__} needs two classes to tell apart."
         )
 
 

@@ -5,21 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from levelled._check import FloatArray
 from levelled.errors import PoolError
+from levelled.learning.playing import Test
+from levelled.learning.state import check_one_kind
 from levelled.sources import read_labelled
 from levelled.sources.features import Features, read_numbers
 
-__all__ = ["Labels", "Test", "check_one_kind", "read_labels", "read_test"]
-
-Labels = dict[int, Any]
-"""Labels by row of the pool."""
-Test = tuple[FloatArray, list[Any]]
-"""Features and labels, row by row."""
+__all__ = ["read_labels", "read_test"]
 
 
-def read_labels(path: str, pool: Features, id_column: str) -> Labels:
-    """The labels in a file, by the rows of the pool that their ids have."""
+def read_labels(path: str, pool: Features, id_column: str) -> list[Any]:
+    """The label of each item of the pool, which the file has by id."""
     found: dict[str, Any] = {}
     seen: dict[str, int] = {}
     for answer in read_labelled(path, id_column=id_column):
@@ -34,15 +30,22 @@ def read_labels(path: str, pool: Features, id_column: str) -> Labels:
         seen[name] = answer.row
         if answer.label is not None:
             found[name] = answer.label
-    ids = enumerate(str(one) for one in pool.ids.to_pylist())
-    labels = {row: found[name] for row, name in ids if name in found}
-    if not labels:
+    ids = [str(one) for one in pool.ids.to_pylist()]
+    missing = [name for name in ids if name not in found]
+    if len(missing) == len(ids):
         told = f"{next(iter(found))!r} and {pool.ids[0].as_py()!r}" if found else "in the pool"
         raise PoolError(
             f"None of the {len(found)} labels in {path} is of an item of the pool: the ids, such "
             f"as {told}, do not meet."
         )
-    check_one_kind([*labels.values()], path)
+    if missing:
+        raise PoolError(
+            f"{path} has no label for {len(missing)} of the {len(ids)} items of the pool, such as "
+            f"{missing[0]!r}, and any of them may be drawn. Add their labels, or take them out of "
+            f"the pool."
+        )
+    labels = [found[name] for name in ids]
+    check_one_kind(labels)
     return labels
 
 
@@ -52,16 +55,5 @@ def read_test(path: str, columns: Sequence[str], labels: Sequence[Any]) -> Test:
     if not told or None in told:
         where = f"row {told.index(None) + 1} has none" if told else "it is empty"
         raise PoolError(f"Every row of {path} needs a label to judge by; {where}.")
-    check_one_kind([*labels, *told], path)
+    check_one_kind([*labels, *told])
     return read_numbers(path, columns), told
-
-
-def check_one_kind(labels: Sequence[Any], path: str) -> None:
-    """Refuse labels of which some are text and some are numbers."""
-    text = [label for label in labels if isinstance(label, str)]
-    if text and len(text) < len(labels):
-        other = next(label for label in labels if not isinstance(label, str))
-        raise PoolError(
-            f"With {path}, some labels are text ({text[0]!r}) and others numbers ({other!r}): "
-            f"write all of them the same way."
-        )

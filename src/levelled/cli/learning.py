@@ -15,9 +15,10 @@ from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
     from levelled.advice import Verdict
+    from levelled.advice.answering import Loss
     from levelled.backends import Backend
-    from levelled.cli.known import Known
     from levelled.learning import ActiveLearner
+    from levelled.learning.playing import Known
 
 __all__ = ["learn"]
 
@@ -46,6 +47,8 @@ class _Job:
 
     known: "Known"
     learner_of: "Callable[[int], ActiveLearner]"
+    """A seed -> a learner that has drawn nothing yet."""
+    seed: int
     counts: Sequence[int]
     about: str
     out: Path | None
@@ -116,9 +119,10 @@ def learn(
     """
     from levelled.cli import show
     from levelled.cli.inputs import Inputs, check_possible, described, read_known
-    from levelled.cli.known import label_counts
     from levelled.cli.models import in_words
     from levelled.learning import ActiveLearner
+    from levelled.learning.playing import label_counts
+    from levelled.learning.scoring import chosen_score
 
     if trajectories > 1 and not compare:
         raise typer.BadParameter("goes with --compare.", param_hint="--trajectories")
@@ -131,7 +135,7 @@ def learn(
         check_possible(known, made, budget, _correcting(weights, compare))
         _prepare(out, compare)
         params: dict[str, Any] = {
-            "score": score or ("geometric" if known.problem.classes is None else "entropy"),
+            "score": chosen_score(score or "auto", made),
             "proposal": proposal,
             "weights": weights.value,
             "ensemble": ensemble,
@@ -140,41 +144,39 @@ def learn(
         }
         job = _Job(
             known,
-            lambda number: ActiveLearner(made, known.pool.X, **params, seed=seed + number),
+            lambda seed: ActiveLearner(made, known.pool.X, **params, seed=seed),
+            seed,
             label_counts(start, batch, budget),
             f"{budget} of {len(known.pool)} items, {model}, {params['score']}, {proposal}",
             out,
             show.chosen(form),
         )
-        job.learner_of(0)  # refuses what it cannot be made with
+        job.learner_of(seed)  # refuses what it cannot be made with
         for told in described(known, budget):
             show.tell(told)
         if compare:
             _compare(job, trajectories)
         else:
-            _learn(job, loss)
+            _learn(job, loss)  # type: ignore[arg-type]  # checked where the pool was read
 
 
-def _learn(job: _Job, loss: str) -> None:
+def _learn(job: _Job, loss: "Loss") -> None:
     """Draw all labels, train as advised, and say how good the model is."""
     from levelled.cli import show
-    from levelled.cli.known import teach
+    from levelled.learning.playing import teach
 
-    known, learner = job.known, job.learner_of(0)
+    known, learner = job.known, job.learner_of(job.seed)
 
-    def train() -> None:
-        learner.verdict_ = learner.advise(loss=loss)
-        learner.fit()
+    def trained() -> "Verdict":
+        learner.fit(loss=loss)
+        return learner.verdict_ or learner.advise(loss=loss)
 
-    steps = [*(partial(teach, learner, known, n) for n in job.counts), train]
-    for _ in _progress("learning")(lambda step: step(), steps):
-        pass
-    verdict = learner.verdict_
-    assert verdict is not None
+    steps = [*(partial(teach, learner, known, n) for n in job.counts), trained]
+    *_, verdict = _progress("learning")(lambda step: step(), steps)
     found: dict[str, Any] = {
         "labels": len(learner),
         "pool_size": len(known.pool),
-        "weights": _trained_with(learner.weights, verdict),
+        "weights": learner.weights_,
         "loss": known.problem.loss,
         "risk": known.risk(learner.model_, learner.draws.index),
         "risk_of": job.judged_by,
@@ -194,9 +196,10 @@ def _learn(job: _Job, loss: str) -> None:
 def _compare(job: _Job, n: int) -> None:
     """Play n trajectories through, train each way at checkpoints, and show the risks."""
     from levelled.cli import show
-    from levelled.cli.comparing import cells, compared, save, summary
+    from levelled.cli.comparing import cells, save
+    from levelled.learning.playing import compared, seeds, summary
 
-    steps = compared(job.learner_of, job.known, job.counts, n)
+    steps = compared(map(job.learner_of, seeds(job.seed, n)), job.known, job.counts)
     backend = _progress("comparing")
     rows = summary(backend(lambda _: next(steps), range(n * len(job.counts))), n)
     if job.form is Form.table:
@@ -221,8 +224,12 @@ def _correcting(weights: Weights, compare: bool) -> str | None:
 def _prepare(out: Path | None, compare: bool) -> None:
     """Have the folder, and what draws in it, before the work begins."""
     from levelled._optional import optional
+    from levelled.errors import InputError
 
     if out is not None:
+        for place in (out, *out.parents):
+            if place.is_file():
+                raise InputError(f"--out must be a folder, and {place} is a file.")
         out.mkdir(parents=True, exist_ok=True)
         if compare:
             optional("matplotlib", extra="plots")
@@ -234,19 +241,13 @@ def _progress(title: str) -> "Backend":
     return with_progress(map, title) if sys.stderr.isatty() else map
 
 
-def _trained_with(weights: str, verdict: "Verdict") -> str:
-    if weights != "auto":
-        return weights
-    return "lure" if verdict.advice == "correct" else "none"
-
-
 def _save(out: Path, learner: "ActiveLearner", known: "Known") -> None:
     """The labels with their draws and features, for `levelled advise`; and the learner."""
     from levelled.cli.drawn import write_drawn
     from levelled.cli.show import tell
 
     path = out / "labelled.parquet"
-    write_drawn(path, learner.draws, known.label(learner.draws.index), known.pool)
+    write_drawn(path, learner.draws, known.labels[learner.draws.index], known.pool)
     tell(f"written: {path}")
     learner.save(out / "learner")
     tell(f"written: {out / 'learner'}")

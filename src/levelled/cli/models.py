@@ -1,6 +1,7 @@
 """Models by name: those of scikit-learn that suit a few hundred labels, or somebody's own."""
 
 import importlib
+import re
 import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
@@ -17,6 +18,10 @@ __all__ = ["MOST_CLASSES", "in_words", "model_of"]
 
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
+_PARAMETER = re.compile(
+    r"\b(score|proposal|weights|ensemble|floor|start|loss)=(['\"]?)([\w:]*(?:\.\d+)?)\2"
+)
+"""As messages name the parameters of functions, such as score="entropy" or floor=0.1."""
 
 
 def model_of(name: str, labels: Sequence[Any]) -> "Model":
@@ -41,12 +46,24 @@ def in_words(what: str) -> Iterator[None]:
         warnings.simplefilter("ignore", DeprecationWarning)  # for those who write models
         try:
             yield
+        except InputError as refused:
+            raise InputError(_by_options(str(refused))) from refused
         except (LevelledError, OSError):
             raise
         except Exception as wrong:
             raise InputError(f"{what} failed: {_one_line(wrong)}") from wrong
     for told in dict.fromkeys(_one_line(each.message) for each in warned):
         tell(f"note: {told}")
+
+
+def _by_options(told: str) -> str:
+    """What is said of parameters, said of the options of the same names.
+
+    >>> _by_options('It has none. Give ensemble=10, or ensemble=[...] for a committee.')
+    'It has none. Give --ensemble 10.'
+    """
+    told = re.sub(r",? or ensemble=\[\.\.\.\][^.,]*", "", told)
+    return _PARAMETER.sub(lambda found: f"--{found[1]} {found[3]}".rstrip(), told)
 
 
 def _own(name: str) -> "Model":
@@ -82,10 +99,11 @@ def _made(name: str, make: Callable[[], Any]) -> "Model":
 
 
 def _logistic(labels: Sequence[Any]) -> "Model":
-    if _fractions(labels):
+    if not _classes(labels):
         raise InputError(
-            f"logistic tells classes apart, and the labels are numbers such as "
-            f"{_fractions(labels)[0]:g}. To predict them use ridge, forest or boosting."
+            f"logistic tells classes apart, and the labels are numbers of {len(set(labels))} "
+            f"values, such as {(_fractions(labels) or labels)[0]:g}. Use ridge, forest or boosting "
+            f"to predict them, or write classes as text."
         )
     return _scaled(_sklearn("linear_model").LogisticRegression(max_iter=1000))
 

@@ -67,17 +67,17 @@ def seed_of(seed: int, purpose: int, n_drawn: int) -> int:
 
 def _scores(settings: Settings, X_pool: Rows, state: State) -> FloatArray | None:
     """Scores of the whole pool, or None while all items are alike to us."""
-    known = state.told()
-    if settings.score == "uniform" or len(known) < max(settings.start, 1):
+    known, score = state.told(), settings.chosen_score
+    if score == "uniform" or len(known) < max(settings.start, 1):
         return None
-    if settings.score == "geometric":
+    if score == "geometric":
         return geometric_scores(X_pool, state.draws.index)
     problem = posed(settings.model, known.labels, "auto")
     if problem.classes is not None and len(problem.classes) < 2:
         return None
     rng = np.random.default_rng(seed_of(settings.seed, SCORE, len(state.draws)))
     return pool_scores(
-        settings.score,
+        score,
         settings.model,
         settings.ensemble,
         problem,

@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, whole
+from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
-from levelled.advice.answering import Loss
-from levelled.advice.models import Model, Rows, fresh, n_rows
+from levelled.advice.answering import LOSSES, Loss, OwnLoss
+from levelled.advice.models import Model, Rows, fresh
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning import saving
@@ -18,7 +18,7 @@ from levelled.learning.drawing import next_draws
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose
 from levelled.learning.scoring import Score
-from levelled.learning.settings import Settings, Weights
+from levelled.learning.settings import Settings, Weights, pool_size, settings_of, with_params
 from levelled.learning.state import Labels, begun, drawn, told
 from levelled.learning.stopping import Stopping, stopping
 from levelled.learning.training import Trained, advised, trained, waiting
@@ -42,6 +42,7 @@ class ActiveLearner:
     `score` is "entropy", "margin" or "least_confidence" of the model's probabilities; "bald" or
     "variation_ratio" of posterior samples; "variance" of an ensemble of regressors; "geometric",
     the distance to what was drawn; "uniform"; or a function (model, X_pool) -> a score a row.
+    "auto" is "entropy" for classifiers and "geometric" for regressors.
     `proposal` turns scores into probabilities: "boltzmann" (beta = 1 on z-scores), "power",
     "rank" (exponent 1), each of another strength as in "boltzmann:2", "proportional",
     "epsilon_greedy", "uniform", all over a uniform share of `floor`; or a function of the scores
@@ -71,7 +72,7 @@ class ActiveLearner:
         model: Model,
         X_pool: Rows,
         *,
-        score: str | Score = "entropy",
+        score: str | Score = "auto",
         proposal: str | Propose = "boltzmann",
         weights: Weights = "auto",
         ensemble: Ensemble = None,
@@ -88,11 +89,11 @@ class ActiveLearner:
         self.floor = floor
         self.start = start
         self.seed = seed
-        _settings_of(self.get_params())
-        self._state = begun(_pool_size(X_pool))
+        self._state = begun(pool_size(self._settings, X_pool))
         self._trained: Trained | None = None
         self.verdict_: Verdict | None = None
         """What `advise` said at the last `fit` with weights="auto"."""
+        self._judged_by: Loss | OwnLoss = "auto"
         self.note: str | None = None
         """What the last `ask` or `fit` has to say beside its result."""
 
@@ -137,13 +138,14 @@ class ActiveLearner:
         self._state = told(self._state, index, labels, amend=amend)
         self.verdict_ = None
 
-    def fit(self) -> Self:
+    def fit(self, *, loss: Loss | OwnLoss = "auto") -> Self:
         """Train the model on the labels, with their weights.
 
         Only draws without a gap are used, because weights need all draws before theirs: `note`
-        says how many labels wait for an earlier one. A classifier needs two classes.
+        says how many labels wait for an earlier one. A classifier needs two classes. `loss` is
+        what weights="auto" is decided by, as in `advise`; it does not change the training.
         """
-        self._trained = trained(self._settings, self.X_pool, self._state, self._kind())
+        self._trained = trained(self._settings, self.X_pool, self._state, self._kind(loss))
         self.note = waiting(self._state)
         return self
 
@@ -184,6 +186,11 @@ class ActiveLearner:
     def sample_weight_(self) -> FloatArray:
         """The weight of each label in the last `fit`, to be divided by the number of draws."""
         return self._last_fit().weights
+
+    @property
+    def weights_(self) -> str:
+        """The weights that the last `fit` used: "lure", "pure" or "none"."""
+        return self._last_fit().kind
 
     @property
     def index_(self) -> IntArray:
@@ -253,18 +260,27 @@ class ActiveLearner:
         return learner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters as they were given."""
-        return {name: getattr(self, name) for name in _PARAMS}
+        """The parameters as they were given; `deep` adds those of the model, as model__C."""
+        params = {name: getattr(self, name) for name in _PARAMS}
+        if deep and hasattr(self.model, "get_params"):
+            params |= {f"model__{name}": one for name, one in self.model.get_params().items()}
+        return params
 
     def set_params(self, **params: Any) -> Self:  # noqa: ANN401
-        """Change how it scores, draws and trains from now on; draws and labels stay."""
+        """Change how it scores, draws and trains from now on; draws and labels stay.
+
+        model__C=10 sets C of a copy of the model, as scikit-learn names it.
+        """
+        nested = {name: params.pop(name) for name in [*params] if name.startswith("model__")}
         fixed = [name for name in params if name not in _PARAMS or name == "X_pool"]
         if fixed:
             raise InputError(
                 f"{fixed[0]!r} cannot be set; a learner has the parameters {', '.join(_PARAMS)}, "
                 f"and draws from one X_pool."
             )
-        _settings_of(self.get_params() | params)
+        if nested:
+            params["model"] = with_params(params.get("model", self.model), nested)
+        pool_size(settings_of(self.get_params(deep=False) | params), self.X_pool)
         for name, value in params.items():
             setattr(self, name, value)
         self.verdict_ = None
@@ -272,33 +288,24 @@ class ActiveLearner:
 
     def __sklearn_clone__(self) -> "ActiveLearner":
         """A learner with the same parameters and nothing drawn; the pool is shared, not copied."""
-        params = self.get_params()
+        params = self.get_params(deep=False)
         return type(self)(fresh(params.pop("model")), params.pop("X_pool"), **params)
 
     @property
     def _settings(self) -> Settings:
-        return _settings_of(self.get_params())
+        return settings_of(self.get_params(deep=False))
 
     def _last_fit(self) -> Trained:
         if self._trained is None:
             raise InputError("The learner has not been trained yet: call fit() first.")
         return self._trained
 
-    def _kind(self) -> str:
+    def _kind(self, loss: Loss | OwnLoss) -> str:
         """The weights to train with; "auto" corrects only where the advice is to."""
+        if not callable(loss):
+            choice("loss", loss, LOSSES)
         if self.weights != "auto":
             return self.weights
-        if self.verdict_ is None:
-            self.verdict_ = self.advise()
+        if self.verdict_ is None or self._judged_by != loss:
+            self.verdict_, self._judged_by = self.advise(loss=loss), loss
         return "lure" if self.verdict_.advice == "correct" else "none"
-
-
-def _settings_of(params: dict[str, Any]) -> Settings:
-    return Settings(**{name: value for name, value in params.items() if name != "X_pool"})
-
-
-def _pool_size(X_pool: Rows) -> int:
-    sized = hasattr(X_pool, "shape") or hasattr(X_pool, "__len__")
-    if not sized or isinstance(X_pool, str) or not n_rows(X_pool):
-        raise InputError("X_pool must hold one row an item: an array, a frame or a list of texts.")
-    return n_rows(X_pool)

@@ -4,6 +4,7 @@ samples   [N, K, C]    items, posterior samples, classes
           [N, K]       for numbers
 """
 
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -16,7 +17,15 @@ from levelled.advice.answering import Problem, fitted
 from levelled.advice.models import Model, Rows, aligned_proba, gives_proba, seeded, take
 from levelled.errors import InputError
 
-__all__ = ["Ensemble", "n_samples", "proba", "sampler", "trained_copy"]
+__all__ = [
+    "Ensemble",
+    "check_proba",
+    "check_samples",
+    "n_samples",
+    "proba",
+    "sampler",
+    "trained_copy",
+]
 
 _SAMPLES = 20
 """Samples that are asked of a model that can make any number of them."""
@@ -47,6 +56,17 @@ def sampler(
     return _of_forest(trained_copy(model, problem, X, y, rng=rng), problem)
 
 
+def check_samples(model: Model, ensemble: Ensemble) -> None:
+    """Refuse a model of which there would be no samples."""
+    last = _last_step(model)
+    if ensemble is None and not hasattr(model, "sample_proba") and not _is_forest(last):
+        raise InputError(
+            f"This score needs samples of the model's posterior, and {type(last).__name__} has "
+            f"none. Give ensemble=10 for ten bootstrap copies of it, or ensemble=[...] for a "
+            f"committee."
+        )
+
+
 def n_samples(model: Model, ensemble: Ensemble) -> int:
     """How many samples there will be of each prediction."""
     if ensemble is None:
@@ -54,15 +74,20 @@ def n_samples(model: Model, ensemble: Ensemble) -> int:
     return ensemble if isinstance(ensemble, int) else len(ensemble)
 
 
-def proba(model: Model, X: Rows) -> FloatArray:
-    """Probabilities [N, C] of the classes that the model knows."""
+def check_proba(model: Model) -> None:
+    """Refuse a model that gives no probabilities."""
     if not hasattr(model, "predict_proba"):
         raise InputError(
             f"{type(model).__name__} gives no probabilities (predict_proba), which this score "
             f'needs. Use score="geometric" on numeric features, score="variance" with an ensemble '
             f"of regressors, or a function of your own."
         )
-    return np.asarray(model.predict_proba(X), dtype=np.float64)
+
+
+def proba(model: Model, X: Rows) -> FloatArray:
+    """Probabilities [N, C] of the classes that the model knows."""
+    check_proba(model)
+    return np.asarray(model.predict_proba(X), dtype=np.float64)  # type: ignore[attr-defined]
 
 
 def trained_copy(
@@ -105,17 +130,10 @@ def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
 
 def _of_forest(model: Any, problem: Problem) -> Sampler:  # noqa: ANN401
     """The trees of a forest, which may be the last step of a pipeline."""
-    steps = getattr(model, "steps", None)
-    forest = steps[-1][1] if steps else model
-    if not _is_forest(forest):
-        raise InputError(
-            f"This score needs samples of the model's posterior, and {type(forest).__name__} has "
-            f"none. Give ensemble=10 for ten bootstrap copies of it, or ensemble=[...] for a "
-            f"committee."
-        )
+    forest, n_steps = _last_step(model), len(getattr(model, "steps", []))
 
     def sample(X: Rows) -> FloatArray:
-        inputs = model[:-1].transform(X) if steps and len(steps) > 1 else X
+        inputs = model[:-1].transform(X) if n_steps > 1 else X
         # Trees are fitted on plain arrays, and would warn of the names of columns.
         inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
         ask = "predict" if problem.classes is None else "predict_proba"
@@ -124,12 +142,14 @@ def _of_forest(model: Any, problem: Problem) -> Sampler:  # noqa: ANN401
     return sample
 
 
-def _is_forest(model: object) -> bool:
-    if not hasattr(model, "estimators_"):
-        return False
-    from sklearn import ensemble
+def _last_step(model: Any) -> Any:  # noqa: ANN401
+    steps = getattr(model, "steps", None)
+    return steps[-1][1] if steps else model
 
-    return isinstance(
+
+def _is_forest(model: object) -> bool:
+    ensemble = sys.modules.get("sklearn.ensemble")  # a forest of scikit-learn has imported it
+    return ensemble is not None and isinstance(
         model,
         ensemble.RandomForestClassifier
         | ensemble.RandomForestRegressor

@@ -1,6 +1,8 @@
 """Scores by name: how interesting each item of the pool is to a model trained on the labels."""
 
+import sys
 from collections.abc import Callable, Iterator
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -11,10 +13,27 @@ from levelled._check import FloatArray, IntArray, choice, floats
 from levelled.advice.answering import Problem
 from levelled.advice.models import Model, Rows, n_rows, take
 from levelled.errors import InputError
-from levelled.learning.asking import asked
-from levelled.learning.posterior import Ensemble, n_samples, proba, sampler, trained_copy
+from levelled.learning.asking import asked, called
+from levelled.learning.posterior import (
+    Ensemble,
+    check_proba,
+    check_samples,
+    n_samples,
+    proba,
+    sampler,
+    trained_copy,
+)
 
-__all__ = ["SCORES", "Score", "blocks", "check_score", "geometric_scores", "pool_scores"]
+__all__ = [
+    "SCORES",
+    "Score",
+    "blocks",
+    "check_distances",
+    "check_score",
+    "chosen_score",
+    "geometric_scores",
+    "pool_scores",
+]
 
 Score = Callable[[Model, Rows], ArrayLike]
 """A trained model and rows -> a score for each row."""
@@ -34,10 +53,35 @@ _BLOCK = 2**20
 """Numbers that are held at once, so that memory does not grow with the pool."""
 
 
-def check_score(score: str | Score) -> None:
-    """Refuse what is neither a function nor the name of a score."""
-    if not callable(score):
-        choice("score", score, SCORES)
+def chosen_score(score: str | Score, model: Model) -> str | Score:
+    """The score that "auto" stands for: "entropy" for classifiers, "geometric" for others."""
+    if score != "auto":
+        return score
+    return "entropy" if _kind(model) == "classifier" else "geometric"
+
+
+def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
+    """Refuse what is neither a function nor the name of a score that the model can have."""
+    if callable(score):
+        return
+    choice("score", score, ("auto", *SCORES))
+    score = chosen_score(score, model)
+    if score in _OF_PROBA and hasattr(model, "predict"):  # without it, fit brings both
+        check_proba(model)
+    if score in _OF_SAMPLES:
+        _check_kind(score, model)
+        check_samples(model, ensemble)
+
+
+def check_distances(X_pool: Rows) -> None:
+    """Refuse a pool whose rows have no distances, as score="geometric" wants them."""
+    if hasattr(X_pool, "tocsr") or isinstance(X_pool, list):
+        raise InputError(
+            f'score="geometric" measures distances between rows of numbers, and X_pool is a '
+            f"{type(X_pool).__name__}. Make it a dense array, or use another score, such as "
+            f'"variance" with ensemble=10 for a regressor.'
+        )
+    floats("X_pool", np.asarray(take(X_pool, np.array([0]))), finite=False)
 
 
 def pool_scores(
@@ -60,18 +104,13 @@ def pool_scores(
     n_out = 1 if problem.classes is None else len(problem.classes)
     if callable(score):
         trained = trained_copy(model, problem, X, problem.labels, rng=rng)
-        return _checked(
-            asked(model, "score the pool", lambda: score(trained, X_pool)), n_rows(X_pool)
-        )
+        return _checked(called(score, "score the pool", trained, X_pool), n_rows(X_pool))
     if score in _OF_PROBA:
         trained, of = trained_copy(model, problem, X, problem.labels, rng=rng), _OF_PROBA[score]
         return _in_blocks(model, X_pool, n_out, lambda rows: of(proba(trained, rows)))
     if (score == "variance") != (problem.classes is None):
-        right = "bald" if score == "variance" else "variance"
-        kind = "a regressor" if problem.classes is None else "a classifier"
-        raise InputError(
-            f"score={score!r} does not fit {type(model).__name__}, which is {kind}: use {right!r}."
-        )
+        right, told = ("bald", "classes") if score == "variance" else ("variance", "numbers")
+        raise InputError(f"score={score!r} does not fit labels that are {told}: use {right!r}.")
     sample, of_samples = sampler(model, ensemble, problem, X, rng=rng), _OF_SAMPLES[score]
     n_out *= n_samples(model, ensemble)
     return _in_blocks(model, X_pool, n_out, lambda rows: of_samples(sample(rows)))
@@ -79,11 +118,6 @@ def pool_scores(
 
 def geometric_scores(X_pool: Rows, drawn: IntArray) -> FloatArray:
     """Summed squared distance of each row of the pool to the rows drawn; features are numbers."""
-    if hasattr(X_pool, "tocsr") or isinstance(X_pool, list):
-        raise InputError(
-            f'score="geometric" measures distances between rows of numbers, and X_pool is a '
-            f"{type(X_pool).__name__}. Make it a dense array, or use another score."
-        )
     near = np.asarray(take(X_pool, drawn))
     parts = [scores.geometric(np.asarray(rows), near) for rows in blocks(X_pool, near[:1].size)]
     return np.concatenate(parts)
@@ -100,6 +134,23 @@ def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
     for start in range(0, n_rows(X), size):
         rows = slice(start, start + size)
         yield X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+
+
+def _check_kind(score: str | Score, model: Model) -> None:
+    wrong, right = ("classifier", "bald") if score == "variance" else ("regressor", "variance")
+    if _kind(model) == wrong:
+        raise InputError(
+            f"score={score!r} does not fit {type(model).__name__}, which is a {wrong}: use "
+            f"{right!r}."
+        )
+
+
+def _kind(model: Model) -> Literal["classifier", "regressor"] | None:
+    """What a model is, where it can be told before there are labels."""
+    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
+    if base is not None and isinstance(model, base.BaseEstimator):
+        return "classifier" if base.is_classifier(model) else "regressor"
+    return "classifier" if hasattr(model, "predict_proba") else None
 
 
 def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArray]) -> FloatArray:

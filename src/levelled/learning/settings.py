@@ -1,17 +1,19 @@
 """What a learner was made with, checked once."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any, Literal, cast
 
 from levelled._check import between, choice, whole
-from levelled.advice.models import Model
+from levelled.advice.models import Model, Rows, fresh, n_rows, takes_weights
 from levelled.errors import InputError
+from levelled.learning.asking import asked
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose, check_proposal
-from levelled.learning.scoring import Score, check_score
+from levelled.learning.scoring import Score, check_distances, check_score, chosen_score
 from levelled.learning.weights import KINDS
 
-__all__ = ["Settings", "Weights"]
+__all__ = ["Settings", "Weights", "pool_size", "settings_of", "with_params"]
 
 Weights = Literal["lure", "pure", "none", "auto"]
 
@@ -30,23 +32,68 @@ class Settings:
     seed: int
 
     def __post_init__(self) -> None:
-        for name in ("fit", "predict"):
-            if isinstance(self.model, type) or not hasattr(self.model, name):
-                raise InputError(
-                    f"model must be an object with fit and predict, such as LogisticRegression(); "
-                    f"it is {self.model!r}."
-                )
-        check_score(self.score)
-        check_proposal(self.proposal)
-        choice("weights", self.weights, (*KINDS, "auto"))
+        _check_model("model", self.model)
+        _check_weights(self.weights, self.model)
+        ensemble = _checked_ensemble(self.ensemble)
+        check_score(self.score, self.model, ensemble)
+        floor = between("floor", self.floor, 0, 1)
+        check_proposal(self.proposal, floor=floor)
         plain = {
-            "ensemble": _checked_ensemble(self.ensemble),
-            "floor": between("floor", self.floor, 0, 1),
+            "ensemble": ensemble,
+            "floor": floor,
             "start": whole("start", self.start, least=0),
             "seed": whole("seed", self.seed, least=0),
         }
         for name, value in plain.items():
             object.__setattr__(self, name, value)
+
+    @property
+    def chosen_score(self) -> str | Score:
+        """The score, with "auto" decided."""
+        return chosen_score(self.score, self.model)
+
+
+def settings_of(params: Mapping[str, Any]) -> Settings:
+    """The settings among the parameters of a learner, which has a pool besides."""
+    return Settings(**{name: value for name, value in params.items() if name != "X_pool"})
+
+
+def pool_size(settings: Settings, X_pool: Rows) -> int:
+    """The number of rows of a pool that a learner with these settings can draw from."""
+    sized = hasattr(X_pool, "shape") or hasattr(X_pool, "__len__")
+    if not sized or isinstance(X_pool, str) or not n_rows(X_pool):
+        raise InputError("X_pool must hold one row an item: an array, a frame or a list of texts.")
+    if settings.chosen_score == "geometric":
+        check_distances(X_pool)
+    return n_rows(X_pool)
+
+
+def with_params(model: Model, nested: Mapping[str, Any]) -> Model:
+    """A copy of the model in which its own parameters are set, by names such as model__C."""
+    changed: Any = fresh(model)
+    own = {name.removeprefix("model__"): value for name, value in nested.items()}
+    asked(model, f"set {', '.join(own)}", lambda: changed.set_params(**own))
+    return cast(Model, changed)
+
+
+def _check_model(name: str, model: object) -> None:
+    """All that is asked of a model is `fit`: some learn to `predict` only then."""
+    if isinstance(model, type):
+        raise InputError(f"{name} is the class {model.__name__}: give {model.__name__}(), a model.")
+    if not hasattr(model, "fit"):
+        raise InputError(
+            f"{name} must be an object with fit and predict, such as LogisticRegression(); it is "
+            f"{model!r}."
+        )
+
+
+def _check_weights(weights: str, model: Model) -> None:
+    choice("weights", weights, (*KINDS, "auto"))
+    if weights in ("lure", "pure") and not takes_weights(model):
+        raise InputError(
+            f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected: "
+            f'choose a model that takes them, or weights="none".'
+        )
 
 
 def _checked_ensemble(ensemble: Any) -> Ensemble:  # noqa: ANN401
@@ -54,8 +101,8 @@ def _checked_ensemble(ensemble: Any) -> Ensemble:  # noqa: ANN401
         return None
     if not isinstance(ensemble, list | tuple):
         return whole("ensemble", ensemble, least=2)
-    if len(ensemble) < 2 or not all(hasattr(one, "fit") for one in ensemble):
-        raise InputError(
-            f"A committee is a list of two models or more, each with fit; this is {ensemble!r}."
-        )
+    if len(ensemble) < 2:
+        raise InputError(f"A committee is a list of two models or more; this is {ensemble!r}.")
+    for at, one in enumerate(ensemble):
+        _check_model(f"ensemble[{at}]", one)
     return list(ensemble)

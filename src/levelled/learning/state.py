@@ -12,7 +12,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.losses import class_names
 
-__all__ = ["Examples", "Label", "Labels", "State", "begun", "drawn", "told"]
+__all__ = ["Examples", "Label", "Labels", "State", "begun", "check_one_kind", "drawn", "told"]
 
 Label = str | int | float | bool
 """A class by its name or number, or a number."""
@@ -132,7 +132,7 @@ def told(state: State, rows: ArrayLike, labels: Labels, *, amend: bool = False) 
                 f"label, tell it with amend=True."
             )
         answers[row] = label
-    _check_one_kind(answers.values())
+    check_one_kind(answers.values())
     return replace(state, answers=answers)
 
 
@@ -156,14 +156,15 @@ def _plain(labels: Labels) -> list[Label | None]:
         given = [given]
     values = given.tolist() if hasattr(given, "tolist") else list(given)
     known = [value for value in values if value is not None]
-    _check_one_kind(known)
-    if any(isinstance(value, float) and not np.isfinite(value) for value in known):
+    if any(isinstance(value, float | np.floating) and not np.isfinite(value) for value in known):
         raise InputError("labels must be finite; tell None for an item that cannot be labelled.")
+    check_one_kind(known)
     names = iter(class_names("labels", known).tolist() if known else [])
     return [None if value is None else next(names) for value in values]
 
 
-def _check_one_kind(labels: Iterable[Any]) -> None:
+def check_one_kind(labels: Iterable[Any]) -> None:
+    """Refuse labels of which some are text and some are numbers."""
     known = [label for label in labels if label is not None]
     text = [label for label in known if isinstance(label, str)]
     if 0 < len(text) < len(known):

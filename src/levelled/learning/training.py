@@ -24,6 +24,8 @@ class Trained:
     """A trained model, and what it was trained on."""
 
     model: Model
+    kind: str
+    """The kind of its weights."""
     rows: NDArray[np.int64]
     labels: NDArray[Any]
     weights: FloatArray
@@ -48,7 +50,7 @@ def trained(settings: Settings, X_pool: Rows, state: State, kind: str) -> Traine
         problem.labels,
         None if kind == "none" else weights,
     )
-    return Trained(model, examples.rows, examples.labels, weights, problem.classes)
+    return Trained(model, kind, examples.rows, examples.labels, weights, problem.classes)
 
 
 def weights_of(examples: Examples, kind: str) -> FloatArray:

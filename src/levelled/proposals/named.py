@@ -1,5 +1,6 @@
 """Proposals by name, as campaigns and learners write them down."""
 
+import math
 from collections.abc import Callable, Sequence
 
 from levelled._check import FloatArray, choice
@@ -44,4 +45,8 @@ def parse(spec: object, names: Sequence[str] = NAMES) -> Callable[[FloatArray], 
         raise InputError(
             f"proposal={spec!r}: after the colon comes a number, as in {name}:2."
         ) from wrong
+    if not 0 <= value < math.inf:
+        raise InputError(
+            f"proposal={spec!r}: the strength of {name} is a number of at least 0, as in {name}:2."
+        )
     return lambda scores: _PROPOSALS[name](scores, value)

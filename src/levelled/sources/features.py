@@ -6,9 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
+import numpy as np
 import pyarrow as pa
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.errors import PoolError
 from levelled.sources.columns import Columns, Roles, is_list, is_number
 from levelled.sources.ids import Id, rows_of
@@ -16,9 +17,9 @@ from levelled.sources.origin import Files
 from levelled.sources.paths import Given, files_of
 from levelled.sources.reading import read
 
-__all__ = ["Features", "feature_columns", "read_features", "read_numbers"]
+__all__ = ["Features", "feature_columns", "read_features", "read_given", "read_numbers"]
 
-_NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight")
+_NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
 """What a file of labels says of a draw: a model that saw it would know what it cannot know."""
 _UNASKED = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")
 _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__index_level_")
@@ -69,6 +70,14 @@ def read_numbers(given: Given, columns: Sequence[str]) -> FloatArray:
             f"{given} has no column {missing[0]!r}{more}; it has {_kinds(origin.schema)}."
         )
     return _numbers(origin, tuple(columns), "")[0]
+
+
+def read_given(given: Given, column: str) -> BoolArray:
+    """Which rows of a file say something in this column: neither nothing nor false."""
+    roles = Roles("", None, {}, {}, (), None, None, slices=(column,))
+    batches = Files(files_of(given)).batches(roles)
+    values = [value for batch in batches for value in batch.column(column).to_pylist()]
+    return np.array([value is not None and str(value).lower() != "false" for value in values])
 
 
 def feature_columns(

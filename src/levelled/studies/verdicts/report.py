@@ -10,7 +10,7 @@ of 2% of the risk, below which a difference counts as none,
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
@@ -49,6 +49,17 @@ class Outcome:
     def n_right(self, tolerance: float) -> int:
         """Verdicts that were right, of those that decide."""
         return sum(self.counts[each] for each in DECIDED if is_right(each, self.gain, tolerance))
+
+    def n_right_between(self, tolerance: float) -> tuple[int, int]:
+        """The fewest and the most, were the true gain up to two standard errors off."""
+        near = [replace(self, gain=self.gain + off * self.stderr) for off in (-2, 0, 2)]
+        counts = [own.n_right(tolerance) for own in near]
+        return min(counts), max(counts)
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether weights changed the risk in any run; the model takes none where they did not."""
+        return any((*self.lower.values(), *self.higher.values()))
 
     @property
     def n_decided(self) -> int:
@@ -101,10 +112,16 @@ def claims(table: pa.Table, settings: VerdictSettings) -> list[Claim]:
         _interpolating(found),
         _right("right", "all settings", list(found.values())),
         _right(
+            "right-weights",
+            "all settings whose model takes weights",
+            [own for own in found.values() if own.takes_weights],
+        ),
+        _right(
             "right-unknown",
             "the settings that nobody looked at when the rule was made",
             [own for name, own in found.items() if not SETTINGS[name].known],
         ),
+        _classifiers({name: own for name, own in found.items() if _classifies(name)}),
     ]
 
 
@@ -147,19 +164,42 @@ def _interpolating(found: Mapping[str, Outcome]) -> Claim:
 def _right(name: str, of: str, found: Sequence[Outcome]) -> Claim:
     share, finer = (_share_right(found, tolerance) for tolerance in (TOLERANCE, 0.01))
     decided, runs = (sum(own.n_decided for own in found), sum(own.runs for own in found))
+    least, most = _share_between(found)
     helped, hurt = _by_sign(found)
     return Claim(
         f"verdict-{name}",
         WHERE,
         f'Of all verdicts other than "not enough labels" in {of}, at least 90% are right.',
-        f"{share:.1%} of {decided:,} verdicts in {runs:,} runs; with a tolerance of 1% of the risk "
-        f"instead of {TOLERANCE:.0%}, {finer:.1%}",
-        _held(share >= 0.9),
+        f"{share:.1%} of {decided:,} verdicts in {runs:,} runs; {least:.1%} to {most:.1%} where "
+        f"true gains are up to two standard errors off; with a tolerance of 1% of the risk instead "
+        f"of {TOLERANCE:.0%}, {finer:.1%}",
+        _held(share >= 0.9) if (least >= 0.9) == (most >= 0.9) and decided else "cannot tell",
         f'Right is what is right on average over the runs of a setting. {helped:.1%} of "correct" '
         f'are in settings where weights lower the mean risk at all, {hurt:.1%} of "do not correct" '
         f"in settings where they raise it; {_right_in_run(found):.1%} of both agree with the sign "
         f"of their own run's difference.",
     )
+
+
+def _classifiers(found: Mapping[str, Outcome]) -> Claim:
+    given = {name: own.counts["correct"] for name, own in found.items() if own.counts["correct"]}
+    right = {name: n for name, n in given.items() if found[name].gain > TOLERANCE}
+    n_given, n_right = sum(given.values()), sum(right.values())
+    helped = sum(n for name, n in given.items() if found[name].gain > 0)
+    share = f" ({n_right / n_given:.1%})" if n_given else ""
+    return Claim(
+        "verdict-correct-classifiers",
+        WHERE,
+        'Of the verdicts "correct" on classifiers, at least 90% are right.',
+        f"{n_right:,} of {n_given:,}{share} in {sum(own.runs for own in found.values()):,} runs; "
+        f"in settings where weights lower the mean risk at all, {helped:,}",
+        _held(n_right >= 0.9 * n_given) if n_given else "cannot tell",
+        f"Right ones are in: {', '.join(right) or 'no setting'}.",
+    )
+
+
+def _classifies(name: str) -> bool:
+    return hasattr(SETTINGS[name].model(), "predict_proba")
 
 
 def _by_sign(found: Sequence[Outcome]) -> tuple[float, float]:
@@ -183,6 +223,14 @@ def _right_in_run(found: Sequence[Outcome]) -> float:
 def _share_right(found: Sequence[Outcome], tolerance: float) -> float:
     decided = sum(own.n_decided for own in found)
     return sum(own.n_right(tolerance) for own in found) / decided if decided else 0.0
+
+
+def _share_between(found: Sequence[Outcome]) -> tuple[float, float]:
+    """The same, at worst and at best, as far as the truth is known."""
+    decided = sum(own.n_decided for own in found)
+    bounds = [own.n_right_between(TOLERANCE) for own in found]
+    least, most = (sum(each[at] for each in bounds) for at in (0, 1))
+    return (least / decided, most / decided) if decided else (0.0, 0.0)
 
 
 def _held(held: bool) -> Held:

@@ -20,7 +20,8 @@ class Setting:
     """A problem, a number of labels and a model.
 
     `known` settings, with other seeds, were looked at when the rule was made; the others were
-    not. A model that `interpolates` can fit any labels, so weights have nothing to trade off.
+    not. A model that `interpolates` can fit any labels, or nearly (five bootstrapped trees), so
+    weights have next to nothing to trade off.
     """
 
     sample: Callable[[Generator], of.Sample]

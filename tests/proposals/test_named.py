@@ -1,0 +1,57 @@
+"""Proposals by name: what a word stands for, and which words stand for nothing."""
+
+import numpy as np
+import pytest
+
+from levelled.errors import InputError
+from levelled.proposals import boltzmann, power, rank
+from levelled.proposals.named import NAMES, parse
+
+SCORES = np.array([0.5, 2.0, 3.0, 1.0])
+
+
+@pytest.mark.parametrize(
+    ("name", "expected"),
+    [
+        ("boltzmann", boltzmann(SCORES, 1, normalise="z")),
+        ("boltzmann:2", boltzmann(SCORES, 2, normalise="z")),
+        ("power:0", np.full(4, 0.25)),
+        ("power:0.5", power(SCORES, 0.5)),
+        ("rank:3", rank(SCORES, 3)),
+        ("proportional", SCORES / SCORES.sum()),
+        ("epsilon_greedy", np.array([0.0, 0.0, 1.0, 0.0])),
+        ("uniform", np.full(4, 0.25)),
+    ],
+)
+def test_a_name_stands_for_its_proposal(name: str, expected: np.ndarray) -> None:
+    np.testing.assert_allclose(parse(name)(SCORES), expected)
+
+
+@pytest.mark.parametrize("strength", ["-2", "nan", "inf", "-inf", "1e999"])
+@pytest.mark.parametrize("name", ["boltzmann", "power", "rank"])
+def test_a_strength_that_no_proposal_has_is_refused_before_there_are_scores(
+    name: str, strength: str
+) -> None:
+    says = f"proposal='{name}:{strength}': the strength of {name} is a number of at least 0"
+    with pytest.raises(InputError, match=says):
+        parse(f"{name}:{strength}")
+
+
+@pytest.mark.parametrize(
+    ("spec", "says"),
+    [
+        ("argmax", "proposal must be one of proportional, boltzmann"),
+        (None, "proposal must be one of"),
+        ("uniform:2", "uniform has no strength to be set"),
+        ("rank:hot", "after the colon comes a number, as in rank:2"),
+    ],
+)
+def test_what_is_no_name_is_refused(spec: object, says: str) -> None:
+    with pytest.raises(InputError, match=says):
+        parse(spec)
+
+
+def test_a_caller_may_allow_some_names_alone() -> None:
+    assert set(NAMES) > {"power"}
+    with pytest.raises(InputError, match="proposal must be one of power; it is 'rank'"):
+        parse("rank", ["power"])
