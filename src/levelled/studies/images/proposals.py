@@ -10,7 +10,7 @@ from levelled.studies.images.pictures import small_print
 from levelled.studies.images.reading import Found, read
 from levelled.studies.images.settings import CPU, PAPER, SMOKE, ImageSettings
 from levelled.studies.images.temperature import weight_spread
-from levelled.studies.plots import canvas, footnote, legend, title
+from levelled.studies.plots import canvas, footnote, title
 from levelled.studies.study import Claim, Figure, Study
 
 __all__ = ["STUDIES"]
@@ -45,7 +45,8 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
     lower.set_ylabel("s.d. / mean of BALD scores")
     lower.set_xlabel("labels $M$")
     title(upper, "1 is uniform; all but one Boltzmann, T = 10,000")
-    legend(upper, "best")
+    handles, labels = upper.get_legend_handles_labels()
+    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=7, frameon=False)
     footnote(figure, small_print(settings))
     return {"proposals": figure}
 
