@@ -46,7 +46,7 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
     lower.set_xlabel("labels $M$")
     title(upper, "1 is uniform; all but one Boltzmann, T = 10,000")
     handles, labels = upper.get_legend_handles_labels()
-    figure.legend(handles, labels, loc="outside upper center", ncols=4, fontsize=7, frameon=False)
+    figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=7, frameon=False)
     footnote(figure, small_print(settings))
     return {"proposals": figure}
 
