@@ -32,7 +32,7 @@ WHERE = "appendix C.2"
 
 def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
     """How even each proposal is, and how widely its scores spread, against the labels."""
-    figure, (upper, lower) = canvas(rows=2, height=4.4)
+    figure, (upper, lower) = canvas(rows=2, height=4.8)
     for name, way in WAYS.items():
         found = read(table, way)
         colour, dashes = _LOOK[name]
@@ -41,11 +41,12 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
         for axes, what in ((upper, "evenness"), (lower, "spread")):
             mean = found.draws[what].mean(axis=0)
             axes.plot(m[chosen], mean[chosen], color=colour, linestyle=dashes, label=name)
-    upper.set_ylabel("evenness of the proposal")
-    lower.set_ylabel("s.d. / mean of BALD scores")
+    upper.set_ylabel("evenness")
+    lower.set_ylabel("s.d. / mean of scores")
     lower.set_xlabel("labels $M$")
-    title(upper, "1 is uniform; all but one Boltzmann, T = 10,000")
+    title(upper, "proposals; 1 is uniform, all but one Boltzmann")
     handles, labels = upper.get_legend_handles_labels()
+    title(lower, "BALD scores")
     figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=7, frameon=False)
     footnote(figure, small_print(settings))
     return {"proposals": figure}
