@@ -11,9 +11,9 @@ import levelled as lv
 from advice.samples import Array, WeightedMean, bent_line, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
-from levelled.advice.answering import posed
 from levelled.advice.crossfit import folds_of
 from levelled.errors import InputError, LevelledError
+from levelled.models import posed
 
 pytest.importorskip("sklearn")
 

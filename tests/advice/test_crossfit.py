@@ -4,8 +4,8 @@ import numpy as np
 
 from advice.samples import two_classes
 from levelled._check import FloatArray
-from levelled.advice.answering import Problem
 from levelled.advice.crossfit import crossed, folds_of
+from levelled.models import Problem
 
 
 def test_folds_differ_in_size_by_at_most_one() -> None:

@@ -7,10 +7,10 @@ import levelled as lv
 from advice.samples import WeightedMean, drawn
 from levelled._check import FloatArray
 from levelled.advice import advise
-from levelled.advice.answering import posed
 from levelled.advice.crossfit import crossed, folds_of
 from levelled.advice.evidence import active_learning_bias, all_one, lure_mean, weighed
 from levelled.estimators.diagnostics import effective_size
+from levelled.models import posed
 
 N, M = 60, 20
 RNG = np.random.default_rng(5)

@@ -6,11 +6,11 @@ import pytest
 import levelled as lv
 from advice.samples import WeightedMean, bent_line, drawn, two_classes
 from levelled.advice import Thumb, Verdict, advise
-from levelled.advice.answering import Problem, posed
 from levelled.advice.crossfit import Crossed, crossed, folds_of
 from levelled.advice.evidence import weighed
 from levelled.advice.thumbs import thumbs
 from levelled.errors import InputError
+from levelled.models import Problem, posed
 
 pytest.importorskip("sklearn")
 

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_predict
 
 import levelled as lv
 from bayes.samples import QUICK, pictures, points
-from levelled.advice import models
+from levelled import models
 from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.errors import InputError
 

@@ -8,8 +8,8 @@ import pytest
 from numpy.typing import NDArray
 
 import levelled as lv
-from levelled.advice.models import Model
 from levelled.learning import ActiveLearner
+from levelled.models import Model
 
 N = 80
 

@@ -15,7 +15,7 @@ from sklearn.pipeline import Pipeline
 from sklearn.preprocessing import StandardScaler
 
 from contracts.learners import LearnerContract, features
-from levelled.advice.models import Model
+from levelled.models import Model
 
 Floats = NDArray[np.float64]
 

@@ -9,11 +9,10 @@ from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from levelled.advice.answering import posed
-from levelled.advice.models import Model
 from levelled.errors import InputError
 from levelled.learning import ActiveLearner
 from levelled.learning.posterior import Ensemble, check_samples, n_samples, sampler
+from levelled.models import Model, posed
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 3))

@@ -11,7 +11,7 @@ import pytest
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from levelled.advice.models import takes_weights
+from levelled.models import takes_weights
 from levelled.studies.runner import Results, run
 from levelled.studies.study import Claim
 from levelled.studies.verdicts import STUDIES, trial

@@ -4,10 +4,8 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, whole
-from levelled.advice.answering import Loss, OwnLoss, Problem, complaint_of_weights, posed
 from levelled.advice.crossfit import crossed, folds_of
 from levelled.advice.evidence import Evidence, all_one, weighed
-from levelled.advice.models import Model, Rows, n_rows, seeded, takes_weights
 from levelled.advice.rule import decide
 from levelled.advice.thumbs import thumbs
 from levelled.advice.verdict import Advice, Thumb, Verdict
@@ -15,6 +13,18 @@ from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.pure import pure_weights
+from levelled.models import (
+    Loss,
+    Model,
+    OwnLoss,
+    Problem,
+    Rows,
+    complaint_of_weights,
+    n_rows,
+    posed,
+    seeded,
+    takes_weights,
+)
 
 __all__ = ["LEAST", "advise"]
 

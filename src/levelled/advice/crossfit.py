@@ -9,8 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
-from levelled.advice.answering import Answers, Problem, fitted
-from levelled.advice.models import Model, Rows, take
+from levelled.models import Answers, Model, Problem, Rows, fitted, take
 
 __all__ = ["Crossed", "crossed", "folds_of"]
 

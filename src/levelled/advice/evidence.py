@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.advice.answering import Problem
 from levelled.advice.crossfit import Crossed
 from levelled.advice.verdict import Measured
 from levelled.draws import Draws
@@ -14,6 +13,7 @@ from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import moments
+from levelled.models import Problem
 
 __all__ = [
     "Comparison",

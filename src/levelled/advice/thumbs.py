@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
-from levelled.advice.answering import Answers, Problem
 from levelled.advice.crossfit import Crossed
 from levelled.advice.evidence import Evidence, all_one, lure_mean
-from levelled.advice.models import Rows, n_rows
 from levelled.advice.verdict import Measured, Thumb
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.lure import lure_weights
 from levelled.losses import class_names
+from levelled.models import Answers, Problem, Rows, n_rows
 
 __all__ = ["thumbs"]
 

@@ -9,15 +9,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from levelled._check import between
-from levelled.advice.models import takes_weights
 from levelled.cli.labels import read_labels, read_test
 from levelled.cli.models import model_of
 from levelled.errors import InputError
 from levelled.learning.playing import Known, held_out, known_pool
+from levelled.models import takes_weights
 from levelled.sources.features import read_features
 
 if TYPE_CHECKING:
-    from levelled.advice.models import Model
+    from levelled.models import Model
 
 __all__ = ["Inputs", "check_possible", "described", "read_known"]
 

@@ -15,10 +15,10 @@ from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
     from levelled.advice import Verdict
-    from levelled.advice.answering import Loss
     from levelled.backends import Backend
     from levelled.learning import ActiveLearner
     from levelled.learning.playing import Known
+    from levelled.models import Loss
 
 __all__ = ["learn"]
 

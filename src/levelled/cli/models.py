@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from levelled.errors import InputError, LevelledError
 
 if TYPE_CHECKING:
-    from levelled.advice.models import Model
+    from levelled.models import Model
 
 __all__ = ["MOST_CLASSES", "in_words", "model_of"]
 

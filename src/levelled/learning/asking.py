@@ -3,8 +3,8 @@
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from levelled.advice.models import Model
 from levelled.errors import InputError, LevelledError
+from levelled.models import Model
 
 __all__ = ["asked", "called"]
 

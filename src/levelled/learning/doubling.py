@@ -18,12 +18,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray
-from levelled.advice.answering import Answers, Problem
-from levelled.advice.models import Model, Rows, take
 from levelled.estimators import betting_interval, lure
 from levelled.learning.asking import asked
 from levelled.learning.scoring import blocks
 from levelled.learning.state import State
+from levelled.models import Answers, Model, Problem, Rows, take
 
 __all__ = ["Doubling", "Gained", "gained"]
 

@@ -3,13 +3,12 @@
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.advice.answering import posed
-from levelled.advice.models import Rows
 from levelled.draws import Draws
 from levelled.learning.proposing import probabilities
 from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import Settings
 from levelled.learning.state import State
+from levelled.models import Rows, posed
 from levelled.proposals import uniform
 from levelled.samplers import race
 

@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
-from levelled.advice.answering import LOSSES, Loss, OwnLoss
-from levelled.advice.models import Model, Rows, fresh
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning import saving
@@ -22,6 +20,7 @@ from levelled.learning.settings import Settings, Weights, pool_size, settings_of
 from levelled.learning.state import Labels, begun, drawn, told
 from levelled.learning.stopping import Stopping, stopping
 from levelled.learning.training import Trained, advised, trained, waiting
+from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, fresh
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign

@@ -11,9 +11,8 @@ from numpy.random import Generator, SeedSequence
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
-from levelled.advice.answering import Loss, Problem, posed
-from levelled.advice.models import Model
 from levelled.errors import PoolError
+from levelled.models import Loss, Model, Problem, posed
 from levelled.sources.features import Features
 
 if TYPE_CHECKING:

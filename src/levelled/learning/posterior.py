@@ -13,9 +13,8 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
-from levelled.advice.answering import Problem, fitted
-from levelled.advice.models import Model, Rows, aligned_proba, gives_proba, seeded, take
 from levelled.errors import InputError
+from levelled.models import Model, Problem, Rows, aligned_proba, fitted, gives_proba, seeded, take
 
 __all__ = [
     "Ensemble",

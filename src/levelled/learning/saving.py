@@ -15,11 +15,11 @@ from typing import Any
 
 import numpy as np
 
-from levelled.advice.models import Rows, n_rows, take
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import Settings
 from levelled.learning.state import State, told
+from levelled.models import Rows, n_rows, take
 
 __all__ = ["fingerprint", "load", "save"]
 

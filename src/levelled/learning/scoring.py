@@ -10,8 +10,6 @@ from numpy.typing import ArrayLike
 
 from levelled import scores
 from levelled._check import FloatArray, IntArray, choice, floats
-from levelled.advice.answering import Problem
-from levelled.advice.models import Model, Rows, n_rows, take
 from levelled.errors import InputError
 from levelled.learning.asking import asked, called
 from levelled.learning.posterior import (
@@ -23,6 +21,7 @@ from levelled.learning.posterior import (
     sampler,
     trained_copy,
 )
+from levelled.models import Model, Problem, Rows, n_rows, take
 
 __all__ = [
     "SCORES",

@@ -5,13 +5,13 @@ from dataclasses import dataclass
 from typing import Any, Literal, cast
 
 from levelled._check import between, choice, whole
-from levelled.advice.models import Model, Rows, fresh, n_rows, takes_weights
 from levelled.errors import InputError
 from levelled.learning.asking import asked
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose, check_proposal
 from levelled.learning.scoring import Score, check_distances, check_score, chosen_score
 from levelled.learning.weights import KINDS
+from levelled.models import Model, Rows, fresh, n_rows, takes_weights
 
 __all__ = ["Settings", "Weights", "pool_size", "settings_of", "with_params"]
 

@@ -11,8 +11,6 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from levelled._check import FloatArray, between, choice
-from levelled.advice.answering import CAP, LOSSES, Loss, Problem, fitted, posed
-from levelled.advice.models import Model, Rows, seeded, take
 from levelled.errors import InputError
 from levelled.learning.asking import asked
 from levelled.learning.doubling import Doubling, gained
@@ -21,6 +19,7 @@ from levelled.learning.scoring import blocks
 from levelled.learning.settings import Settings
 from levelled.learning.state import State
 from levelled.learning.training import weights_of
+from levelled.models import CAP, LOSSES, Loss, Model, Problem, Rows, fitted, posed, seeded, take
 
 __all__ = ["Stopping", "stopping"]
 

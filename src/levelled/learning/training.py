@@ -8,13 +8,12 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
-from levelled.advice.answering import fitted, posed
-from levelled.advice.models import Model, Rows, seeded, take
 from levelled.errors import InputError
 from levelled.learning.drawing import FIT, seed_of
 from levelled.learning.settings import Settings
 from levelled.learning.state import Examples, State
 from levelled.learning.weights import training_weights
+from levelled.models import Model, Rows, fitted, posed, seeded, take
 
 __all__ = ["Trained", "advised", "trained", "waiting", "weights_of"]
 

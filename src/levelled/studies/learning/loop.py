@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
-from levelled.advice.answering import Problem, fitted
-from levelled.advice.models import Model, seeded
 from levelled.draws import Draws
 from levelled.estimators import lure_weights, pure_weights
 from levelled.learning import ActiveLearner
 from levelled.losses import brier, log_loss, squared, zero_one
+from levelled.models import Model, Problem, fitted, seeded
 from levelled.studies.learning.data import Split, split
 from levelled.studies.learning.models import model
 from levelled.studies.learning.settings import Case, LearningSettings

@@ -4,7 +4,7 @@ from collections.abc import Callable
 
 from levelled._check import choice
 from levelled._optional import optional
-from levelled.advice.models import Model
+from levelled.models import Model
 
 __all__ = ["MODELS", "model"]
 

@@ -8,7 +8,7 @@ from typing import Any
 from numpy.random import Generator
 
 from levelled._optional import optional
-from levelled.advice.models import Model
+from levelled.models import Model
 from levelled.studies.linear.rules import epsilon_greedy, geometric
 from levelled.studies.verdicts import problems as of
 

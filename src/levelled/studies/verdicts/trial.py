@@ -11,9 +11,8 @@ from numpy.random import Generator
 
 from levelled._check import whole
 from levelled.advice import Verdict, advise
-from levelled.advice.answering import fitted, posed
-from levelled.advice.models import seeded, take, takes_weights
 from levelled.estimators import lure_weights, pure_weights
+from levelled.models import fitted, posed, seeded, take, takes_weights
 from levelled.studies.study import Settings
 from levelled.studies.verdicts.problems import Sample
 from levelled.studies.verdicts.settings import SETTINGS, Setting

@@ -1,31 +1,25 @@
-"""What training needs of a model, of its inputs, and of where the weights go."""
+"""What training needs of a model, and where the weights go."""
 
 import copy
 import inspect
-from collections.abc import Sequence
 from typing import Any, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import FloatArray
 from levelled.errors import InputError
+from levelled.models.rows import Rows
 
 __all__ = [
     "Model",
-    "Rows",
     "aligned_proba",
     "fit",
     "fresh",
     "gives_proba",
-    "n_rows",
     "seeded",
-    "take",
     "takes_weights",
 ]
-
-Rows = Any
-"""Inputs, one row an item: an array, a sparse matrix, a data frame, or a list of texts."""
 
 
 class Model(Protocol):
@@ -121,22 +115,6 @@ def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
         return proba
     mass = proba.sum(axis=1, keepdims=True)
     return np.where(mass > 0, proba / np.where(mass > 0, mass, 1), 1 / len(classes))
-
-
-def n_rows(X: Rows) -> int:
-    """The number of items."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
-
-
-def take(X: Rows, index: IntArray) -> Rows:
-    """The rows at these places, in the same kind of container."""
-    if hasattr(X, "iloc"):  # pandas: positions, whatever its index says
-        return X.iloc[index]
-    if hasattr(X, "tocsr") and not hasattr(X, "__array__"):  # some sparse formats take no rows
-        return X.tocsr()[index]
-    if isinstance(X, Sequence):
-        return [X[at] for at in index]
-    return X[index]
 
 
 def _last_step(model: Any) -> Any:  # noqa: ANN401

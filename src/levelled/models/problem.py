@@ -9,11 +9,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, choice, floats
-from levelled.advice.models import Model, Rows, aligned_proba, fit, fresh, n_rows
 from levelled.errors import InputError
 from levelled.losses import absolute, brier, class_names, log_loss, squared, zero_one
+from levelled.models.model import Model, aligned_proba, fit, fresh
+from levelled.models.rows import Rows, n_rows
 
 __all__ = [
+    "CAP",
     "LOSSES",
     "Answers",
     "Loss",

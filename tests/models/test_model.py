@@ -1,0 +1,77 @@
+"""Fitting and asking models of any library."""
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from levelled.errors import InputError
+from levelled.models import aligned_proba, fit, fresh, seeded, takes_weights
+
+pytest.importorskip("sklearn")
+
+from sklearn.ensemble import RandomForestClassifier
+from sklearn.linear_model import LogisticRegression
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import StandardScaler
+
+X = np.array([[0.0], [1.0], [2.0], [3.0]])
+Y = np.array(["a", "b", "a", "c"])
+
+
+class Fixed:
+    """Knows its classes and says the same of every row."""
+
+    classes_ = np.array(["a", "c", "d"])
+
+    def fit(self, X: Any, y: Any) -> None:  # noqa: ANN401
+        raise AssertionError("it is never trained here")
+
+    def predict(self, X: Any) -> Any:  # noqa: ANN401
+        return np.full(len(X), "a")
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: ANN401
+        return np.tile([0.1, 0.3, 0.6], (len(X), 1))
+
+
+def test_classes_never_seen_have_no_probability() -> None:
+    found = aligned_proba(Fixed(), X, np.array(["a", "b", "c", "d"]))
+    assert np.array_equal(found[0], [0.1, 0.0, 0.3, 0.6])
+
+
+def test_classes_out_of_the_question_are_conditioned_away() -> None:
+    found = aligned_proba(Fixed(), X, np.array(["a", "b", "c"]))
+    assert np.allclose(found[0], [0.25, 0.0, 0.75])
+
+
+def test_randomness_left_open_is_settled_and_only_that() -> None:
+    left = seeded(make_pipeline(StandardScaler(), RandomForestClassifier(3)), 7)
+    set_ = seeded(RandomForestClassifier(3, random_state=1), 7)
+    assert left.get_params()["randomforestclassifier__random_state"] == 7  # type: ignore[attr-defined]
+    assert set_.get_params()["random_state"] == 1  # type: ignore[attr-defined]
+
+
+def test_a_copy_has_learned_nothing_and_leaves_the_model_as_it_was() -> None:
+    model = LogisticRegression().fit(X, Y)
+    assert not hasattr(fresh(model), "coef_")
+    assert hasattr(model, "coef_")
+
+
+def test_integer_weights_are_repetitions_through_a_pipeline() -> None:
+    """The step before the model sees no weights: none of it depends on them here."""
+    piped = make_pipeline(StandardScaler(), LogisticRegression())
+    plain = LogisticRegression()
+    weights = np.array([1.0, 2.0, 1.0, 3.0])
+    scaled = StandardScaler().fit(X).transform(X)
+    repeated = np.repeat(scaled, weights.astype(int), axis=0)
+    fit(piped, X, Y, weights)
+    fit(plain, repeated, np.repeat(Y, weights.astype(int)))
+    assert np.allclose(piped.predict_proba(X), plain.predict_proba(scaled), atol=1e-3)
+
+
+def test_weights_for_a_model_without_are_refused_before_it_is_trained() -> None:
+    model = make_pipeline(StandardScaler(), KNeighborsClassifier(1))
+    assert not takes_weights(model)
+    with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight"):
+        fit(model, X, Y, np.ones(4))
