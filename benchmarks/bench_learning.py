@@ -28,7 +28,7 @@ def pool(n_classes: int) -> tuple[NDArray[np.float64], NDArray[np.int64]]:
 class Free:
     """A classifier that costs nothing, so that a round with it is the learner's own work."""
 
-    def fit(self, X: object, y: object) -> "Free":
+    def fit(self, X: object, y: object, sample_weight: object = None) -> "Free":
         return self
 
     def predict_proba(self, X: object) -> None:

@@ -78,7 +78,9 @@ class State:
 
     def left(self) -> IntArray:
         """The rows that were never drawn, in the order of the pool."""
-        return np.delete(np.arange(self.draws.pool_size), self.draws.index)
+        never = np.ones(self.draws.pool_size, dtype=bool)
+        never[self.draws.index] = False
+        return np.flatnonzero(never)
 
     def settled(self, n: int | None = None) -> Examples:
         """The labelled items among the first n draws: all that are settled, unless told."""

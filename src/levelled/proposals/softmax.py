@@ -48,16 +48,19 @@ def boltzmann(
 
 
 def _exponentials(s: FloatArray, beta: float) -> FloatArray:
+    """exp(beta (s - max s)), in place."""
+    never = s == -np.inf if s.min() == -np.inf else None
     with np.errstate(over="ignore", invalid="ignore"):
         # Halves, because the distance between 1e308 and -1e308 is no floating-point number. In
         # place, because making large arrays takes longer than computing them.
-        below = s / 2
-        below -= s.max() / 2
-        below *= beta
-        below *= 2
-        np.exp(below, out=below)
-        below[s == -np.inf] = 0
-        return below
+        s /= 2
+        s -= s.max()
+        s *= beta
+        s *= 2
+        np.exp(s, out=s)
+    if never is not None:
+        s[never] = 0  # also where beta is 0
+    return s
 
 
 def _z(s: FloatArray) -> FloatArray:
@@ -72,7 +75,7 @@ def _z(s: FloatArray) -> FloatArray:
 
 
 def _possibly_minus_infinity(scores: ArrayLike) -> FloatArray:
-    s = floats("scores", scores, ndim=1, finite=False)
+    s = floats("scores", scores, ndim=1, finite=False).copy()
     floor = s == -np.inf
     interest(np.where(floor, 0.0, s))
     if floor.all():
