@@ -16,7 +16,8 @@ from levelled.campaigns.drawing import draw_further, frozen_proposal, place_of, 
 from levelled.campaigns.records import Settings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
-from levelled.metrics.named import Metric, parse
+from levelled.metrics.metric import Metric
+from levelled.metrics.named import parse
 from levelled.sources import Answer, Pool, open_pool, read_labelled
 
 __all__ = ["create_campaign", "load_campaign"]

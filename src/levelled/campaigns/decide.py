@@ -15,7 +15,8 @@ from levelled._check import between, whole
 from levelled.campaigns.records import Drawn, Event, Label, Settings
 from levelled.campaigns.state import State
 from levelled.errors import CampaignError
-from levelled.metrics.named import Metric, parse
+from levelled.metrics.metric import Metric
+from levelled.metrics.named import parse
 
 __all__ = [
     "Ask",

@@ -17,7 +17,9 @@ from levelled.campaigns.records import Label, Settings
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.estimators.moments import uniform_probability
-from levelled.metrics.named import Metric, class_text, parse
+from levelled.metrics.classes import class_text
+from levelled.metrics.metric import Metric
+from levelled.metrics.named import parse
 from levelled.proposals import named
 from levelled.samplers import race, with_design
 from levelled.sources import Pool

@@ -19,7 +19,8 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals.logical import bounds_of
-from levelled.metrics.named import Metric, parse
+from levelled.metrics.metric import Metric
+from levelled.metrics.named import parse
 from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
@@ -244,7 +245,7 @@ def _with_limits(found: Estimate, limits: tuple[float, float]) -> Estimate:
 
 def undefined_before_any_label(state: State, metric: Metric) -> Estimate:
     """What can be said before the first draw is settled: what is possible, and no more."""
-    low, high = metric.bounds or (-np.inf if metric.base in ("mean", "own") else 0.0, np.inf)
+    low, high = metric.bounds or (metric.least, np.inf)
     return Estimate(
         value=None,
         low=low,

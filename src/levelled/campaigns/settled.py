@@ -12,7 +12,8 @@ from levelled.campaigns.records import Label
 from levelled.campaigns.state import Items, State
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.metrics.named import Metric, Values
+from levelled.metrics.labelled import Values
+from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, Unseen
 
 __all__ = ["Settled", "settled"]

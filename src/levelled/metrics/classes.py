@@ -1,4 +1,4 @@
-"""Labels and predictions as class numbers, checked against each other once."""
+"""Classes: written as text, counted as numbers, labels checked against predictions once."""
 
 import difflib
 from collections.abc import Sequence
@@ -13,9 +13,22 @@ from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.losses import class_names
 
-__all__ = ["Answers", "Class", "class_names", "class_numbers", "indicator", "shown"]
+__all__ = [
+    "Answers",
+    "Class",
+    "Items",
+    "as_classes",
+    "check_class",
+    "class_names",
+    "class_numbers",
+    "class_text",
+    "indicator",
+    "shown",
+]
 
 Class = str | int | float | bool
+Items = Sequence[Any] | NDArray[Any]
+"""Labels or predictions, one an item, as somebody wrote them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -88,6 +101,46 @@ def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> Int
             f"spelling, or add it to classes."
         )
     return numbers[at.reshape(-1)] if len(found) else np.empty(0, dtype=np.int64)
+
+
+def as_classes(name: str, values: Items) -> NDArray[np.str_]:
+    """Classes as text, one an item, however they are written.
+
+    >>> as_classes("labels", [1, 2.0, True, "spam"]).tolist()
+    ['1', '2', 'true', 'spam']
+    """
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InputError(f"{name} must have one axis; it has shape {values.shape}.")
+        if values.dtype.kind in "iu":
+            return values.astype(np.str_)
+        values = values.tolist()
+    return np.array([class_text(value) for value in values], dtype=np.str_)
+
+
+def class_text(value: object) -> str:
+    """A class as text: whole numbers without a point, truth values as JSON writes them.
+
+    >>> class_text(1.0), class_text("01"), class_text(True), class_text("True")
+    ('1', '01', 'true', 'true')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value.lower() if value in ("True", "False") else value  # as Python writes to CSV
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and np.isfinite(value):
+        return str(int(value)) if value == int(value) else repr(value)
+    raise InputError(f"A class is text or a number; {value!r} is neither.")
+
+
+def check_class(name: str, classes: Sequence[str]) -> None:
+    """Refuse a name that is none of the classes."""
+    if name not in classes:
+        raise InputError(f"There is no class {name!r}; the classes are {shown(classes)}.")
 
 
 def indicator(numbers: IntArray, number: int) -> FloatArray:

@@ -27,10 +27,12 @@ from levelled.metrics.classes import Answers, Class, indicator
 from levelled.metrics.ratio import Pairs, ratio_estimate
 
 __all__ = [
+    "NEEDED",
     "Metric",
     "class_pairs",
     "f1",
     "f_beta",
+    "outcomes",
     "per_class",
     "precision",
     "recall",
@@ -40,13 +42,14 @@ __all__ = [
 
 Metric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
 
-_NEEDED = {
+NEEDED = {
     "precision": "prediction {!r}",
     "recall": "label {!r}",
     "specificity": "label other than {!r}",
     "f1": "label or prediction {!r}",
     "f_beta": "label or prediction {!r}",
 }
+"""What must have been seen of a class for the ratio to be defined."""
 
 
 def precision(
@@ -203,14 +206,14 @@ def class_pairs(
     between("beta", beta, 0, 1e6, open_=True)
     number = given.number_of(positive)
     A, D = terms(metric, indicator(given.label, number), indicator(given.pred, number), beta)
-    left, what = draws.pool_size - len(draws), _NEEDED[metric].format(positive)
+    left, what = draws.pool_size - len(draws), NEEDED[metric].format(positive)
     if given.pool is None:
-        return Pairs(A, D, [(left, _outcomes(metric, (0.0, 1.0), beta))], what)
+        return Pairs(A, D, [(left, outcomes(metric, (0.0, 1.0), beta))], what)
     predicted = int(np.sum(given.pool == number))
     unlabelled = predicted - int(np.sum(given.pred == number))
     unseen = [
-        (unlabelled, _outcomes(metric, (1.0,), beta)),
-        (left - unlabelled, _outcomes(metric, (0.0,), beta)),
+        (unlabelled, outcomes(metric, (1.0,), beta)),
+        (left - unlabelled, outcomes(metric, (0.0,), beta)),
     ]
     known = predicted / draws.pool_size if metric == "precision" and predicted else None
     return Pairs(A, D, unseen, what, known)
@@ -230,7 +233,7 @@ def terms(
     return (1 + square) * y * p, square * y + p
 
 
-def _outcomes(
+def outcomes(
     metric: Metric, predictions: tuple[float, ...], beta: float
 ) -> list[tuple[float, float]]:
     """The pairs (A, D) that an item with one of these predictions may have."""

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from levelled.errors import PoolError
-from levelled.metrics.named import class_text
+from levelled.metrics.classes import class_text
 
 __all__ = ["Roles", "is_list", "is_number", "is_text", "roles_of", "shown_columns"]
 

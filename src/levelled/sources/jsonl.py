@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from levelled._check import IntArray
 from levelled.errors import InputError, PoolError
-from levelled.metrics.named import class_text
+from levelled.metrics.classes import class_text
 from levelled.sources.lines import lines, object_of, objects
 
 __all__ = ["batches", "rows", "schema"]

@@ -15,7 +15,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.errors import PoolError
-from levelled.metrics.named import Known, class_text
+from levelled.metrics.classes import class_text
+from levelled.metrics.known import Known
 from levelled.sources.coded import Coded
 from levelled.sources.paths import Given, ending, files_of
 

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from levelled._check import BoolArray
 from levelled.errors import PoolError
-from levelled.metrics.named import class_text
+from levelled.metrics.classes import class_text
 from levelled.sources.coded import Coded
 from levelled.sources.columns import is_number, is_text
 
