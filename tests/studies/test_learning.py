@@ -10,6 +10,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import InputError, StudyError
+from levelled.models import CAP
 from levelled.studies.runner import Results, run
 from levelled.studies.study import Claim, Verdict
 
@@ -19,6 +20,7 @@ pytest.importorskip("matplotlib")
 from levelled.studies.learning import loop
 from levelled.studies.learning.data import DATA, Source, split
 from levelled.studies.learning.models import MODELS, model
+from levelled.studies.learning.page import renewed, write
 from levelled.studies.learning.reading import advised, effect, read
 from levelled.studies.learning.report import SMALLER, UNEVEN, claims
 from levelled.studies.learning.settings import Case, LearningSettings, cases, tasks
@@ -116,7 +118,7 @@ def test_before_a_second_class_is_seen_weights_change_nothing(
     monkeypatch.setitem(DATA, "rare", lambda: Source(X[:400], y[:400], X[400:], y[400:]))
     for row in rows_of("rare logistic entropy", test_size=200):
         assert row["naive error"] == row["PURE error"] == row["LURE error"] == 1 / 200
-        assert row["naive log loss"] == row["LURE log loss"] == pytest.approx(loop.CAP / 200)
+        assert row["naive log loss"] == row["LURE log loss"] == pytest.approx(CAP / 200)
 
 
 def test_a_small_data_set_is_parted_in_two_thirds_and_the_rest() -> None:
@@ -155,7 +157,11 @@ def test_what_is_unknown_is_refused() -> None:
 
 
 def made(
-    case: str, change: FloatArray, advice: str = "correct", overfitting: float = 0.5
+    case: str,
+    change: FloatArray,
+    advice: str = "correct",
+    overfitting: float = 0.5,
+    pure: FloatArray | None = None,
 ) -> list[dict[str, Any]]:
     """Trajectories whose risk is 1 without weights and differs by `change` with them."""
     return [
@@ -164,13 +170,15 @@ def made(
             "trajectory": at,
             "labels": 200,
             "naive MSE": 1.0,
-            "PURE MSE": 1 + one,
+            "PURE MSE": 1 + other,
             "LURE MSE": 1 + one,
             "overfitting": overfitting,
             "bias": -0.1,
             "advice": advice,
         }
-        for at, one in enumerate(change)
+        for at, (one, other) in enumerate(
+            zip(change, change if pure is None else pure, strict=True)
+        )
     ]
 
 
@@ -181,6 +189,7 @@ def claimed(rows: list[dict[str, Any]], name: str) -> Claim:
 
 
 LOWER, HIGHER = np.array([-0.11, -0.09] * 5), np.array([0.11, 0.09] * 5)
+NOISE = np.array([-0.4, 0.42] * 5)
 SMALL_MODEL, LARGE_MODEL = SMALLER[0]
 
 
@@ -192,12 +201,45 @@ def test_a_lower_risk_is_claimed_only_where_it_is_lower() -> None:
     assert claimed(made(SMALL_MODEL, LOWER + 0.1), name).verdict == "cannot tell"
 
 
-@pytest.mark.parametrize(("overfitting", "verdict"), [(0.1, "holds"), (0.9, "does not hold")])
+def test_a_difference_needs_more_standard_errors_the_fewer_the_trajectories() -> None:
+    """Both are some four standard errors below 0; Student's t at 95% asks for 12.7 and 2.3."""
+    name = f"learning-{SMALL_MODEL.replace(' ', '-')}"
+    two, ten = -0.1 + 0.025 * np.array([-1, 1]), -0.1 + 0.075 * np.array([-1, 1] * 5)
+    assert claimed(made(SMALL_MODEL, two), name).verdict == "cannot tell"
+    assert claimed(made(SMALL_MODEL, ten), name).verdict == "holds"
+
+
+def test_claims_tell_their_rate_of_false_alarms() -> None:
+    rows = made(SMALL_MODEL, LOWER, overfitting=0.1) + made(LARGE_MODEL, HIGHER)
+    rule = "By Student's t over 10 trajectories, with "
+    for name, rate in (
+        (SMALL_MODEL.replace(" ", "-"), "a 5% chance of a false alarm: lower at M = 200"),
+        ("overfitting", "a 5% chance of a false alarm: so for Adult: hours by age"),
+        ("lure-pure", "at most a 5% chance of any false alarm in 2 comparisons: better in 0"),
+        ("verdicts", "at most a 5% chance of any false alarm in 4 comparisons: so in 1 of 2 cases"),
+    ):
+        assert claimed(rows, f"learning-{name}").because.startswith(rule + rate)
+
+
+@pytest.mark.parametrize(
+    ("overfitting", "change", "verdict"),
+    [(0.1, LOWER, "holds"), (0.9, LOWER, "does not hold"), (0.1, NOISE, "cannot tell")],
+)
 def test_the_rule_about_overfitting_looks_at_what_overfits_less(
-    overfitting: float, verdict: str
+    overfitting: float, change: FloatArray, verdict: str
 ) -> None:
-    rows = made(SMALL_MODEL, LOWER, overfitting=overfitting) + made(LARGE_MODEL, HIGHER)
+    rows = made(SMALL_MODEL, change, overfitting=overfitting) + made(LARGE_MODEL, HIGHER)
     assert claimed(rows, "learning-overfitting").verdict == verdict
+
+
+def test_a_rule_that_one_pair_shows_and_another_does_not_holds_partly() -> None:
+    rows = made(SMALL_MODEL, LOWER, overfitting=0.1) + made(LARGE_MODEL, HIGHER)
+    rows += made(SMALLER[1][0], NOISE, overfitting=0.1) + made(SMALLER[1][1], NOISE)
+    found = claimed(rows, "learning-overfitting")
+    assert found.verdict == "holds partly"
+    assert found.because.endswith(
+        ": so for Adult: hours by age, ridge, geometric at M = 200; the reverse for none."
+    )
 
 
 def test_the_rule_about_uneven_classes_looks_at_the_size_of_the_effect() -> None:
@@ -206,6 +248,27 @@ def test_the_rule_about_uneven_classes_looks_at_the_size_of_the_effect() -> None
     assert claimed(made(uneven, HIGHER) + made(even, small), "learning-uneven").verdict == "holds"
     reverse = claimed(made(uneven, small) + made(even, LOWER), "learning-uneven")
     assert reverse.verdict == "does not hold"
+    noise = claimed(made(uneven, NOISE) + made(even, NOISE), "learning-uneven")
+    assert noise.verdict == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("apart", "verdict"),
+    [
+        ((LOWER, LOWER), "holds"),
+        ((LOWER, NOISE), "holds partly"),
+        ((LOWER, HIGHER), "holds partly"),
+        ((HIGHER, NOISE), "does not hold"),
+        ((NOISE, NOISE), "cannot tell"),
+        ((0 * NOISE, NOISE), "cannot tell"),
+    ],
+)
+def test_lure_is_preferred_to_pure_only_where_it_is_shown_to_be_better(
+    apart: tuple[FloatArray, FloatArray], verdict: str
+) -> None:
+    none = np.zeros(10)
+    rows = made(SMALL_MODEL, apart[0], pure=none) + made(LARGE_MODEL, apart[1], pure=none)
+    assert claimed(rows, "learning-lure-pure").verdict == verdict
 
 
 def test_following_wrong_verdicts_is_seen_to_cost() -> None:
@@ -215,6 +278,15 @@ def test_following_wrong_verdicts_is_seen_to_cost() -> None:
     right = claimed(made(SMALL_MODEL, HIGHER, "do not correct"), "learning-verdicts")
     assert right.verdict == "holds"
     assert right.measured.startswith("10 of 10 verdicts")
+    unsure = claimed(made(SMALL_MODEL, NOISE), "learning-verdicts")
+    assert unsure.verdict == "cannot tell"
+    both = made(SMALL_MODEL, HIGHER, "do not correct") + made(LARGE_MODEL, NOISE)
+    found = claimed(both, "learning-verdicts")
+    assert found.verdict == "holds partly"
+    assert ": so in 1 of 2 cases, worse than that in 0, worse at all in 0." in found.because
+    small = claimed(made(SMALL_MODEL, HIGHER / 10), "learning-verdicts")
+    assert small.verdict == "holds"
+    assert small.because.count("worse at all in 1") == 1
 
 
 @pytest.mark.parametrize(
@@ -238,6 +310,27 @@ def test_a_difference_common_to_all_trajectories_has_no_standard_error() -> None
     found = effect(np.array([10]), 0.9 * beside, beside)
     assert found.value[0] == pytest.approx(-0.1)
     assert found.stderr[0] == pytest.approx(0, abs=1e-15)
+
+
+def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    for name in STUDIES:
+        (tmp_path / "results" / name).mkdir(parents=True)
+        for file in ("table.csv", "settings.json"):
+            kept = docs / "results" / name / file
+            (tmp_path / "results" / name / file).write_text(kept.read_text())
+    pages = ("studies.md", "advice.md")
+    for page in pages:
+        shown = (docs / page).read_text()
+        (tmp_path / page).write_text(renewed(shown, "learning", ["gone"]))
+    write(tmp_path)
+    for page in pages:
+        assert (tmp_path / page).read_text() == (docs / page).read_text(), "write it anew: page.py"
+
+
+def test_a_page_without_a_place_for_results_is_told() -> None:
+    with pytest.raises(StudyError, match="no place for learning"):
+        renewed("# Studies", "learning", [])
 
 
 def test_a_part_that_is_there_is_not_run_again(tmp_path: Path) -> None:

@@ -12,10 +12,11 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from levelled.models import takes_weights
+from levelled.studies.learning.page import renewed
 from levelled.studies.runner import Results, run
 from levelled.studies.study import Claim
 from levelled.studies.verdicts import STUDIES, trial
-from levelled.studies.verdicts.page import renewed, write
+from levelled.studies.verdicts.page import lines, write
 from levelled.studies.verdicts.problems import blobs, drawn_far, drawn_uncertain, moons, saturating
 from levelled.studies.verdicts.report import claims, is_right, outcomes
 from levelled.studies.verdicts.settings import SETTINGS
@@ -24,7 +25,7 @@ from levelled.studies.verdicts.trial import VERDICTS, VerdictSettings, tasks
 STUDY = STUDIES["verdicts"]
 DOCS = Path(__file__).parents[2] / "docs"
 SMOKE = VerdictSettings(
-    repetitions=4,
+    trajectories=4,
     batch=2,
     names=("line, 30 labels", "line, 60 labels", "tree on moons, 60", "curve in x, 100"),
 )
@@ -54,7 +55,8 @@ def test_a_verdict_is_right_by_the_gain_of_its_setting(
 def test_the_page_on_advice_shows_the_results_that_are_kept(tmp_path: Path) -> None:
     page = DOCS / "advice.md"
     table = pacsv.read_csv(DOCS / "results" / "verdicts" / "table.csv")
-    assert page.read_text() == renewed(page.read_text(), table), "write it anew: see page.py"
+    shown = page.read_text()
+    assert shown == renewed(shown, "verdicts", lines(table)), "write it anew: see page.py"
     (tmp_path / "results" / "verdicts").mkdir(parents=True)
     copied = tmp_path / "advice.md"
     copied.write_text(page.read_text().replace("| line, 30", "| lime, 30"))
@@ -137,6 +139,29 @@ def test_advice_to_correct_is_counted_for_classifiers_alone() -> None:
     assert claimed("verdict-correct-classifiers", rows[0]).verdict == "holds"
 
 
+@pytest.mark.parametrize(
+    ("given", "verdict"),
+    [
+        ([], "cannot tell"),
+        ([("tree on moons, 60", 0.03, 9)], "cannot tell"),
+        ([("tree on moons, 60", 0.01, 1)], "holds"),
+        ([("tree on moons, 60", -0.01, 2)], "does not hold"),
+        ([("tree on moons, 60", 0.01, 1), ("forest on moons, 60", 0.01, 2)], "holds partly"),
+    ],
+)
+def test_where_no_interpolating_model_was_run_without_a_gain_nothing_is_claimed(
+    given: list[tuple[str, float, int]], verdict: str
+) -> None:
+    rows = [
+        made(name, gain, correct=correct, do_not_correct=10 - correct)
+        for name, gain, correct in given
+    ]
+    found = claimed("verdict-interpolating", *rows)
+    assert found.verdict == verdict
+    assert "lower the risk by 2% or less" in found.says
+    assert found.measured
+
+
 def test_claims_about_verdicts_that_were_never_given_cannot_be_told() -> None:
     for name in ("verdict-correct-classifiers", "verdict-right-unknown"):
         assert claimed(name).verdict == "cannot tell"
@@ -169,8 +194,8 @@ def test_a_batch_can_be_run_alone_and_gives_the_same(ran: Results) -> None:
     assert alone[0] == ran.table.to_pylist()[at]
 
 
-def test_an_uneven_number_of_repetitions_leaves_none_out() -> None:
-    settings = replace(SMOKE, repetitions=3)
+def test_an_uneven_number_of_runs_leaves_none_out() -> None:
+    settings = replace(SMOKE, trajectories=3)
     table = trial.run(settings, "line, 60 labels; 2", np.random.default_rng(0))
     assert table["runs"].to_pylist() == [1]
     assert len(tasks(settings)) == 8

@@ -1,4 +1,4 @@
-"""Tables of series against the number of labels, and how their figures are told."""
+"""Tables of series against the number of labels, and how their figures are told and judged."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -7,9 +7,25 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import BoolArray, FloatArray, IntArray
+from levelled.estimators.intervals.fixed import t_quantile
 from levelled.studies.study import Verdict
 
-__all__ = ["Curve", "compact", "curves", "summarised", "verdict", "where_told", "with_error"]
+__all__ = [
+    "ALARM",
+    "Curve",
+    "Difference",
+    "alarm_told",
+    "compact",
+    "curves",
+    "judged",
+    "summarised",
+    "verdict",
+    "where_told",
+    "with_error",
+]
+
+ALARM = 0.05
+"""The most that the chance may be that a claim shows a difference where there is none."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -37,6 +53,83 @@ class Curve:
         """The mean and its standard error, for people."""
         at = self.at(labels)
         return with_error(self.mean[at], self.stderr[at])
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A mean over n trajectories with its standard error, one of several comparisons of a claim.
+
+    With k comparisons it shows, by Student's t and Bonferroni's bound, where
+
+        |mean| > t stderr,    t the quantile at 1 - 0.05 / (2 k) with n - 1 degrees of freedom,
+
+    so where nothing differs the chance that any of the k shows is at most 5%. A single trajectory
+    shows nothing.
+
+    >>> [Difference(0.03, 0.01, n=10, comparisons=k).verdict(sign=1) for k in (1, 4)]
+    ['holds', 'cannot tell']
+    """
+
+    mean: float
+    stderr: float
+    n: int
+    comparisons: int = 1
+
+    def __str__(self) -> str:
+        return with_error(self.mean, self.stderr)
+
+    @property
+    def least(self) -> float:
+        """The smallest difference that so many trajectories show; NaN of a single one."""
+        level = 1 - ALARM / (2 * self.comparisons)
+        return float(t_quantile(np.asarray(self.n - 1.0), level)) * self.stderr
+
+    def shows(self, sign: int) -> bool:
+        """Whether it has that sign, beyond chance."""
+        return self.mean * sign > self.least
+
+    def verdict(self, *, sign: int) -> Verdict:
+        """Whether it has that sign, or that so many trajectories cannot tell."""
+        return judged([self.shows(sign)], [self.shows(-sign)])
+
+    def above(self, limit: float) -> Verdict:
+        """Whether it is more than `limit`."""
+        return judged([self.mean - self.least > limit], [self.mean + self.least < limit])
+
+    def below(self, limit: float) -> Verdict:
+        """Whether it is less than `limit`."""
+        return judged([self.mean + self.least < limit], [self.mean - self.least > limit])
+
+    def negligible(self, *, within: float) -> Verdict:
+        """Whether there is none, as far as differences up to `within` count as none.
+
+        >>> [Difference(0.01, 0.01, n).negligible(within=0.05) for n in (2, 20)]
+        ['cannot tell', 'holds']
+        """
+        size = abs(self.mean)
+        return judged([size + self.least <= within], [size - self.least > within])
+
+    @property
+    def reach(self) -> str:
+        """What so many trajectories can and cannot show."""
+        if self.n == 1:
+            return "A single trajectory cannot tell a difference from chance."
+        return (
+            f"{self.n} trajectories show differences from about {self.least:.2g} on, with "
+            f"{alarm_told(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
+            f"chance."
+        )
+
+
+def alarm_told(comparisons: int) -> str:
+    """How often differences are shown that are none, for people.
+
+    >>> alarm_told(4)
+    'at most a 5% chance of any false alarm in 4 comparisons'
+    """
+    if comparisons == 1:
+        return f"a {ALARM:.0%} chance of a false alarm"
+    return f"at most a {ALARM:.0%} chance of any false alarm in {comparisons} comparisons"
 
 
 def with_error(value: float, stderr: float) -> str:
@@ -107,6 +200,17 @@ def verdict(held: Sequence[bool] | BoolArray) -> Verdict:
     if all(held):
         return "holds"
     return "holds partly" if any(held) else "does not hold"
+
+
+def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Verdict:
+    """What to say of a claim that was checked several times, where chance may hide the answer.
+
+    >>> judged([True, False], [False, False]), judged([False], [True]), judged([False], [False])
+    ('holds partly', 'does not hold', 'cannot tell')
+    """
+    if any(held):
+        return "holds" if all(held) else "holds partly"
+    return "does not hold" if any(refuted) else "cannot tell"
 
 
 def where_told(labels: IntArray, held: BoolArray) -> str:

@@ -10,21 +10,17 @@ from numpy.typing import NDArray
 from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
 from levelled.draws import Draws
-from levelled.estimators import lure_weights, pure_weights
+from levelled.estimators import lure_weights
 from levelled.learning import ActiveLearner
 from levelled.losses import brier, log_loss, squared, zero_one
-from levelled.models import Model, Problem, fitted, seeded
+from levelled.models import CAP, Model, Problem, fitted, seeded
 from levelled.studies.learning.data import Split, split
-from levelled.studies.learning.models import model
+from levelled.studies.learning.models import OBJECTIVES, model
 from levelled.studies.learning.settings import Case, LearningSettings
 from levelled.studies.study import Row
+from levelled.studies.tables import compact
 
-__all__ = ["CAP", "OBJECTIVES", "run"]
-
-OBJECTIVES = {"naive": None, "PURE": pure_weights, "LURE": lure_weights}
-"""What a model is trained to minimise, by the weights of the labels."""
-CAP = 10.0
-"""The log loss of a class that a model holds for impossible."""
+__all__ = ["run"]
 
 
 def run(settings: LearningSettings, task: str, rng: Generator) -> pa.Table:
@@ -78,11 +74,12 @@ def _tested(known: Split, draws: Draws, case: Case, seed: int) -> Row:
         own = None if weights is None else weights(draws)
         trained = fitted(seeded(model(case.model), seed), problem, X, y, own)
         tested = _losses(problem, trained, known.X_test, known.y_test)
-        row |= {f"{name} {each}": _short(loss.mean()) for each, loss in tested.items()}
+        risks = compact(np.array([loss.mean() for loss in tested.values()]))
+        row |= {f"{name} {each}": float(r) for each, r in zip(tested, risks, strict=True)}
         if name == "naive":
             on_train = next(iter(_losses(problem, trained, X, y).values()))
             risk = next(iter(tested.values())).mean()
-            row["overfitting"] = _short(risk - np.mean(lure_weights(draws) * on_train))
+            row["overfitting"] = float(compact(risk - np.mean(lure_weights(draws) * on_train))[0])
     return row
 
 
@@ -91,7 +88,10 @@ def _advised(known: Split, draws: Draws, case: Case, folds: int, seed: int) -> R
     X, y = known.X[draws.index], known.y[draws.index]
     verdict: Verdict = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
     bias = verdict.active_learning_bias
-    return {"advice": verdict.advice, "bias": None if bias is None else _short(bias)}
+    return {
+        "advice": verdict.advice,
+        "bias": None if bias is None else float(compact(np.asarray(bias))[0]),
+    }
 
 
 _UNASKED: Row = {"advice": None, "bias": None}
@@ -114,8 +114,3 @@ def _losses(problem: Problem, trained: Model, X: FloatArray, y: NDArray[Any]) ->
         "log loss": log_loss(y, answers, cap=CAP),
         "error": zero_one(y, answers.argmax(axis=1)),
     }
-
-
-def _short(value: float) -> float:
-    """Five digits: more would be noise, and tables are kept small."""
-    return float(f"{value:.5g}")

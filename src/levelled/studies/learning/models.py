@@ -1,12 +1,22 @@
 """The models that are trained, by name, at settings that suit two hundred labels."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 
-from levelled._check import choice
+from levelled._check import FloatArray, choice
 from levelled._optional import optional
+from levelled.draws import Draws
+from levelled.estimators import lure_weights, pure_weights
 from levelled.models import Model
 
-__all__ = ["MODELS", "model"]
+__all__ = ["MODELS", "OBJECTIVES", "model", "of_sklearn"]
+
+OBJECTIVES: Mapping[str, Callable[[Draws], FloatArray] | None] = {
+    "naive": None,
+    "PURE": pure_weights,
+    "LURE": lure_weights,
+}
+"""What a model is trained to minimise, by the weights of the labels."""
 
 
 def model(name: str) -> Model:
@@ -14,41 +24,33 @@ def model(name: str) -> Model:
     return MODELS[choice("The model", name, tuple(MODELS))]()
 
 
-def _ridge() -> Model:
-    found: Model = optional("sklearn.linear_model", extra="sklearn").Ridge(alpha=1.0)
-    return found
+def of_sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable[[], Model]:  # noqa: ANN401
+    """Makes that model of scikit-learn, which is imported when the first one is made."""
+
+    def make() -> Model:
+        found: Model = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)(
+            *args, **options
+        )
+        return found
+
+    return make
 
 
-def _logistic() -> Model:
-    linear = optional("sklearn.linear_model", extra="sklearn")
-    found: Model = linear.LogisticRegression(max_iter=5000)
-    return found
-
-
-def _tree() -> Model:
-    found: Model = optional("sklearn.tree", extra="sklearn").DecisionTreeClassifier(max_depth=3)
-    return found
-
-
-def _forest() -> Model:
-    ensemble = optional("sklearn.ensemble", extra="sklearn")
-    found: Model = ensemble.RandomForestClassifier(n_estimators=30)
-    return found
-
-
-def _boosted(leaves: int) -> Model:
-    ensemble = optional("sklearn.ensemble", extra="sklearn")
-    found: Model = ensemble.HistGradientBoostingClassifier(
-        max_iter=30, max_leaf_nodes=leaves, min_samples_leaf=5
+def _boosted(leaves: int) -> Callable[[], Model]:
+    return of_sklearn(
+        "ensemble",
+        "HistGradientBoostingClassifier",
+        max_iter=30,
+        max_leaf_nodes=leaves,
+        min_samples_leaf=5,
     )
-    return found
 
 
 MODELS: dict[str, Callable[[], Model]] = {
-    "ridge": _ridge,
-    "logistic": _logistic,
-    "tree": _tree,
-    "forest": _forest,
-    "boosting": lambda: _boosted(15),
-    "stumps": lambda: _boosted(2),
+    "ridge": of_sklearn("linear_model", "Ridge", alpha=1.0),
+    "logistic": of_sklearn("linear_model", "LogisticRegression", max_iter=5000),
+    "tree": of_sklearn("tree", "DecisionTreeClassifier", max_depth=3),
+    "forest": of_sklearn("ensemble", "RandomForestClassifier", n_estimators=30),
+    "boosting": _boosted(15),
+    "stumps": _boosted(2),
 }

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 import pyarrow as pa
 
-from levelled.studies.learning.reading import Found, effect, read
+from levelled.studies.learning.reading import Found, read
 from levelled.studies.learning.settings import LearningSettings, cases
 from levelled.studies.learning.words import titled
 from levelled.studies.plots import BLACK, COLOURS, Axes, band, canvas, footnote, title
@@ -47,7 +47,7 @@ def _legend(figure: Figure, axes: Axes) -> None:
 
 
 def _draw(axes: Axes, found: Found, name: str) -> None:
-    change = effect(found.labels, found.risk(name), found.risk("naive"))
+    change = found.change(name)
     value, error = 100 * change.value, 100 * change.stderr
     band(axes, found.labels, value, value - error, value + error, COLOURS[name], name)
 

@@ -1,17 +1,17 @@
 """From the rows of trajectories to what weights change, and whether the verdicts knew."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.advice.rule import TOLERANCE
-from levelled.studies.learning.loop import OBJECTIVES
+from levelled.studies.learning.models import OBJECTIVES
 from levelled.studies.learning.settings import Case
-from levelled.studies.tables import with_error
+from levelled.studies.tables import Difference, with_error
 
 __all__ = ["Advised", "Effect", "Found", "advised", "effect", "read"]
 
@@ -44,6 +44,11 @@ class Found:
         """Test risks of the models trained one way."""
         return self.tested[self.measure][objective]
 
+    def change(self, objective: str = "LURE", beside: str = "naive", measure: str = "") -> "Effect":
+        """What one way of training changes beside another, by this measure or that of the risk."""
+        risks = self.tested[measure or self.measure]
+        return effect(self.labels, risks[objective], risks[beside])
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
@@ -52,16 +57,30 @@ class Effect:
     labels: IntArray
     value: FloatArray
     stderr: FloatArray
+    n: int
+    """Trajectories."""
 
-    @property
-    def z(self) -> FloatArray:
-        """The value in standard errors, 0 where nothing varies."""
-        return self.value / np.where(self.stderr > 0, self.stderr, np.inf)
+    def __sub__(self, other: "Effect") -> "Effect":
+        """Beside an effect on other trajectories.
+
+        The degrees of freedom are those of the fewer, which are never too many (Welch).
+        """
+        stderr = np.hypot(self.stderr, other.stderr)
+        return Effect(self.labels, self.value - other.value, stderr, min(self.n, other.n))
 
     @property
     def size(self) -> "Effect":
         """The same without its sign."""
-        return Effect(self.labels, np.abs(self.value), self.stderr)
+        return replace(self, value=np.abs(self.value))
+
+    def at(self, place: int, *, comparisons: int) -> Difference:
+        """The effect after one checkpoint, among so many comparisons of a claim."""
+        return Difference(float(self.value[place]), float(self.stderr[place]), self.n, comparisons)
+
+    def shows(self, sign: int, *, comparisons: int) -> BoolArray:
+        """At which checkpoints it has that sign, beyond chance."""
+        places = range(len(self.labels))
+        return np.array([self.at(each, comparisons=comparisons).shows(sign) for each in places])
 
     def told(self, at: int = -1) -> str:
         """In per cent, with its standard error."""
@@ -100,7 +119,7 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
     base = beside.mean(axis=0)
     ratio = risks.mean(axis=0) / base
     spread = (risks - ratio * beside).std(axis=0, ddof=1)
-    return Effect(labels, ratio - 1, spread / base / np.sqrt(len(risks)))
+    return Effect(labels, ratio - 1, spread / base / np.sqrt(len(risks)), len(risks))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -116,6 +135,12 @@ class Advised:
     """The risk of who corrects only where told to, beside never correcting."""
     beside_lure: Effect
     """The same, beside always correcting."""
+
+    @property
+    def cost(self) -> Effect:
+        """The same, beside the better of both."""
+        never, always = self.beside_naive, self.beside_lure
+        return never if never.value[0] > always.value[0] else always
 
 
 def advised(found: Found) -> Advised:

@@ -1,22 +1,21 @@
 """What a learning study says: where weights help, and whether the rules of thumb hold."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 
 import numpy as np
 import pyarrow as pa
 
 from levelled._check import BoolArray
-from levelled.studies.learning.reading import Advised, Effect, Found, advised, effect, read
+from levelled.advice.rule import TOLERANCE
+from levelled.studies.learning.reading import Effect, Found, advised, read
 from levelled.studies.learning.settings import Case, LearningSettings, cases
 from levelled.studies.learning.words import named, titled
-from levelled.studies.study import Claim, Verdict
-from levelled.studies.tables import verdict, where_told
+from levelled.studies.study import Claim
+from levelled.studies.tables import alarm_told, judged, where_told
 
 __all__ = ["claims"]
 
-FAR = 3.0
-"""Standard errors from which on a difference counts."""
 WHERE = "Levelled, learning"
 Pair = tuple[str, str]
 
@@ -56,20 +55,19 @@ def claims(study: str, table: pa.Table, settings: LearningSettings) -> list[Clai
     return [replace(claim, name=f"{study}-{claim.name}") for claim in told]
 
 
-def _gain(
-    found: Found, objective: str = "LURE", beside: str = "naive", measure: str = ""
-) -> Effect:
-    risks = found.tested[measure or found.measure]
-    return effect(found.labels, risks[objective], risks[beside])
+def _rule(effects: Iterable[Effect], comparisons: int) -> str:
+    """When a difference counts."""
+    n = min(each.n for each in effects)
+    return f"By Student's t over {n} trajectories, with {alarm_told(comparisons)}"
 
 
 def _case(case: Case, found: Found) -> Claim:
-    lure, pure = _gain(found), _gain(found, "PURE")
-    lower, higher = lure.z < -FAR, lure.z > FAR
+    lure, pure, looks = found.change(), found.change("PURE"), len(found.labels)
+    lower, higher = (lure.shows(sign, comparisons=looks) for sign in (-1, 1))
     others = ", ".join(
-        f"{each} {_gain(found, measure=each).told()}" for each in list(found.tested)[1:]
+        f"{each} {found.change(measure=each).told()}" for each in list(found.tested)[1:]
     )
-    because = f"Lower by {FAR:g} standard errors at {where_told(found.labels, lower)}, higher at "
+    because = f"{_rule([lure], looks)}: lower at {where_told(found.labels, lower)}, higher at "
     because += where_told(found.labels, higher)
     return Claim(
         "-".join(case),
@@ -77,7 +75,7 @@ def _case(case: Case, found: Found) -> Claim:
         f"Training with the weights of R_LURE lowers the test risk of {named(case)}.",
         f"{found.measure} {found.risk('naive')[:, -1].mean():.4g} without weights at M = "
         f"{found.labels[-1]}; with R_LURE {lure.told()} beside it, with R_PURE {pure.told()}",
-        "cannot tell" if not (lower | higher).any() else verdict(lower),
+        judged(lower, higher),
         f"{because}." + (f" By other measures with R_LURE: {others}." if others else ""),
     )
 
@@ -85,23 +83,46 @@ def _case(case: Case, found: Found) -> Claim:
 def _less_overfitting(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
     """In each pair first comes what in fact overfits less."""
     ordered = [sorted(pair, key=lambda case: _overfits(found[case])) for pair in pairs]
-    told = [
-        " against ".join(_overfitting_told(case, found[case]) for case in pair) for pair in ordered
-    ]
-    held = [_lower(*(_gain(found[case]) for case in pair)) for pair in ordered]
-    return Claim(
-        "overfitting",
-        f"{WHERE}; section 8, second rule of thumb",
-        "The less a model overfits, the more R_LURE helps its training.",
-        "R_LURE beside no weights after the last label: " + "; ".join(told),
-        verdict(np.concatenate(held)),
-        _where([pair[0] for pair in ordered], found, held),
+    return _compared(
+        ("overfitting", "second", "The less a model overfits, the more R_LURE helps its training."),
+        found,
+        {(less, more): found[more].change() - found[less].change() for less, more in ordered},
     )
 
 
-def _overfitting_told(case: str, found: Found) -> str:
+def _uneven(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
+    return _compared(
+        ("uneven", "third", "R_LURE has more of an effect where classes are highly imbalanced."),
+        found,
+        {(one, even): found[one].change().size - found[even].change().size for one, even in pairs},
+    )
+
+
+def _compared(
+    rule: tuple[str, str, str], found: Mapping[str, Found], apart: Mapping[Pair, Effect]
+) -> Claim:
+    """A rule of thumb by pairs of cases, each with a difference that it says is above 0."""
+    name, place, says = rule
+    looks = sum(len(each.labels) for each in apart.values())
+    so, reverse = (
+        {pair: each.shows(sign, comparisons=looks) for pair, each in apart.items()}
+        for sign in (1, -1)
+    )
+    told = (" against ".join(_told(case, found[case]) for case in pair) for pair in apart)
+    return Claim(
+        name,
+        f"{WHERE}; section 8, {place} rule of thumb",
+        says,
+        "R_LURE beside no weights after the last label: " + "; ".join(told),
+        judged(np.concatenate([*so.values()]), np.concatenate([*reverse.values()])),
+        f"{_rule(apart.values(), looks)}: so for {_where(found, so)}; the reverse for "
+        f"{_where(found, reverse)}.",
+    )
+
+
+def _told(case: str, found: Found) -> str:
     return (
-        f"{_gain(found).told()} for {_title(case)} (overfitting bias {_overfits(found):z.0%}, "
+        f"{found.change().told()} for {_title(case)} (overfitting bias {_overfits(found):z.0%}, "
         f"active learning bias {found.share(found.bias):z.0%} of the risk)"
     )
 
@@ -110,33 +131,13 @@ def _overfits(found: Found) -> float:
     return found.share(found.overfitting)
 
 
-def _uneven(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
+def _where(found: Mapping[str, Found], held: Mapping[Pair, BoolArray]) -> str:
     told = [
-        " against ".join(f"{_gain(found[case]).told()} for {_title(case)}" for case in pair)
-        for pair in pairs
-    ]
-    held = [_lower(*(_gain(found[case]).size for case in reversed(pair))) for pair in pairs]
-    return Claim(
-        "uneven",
-        f"{WHERE}; section 8, third rule of thumb",
-        "R_LURE has more of an effect where classes are highly imbalanced.",
-        "R_LURE beside no weights after the last label: " + "; ".join(told),
-        verdict(np.concatenate(held)),
-        _where([pair[0] for pair in pairs], found, held),
-    )
-
-
-def _lower(one: Effect, other: Effect) -> BoolArray:
-    """Where one effect is below another of other trajectories, by 3 standard errors."""
-    return other.value - one.value > FAR * np.hypot(one.stderr, other.stderr)
-
-
-def _where(names: Sequence[str], found: Mapping[str, Found], held: Sequence[BoolArray]) -> str:
-    told = "; ".join(
         f"{_title(case)} at {where_told(found[case].labels, own)}"
-        for case, own in zip(names, held, strict=True)
-    )
-    return f"So by {FAR:g} standard errors: {told}."
+        for (case, _), own in held.items()
+        if own.any()
+    ]
+    return "; ".join(told) or "none"
 
 
 def _title(case: str) -> str:
@@ -144,47 +145,45 @@ def _title(case: str) -> str:
 
 
 def _prefer_lure(found: Mapping[str, Found]) -> Claim:
-    changes = {case: _gain(one, "LURE", "PURE") for case, one in found.items()}
-    z = np.array([change.z[-1] for change in changes.values()])
-    said: Verdict = "does not hold" if (z > FAR).any() else "holds partly"
-    if (z < -FAR).any():
-        said = "holds partly" if (z > FAR).any() else "holds"
+    changes = {case: one.change("LURE", "PURE") for case, one in found.items()}
+    last = [change.at(-1, comparisons=len(changes)) for change in changes.values()]
+    better, worse = ([each.shows(sign) for each in last] for sign in (-1, 1))
     return Claim(
         "lure-pure",
         f"{WHERE}; section 8",
         "For training R_LURE is to be preferred to R_PURE.",
         "R_LURE beside R_PURE after the last label: "
         + "; ".join(f"{change.told()} for {_title(case)}" for case, change in changes.items()),
-        said,
-        f"Better by {FAR:g} standard errors in {(z < -FAR).sum()} of {len(z)} cases, worse in "
-        f"{(z > FAR).sum()}.",
+        judged(better, worse),
+        f"{_rule(changes.values(), len(last))}: better in {sum(better)} of {len(last)} cases, "
+        f"worse in {sum(worse)}.",
     )
 
 
 def _verdicts(found: Mapping[str, Found]) -> Claim:
     said = {case: advised(one) for case, one in found.items()}
-    losses = {case: _worse(one) for case, one in said.items()}
-    held = [bool(loss.z[0] <= FAR) for loss in losses.values()]
+    costs = {case: one.cost for case, one in said.items()}
+    looks = 2 * len(costs)  # beside always, and beside never
+    each = [cost.at(0, comparisons=looks) for cost in costs.values()]
+    small = [cost.below(TOLERANCE) for cost in each]
     told = "; ".join(
-        f"{_title(case)}: {_counted(said[case].counts)}, {loss.told(0)}"
-        for case, loss in losses.items()
+        f"{_title(case)}: {_counted(said[case].counts)}, {cost.told(0)}"
+        for case, cost in costs.items()
     )
     return Claim(
         "verdicts",
         WHERE,
-        "Who corrects only where `advise` says so does no worse than with always or never.",
+        "Who corrects only where `advise` says so does no worse than with always or never, but for "
+        f"{TOLERANCE:.0%} of the risk.",
         f"{sum(one.agree for one in said.values())} of {sum(one.decided for one in said.values())} "
         f"verdicts that decide are confirmed by the test set; verdicts, and the risk of following "
         f"them beside the better of always and never: {told}",
-        verdict(held),
-        f"Not worse by {FAR:g} standard errors in {sum(held)} of {len(held)} cases. Where labels "
-        f"are not enough for a verdict nothing is corrected.",
+        judged([one == "holds" for one in small], [one == "does not hold" for one in small]),
+        f"{_rule(costs.values(), looks)}: so in {small.count('holds')} of {len(each)} cases, worse "
+        f"than that in {small.count('does not hold')}, worse at all in "
+        f"{sum(cost.shows(1) for cost in each)}. Where labels are not enough for a verdict nothing "
+        f"is corrected.",
     )
-
-
-def _worse(said: Advised) -> Effect:
-    never, always = said.beside_naive, said.beside_lure
-    return never if never.value[0] > always.value[0] else always
 
 
 def _counted(counts: Mapping[str, int]) -> str:

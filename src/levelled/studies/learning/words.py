@@ -28,7 +28,6 @@ _MODELS = {
     "boosting": "boosted trees",
     "stumps": "boosted stumps",
 }
-_SHORT = {"ridge": "ridge", "logistic": "logistic", "tree": "tree", "forest": "forest"}
 
 
 def named(case: Case) -> str:
@@ -46,4 +45,4 @@ def titled(case: Case) -> str:
     >>> titled(Case("fraud", "stumps", "entropy"))
     'card payments: 2% frauds, stumps, entropy'
     """
-    return f"{_DATA[case.data]}, {_SHORT.get(case.model, case.model)}, {case.score}"
+    return f"{_DATA[case.data]}, {case.model}, {case.score}"

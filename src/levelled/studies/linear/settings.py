@@ -24,5 +24,5 @@ class LinearSettings(Settings):
 
 
 def presets(paper: LinearSettings, smoke: LinearSettings) -> dict[str, LinearSettings]:
-    """The paper's size, which is also this machine's, and a size for tests."""
+    """The paper's size, which takes seconds, and a size for tests."""
     return {"smoke": smoke, "cpu": paper, "paper": paper}

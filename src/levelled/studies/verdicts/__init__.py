@@ -13,7 +13,7 @@ STUDIES = {
         name="verdicts",
         title="How often the advice on corrective weights is right",
         presets={
-            "smoke": VerdictSettings(repetitions=4, batch=2, names=_QUICK),
+            "smoke": VerdictSettings(trajectories=4, batch=2, names=_QUICK),
             "cpu": VerdictSettings(),
             "paper": VerdictSettings(),
         },

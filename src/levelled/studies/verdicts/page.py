@@ -14,29 +14,22 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from levelled.advice.rule import TOLERANCE
+from levelled.studies.learning.page import renewed
 from levelled.studies.verdicts.report import Outcome, outcomes
 from levelled.studies.verdicts.settings import SETTINGS
 from levelled.studies.verdicts.trial import VERDICTS
 
-__all__ = ["renewed", "write"]
-
-_BEGIN, _END = "<!-- verdicts: begin -->", "<!-- verdicts: end -->"
+__all__ = ["lines", "write"]
 
 
 def write(page: Path) -> None:
     """Renew the table of `page` from `results/verdicts` beside it."""
     table = pacsv.read_csv(page.parent / "results" / "verdicts" / "table.csv")
-    page.write_text(renewed(page.read_text(), table))
+    page.write_text(renewed(page.read_text(), "verdicts", lines(table)))
 
 
-def renewed(text: str, table: pa.Table) -> str:
-    """The page with its table made anew."""
-    before, _, rest = text.partition(_BEGIN)
-    after = rest.partition(_END)[2]
-    return f"{before}{_BEGIN}\n" + "\n".join(_lines(table)) + f"\n{_END}{after}"
-
-
-def _lines(table: pa.Table) -> Iterator[str]:
+def lines(table: pa.Table) -> Iterator[str]:
+    """The table of the page, a row a setting."""
     yield "| model, problem, labels | true gain | " + " | ".join(VERDICTS) + " | right |"
     yield "| --- " * (len(VERDICTS) + 3) + "|"
     for name, own in outcomes(table).items():

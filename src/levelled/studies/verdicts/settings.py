@@ -3,12 +3,12 @@
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import Any
 
 from numpy.random import Generator
 
 from levelled._optional import optional
 from levelled.models import Model
+from levelled.studies.learning.models import of_sklearn
 from levelled.studies.linear.rules import epsilon_greedy, geometric
 from levelled.studies.verdicts import problems as of
 
@@ -30,20 +30,10 @@ class Setting:
     interpolates: bool = False
 
 
-def _sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable[[], Model]:  # noqa: ANN401
-    def make() -> Model:
-        model: Model = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)(
-            *args, **options
-        )
-        return model
-
-    return make
-
-
 def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
-    powers = _sklearn("preprocessing", "PolynomialFeatures", degree)
-    scaled = _sklearn("preprocessing", "StandardScaler")
-    ridge = _sklearn("linear_model", "Ridge", penalty)
+    powers = of_sklearn("preprocessing", "PolynomialFeatures", degree)
+    scaled = of_sklearn("preprocessing", "StandardScaler")
+    ridge = of_sklearn("linear_model", "Ridge", penalty)
 
     def make() -> Model:
         steps: Sequence[Model] = (powers(), scaled(), ridge())
@@ -53,11 +43,11 @@ def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
     return make
 
 
-_line = _sklearn("linear_model", "LinearRegression")
-_logistic = _sklearn("linear_model", "LogisticRegression")
-_network = _sklearn("neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs")
-_forest = _sklearn("ensemble", "RandomForestClassifier", 5)
-_boosted = _sklearn("ensemble", "GradientBoostingClassifier", n_estimators=8)
+_line = of_sklearn("linear_model", "LinearRegression")
+_logistic = of_sklearn("linear_model", "LogisticRegression")
+_network = of_sklearn("neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs")
+_forest = of_sklearn("ensemble", "RandomForestClassifier", 5)
+_boosted = of_sklearn("ensemble", "GradientBoostingClassifier", n_estimators=8)
 _paper = partial(partial, of.paper)
 _unsure = partial(partial, of.drawn_uncertain)
 _far = partial(partial, of.drawn_far)
@@ -75,11 +65,11 @@ SETTINGS = {
     "logistic, right model, 60": Setting(_unsure(of.logistic, 500, 60), _logistic),
     "logistic on moons, 60": Setting(_unsure(of.moons, 500, 60), _logistic),
     "tree on moons, 60": Setting(
-        _unsure(of.moons, 500, 60), _sklearn("tree", "DecisionTreeClassifier"), interpolates=True
+        _unsure(of.moons, 500, 60), of_sklearn("tree", "DecisionTreeClassifier"), interpolates=True
     ),
     "1-nearest neighbour, 60": Setting(
         _unsure(of.moons, 500, 60),
-        _sklearn("neighbors", "KNeighborsClassifier", 1),
+        of_sklearn("neighbors", "KNeighborsClassifier", 1),
         interpolates=True,
     ),
     "forest on moons, 60": Setting(_unsure(of.moons, 500, 60), _forest, interpolates=True),
@@ -89,12 +79,12 @@ SETTINGS = {
     "curve in x, 100": Setting(_far(of.saturating, 1000, 100), _line, known=False),
     "logistic, curved odds, 100": Setting(_unsure(of.curved, 1000, 100), _logistic, known=False),
     "naive Bayes, 3 classes, 100": Setting(
-        _unsure(of.blobs, 1000, 100), _sklearn("naive_bayes", "GaussianNB"), known=False
+        _unsure(of.blobs, 1000, 100), of_sklearn("naive_bayes", "GaussianNB"), known=False
     ),
     "boosted trees, curved, 100": Setting(_unsure(of.curved, 1000, 100), _boosted, known=False),
     "extra tree, curved, 200": Setting(
         _unsure(of.curved, 1000, 200),
-        _sklearn("tree", "ExtraTreeClassifier"),
+        of_sklearn("tree", "ExtraTreeClassifier"),
         known=False,
         interpolates=True,
     ),

@@ -3,7 +3,6 @@
 import warnings
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -11,8 +10,8 @@ from numpy.random import Generator
 
 from levelled._check import whole
 from levelled.advice import Verdict, advise
-from levelled.estimators import lure_weights, pure_weights
 from levelled.models import fitted, posed, seeded, take, takes_weights
+from levelled.studies.learning.models import OBJECTIVES
 from levelled.studies.study import Settings
 from levelled.studies.verdicts.problems import Sample
 from levelled.studies.verdicts.settings import SETTINGS, Setting
@@ -24,29 +23,29 @@ VERDICTS = ("correct", "do not correct", "no difference", "not enough labels")
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings(Settings):
-    """How often each setting is repeated, how many repetitions make one task, and which are run."""
+    """How often each setting is run, how many of these runs make one task, and which are run."""
 
-    repetitions: int = 500
+    trajectories: int = 500
     batch: int = 50
     names: tuple[str, ...] = tuple(SETTINGS)
 
     def __post_init__(self) -> None:
-        whole("repetitions", self.repetitions, least=2)
+        whole("trajectories", self.trajectories, least=2)
         whole("batch", self.batch, least=2)
 
 
 def tasks(settings: VerdictSettings) -> list[str]:
-    """Settings x batches of repetitions."""
-    firsts = range(0, settings.repetitions, settings.batch)
+    """Settings x batches of runs."""
+    firsts = range(0, settings.trajectories, settings.batch)
     return [f"{name}; {first}" for name in settings.names for first in firsts]
 
 
 def run(settings: VerdictSettings, task: str, rng: Generator) -> pa.Table:
     """The verdicts of one batch and the truth in each of its runs, as one row of sums."""
     name, _, first = task.rpartition("; ")
-    repetitions = min(settings.batch, settings.repetitions - int(first))
-    runs = [_run(SETTINGS[name], rng) for _ in range(repetitions)]
-    return pa.Table.from_pylist([{"setting": name, "runs": repetitions} | dict(_summed(runs))])
+    n_runs = min(settings.batch, settings.trajectories - int(first))
+    runs = [_run(SETTINGS[name], rng) for _ in range(n_runs)]
+    return pa.Table.from_pylist([{"setting": name, "runs": n_runs} | dict(_summed(runs))])
 
 
 def _run(setting: Setting, rng: Generator) -> tuple[Verdict, Mapping[str, float]]:
@@ -65,14 +64,12 @@ def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
     model, draws = seeded(setting.model(), 0), sample.draws
     X, y = take(sample.pool.X, draws.index), sample.pool.y[draws.index]
     problem = posed(model, sample.pool.y, "auto")
-    weights: dict[str, Any] = {"naive": None}
-    if takes_weights(model):
-        weights |= {"pure": pure_weights(draws), "lure": lure_weights(draws)}
     risks = {}
-    for way, own in weights.items():
+    for way, weights in OBJECTIVES.items():
+        own = None if weights is None or not takes_weights(model) else weights(draws)
         answers = problem.answers(fitted(model, problem, X, y, own), sample.unseen.X)
-        risks[way] = float(problem.losses(sample.unseen.y, answers).mean())
-    return {"pure": risks["naive"], "lure": risks["naive"]} | risks
+        risks[way.lower()] = float(problem.losses(sample.unseen.y, answers).mean())
+    return risks
 
 
 def _summed(
@@ -85,6 +82,6 @@ def _summed(
         yield advice, int(np.sum(given == advice))
         yield f"{advice}; lower", int(np.sum((given == advice) & (gain > 0)))
         yield f"{advice}; higher", int(np.sum((given == advice) & (gain < 0)))
-    for way in ("naive", "pure", "lure"):
+    for way in runs[0][1]:
         yield way, float(sum(truth[way] for _, truth in runs))
     yield "gain squared", float(np.sum(gain**2))

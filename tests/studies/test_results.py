@@ -1,0 +1,50 @@
+"""What the kept results say is what the present code says of their tables."""
+
+import json
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+import pyarrow.csv as pacsv
+import pytest
+
+pytest.importorskip("sklearn")
+
+from levelled.studies import NAMES, find
+
+RESULTS = Path(__file__).parents[2] / "docs/results"
+TO_BE_RUN_AGAIN = {
+    "image-training",
+    "image-overfitting",
+    "image-temperature",
+    "image-lure-throughout",
+    "image-proposals",
+}
+"""Studies whose kept results are older than their code."""
+KEPT = [
+    claims.parent
+    for name in NAMES
+    if name not in TO_BE_RUN_AGAIN
+    for claims in sorted((RESULTS / name).rglob("claims.json"))
+]
+
+
+def frozen(value: object) -> object:
+    """Settings have tuples where JSON has lists."""
+    return tuple(map(frozen, value)) if isinstance(value, list) else value
+
+
+def test_every_folder_with_claims_is_of_a_study() -> None:
+    homes = {path.relative_to(RESULTS).parts[0] for path in RESULTS.rglob("claims.json")}
+    assert homes <= set(NAMES)
+
+
+@pytest.mark.parametrize("folder", KEPT, ids=lambda folder: folder.relative_to(RESULTS).as_posix())
+def test_the_kept_claims_are_made_anew_from_the_kept_table(folder: Path) -> None:
+    told = json.loads((folder / "settings.json").read_text())
+    name = told.pop("study")
+    (study,) = (study for study in find(name) if study.name == name)
+    kind: Any = type(study.presets["cpu"])
+    settings = kind(**{key: frozen(value) for key, value in told.items()})
+    made = study.claims(pacsv.read_csv(folder / "table.csv"), settings)
+    assert [asdict(claim) for claim in made] == json.loads((folder / "claims.json").read_text())
