@@ -90,6 +90,19 @@ def test_blocks_do_not_show_in_the_samples() -> None:
     np.testing.assert_allclose(whole, np.concatenate(parts), atol=1e-5)
 
 
+@every_kind
+def test_the_same_number_of_samples_are_the_same_samples(kind: Kind, extra: dict[str, Any]) -> None:
+    X, y = points()
+    model = kind("mlp", **QUICK, **extra).fit(X, y)
+    np.testing.assert_array_equal(model.sample_proba(X, 7), model.sample_proba(X, 7))
+
+
+def test_small_maps_of_many_features_are_no_images_with_channels_first() -> None:
+    X = np.random.default_rng(0).normal(size=(6, 4, 4, 64))
+    model = RadialClassifier("mlp", **QUICK).fit(X, [0, 1] * 3)
+    assert model.scaling_.std.shape == (64,)
+
+
 def test_bytes_and_floats_channels_or_none_are_the_same_images() -> None:
     X, y = pictures()
     model = RadialClassifier("cnn", **QUICK).fit(X, y)
@@ -108,6 +121,34 @@ def test_the_scaling_may_be_given() -> None:
         RadialClassifier("mlp", scaling=(0.5, 0.0), **QUICK).fit(X, y)
     with pytest.raises(InputError, match=r"scaling must be \(mean, std\)"):
         RadialClassifier("mlp", scaling=(0.5,), **QUICK).fit(X, y)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("constant", [0.0, 0.7, 1e6 / 3])
+def test_a_column_that_does_not_vary_is_only_centred(constant: float) -> None:
+    X, y = points()
+    X = np.column_stack([X, np.full(len(X), constant)])
+    model = RadialClassifier("mlp", **QUICK).fit(X, y)
+    np.testing.assert_array_equal(model.scaling_.std, [*X.std(axis=0)[:2], 1])
+    near = X + np.array([0, 0, 1e-7])
+    np.testing.assert_allclose(model.predict_proba(near), model.predict_proba(X), atol=1e-4)
+
+
+def test_rounding_is_no_variation_and_anything_more_is() -> None:
+    X, y = points()
+    rounded = np.where(np.arange(len(X)) % 2, 0.1 + 0.2, 0.3)
+    small = 0.3 + 1e-12 * np.arange(len(X))
+    X = np.column_stack([X, rounded, small])
+    std = RadialClassifier("mlp", **QUICK).fit(X, y).scaling_.std
+    np.testing.assert_array_equal(std[[0, 1, 3]], X.std(axis=0)[[0, 1, 3]])
+    assert std[2] == 1
+
+
+@pytest.mark.parametrize("far", [1e16, 1e300])
+def test_values_too_far_from_those_of_training_are_refused(far: float) -> None:
+    X, y = points()
+    model = RadialClassifier("mlp", **QUICK).fit(X, y)
+    with pytest.raises(InputError, match="standard deviations from its mean in training"):
+        model.predict(X + far)
 
 
 def test_weights_count_as_repetitions_do() -> None:
@@ -162,6 +203,9 @@ def test_parameters_are_set_by_name() -> None:
     [
         (np.zeros((4, 14, 14)), [0, 1, 0, 1], {}, "14 x 14 pixels are too small"),
         (np.zeros((4, 9)), [0, 1, 0, 1], {}, r"X must hold images, .*\(4, 9\)"),
+        (np.zeros((2, 1, 28, 28)), [0, 1], {}, r"channels seem to come first.*np.moveaxis\(X, 1"),
+        (np.zeros((2, 3, 32, 32)), [0, 1], {"network": "mlp"}, "channels seem to come first"),
+        (np.zeros((2, 13, 32, 32)), [0, 1], {}, r"channels come last, \[N, H, W, channels\]"),
         (np.zeros(4), [0, 1, 0, 1], {"network": "mlp"}, r"X must be \[N, D\]"),
         (np.zeros((4, 0)), [0, 1, 0, 1], {"network": "mlp"}, "hold a number or more"),
         (np.full((2, 3), np.nan), [0, 1], {"network": "mlp"}, "6 of 6 are NaN or infinite"),
@@ -175,6 +219,7 @@ def test_parameters_are_set_by_name() -> None:
         (np.zeros((2, 3)), [0, 1], {"network": "tree"}, "network must be one of cnn, mlp"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "seed": -1}, "seed must be at least 0"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "device": "abacus"}, "device 'abacus'"),
+        (np.zeros((2, 3)), [0, 1], {"network": "mlp", "device": None}, "it is None"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "kl_scale": -1}, "kl_scale must be between"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "prior_scale": 0}, "prior_scale must be"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "initial_rho": "x"}, "initial_rho must be"),
@@ -194,6 +239,7 @@ def test_what_cannot_be_learned_is_refused_in_words(
         ([1.0, -1.0, 1.0], "the least is -1"),
         ([0.0, 0.0, 0.0], "not all 0"),
         ([1.0, np.inf, 1.0], "sample_weight must be finite"),
+        ([1.0, 1e30, 1.0], "sample_weight must not exceed 1e\\+15"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights: list[float], says: str) -> None:
@@ -228,6 +274,17 @@ def test_predictions_need_a_fitted_model_and_inputs_like_those_of_training() -> 
     with pytest.raises(InputError, match="n_samples must be at least 1; it is 0"):
         model.sample_proba(X, 0)
     assert model.sample_proba(X[:0], 3).shape == (0, 3, 3)
+
+
+@pytest.mark.parametrize("learning_rate", [1e3, 1e30])
+@pytest.mark.parametrize("validated", [False, True])
+def test_a_network_whose_training_diverges_is_refused(
+    validated: bool, learning_rate: float
+) -> None:
+    X, y = points()
+    model = RadialClassifier("mlp", max_steps=50, learning_rate=learning_rate)
+    with pytest.raises(InputError, match="Training diverged"):
+        model.fit(X, y, validation=(X, y) if validated else None)
 
 
 def test_a_failed_fit_leaves_the_model_as_it_was() -> None:

@@ -39,7 +39,8 @@ def test_the_direction_is_uniform_on_the_sphere(seed: int) -> None:
     # Archimedes: each coordinate of a uniform point on the sphere is uniform in [-1, 1].
     # Massart (1990): the share strays farther than this anywhere with probability ALARM.
     bound = hoeffding(len(noise), comparisons=6, alarm=ALARM)
-    for axis in np.vstack([np.eye(3), np.ones((3, 3)) / np.sqrt(3) * [[1], [1], [1]]]):
+    slanted = np.array([[1, 1, 1], [1, -1, 1], [1, 1, -1]]) / np.sqrt(3)
+    for axis in np.vstack([np.eye(3), slanted]):
         along = direction @ axis
         assert farthest(along, (along + 1) / 2) <= bound
 

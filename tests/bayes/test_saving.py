@@ -21,6 +21,9 @@ from levelled.errors import InputError
         (RadialClassifier, {"classes": np.array(["ash", "elm", "fir", "oak"])}),
         (RadialClassifier, {"scaling": (1.0, 2.0)}),
         (DropoutClassifier, {"rate": 0.2, "consistent": True}),
+        (DropoutClassifier, {"rate": np.float32(0.2), "consistent": np.True_}),
+        (RadialClassifier, {"seed": np.int64(4), "weight_decay": np.float32(1e-3)}),
+        (RadialClassifier, {"scaling": (np.float32(0.5), np.float32(2.5))}),
     ],
 )
 def test_a_saved_model_comes_back_as_it_was(
@@ -42,6 +45,72 @@ def test_an_image_model_with_numbered_classes_is_saved_too(tmp_path: Path) -> No
     model.save(str(tmp_path / "model.pt"))
     back = RadialClassifier.load(str(tmp_path / "model.pt"), device="cpu")
     np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.float32, np.bool_, "U7"])
+def test_classes_come_back_as_they_were(dtype: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    X, y = pictures()
+    model = RadialClassifier("mlp", **QUICK | {"max_steps": 1}).fit(X, y.astype(dtype))
+    model.save(tmp_path / "model.pt")
+    back = RadialClassifier.load(tmp_path / "model.pt")
+    assert back.classes_.dtype == model.classes_.dtype == np.dtype(dtype)
+    assert back.classes_.tolist() == model.classes_.tolist()
+
+
+@pytest.mark.parametrize("classes", [range(3), [np.int8(0), np.int8(2)], np.arange(3.0)])
+def test_classes_may_be_named_in_any_way(classes: Any, tmp_path: Path) -> None:  # noqa: ANN401
+    X, y = pictures()
+    model = RadialClassifier("mlp", classes=classes, **QUICK | {"max_steps": 1}).fit(X, 0 * y)
+    model.save(tmp_path / "model.pt")
+    back = RadialClassifier.load(tmp_path / "model.pt")
+    assert back.classes == list(classes)
+    np.testing.assert_array_equal(back.predict_proba(X), model.predict_proba(X))
+
+
+def test_a_model_of_another_machine_s_device_is_loaded_onto_the_cpu(tmp_path: Path) -> None:
+    X, y = points()
+    model = RadialClassifier("mlp", device=torch.device("cpu"), **QUICK).fit(X, y)
+    model.save(tmp_path / "model.pt")
+    assert RadialClassifier.load(tmp_path / "model.pt").device == "cpu"
+    model.set_params(device="cuda:99").save(tmp_path / "far.pt")
+    back = RadialClassifier.load(tmp_path / "far.pt")
+    assert back.device == "cpu"
+    model.set_params(device="cpu")
+    np.testing.assert_array_equal(back.sample_proba(X, 3), model.sample_proba(X, 3))
+    with pytest.raises(InputError, match=r"device 'cuda:99' cannot be used here.*device=\"cpu\""):
+        RadialClassifier.load(tmp_path / "model.pt", device="cuda:99")
+
+
+def test_a_file_is_replaced_only_by_a_whole_one(tmp_path: Path) -> None:
+    X, y = points()
+    model = RadialClassifier("mlp", **QUICK).fit(X, y)
+    path = tmp_path / "model.pt"
+    model.save(path)
+    before = path.open("rb")  # somebody who is still reading it
+    model.fit(X, y[::-1]).save(path)
+    with before:
+        old = torch.load(before, weights_only=True)
+    assert not torch.equal(old["theta"], RadialClassifier.load(path).posterior_.theta)
+    assert [each.name for each in tmp_path.iterdir()] == ["model.pt"]
+
+
+def test_a_file_written_before_the_type_of_classes_was_kept_is_read(tmp_path: Path) -> None:
+    X, y = points()
+    model = RadialClassifier("mlp", **QUICK).fit(X, y)
+    model.save(tmp_path / "model.pt")
+    held = torch.load(tmp_path / "model.pt", weights_only=True)
+    settings = json.loads(held["settings"])
+    del settings["dtype"]
+    torch.save({**held, "settings": json.dumps(settings)}, tmp_path / "old.pt")
+    back = RadialClassifier.load(tmp_path / "old.pt")
+    np.testing.assert_array_equal(back.predict(X), model.predict(X))
+
+
+@pytest.mark.parametrize("settings", ['{"format": 1}', "{}", "5", "[]"])
+def test_settings_without_all_their_parts_are_refused(settings: str, tmp_path: Path) -> None:
+    torch.save({"settings": settings}, tmp_path / "part.pt")
+    with pytest.raises(InputError, match="is no saved classifier of Levelled"):
+        RadialClassifier.load(tmp_path / "part.pt")
 
 
 def test_what_would_run_code_is_refused_unrun(tmp_path: Path) -> None:

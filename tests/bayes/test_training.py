@@ -100,10 +100,26 @@ def test_batches_are_about_as_large_and_miss_nobody(n: int, sizes: list[int], se
         assert sorted(torch.cat([batch.weight for batch in round_]).tolist()) == list(range(n))
 
 
-def test_training_that_diverges_is_no_result(seed: int) -> None:
+@pytest.mark.parametrize(("max_steps", "looks"), [(1, 1), (3, 1), (4, 1), (5, 2), (8, 2)])
+def test_the_last_step_is_looked_at_even_between_two_looks(
+    max_steps: int, looks: int, seed: int
+) -> None:
+    schedule = replace(SCHEDULE, max_steps=max_steps, check_every=4)
+    few = examples(9, seed)
+    assert len(train(posterior(), few, few, schedule, Generator().manual_seed(seed))) == looks
+
+
+@pytest.mark.parametrize("validated", [False, True])
+def test_training_that_diverges_is_no_result(validated: bool, seed: int) -> None:
     wild = replace(SCHEDULE, learning_rate=1e300)
+    few = examples(9, seed)
     with pytest.raises(InputError, match="Training diverged"):
-        train(posterior(), examples(9, seed), None, wild, Generator().manual_seed(seed))
+        train(posterior(), few, few if validated else None, wild, Generator().manual_seed(seed))
+
+
+def test_whole_numbers_may_be_written_as_floats() -> None:
+    assert replace(SCHEDULE, max_steps=30.0).max_steps == 30  # type: ignore[arg-type]
+    assert type(replace(SCHEDULE, max_steps=30.0).max_steps) is int  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize(

@@ -12,12 +12,13 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Generator, Tensor
 
 from levelled._check import FloatArray, floats, whole
+from levelled.bayes.devices import Device, at_hand, check_device
 from levelled.bayes.inputs import Numbers, Scaling, check_inputs, check_weights, known_classes
 from levelled.bayes.networks import Network, build_network
 from levelled.bayes.parameters import Parameters
 from levelled.bayes.posterior import Posterior
 from levelled.bayes.prediction import block_size, one_thread, sampled
-from levelled.bayes.saving import read_model, write_model
+from levelled.bayes.saving import Saved, read_model, write_model
 from levelled.bayes.training import Examples, Schedule, train
 from levelled.errors import InputError
 from levelled.losses import zero_one
@@ -44,7 +45,7 @@ class BayesianClassifier(Parameters):
     acquisition_samples: int = 100
     scaling: tuple[float, float] | None = None
     seed: int = 0
-    device: str = "cpu"
+    device: Device = "cpu"
 
     def _initial(self, network: Network, generator: Generator) -> Tensor:
         """What is learned, before it is."""
@@ -70,7 +71,7 @@ class BayesianClassifier(Parameters):
         inputs, names = self._pair(X, y)
         weight = check_weights(sample_weight, len(names))
         held_out = self._held_out(validation, inputs.shape[1:])
-        classes = known_classes(self.classes, names, *(() if held_out is None else held_out[1:]))
+        classes = known_classes(self.classes, names, *(() if held_out is None else held_out[1:2]))
         scaling = Scaling.of(inputs) if self.scaling is None else Scaling.by(self.scaling)
         network = build_network(self.network, inputs.shape[1:], len(classes))
         posterior = self._posterior(network, self._initial(network, generator))
@@ -85,7 +86,8 @@ class BayesianClassifier(Parameters):
     def sample_proba(self, X: ArrayLike, n_samples: int | None = None) -> NDArray[np.float32]:
         """Probabilities [N, K, classes] under K samples of the posterior, as scores take them.
 
-        The same samples at every call, and for every item unless each has its own dropout.
+        The same samples at every call with the same K, and for every item unless each has its
+        own dropout.
         """
         n_samples = self.acquisition_samples if n_samples is None else n_samples
         K = whole("n_samples", n_samples, least=1)
@@ -114,42 +116,44 @@ class BayesianClassifier(Parameters):
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one file; `load` reads it."""
         self._check_fitted()
-        params = self.get_params()
-        if self.classes is not None:
-            params["classes"] = np.asarray(self.classes).tolist()
-        settings = {
-            "kind": type(self).__name__,
-            "params": params,
-            "classes": self.classes_.tolist(),
-            "input_shape": self.posterior_.network.input_shape,
-            "validation_losses": self.validation_losses_,
-        }
-        scaling = {"mean": torch.tensor(self.scaling_.mean), "std": torch.tensor(self.scaling_.std)}
-        write_model(path, settings, {"theta": self.posterior_.theta.cpu(), **scaling})
+        saved = Saved(
+            kind=type(self).__name__,
+            params=self.get_params(),
+            classes=self.classes_.tolist(),
+            dtype=self.classes_.dtype.str,
+            input_shape=self.posterior_.network.input_shape,
+            validation_losses=self.validation_losses_,
+            theta=self.posterior_.theta.cpu(),
+            mean=torch.tensor(self.scaling_.mean),
+            std=torch.tensor(self.scaling_.std),
+        )
+        write_model(path, saved)
 
     @classmethod
-    def load(cls, path: str | Path, *, device: str | None = None) -> Self:
-        """Read a fitted classifier that `save` wrote, onto the device it was on or another."""
-        settings, tensors = read_model(path)
-        if settings["kind"] != cls.__name__:
-            raise InputError(f"{str(path)!r} holds a {settings['kind']}, not a {cls.__name__}.")
-        model = cls(**settings["params"])
+    def load(cls, path: str | Path, *, device: Device | None = None) -> Self:
+        """Read a fitted classifier that `save` wrote, onto `device`.
+
+        Without one it goes onto the device it was on, or onto the CPU where there is no such one.
+        """
+        saved = read_model(path)
+        if saved.kind != cls.__name__:
+            raise InputError(f"{str(path)!r} holds a {saved.kind}, not a {cls.__name__}.")
+        model = cls().set_params(**saved.params)
         if model.scaling is not None:
             model.scaling = (model.scaling[0], model.scaling[1])
-        if device is not None:
-            model.device = device
-        model.classes_ = np.asarray(settings["classes"])
-        model.scaling_ = Scaling(tensors["mean"].numpy(), tensors["std"].numpy())
-        network = build_network(model.network, settings["input_shape"], len(model.classes_))
-        model.posterior_ = model._posterior(network, tensors["theta"].to(model.device))
-        model.validation_losses_ = settings["validation_losses"]
+        model.device = at_hand(model.device) if device is None else check_device(device)
+        model.classes_ = np.asarray(saved.classes, saved.dtype)
+        model.scaling_ = Scaling(saved.mean.numpy(), saved.std.numpy())
+        network = build_network(model.network, saved.input_shape, len(model.classes_))
+        model.posterior_ = model._posterior(network, saved.theta.to(model.device))
+        model.validation_losses_ = saved.validation_losses
         return model
 
     def _filled(
         self, found: Numbers, inputs: Numbers, n_samples: int, of: Callable[[Tensor], Tensor]
     ) -> Numbers:
         """Put something of the sampled probabilities into `found`, block by block."""
-        size = block_size(self.posterior_.network)
+        size = block_size(self.posterior_)
         starts = range(0, len(inputs), size)
         blocks = (self.scaling_.tensor(inputs[at : at + size], self.device) for at in starts)
         with one_thread(), torch.inference_mode():
@@ -165,14 +169,15 @@ class BayesianClassifier(Parameters):
 
     def _held_out(
         self, validation: tuple[ArrayLike, ArrayLike] | None, shape: tuple[int, ...]
-    ) -> tuple[Numbers, NDArray[Any]] | None:
+    ) -> tuple[Numbers, NDArray[Any], FloatArray] | None:
         if validation is None:
             return None
         try:
             X, y = validation
         except (TypeError, ValueError) as wrong:
             raise InputError("validation must be a pair: inputs and labels held out.") from wrong
-        return self._pair(X, y, shape)
+        inputs, names = self._pair(X, y, shape)
+        return inputs, names, check_weights(None, len(names))
 
     def _pair(
         self, X: ArrayLike, y: ArrayLike, shape: tuple[int, ...] | None = None
@@ -193,11 +198,7 @@ class BayesianClassifier(Parameters):
     def _generator(self, stream: int) -> Generator:
         """Random numbers of this classifier alone: those of training, or of prediction."""
         seed = np.random.SeedSequence([whole("seed", self.seed, least=0), stream])
-        try:
-            generator = Generator(self.device)
-        except (RuntimeError, AssertionError, TypeError) as wrong:
-            why = str(wrong).strip().partition("\n")[0]
-            raise InputError(f"device {self.device!r} cannot be used: {why}") from wrong
+        generator = Generator(check_device(self.device))
         return generator.manual_seed(int(seed.generate_state(1)[0]))
 
     def _check_fitted(self) -> None:
@@ -208,14 +209,13 @@ class BayesianClassifier(Parameters):
 def _examples(
     inputs: Numbers,
     names: NDArray[Any],
-    weight: FloatArray | None = None,
+    weight: FloatArray,
     *,
     classes: NDArray[Any],
     scaling: Scaling,
-    device: str,
+    device: Device,
 ) -> Examples:
     label = class_numbers("y", names, classes.tolist())
-    weight = np.ones(len(label)) if weight is None else weight
     return Examples(
         scaling.tensor(inputs, device),
         torch.from_numpy(label).to(device),

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
 from levelled._check import FloatArray, between, floats
+from levelled.bayes.devices import Device
 from levelled.errors import InputError
 from levelled.losses import as_array
 from levelled.metrics.classes import Class, class_names, shown
@@ -17,6 +18,10 @@ from levelled.metrics.classes import Class, class_names, shown
 __all__ = ["Numbers", "Scaling", "check_inputs", "check_weights", "known_classes"]
 
 Numbers = NDArray[Any]
+
+_ROUNDING = 1e-13  # of a number: what a few operations are off by
+_LARGEST = 1e15  # gradients go with it, and float32 has no room for the squares of larger ones
+_CHANNELS = 4  # of an image; what has so few rows, but more of all else, has its axes swapped
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,12 +35,14 @@ class Scaling:
     def of(cls, inputs: Numbers) -> "Scaling":
         """So that these inputs have mean 0 and variance 1.
 
-        Tables [N, D] by column, images [N, H, W, channels] by channel. What does not vary is
-        only centred.
+        Tables [N, D] by column, images [N, H, W, channels] by channel. What varies by rounding
+        alone, or not at all, is only centred.
         """
         axes = tuple(range(inputs.ndim - 1))
+        low, high = (end(axis=axes).astype(np.float64) for end in (inputs.min, inputs.max))
+        varies = high - low > _ROUNDING * np.maximum(np.abs(low), np.abs(high))
         std = inputs.std(axis=axes, dtype=np.float64)
-        return cls(inputs.mean(axis=axes, dtype=np.float64), np.where(std > 0, std, 1.0))
+        return cls(inputs.mean(axis=axes, dtype=np.float64), np.where(varies, std, 1.0))
 
     @classmethod
     def by(cls, given: tuple[float, float]) -> "Scaling":
@@ -49,10 +56,16 @@ class Scaling:
             np.asarray(between("The mean of scaling", mean, -np.inf, np.inf)), np.asarray(spread)
         )
 
-    def tensor(self, inputs: Numbers, device: str) -> Tensor:
+    def tensor(self, inputs: Numbers, device: Device) -> Tensor:
         """The scaled inputs, as a network takes them: float32."""
-        scaled = ((inputs - self.mean) / self.std).astype(np.float32)
-        return torch.from_numpy(scaled).to(device)
+        scaled = (inputs - self.mean) / self.std
+        farthest = np.abs(scaled).max(initial=0)
+        if farthest > _LARGEST:
+            raise InputError(
+                f"X lies up to {farthest:g} standard deviations from its mean in training; more "
+                f"than {_LARGEST:g} are too many for float32. Correct those values, or scale them."
+            )
+        return torch.from_numpy(scaled.astype(np.float32)).to(device)
 
 
 def check_inputs(X: ArrayLike, *, images: bool, shape: tuple[int, ...] | None = None) -> Numbers:
@@ -70,6 +83,11 @@ def check_inputs(X: ArrayLike, *, images: bool, shape: tuple[int, ...] | None = 
     if found.ndim not in (2, 4):
         raise InputError(
             f"X must be [N, D], [N, H, W] or [N, H, W, channels]; it is {found.shape}."
+        )
+    if found.ndim == 4 and found.shape[1] <= _CHANNELS < min(found.shape[2:]):
+        raise InputError(
+            f"Images are [N, H, W] or [N, H, W, channels], but X is {found.shape}: its channels "
+            f"seem to come first. Move them with np.moveaxis(X, 1, -1)."
         )
     if shape is not None and found.shape[1:] != shape:
         raise InputError(
@@ -93,7 +111,7 @@ def check_weights(weights: ArrayLike | None, n_items: int) -> FloatArray:
     """The weight of each item: ones if there are none, else not negative and not all 0."""
     if weights is None:
         return np.ones(n_items)
-    found = floats("sample_weight", weights, ndim=1)
+    found = floats("sample_weight", weights, ndim=1, largest=_LARGEST)
     if len(found) != n_items:
         raise InputError(f"sample_weight has {len(found)} values for {n_items} items of X.")
     if (found < 0).any() or not found.any():

@@ -97,7 +97,8 @@ def build_network(kind: str, input_shape: Sequence[int], n_classes: int) -> Netw
     if height < 1 or width < 1:
         raise InputError(
             f"Images of {shape[0]} x {shape[1]} pixels are too small for two 5 x 5 convolutions "
-            f'with 2 x 2 maxima: 16 x 16 are needed. Enlarge or pad them, or take network="mlp".'
+            f"with 2 x 2 maxima: 16 x 16 are needed, and channels come last, [N, H, W, channels]. "
+            f'Enlarge or pad them, or take network="mlp".'
         )
     return Network(shape, (*layers, *_linear(height * width * depth, 128, n_classes)))
 

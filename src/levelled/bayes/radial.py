@@ -114,12 +114,13 @@ class _Weights(Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         rho, sigma, *saved = ctx.saved_tensors
         noise, weights = saved[: len(ctx.sizes)], saved[len(ctx.sizes) :]
-        share = float(grads[-1])
+        share = grads[-1].double()  # no number of Python's, for which a GPU would have to wait
+        pull, push = ((share * each).to(rho.dtype) for each in (ctx.precision, ctx.kl_scale))
         found = torch.empty(2, len(rho), dtype=rho.dtype, device=rho.device)
         parts = torch.split(found, ctx.sizes, dim=1)
         for place, grad, each, weight in zip(parts, grads[:-1], noise, weights, strict=True):
-            whole = torch.add(grad, weight, alpha=share * ctx.precision)
+            whole = torch.addcmul(grad, weight, pull)
             torch.sum(whole, dim=0, out=place[0])
             torch.sum(whole.mul_(each), dim=0, out=place[1])
-        found[1].sub_(share * ctx.kl_scale / sigma).mul_(torch.sigmoid(rho))
+        found[1].sub_(sigma.reciprocal().mul_(push)).mul_(torch.sigmoid(rho))
         return found, None, None, *[None] * len(noise)

@@ -54,7 +54,29 @@ class Schedule:
         between("weight_decay", self.weight_decay, 0, math.inf)
         for field in fields(self):
             if field.type is int:
-                whole(field.name, getattr(self, field.name), least=1)
+                number = whole(field.name, getattr(self, field.name), least=1)
+                object.__setattr__(self, field.name, number)
+
+    def looks_after(self, step: int) -> bool:
+        """Whether the validation loss is measured then."""
+        return step % self.check_every == 0 or step == self.max_steps
+
+
+@dataclass(slots=True, eq=False)
+class _Best:
+    """What was learned when the validation loss was least; nothing while none was a number."""
+
+    theta: Tensor | None = None
+    loss: float = math.inf
+    missed: int = 0
+    """Looks since then."""
+
+    def seen(self, loss: float, theta: Tensor) -> None:
+        """Take notice of one more look."""
+        if loss < self.loss:
+            self.theta, self.loss, self.missed = theta.detach().clone(), loss, 0
+        else:
+            self.missed += 1
 
 
 def loss(posterior: Posterior, draw: Draw, examples: Examples, *, n_training: int) -> Tensor:
@@ -80,8 +102,9 @@ def train(
 ) -> list[float]:
     """Fit `posterior.theta` by AMSGrad, and return the validation losses met on the way.
 
-    Every `check_every` steps the validation loss is measured; `patience` measurements without
-    a new best end the training, and the best is kept. Without validation it takes `max_steps`.
+    Every `check_every` steps and after the last one the validation loss is measured; `patience`
+    measurements without a new best end the training, and the best is kept. Without validation
+    it takes `max_steps`.
     """
     theta = posterior.theta.requires_grad_()
     optimiser = AMSGrad(
@@ -89,25 +112,20 @@ def train(
     )
     queue = batches(posterior.network, examples, schedule.batch_size, generator)
     losses: list[float] = []
-    best, best_loss, at_best = theta.detach().clone(), math.inf, 0
+    best = _Best()
     for step in range(1, schedule.max_steps + 1):
         batch = next(queue)
         draw = posterior.draw(schedule.training_samples, len(batch), generator)
         met = loss(posterior, draw, batch, n_training=len(examples))
         optimiser.step(*torch.autograd.grad(met, theta))
-        if validation is None or step % schedule.check_every:
+        if validation is None or not schedule.looks_after(step):
             continue
         losses.append(_mean_loss(posterior, validation, schedule.test_samples, generator))
-        if losses[-1] < best_loss:
-            best, best_loss, at_best = theta.detach().clone(), losses[-1], len(losses)
-        elif len(losses) - at_best >= schedule.patience:
+        best.seen(losses[-1], theta)
+        if best.missed >= schedule.patience:
             break
-    posterior.theta = best if losses else theta.detach()
-    if not posterior.theta.isfinite().all():
-        raise InputError(
-            f"Training diverged: weights are no longer finite at learning_rate "
-            f"{schedule.learning_rate:g}. Take a smaller one, or look for extreme values in X."
-        )
+    learned = theta.detach() if validation is None else best.theta
+    posterior.theta = _finite(learned, schedule.learning_rate)
     return losses
 
 
@@ -132,8 +150,17 @@ def _mean_loss(
     posterior: Posterior, examples: Examples, n_samples: int, generator: Generator
 ) -> float:
     """The mean negative log of what the samples together give to the right class."""
-    blocks = torch.split(examples.inputs, block_size(posterior.network))
+    blocks = torch.split(examples.inputs, block_size(posterior))
     drawn = sampled(posterior, blocks, n_samples, generator)
     proba = torch.cat([each.mean(dim=0) for each in drawn])
     chosen = proba.gather(1, examples.label.unsqueeze(1))
     return float(-chosen.clamp_min(torch.finfo(chosen.dtype).tiny).log().mean())
+
+
+def _finite(theta: Tensor | None, learning_rate: float) -> Tensor:
+    if theta is None or not theta.isfinite().all():
+        raise InputError(
+            f"Training diverged: weights are no longer finite at learning_rate "
+            f"{learning_rate:g}. Take a smaller one, or look for extreme values in X."
+        )
+    return theta
