@@ -33,8 +33,13 @@ def with_change(found: Evidence, **changed: object) -> Evidence:
     return replace(found, comparison=replace(found.comparison, **changed))  # type: ignore[arg-type]
 
 
+def decided(found: Evidence) -> tuple[str, str]:
+    assert found.comparison is not None
+    return decide(found, found.comparison)
+
+
 def test_a_gain_seen_both_ways_under_a_large_active_learning_bias_is_to_be_had() -> None:
-    advice, because = decide(HELPS)
+    advice, because = decided(HELPS)
     assert advice == "correct"
     assert because == (
         "active learning bias is 6 times the overfitting bias; on the labels themselves weights "
@@ -44,7 +49,7 @@ def test_a_gain_seen_both_ways_under_a_large_active_learning_bias_is_to_be_had()
 
 
 def test_a_loss_seen_both_ways_is_to_be_avoided() -> None:
-    advice, because = decide(HURTS)
+    advice, because = decided(HURTS)
     assert advice == "do not correct"
     assert because == (
         "overfitting bias is 15 times the active learning bias; on the labels themselves weights "
@@ -54,7 +59,7 @@ def test_a_loss_seen_both_ways_is_to_be_avoided() -> None:
 
 
 def test_biases_that_speak_for_weights_are_no_reason_against_them() -> None:
-    advice, because = decide(replace(HURTS, active_learning_bias=Measured(-0.57, 0.1)))
+    advice, because = decided(replace(HURTS, active_learning_bias=Measured(-0.57, 0.1)))
     assert advice == "do not correct"
     assert because == (
         "on the labels themselves weights gain 0.01, less than the 0.1 they cost in variance; "
@@ -63,7 +68,7 @@ def test_biases_that_speak_for_weights_are_no_reason_against_them() -> None:
 
 
 def test_weights_that_fit_the_labels_worse_are_said_to_lose() -> None:
-    advice, because = decide(with_change(HURTS, on_labels=-0.03))
+    advice, because = decided(with_change(HURTS, on_labels=-0.03))
     assert advice == "do not correct"
     assert "on the labels themselves weights lose 0.03 and cost 0.1 in variance" in because
 
@@ -122,20 +127,20 @@ def test_weights_that_fit_the_labels_worse_are_said_to_lose() -> None:
 def test_views_that_disagree_decide_nothing_and_are_named(
     undecided: Evidence, because: str
 ) -> None:
-    advice, told = decide(undecided)
+    advice, told = decided(undecided)
     assert advice == "not enough labels"
     assert told.startswith("weighted training ")
     assert told.endswith(because)
 
 
 def test_a_significant_gain_needs_no_second_view() -> None:
-    advice, because = decide(with_change(HURTS, held_out=Measured(0.1, 0.02)))
+    advice, because = decided(with_change(HURTS, held_out=Measured(0.1, 0.02)))
     assert advice == "correct"
     assert "more than chance explains at 99%" in because
 
 
 def test_a_difference_that_is_surely_small_is_none() -> None:
-    advice, because = decide(with_change(HURTS, held_out=Measured(-0.001, 0.004)))
+    advice, because = decided(with_change(HURTS, held_out=Measured(-0.001, 0.004)))
     assert advice == "no difference"
     assert because == (
         "held-out risk is 0.31 without weights and 0.32 with them: the difference, with one "
@@ -144,33 +149,33 @@ def test_a_difference_that_is_surely_small_is_none() -> None:
 
 
 def test_labels_worth_few_decide_nothing_whatever_they_say() -> None:
-    advice, because = decide(replace(HELPS, n_effective=4.2))
+    advice, because = decided(replace(HELPS, n_effective=4.2))
     assert advice == "not enough labels"
     assert "40 labels are worth 4.2" in because
 
 
 def test_few_labels_of_uncommon_classes_decide_nothing() -> None:
-    advice, because = decide(replace(HELPS, n_uncommon=7))
+    advice, because = decided(replace(HELPS, n_uncommon=7))
     assert advice == "not enough labels"
     assert "only 7 of 40 labels" in because
-    assert decide(replace(HELPS, n_uncommon=10))[0] == "correct"
+    assert decided(replace(HELPS, n_uncommon=10))[0] == "correct"
 
 
 def test_an_exact_fit_is_named_and_nothing_is_divided_by_it() -> None:
-    _, because = decide(replace(HURTS, training_risk=0.0))
+    _, because = decided(replace(HURTS, training_risk=0.0))
     assert because.startswith("the model fits its own labels exactly")
 
 
 def test_biases_of_zero_are_told_without_a_ratio() -> None:
-    _, none = decide(replace(HELPS, overfitting_bias=Measured(-0.001, 0.02)))
+    _, none = decided(replace(HELPS, overfitting_bias=Measured(-0.001, 0.02)))
     assert none.startswith("active learning bias is -0.24 and there is no overfitting bias; ")
-    _, free = decide(with_change(HELPS, cost=0.0))
+    _, free = decided(with_change(HELPS, cost=0.0))
     assert "weights gain 0.09 and cost nothing in variance" in free
-    _, all_of_it = decide(replace(HURTS, active_learning_bias=Measured(0.0, 0.0)))
+    _, all_of_it = decided(replace(HURTS, active_learning_bias=Measured(0.0, 0.0)))
     assert all_of_it.startswith("overfitting bias is more than 100 times")
 
 
 def test_models_without_any_held_out_loss_do_not_differ() -> None:
     perfect = {"naive": Measured(0.0, 0.0), "lure": Measured(0.0, 0.0)}
     found = with_change(replace(HELPS, risks=perfect), held_out=Measured(0.0, 0.0))
-    assert decide(found)[0] == "no difference"
+    assert decided(found)[0] == "no difference"

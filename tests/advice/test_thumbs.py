@@ -1,14 +1,18 @@
 """The rules of thumb of the paper's section 8."""
 
+from typing import Any
+
 import numpy as np
 import pytest
+from scipy import stats
 
 import levelled as lv
 from advice.samples import WeightedMean, bent_line, drawn, two_classes
+from levelled._check import FloatArray
 from levelled.advice import Thumb, Verdict, advise
 from levelled.advice.crossfit import Crossed, crossed, folds_of
 from levelled.advice.evidence import weighed
-from levelled.advice.thumbs import thumbs
+from levelled.advice.thumbs import ALARM, thumbs
 from levelled.errors import InputError
 from levelled.models import Problem, posed
 
@@ -16,8 +20,6 @@ pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
 from sklearn.tree import DecisionTreeClassifier
-
-RNG = np.random.default_rng(3)
 
 
 def rule(found: Verdict, name: str) -> Thumb:
@@ -104,12 +106,58 @@ def test_at_test_time_the_weights_are_always_used() -> None:
 @pytest.mark.parametrize("model", [LogisticRegression(), RidgeClassifier()])
 def test_rows_from_elsewhere_are_noticed(model: LogisticRegression | RidgeClassifier) -> None:
     X, y, draws = two_classes()
-    same = RNG.normal(size=(500, 2))
-    alike = rule(advise(model, X, y, draws, test=same), "shift")
-    assert abs(alike.measured["standard_errors"]) < 5
-    moved = rule(advise(model, X, y, draws, test=same + np.array([2.0, 0.0])), "shift")
+    elsewhere = np.random.default_rng(3).normal(size=(500, 2)) + np.array([2.0, 0.0])
+    moved = rule(advise(model, X, y, draws, test=elsewhere), "shift")
     assert abs(moved.measured["standard_errors"]) > 5
     assert moved.says.endswith("against correcting.")
+
+
+class Softmax:
+    """A classifier that has nothing to learn: features are log-odds."""
+
+    def __init__(self, n_classes: int) -> None:
+        self.classes_ = np.arange(n_classes)
+
+    def fit(self, X: object, y: object) -> None:
+        raise AssertionError("it is never trained here")
+
+    def predict(self, X: FloatArray) -> Any:  # noqa: ANN401
+        return X.argmax(axis=1)
+
+    def predict_proba(self, X: FloatArray) -> FloatArray:
+        odds: FloatArray = np.exp(X)
+        return np.asarray(odds / odds.sum(axis=1, keepdims=True))
+
+
+@pytest.mark.parametrize(("n_classes", "n_rows"), [(2, 3), (40, 200)])
+def test_rows_of_the_same_kind_are_taken_for_others_as_rarely_as_promised(
+    seed: int, n_classes: int, n_rows: int
+) -> None:
+    # Answers are not quite normal, so that twice the promised rate is allowed; then more than
+    # `most` alarms come in one run of a million or fewer.
+    n, M, N = 200, 60, 100_000
+    most = stats.binom.isf(1e-6, n, 2 * ALARM)
+    rng = np.random.default_rng([seed, n_classes, n_rows])
+    model, draws = Softmax(n_classes), lv.Draws(np.arange(M), 1 / np.arange(N, N - M, -1), N)
+    problem = Problem(rng.integers(n_classes, size=M), model.classes_, "brier")
+    losses, alarms = rng.random(M), 0  # which do not matter here
+    for _ in range(n):
+        X, test = rng.normal(size=(M, n_classes)), rng.normal(size=(n_rows, n_classes))
+        found = {"naive": Crossed(losses, losses, model.predict_proba(X), model)}
+        shift = thumbs(found, weighed(found, problem, draws), problem, draws, test)[3]
+        alarms += not shift.says.endswith("no sign of a shift.")
+    assert alarms <= most
+
+
+def test_answers_that_differ_by_rounding_alone_are_the_same() -> None:
+    draws = drawn(np.ones(50), 20, seed=0)
+    model = WeightedMean()
+    model.fit(None, np.full(3, 0.1))
+    answers, problem = np.full(20, 0.1), Problem(np.zeros(20), None, "squared")
+    found = {"naive": Crossed(answers, answers, answers, model)}
+    shift = thumbs(found, weighed(found, problem, draws), problem, draws, np.zeros((7, 1)))[3]
+    assert shift.measured == {"standard_errors": 0.0}
+    assert shift.says.endswith("no sign of a shift.")
 
 
 def test_with_labels_the_risks_are_compared() -> None:
@@ -144,6 +192,6 @@ def test_a_test_sample_that_does_not_fit_is_refused() -> None:
         advise(LogisticRegression(), X, y, draws, test=(X, ["ham", "spam"]))
     with pytest.raises(InputError, match="such as egg"):
         advise(LogisticRegression(), X, y, draws, test=(X[:2], ["ham", "egg"]))
-    for wrong in ((X, y, y), np.zeros((0, 2))):
-        with pytest.raises(InputError, match="test must be rows, one or more, or a pair"):
+    for wrong in ((X, y, y), np.zeros((0, 2)), X[:1], (X[:1], y[:1])):
+        with pytest.raises(InputError, match="test must be rows, two or more, or a pair"):
             advise(LogisticRegression(), X, y, draws, test=wrong)

@@ -98,7 +98,9 @@ class LearnerContract:
         assert len(learner.ask(10)) == 5
         assert learner.note == "only 5 of 10 rows were left to draw"
         learner.tell(learner.pending, y[learner.pending])
+        design = learner.draws.design
         assert len(learner.ask(1)) == 0
+        assert learner.draws.design is design is not None
         learner.fit()
         np.testing.assert_array_equal(learner.sample_weight_, np.ones(N))
 

@@ -99,8 +99,15 @@ def test_auto_asks_for_advice_once_for_the_same_labels() -> None:
     verdict = made.fit().verdict_
     assert made.fit().verdict_ is verdict
     run(made, Y, 25)
-    assert made.verdict_ is None
+    assert made.verdict_ is verdict  # with the weights and the model of that fit
+    assert made.fit().verdict_ is not verdict
     assert str(made.advise()).endswith(made.advise().because)
+    assert made.set_params(weights="none").fit().verdict_ is None
+
+
+def test_there_is_no_verdict_before_a_fit() -> None:
+    with pytest.raises(InputError, match=r"has not been trained yet: call fit\(\) first"):
+        learner(weights="auto").verdict_  # noqa: B018
 
 
 def test_auto_trains_a_model_that_takes_no_weights_without_them() -> None:
@@ -181,9 +188,9 @@ def test_nothing_is_said_before_there_is_something_to_say() -> None:
         ({"floor": 1.5}, "floor must be between 0 and 1"),
         ({"start": -1}, "start must be at least 0"),
         ({"seed": 0.5}, "seed must be a whole number"),
-        ({"model": LogisticRegression}, r"model is the class LogisticRegression: give Log.*\(\)"),
-        ({"model": "svm"}, "model must be an object with fit and predict.*it is 'svm'"),
-        ({"ensemble": [Ridge(), Ridge]}, r"ensemble\[1\] is the class Ridge"),
+        ({"model": LogisticRegression}, r"LogisticRegression is a class: write Log.*\(\)"),
+        ({"model": "svm"}, "model must have fit and predict; str has no fit"),
+        ({"ensemble": [Ridge(), Ridge]}, r"ensemble\[1\] must be an object, and Ridge is a class"),
         ({"proposal": "boltzmann:-2"}, "strength of boltzmann is a number of at least 0"),
         ({"proposal": "epsilon_greedy", "floor": 0}, "raise floor="),
         ({"model": Ridge(), "score": "entropy"}, "Ridge gives no probabilities"),

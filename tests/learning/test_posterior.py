@@ -5,6 +5,7 @@ import pytest
 from numpy.typing import NDArray
 from sklearn.ensemble import ExtraTreesClassifier, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.naive_bayes import GaussianNB
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -53,6 +54,16 @@ def test_the_trees_of_a_forest_average_to_its_own_probabilities(forest: Any) -> 
     piped = samples(make_pipeline(StandardScaler(), forest))
     assert piped.shape == (30, 6, 3)
     np.testing.assert_allclose(found.mean(axis=1).sum(axis=1), 1)
+
+
+def test_a_forest_is_found_at_the_end_of_pipelines_and_searches() -> None:
+    forest = RandomForestClassifier(6, random_state=0)
+    once = make_pipeline(StandardScaler(), forest)
+    nested = make_pipeline(StandardScaler(), once)
+    for model in (nested, GridSearchCV(nested, {}, cv=2)):
+        check_samples(model, None)
+        # Scaling what is scaled changes nothing.
+        np.testing.assert_allclose(samples(model), samples(once))
 
 
 def test_trees_of_numbers_give_one_number_each() -> None:

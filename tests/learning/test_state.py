@@ -30,7 +30,7 @@ def test_labels_may_come_in_any_order_and_only_a_prefix_is_settled() -> None:
 
 def test_telling_the_same_twice_is_harmless() -> None:
     state = told(asked(4, 7), [4, 7], [1, 0])
-    assert told(state, [7, 4], [0.0, True]).answers == state.answers
+    assert told(state, [7, 4], [0.0, 1.0]).answers == state.answers
 
 
 def test_another_label_for_the_same_row_is_refused_unless_amended() -> None:
@@ -58,6 +58,8 @@ def test_a_row_that_was_never_asked_for_has_no_probability() -> None:
         ([4, 7], ["a", np.nan], "tell None for an item that cannot be labelled"),
         ([4, 7], [1, np.float32("nan")], "tell None for an item that cannot be labelled"),
         ([4, 7], ["a", 1], "text .* or numbers .*, not both"),
+        ([4, 7], [True, 0], r"truth values \(True\) or numbers \(0\), not both"),
+        ([4, 7], [1, np.bool_(False)], "numbers .* or truth values .*, not both"),
         ([4], [[1, 0]], "one axis"),
         ([4], [{"a": 1}], "text or numbers"),
     ],
@@ -72,6 +74,8 @@ def test_labels_that_cannot_be_used_are_refused_in_words(
 def test_text_and_numbers_do_not_mix_over_time_either() -> None:
     with pytest.raises(InputError, match="not both"):
         told(told(asked(4, 7), 4, "a"), 7, 3)
+    with pytest.raises(InputError, match="not both"):
+        told(told(asked(4, 7), 4, True), 7, 1)
 
 
 def test_an_item_that_cannot_be_labelled_settles_its_draw() -> None:
@@ -99,3 +103,8 @@ def test_draws_are_appended_and_keep_the_columns_that_all_of_them_have() -> None
     assert state.draws.design["max_weight"].tolist() == [2.0, 1.0]
     assert state.left().tolist() == [2]
     assert drawn(state, one(2, 1.0)).draws.design is None
+
+
+def test_nothing_drawn_changes_nothing() -> None:
+    state = drawn(begun(3), one(1, 1 / 3, max_weight=2.0))
+    assert drawn(state, Draws(np.zeros(0, np.int64), np.zeros(0), 3)) is state

@@ -77,7 +77,9 @@ def test_the_upper_limit_holds_at_every_look_at_once_and_a_t_limit_does_not(seed
     most = stats.binom.isf(1e-6, n, 0.05)
     missed = np.array([_missed(seed * n + number) for number in range(n)]).sum(axis=0)
     assert missed[0] <= most
-    assert missed[1] > most  # the test can fail
+    # The test can fail: a t limit missed in 0.40 of a thousand other trajectories, and even at
+    # 0.3 as few as `most` of 200 would miss in one run of ten million or fewer.
+    assert missed[1] > most
 
 
 def _missed(seed: int, pool_size: int = 150) -> tuple[bool, bool]:

@@ -1,17 +1,21 @@
 """Fitting and asking models of any library."""
 
+import subprocess
+import sys
 from typing import Any
 
 import numpy as np
 import pytest
 
+from advice.samples import WeightedMean
 from levelled.errors import InputError
-from levelled.models import aligned_proba, fit, fresh, seeded, takes_weights
+from levelled.models import aligned_proba, fit, fresh, kind_of, last_step, seeded, takes_weights
 
 pytest.importorskip("sklearn")
 
 from sklearn.ensemble import RandomForestClassifier
-from sklearn.linear_model import LogisticRegression
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
@@ -56,6 +60,58 @@ def test_a_copy_has_learned_nothing_and_leaves_the_model_as_it_was() -> None:
     model = LogisticRegression().fit(X, Y)
     assert not hasattr(fresh(model), "coef_")
     assert hasattr(model, "coef_")
+
+
+WITHOUT_SKLEARN = """
+import sys
+sys.modules["sklearn"] = None
+import numpy as np
+from levelled.learning import ActiveLearner
+
+class Share:
+    def __init__(self, prior=(1, 1), random_state=None):
+        self.prior, self.random_state = prior, random_state
+    def get_params(self, deep=True):
+        return {"prior": self.prior, "random_state": self.random_state}
+    def set_params(self, **given):
+        vars(self).update(given)
+        return self
+    def fit(self, X, y, sample_weight=None):
+        assert not hasattr(self, "proba_")
+        self.classes_, count = np.unique(y, return_counts=True)
+        self.proba_ = (count + self.prior) / (count + self.prior).sum()
+    def predict_proba(self, X):
+        return np.tile(self.proba_, (len(X), 1))
+    def predict(self, X):
+        return np.full(len(X), self.classes_[self.proba_.argmax()])
+
+learner = ActiveLearner(Share((3, 1)), np.arange(40.0)[:, None])
+while len(learner) < 20:
+    index = learner.ask(5)
+    learner.tell(index, index % 2)
+learner.fit()
+print(learner.model_.prior, learner.model_.random_state is None, learner.model.random_state)
+"""
+
+
+def test_a_model_that_knows_its_parameters_needs_no_scikit_learn() -> None:
+    ran = subprocess.run(
+        [sys.executable, "-c", WITHOUT_SKLEARN], capture_output=True, text=True, check=False
+    )
+    assert ran.stderr == ""
+    assert ran.stdout == "(3, 1) False None\n"
+
+
+def test_what_a_model_is_can_be_told_before_there_are_labels() -> None:
+    assert kind_of(LogisticRegression()) == kind_of(Fixed()) == "classifier"
+    assert kind_of(make_pipeline(StandardScaler(), Ridge())) == "regressor"
+    assert kind_of(WeightedMean()) is None
+
+
+def test_the_last_step_is_found_however_deep() -> None:
+    last = LogisticRegression()
+    deep = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), last))
+    assert last_step(last) is last_step(GridSearchCV(deep, {})) is last
 
 
 def test_integer_weights_are_repetitions_through_a_pipeline() -> None:

@@ -44,6 +44,8 @@ def test_a_strength_that_no_proposal_has_is_refused_before_there_are_scores(
         (None, "proposal must be one of"),
         ("uniform:2", "uniform has no strength to be set"),
         ("rank:hot", "after the colon comes a number, as in rank:2"),
+        ("boltzmann:", "after the colon comes a number, as in boltzmann:2"),
+        ("epsilon_greedy:", "epsilon_greedy has no strength to be set"),
     ],
 )
 def test_what_is_no_name_is_refused(spec: object, says: str) -> None:

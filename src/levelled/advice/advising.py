@@ -77,9 +77,9 @@ def advise(
     found = crossed(own, problem, X, fold, weights)
     evidence = weighed(found, problem, draws)
     rules = thumbs(found, evidence, problem, draws, test)
-    if nothing:
-        return _told("no difference", nothing, problem.loss, evidence, rules)
-    return _told(*decide(evidence), problem.loss, evidence, rules)
+    change = evidence.comparison
+    advice, because = decide(evidence, change) if change else ("no difference", nothing)
+    return _told(advice, because, problem.loss, evidence, rules)
 
 
 def _told(

@@ -35,7 +35,7 @@ _CLEAR = 2.0  # times what it costs, from which on a gain on the labels is clear
 _SMALL = 2.0  # times the overfitting bias, up to which an active learning bias is small beside it
 
 
-def decide(found: Evidence) -> tuple[Advice, str]:
+def decide(found: Evidence, change: Comparison) -> tuple[Advice, str]:
     """The advice that the evidence supports, and the sentence that says why.
 
     With D +- s the held-out gain, R the held-out risk without weights, G the gain on the labels,
@@ -48,9 +48,9 @@ def decide(found: Evidence) -> tuple[Advice, str]:
         not enough labels   otherwise
     """
     few = _too_few(found)
-    if few or found.comparison is None:
+    if few:
         return "not enough labels", few
-    change, (gain, stderr) = found.comparison, found.comparison.held_out
+    gain, stderr = change.held_out
     if abs(gain) + stderr <= TOLERANCE * found.risks["naive"].value:
         return "no difference", _same(found)
     if gain > t_quantile(np.asarray(change.degrees_of_freedom), LEVEL) * stderr:

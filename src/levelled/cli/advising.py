@@ -31,8 +31,6 @@ FeatureNames = Annotated[
 LossName = Annotated[
     str, typer.Option("--loss", help="auto, brier, log_loss, zero_one, squared or absolute.")
 ]
-_NAMES = {"naive": "naive", "pure": "PURE", "lure": "LURE"}
-
 IdColumn = Annotated[str, typer.Option("--id-column", help="The column of ids.")]
 
 
@@ -120,9 +118,10 @@ def _show(verdict: "Verdict") -> None:
 
 def _evidence(verdict: "Verdict") -> Iterator[tuple[str, str]]:
     """What was measured, with its standard error where that is known."""
+    from levelled.learning.playing import TITLES
     from levelled.studies.tables import with_error
 
-    risks = {f"held-out risk, {_NAMES[way]}": risk for way, risk in verdict.risks.items()}
+    risks = {f"held-out risk, {TITLES[way]}": risk for way, risk in verdict.risks.items()}
     found: dict[str, tuple[float | None, float | None]] = {
         "active learning bias": (
             verdict.active_learning_bias,

@@ -10,7 +10,7 @@ import numpy as np
 import pyarrow as pa
 
 from levelled.campaigns.exporting import write_table
-from levelled.learning.playing import Row
+from levelled.learning.playing import TITLES, Row
 from levelled.studies import plots
 from levelled.studies.tables import with_error
 
@@ -19,15 +19,13 @@ if TYPE_CHECKING:
 
 __all__ = ["cells", "figure", "save"]
 
-_TITLES = {"naive": "naive", "pure": "PURE", "lure": "LURE"}
-
 
 def cells(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """The titles and the rows of a table for people; of errors, that which matters alone."""
-    return ["labels", *_TITLES.values(), "naive less LURE"], [
+    return ["labels", *TITLES.values(), "naive less LURE"], [
         [
             str(row["labels"]),
-            *(_told(row[name], None) for name in _TITLES),
+            *(_told(row[name], None) for name in TITLES),
             _told(row["difference"], row["difference_stderr"]),
         ]
         for row in rows
@@ -37,7 +35,7 @@ def cells(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 def figure(rows: Sequence[Row], *, risk: str, about: str) -> Figure:
     """Risks against the number of labels, and what weights gain; bands are one standard error."""
     drawn, (above, below) = plots.canvas(rows=2, height=4.2)
-    for name, title in _TITLES.items():
+    for name, title in TITLES.items():
         _curve(above, rows, name, plots.COLOURS[title], title)
     _curve(below, rows, "difference", plots.BLACK, "naive less LURE")
     plots.reference(below, 0.0, "no difference")

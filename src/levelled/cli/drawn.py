@@ -147,12 +147,15 @@ def _settled(
     labels = [answer.label for answer in answers]
     known = [m for m, label in enumerate(labels) if label is not None or unlabelable[m]]
     examples = told(State(draws), known, [labels[m] for m in known]).settled()
-    if not len(examples):
-        raise PoolError(
-            f"{path} has no label that can be used: the first draw has none yet, and weights need "
-            f"all draws before theirs."
-        )
-    return examples
+    if len(examples):
+        return examples
+    n_settled, M = len(examples.draws), len(draws)
+    if n_settled == M:
+        raise PoolError(f"{path} has no label that can be used: all {M} draws are unlabelable.")
+    raise PoolError(
+        f"{path} has no label that can be used: draw {n_settled + 1} has none yet, and weights "
+        f"need all draws before theirs. Label that draw, or mark it in a column 'unlabelable'."
+    )
 
 
 def _columns(

@@ -16,9 +16,10 @@ from levelled.cli.options import Form, Format
 if TYPE_CHECKING:
     from levelled.advice import Verdict
     from levelled.backends import Backend
+    from levelled.cli.inputs import Inputs
     from levelled.learning import ActiveLearner
     from levelled.learning.playing import Known
-    from levelled.models import Loss
+    from levelled.models import Loss, Model
 
 __all__ = ["learn"]
 
@@ -120,44 +121,56 @@ def learn(
     from levelled.cli import show
     from levelled.cli.inputs import Inputs, check_possible, described, read_known
     from levelled.cli.models import in_words
-    from levelled.learning import ActiveLearner
     from levelled.learning.playing import label_counts
-    from levelled.learning.scoring import chosen_score
 
     if trajectories > 1 and not compare:
         raise typer.BadParameter("goes with --compare.", param_hint="--trajectories")
     if test is not None and hold_out is not None:
         raise typer.BadParameter("does not go with --test.", param_hint="--hold-out")
+    given = Inputs(pool, labels, model, tuple(features), id_column, loss, test, hold_out, seed)
+    params = {
+        "score": score or "auto",
+        "proposal": proposal,
+        "weights": weights.value,
+        "ensemble": ensemble,
+        "floor": floor,
+        "start": start,
+    }
     with in_words(f"--model {model}"):
-        made, known = read_known(
-            Inputs(pool, labels, model, tuple(features), id_column, loss, test, hold_out, seed)
-        )
+        made, known = read_known(given)
         check_possible(known, made, budget, _correcting(weights, compare))
         _prepare(out, compare)
-        params: dict[str, Any] = {
-            "score": chosen_score(score or "auto", made),
-            "proposal": proposal,
-            "weights": weights.value,
-            "ensemble": ensemble,
-            "floor": floor,
-            "start": start,
-        }
-        job = _Job(
-            known,
-            lambda seed: ActiveLearner(made, known.pool.X, **params, seed=seed),
-            seed,
-            label_counts(start, batch, budget),
-            f"{budget} of {len(known.pool)} items, {model}, {params['score']}, {proposal}",
-            out,
-            show.chosen(form),
-        )
-        job.learner_of(seed)  # refuses what it cannot be made with
+        counts = label_counts(start, batch, budget)
+        job = _job(given, made, known, params, counts, out, show.chosen(form))
         for told in described(known, budget):
             show.tell(told)
         if compare:
             _compare(job, trajectories)
         else:
             _learn(job, loss)  # type: ignore[arg-type]  # checked where the pool was read
+
+
+def _job(
+    given: "Inputs",
+    model: "Model",
+    known: "Known",
+    params: dict[str, Any],
+    counts: Sequence[int],
+    out: Path | None,
+    form: Form,
+) -> _Job:
+    """The job for these parameters of a learner; refuses those that it cannot be made with."""
+    from levelled.learning import ActiveLearner
+    from levelled.learning.scoring import chosen_score
+
+    score = chosen_score(params["score"], model)
+    about = f"{counts[-1]} of {len(known.pool)} items, {given.model}, {score}, {params['proposal']}"
+
+    def learner_of(seed: int) -> ActiveLearner:
+        return ActiveLearner(model, known.pool.X, **params | {"score": score}, seed=seed)
+
+    learner_of(given.seed)
+    return _Job(known, learner_of, given.seed, counts, about, out, form)
 
 
 def _learn(job: _Job, loss: "Loss") -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled.errors import InputError, LevelledError
+from levelled.models import complaint
 
 if TYPE_CHECKING:
     from levelled.models import Model
@@ -52,7 +53,8 @@ def in_words(what: str) -> Iterator[None]:
             raise
         except Exception as wrong:
             raise InputError(f"{what} failed: {_one_line(wrong)}") from wrong
-    for told in dict.fromkeys(_one_line(each.message) for each in warned):
+    heard = [f"{each.category.__name__}: {_one_line(each.message)}" for each in warned]
+    for told in dict.fromkeys(heard):
         tell(f"note: {told}")
 
 
@@ -167,10 +169,8 @@ def _sklearn(part: str) -> Any:  # noqa: ANN401
     return optional(f"sklearn.{part}", extra="sklearn")
 
 
-def _one_line(wrong: object) -> str:
-    line = str(wrong).strip().partition("\n")[0][:300].rstrip(".:")
-    kind = f"{type(wrong).__name__}: " if isinstance(wrong, Exception) else ""
-    return f"{kind}{line}." if line else f"{type(wrong).__name__}."
+def _one_line(wrong: Exception | str) -> str:
+    return f"{complaint(wrong)[:300].rstrip('.:')}."
 
 
 def _short(value: object) -> str:

@@ -11,7 +11,6 @@ The other is the betting interval of the draws since, which holds for every numb
 """
 
 from dataclasses import dataclass
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -19,7 +18,6 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray
 from levelled.estimators import betting_interval, lure
-from levelled.learning.asking import asked
 from levelled.learning.scoring import blocks
 from levelled.learning.state import State
 from levelled.models import Answers, Model, Problem, Rows, take
@@ -45,11 +43,7 @@ class Doubling:
 
     def answers(self, X: Rows) -> tuple[Answers, Answers]:
         """What the two models say of each row."""
-        before, after = (
-            asked(model, "answer", partial(self.problem.answers, model, X))
-            for model in (self.before, self.after)
-        )
-        return before, after
+        return self.problem.answers(self.before, X), self.problem.answers(self.after, X)
 
     def cut(self, labels: NDArray[Any], answers: Answers) -> FloatArray:
         """What answers cost, cut at the bound."""

@@ -11,7 +11,6 @@ from levelled.advice import Verdict
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning import saving
-from levelled.learning.asking import asked
 from levelled.learning.drawing import next_draws
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose
@@ -20,7 +19,7 @@ from levelled.learning.settings import Settings, Weights, pool_size, settings_of
 from levelled.learning.state import Labels, begun, drawn, told
 from levelled.learning.stopping import Stopping, stopping
 from levelled.learning.training import Trained, advised, trained, waiting
-from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, fresh
+from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, asked, fresh
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign
@@ -90,9 +89,8 @@ class ActiveLearner:
         self.seed = seed
         self._state = begun(pool_size(self._settings, X_pool))
         self._trained: Trained | None = None
-        self.verdict_: Verdict | None = None
-        """What `advise` said at the last `fit` with weights="auto"."""
-        self._judged_by: Loss | OwnLoss = "auto"
+        self._advised: tuple[Loss | OwnLoss, Verdict] | None = None
+        """What `advise` said of the labels as they are, and the loss it judged by."""
         self.note: str | None = None
         """What the last `ask` or `fit` has to say beside its result."""
 
@@ -135,7 +133,7 @@ class ActiveLearner:
         `amend`. In any trouble none of the labels is taken.
         """
         self._state = told(self._state, index, labels, amend=amend)
-        self.verdict_ = None
+        self._advised = None
 
     def fit(self, *, loss: Loss | OwnLoss = "auto") -> Self:
         """Train the model on the labels, with their weights.
@@ -144,7 +142,7 @@ class ActiveLearner:
         says how many labels wait for an earlier one. A classifier needs two classes. `loss` is
         what weights="auto" is decided by, as in `advise`; it does not change the training.
         """
-        self._trained = trained(self._settings, self.X_pool, self._state, self._kind(loss))
+        self._trained = trained(self._settings, self.X_pool, self._state, self._verdict(loss))
         self.note = waiting(self._state)
         return self
 
@@ -190,6 +188,11 @@ class ActiveLearner:
     def weights_(self) -> str:
         """The weights that the last `fit` used: "lure", "pure" or "none"."""
         return self._last_fit().kind
+
+    @property
+    def verdict_(self) -> Verdict | None:
+        """What `advise` said at the last `fit`; None if its weights were not "auto"."""
+        return self._last_fit().verdict
 
     @property
     def index_(self) -> IntArray:
@@ -282,7 +285,7 @@ class ActiveLearner:
         pool_size(settings_of(self.get_params(deep=False) | params), self.X_pool)
         for name, value in params.items():
             setattr(self, name, value)
-        self.verdict_ = None
+        self._advised = None
         return self
 
     def __sklearn_clone__(self) -> "ActiveLearner":
@@ -299,12 +302,12 @@ class ActiveLearner:
             raise InputError("The learner has not been trained yet: call fit() first.")
         return self._trained
 
-    def _kind(self, loss: Loss | OwnLoss) -> str:
-        """The weights to train with; "auto" corrects only where the advice is to."""
+    def _verdict(self, loss: Loss | OwnLoss) -> Verdict | None:
+        """What "auto" goes by; the same labels are not asked about twice."""
         if not callable(loss):
             choice("loss", loss, LOSSES)
         if self.weights != "auto":
-            return self.weights
-        if self.verdict_ is None or self._judged_by != loss:
-            self.verdict_, self._judged_by = self.advise(loss=loss), loss
-        return "lure" if self.verdict_.advice == "correct" else "none"
+            return None
+        if self._advised is None or self._advised[0] != loss:
+            self._advised = loss, self.advise(loss=loss)
+        return self._advised[1]

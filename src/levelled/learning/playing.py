@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from levelled.learning.learner import ActiveLearner
 
 __all__ = [
+    "TITLES",
     "WAYS",
     "Known",
     "Row",
@@ -35,6 +36,8 @@ __all__ = [
 
 WAYS = {"naive": "none", "pure": "pure", "lure": "lure"}
 """How a model is trained, and the name of the weights."""
+TITLES = {"naive": "naive", "pure": "PURE", "lure": "LURE"}
+"""The same ways as people read them."""
 _ROUNDING = 1e-9
 """Risks that differ by a smaller share than this are the same."""
 

@@ -14,7 +14,17 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError
-from levelled.models import Model, Problem, Rows, aligned_proba, fitted, gives_proba, seeded, take
+from levelled.models import (
+    Model,
+    Problem,
+    Rows,
+    aligned_proba,
+    fitted,
+    gives_proba,
+    last_step,
+    seeded,
+    take,
+)
 
 __all__ = [
     "Ensemble",
@@ -57,7 +67,7 @@ def sampler(
 
 def check_samples(model: Model, ensemble: Ensemble) -> None:
     """Refuse a model of which there would be no samples."""
-    last = _last_step(model)
+    last = last_step(model)
     if ensemble is None and not hasattr(model, "sample_proba") and not _is_forest(last):
         raise InputError(
             f"This score needs samples of the model's posterior, and {type(last).__name__} has "
@@ -129,10 +139,9 @@ def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
 
 def _of_forest(model: Any, problem: Problem) -> Sampler:  # noqa: ANN401
     """The trees of a forest, which may be the last step of a pipeline."""
-    forest, n_steps = _last_step(model), len(getattr(model, "steps", []))
 
     def sample(X: Rows) -> FloatArray:
-        inputs = model[:-1].transform(X) if n_steps > 1 else X
+        forest, inputs = _at_last_step(model, X)
         # Trees are fitted on plain arrays, and would warn of the names of columns.
         inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
         ask = "predict" if problem.classes is None else "predict_proba"
@@ -141,9 +150,14 @@ def _of_forest(model: Any, problem: Problem) -> Sampler:  # noqa: ANN401
     return sample
 
 
-def _last_step(model: Any) -> Any:  # noqa: ANN401
-    steps = getattr(model, "steps", None)
-    return steps[-1][1] if steps else model
+def _at_last_step(model: Any, X: Rows) -> tuple[Any, Rows]:  # noqa: ANN401
+    """The last step of a trained model, however deep, and the rows as they reach it."""
+    if hasattr(model, "best_estimator_"):  # of a search, that which it chose
+        return _at_last_step(model.best_estimator_, X)
+    if getattr(model, "steps", None):
+        inputs = model[:-1].transform(X) if len(model.steps) > 1 else X
+        return _at_last_step(model.steps[-1][1], inputs)
+    return model, X
 
 
 def _is_forest(model: object) -> bool:

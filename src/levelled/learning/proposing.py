@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray
 from levelled.errors import ProposalError
-from levelled.learning.asking import called
+from levelled.models import called
 from levelled.proposals import checked, mixture, named
 
 __all__ = ["Propose", "check_proposal", "probabilities"]

@@ -1,8 +1,6 @@
 """Scores by name: how interesting each item of the pool is to a model trained on the labels."""
 
-import sys
 from collections.abc import Callable, Iterator
-from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
@@ -11,7 +9,6 @@ from numpy.typing import ArrayLike
 from levelled import scores
 from levelled._check import FloatArray, IntArray, choice, floats
 from levelled.errors import InputError
-from levelled.learning.asking import asked, called
 from levelled.learning.posterior import (
     Ensemble,
     check_proba,
@@ -21,7 +18,7 @@ from levelled.learning.posterior import (
     sampler,
     trained_copy,
 )
-from levelled.models import Model, Problem, Rows, n_rows, take
+from levelled.models import Model, Problem, Rows, asked, called, kind_of, n_rows, take
 
 __all__ = [
     "SCORES",
@@ -56,7 +53,7 @@ def chosen_score(score: str | Score, model: Model) -> str | Score:
     """The score that "auto" stands for: "entropy" for classifiers, "geometric" for others."""
     if score != "auto":
         return score
-    return "entropy" if _kind(model) == "classifier" else "geometric"
+    return "entropy" if kind_of(model) == "classifier" else "geometric"
 
 
 def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
@@ -137,19 +134,11 @@ def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
 
 def _check_kind(score: str | Score, model: Model) -> None:
     wrong, right = ("classifier", "bald") if score == "variance" else ("regressor", "variance")
-    if _kind(model) == wrong:
+    if kind_of(model) == wrong:
         raise InputError(
             f"score={score!r} does not fit {type(model).__name__}, which is a {wrong}: use "
             f"{right!r}."
         )
-
-
-def _kind(model: Model) -> Literal["classifier", "regressor"] | None:
-    """What a model is, where it can be told before there are labels."""
-    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
-    if base is not None and isinstance(model, base.BaseEstimator):
-        return "classifier" if base.is_classifier(model) else "regressor"
-    return "classifier" if hasattr(model, "predict_proba") else None
 
 
 def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArray]) -> FloatArray:

@@ -6,12 +6,11 @@ from typing import Any, Literal, cast
 
 from levelled._check import between, choice, whole
 from levelled.errors import InputError
-from levelled.learning.asking import asked
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose, check_proposal
 from levelled.learning.scoring import Score, check_distances, check_score, chosen_score
 from levelled.learning.weights import KINDS
-from levelled.models import Model, Rows, fresh, n_rows, takes_weights
+from levelled.models import Model, Rows, asked, check_model, fresh, n_rows, takes_weights
 
 __all__ = ["Settings", "Weights", "pool_size", "settings_of", "with_params"]
 
@@ -32,7 +31,7 @@ class Settings:
     seed: int
 
     def __post_init__(self) -> None:
-        _check_model("model", self.model)
+        check_model("model", self.model)
         _check_weights(self.weights, self.model)
         ensemble = _checked_ensemble(self.ensemble)
         check_score(self.score, self.model, ensemble)
@@ -76,17 +75,6 @@ def with_params(model: Model, nested: Mapping[str, Any]) -> Model:
     return cast(Model, changed)
 
 
-def _check_model(name: str, model: object) -> None:
-    """All that is asked of a model is `fit`: some learn to `predict` only then."""
-    if isinstance(model, type):
-        raise InputError(f"{name} is the class {model.__name__}: give {model.__name__}(), a model.")
-    if not hasattr(model, "fit"):
-        raise InputError(
-            f"{name} must be an object with fit and predict, such as LogisticRegression(); it is "
-            f"{model!r}."
-        )
-
-
 def _check_weights(weights: str, model: Model) -> None:
     choice("weights", weights, (*KINDS, "auto"))
     if weights in ("lure", "pure") and not takes_weights(model):
@@ -104,5 +92,5 @@ def _checked_ensemble(ensemble: Any) -> Ensemble:  # noqa: ANN401
     if len(ensemble) < 2:
         raise InputError(f"A committee is a list of two models or more; this is {ensemble!r}.")
     for at, one in enumerate(ensemble):
-        _check_model(f"ensemble[{at}]", one)
+        check_model(f"ensemble[{at}]", one)
     return list(ensemble)

@@ -104,6 +104,8 @@ def begun(pool_size: int) -> State:
 
 def drawn(state: State, more: Draws) -> State:
     """The state after more draws, which came from what was left."""
+    if not len(more):
+        return state
     before, new = state.draws, more.design or {}
     earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
     design = {name: np.append(earlier[name], new[name]) for name in new if name in earlier}
@@ -166,12 +168,20 @@ def _plain(labels: Labels) -> list[Label | None]:
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:
-    """Refuse labels of which some are text and some are numbers."""
-    known = [label for label in labels if label is not None]
-    text = [label for label in known if isinstance(label, str)]
-    if 0 < len(text) < len(known):
-        other = next(label for label in known if not isinstance(label, str))
+    """Refuse labels of which some are text and some are numbers, or some are true or false."""
+    kinds: dict[str, Any] = {}
+    for label in labels:
+        if label is not None:
+            kinds.setdefault(_kind(label), label)
+    if len(kinds) > 1:
+        (one, first), (other, second), *_ = kinds.items()
         raise InputError(
-            f"Labels are text ({text[0]!r}) or numbers ({other!r}), not both: write all of them "
+            f"Labels are {one} ({first!r}) or {other} ({second!r}), not both: write all of them "
             f"the same way."
         )
+
+
+def _kind(label: object) -> str:
+    if isinstance(label, bool | np.bool_):
+        return "truth values"
+    return "text" if isinstance(label, str) else "numbers"

@@ -12,14 +12,25 @@ import numpy as np
 
 from levelled._check import FloatArray, between, choice
 from levelled.errors import InputError
-from levelled.learning.asking import asked
 from levelled.learning.doubling import Doubling, gained
 from levelled.learning.drawing import FIT, seed_of
 from levelled.learning.scoring import blocks
 from levelled.learning.settings import Settings
 from levelled.learning.state import State
 from levelled.learning.training import weights_of
-from levelled.models import CAP, LOSSES, Loss, Model, Problem, Rows, fitted, posed, seeded, take
+from levelled.models import (
+    CAP,
+    LOSSES,
+    Loss,
+    Model,
+    Problem,
+    Rows,
+    asked,
+    fitted,
+    posed,
+    seeded,
+    take,
+)
 
 __all__ = ["Stopping", "stopping"]
 

@@ -29,10 +29,12 @@ class Trained:
     labels: NDArray[Any]
     weights: FloatArray
     classes: NDArray[Any] | None
+    verdict: Verdict | None
+    """What the kind was decided by, if it was left open."""
 
 
-def trained(settings: Settings, X_pool: Rows, state: State, kind: str) -> Trained:
-    """The model trained on the settled labels with weights of that kind."""
+def trained(settings: Settings, X_pool: Rows, state: State, verdict: Verdict | None) -> Trained:
+    """The model trained on the settled labels; with a verdict, corrected only if it says so."""
     examples = state.settled()
     _check_labels(examples, state)
     problem = posed(settings.model, examples.labels, "auto")
@@ -41,6 +43,9 @@ def trained(settings: Settings, X_pool: Rows, state: State, kind: str) -> Traine
             f"All {len(examples)} labels that can be used are {problem.classes[0]!s}, and a "
             f"classifier needs two classes. Ask for more; until then draws are uniform."
         )
+    kind: str = settings.weights
+    if verdict is not None:
+        kind = "lure" if verdict.advice == "correct" else "none"
     weights = weights_of(examples, kind)
     model = fitted(
         seeded(settings.model, seed_of(settings.seed, FIT, 0) % 2**31),
@@ -49,7 +54,7 @@ def trained(settings: Settings, X_pool: Rows, state: State, kind: str) -> Traine
         problem.labels,
         None if kind == "none" else weights,
     )
-    return Trained(model, kind, examples.rows, examples.labels, weights, problem.classes)
+    return Trained(model, kind, examples.rows, examples.labels, weights, problem.classes, verdict)
 
 
 def weights_of(examples: Examples, kind: str) -> FloatArray:

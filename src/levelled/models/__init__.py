@@ -1,11 +1,15 @@
 """Other people's models: how they are fitted, asked and judged, whatever library they are of."""
 
+from levelled.models.asking import asked, called, complaint
 from levelled.models.model import (
     Model,
     aligned_proba,
+    check_model,
     fit,
     fresh,
     gives_proba,
+    kind_of,
+    last_step,
     seeded,
     takes_weights,
 )
@@ -32,11 +36,17 @@ __all__ = [
     "Problem",
     "Rows",
     "aligned_proba",
+    "asked",
+    "called",
+    "check_model",
+    "complaint",
     "complaint_of_weights",
     "fit",
     "fitted",
     "fresh",
     "gives_proba",
+    "kind_of",
+    "last_step",
     "n_rows",
     "posed",
     "seeded",

@@ -2,7 +2,8 @@
 
 import copy
 import inspect
-from typing import Any, Protocol, cast
+import sys
+from typing import Any, Literal, Protocol, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -14,9 +15,12 @@ from levelled.models.rows import Rows
 __all__ = [
     "Model",
     "aligned_proba",
+    "check_model",
     "fit",
     "fresh",
     "gives_proba",
+    "kind_of",
+    "last_step",
     "seeded",
     "takes_weights",
 ]
@@ -35,13 +39,44 @@ class Model(Protocol):
 def fresh(model: Model) -> Model:
     """A copy that has learned nothing yet; `model` itself stays as it is.
 
-    scikit-learn's `clone` where the model knows its parameters, else a deep copy.
+    A model that knows its parameters is made anew with them, by scikit-learn's `clone` where that
+    is about; another is copied deeply.
     """
-    if hasattr(model, "get_params"):
-        from sklearn.base import clone
+    if not hasattr(model, "get_params"):
+        return copy.deepcopy(model)
+    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
+    if base is not None:
+        return cast(Model, base.clone(model))
+    return type(model)(**copy.deepcopy(model.get_params(deep=False)))
 
-        return cast(Model, clone(model))
-    return copy.deepcopy(model)
+
+def check_model(name: str, model: object) -> None:
+    """Refuse what cannot be fitted or asked.
+
+    Some models, such as stacks, show that they can `predict` only once they are fitted.
+    """
+    if isinstance(model, type):
+        raise InputError(
+            f"{name} must be an object, and {model.__name__} is a class: write {model.__name__}()."
+        )
+    lacking = [
+        method
+        for method in ("fit", "predict")
+        if not (hasattr(model, method) or hasattr(type(model), method))
+    ]
+    if lacking:
+        raise InputError(
+            f"{name} must have fit and predict; {type(model).__name__} has no "
+            f"{' and no '.join(lacking)}."
+        )
+
+
+def kind_of(model: Model) -> Literal["classifier", "regressor"] | None:
+    """What a model is, where it can be told before there are labels."""
+    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
+    if base is not None and isinstance(model, base.BaseEstimator):
+        return "classifier" if base.is_classifier(model) else "regressor"
+    return "classifier" if hasattr(model, "predict_proba") else None
 
 
 def seeded(model: Model, seed: int) -> Model:
@@ -67,7 +102,7 @@ def takes_weights(model: Model) -> bool:
     A model that takes any name hands it on, perhaps to one that knows of no weights: whether it
     can be fitted with them is only known once it was.
     """
-    last = _last_step(model)
+    last = last_step(model)
     try:
         known = inspect.signature(last.fit).parameters
     except (TypeError, ValueError):  # written in C, without a signature
@@ -86,7 +121,7 @@ def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) 
         return model
     if not takes_weights(model):
         raise InputError(
-            f"{type(_last_step(model)).__name__} takes no sample_weight, so its training cannot be "
+            f"{type(last_step(model)).__name__} takes no sample_weight, so its training cannot be "
             f'corrected. Choose a model that takes them, or train without: weights="none".'
         )
     model.fit(X, y, **{_weight_name(model): weights})
@@ -117,7 +152,8 @@ def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
     return np.where(mass > 0, proba / np.where(mass > 0, mass, 1), 1 / len(classes))
 
 
-def _last_step(model: Any) -> Any:  # noqa: ANN401
+def last_step(model: Any) -> Any:  # noqa: ANN401
+    """What learns at the end of pipelines and searches, as it was given; else the model itself."""
     return _path_to_last_step(model)[1]
 
 

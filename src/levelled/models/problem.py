@@ -1,6 +1,5 @@
 """A model's answers and what they cost: the loss of each item that it was not shown."""
 
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -11,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, choice, floats
 from levelled.errors import InputError
 from levelled.losses import absolute, brier, class_names, log_loss, squared, zero_one
-from levelled.models.model import Model, aligned_proba, fit, fresh
+from levelled.models.asking import asked, called, complaint
+from levelled.models.model import Model, aligned_proba, check_model, fit, fresh, kind_of
 from levelled.models.rows import Rows, n_rows
 
 __all__ = [
@@ -53,10 +53,7 @@ class Problem:
 
     def answers(self, model: Model, X: Rows) -> Answers:
         """What the model says of each row, in the form that the loss takes."""
-        try:
-            return self._answers(model, X)
-        except Exception as wrong:
-            raise InputError(f"{_name(model)} could not answer: {_first_line(wrong)}") from wrong
+        return asked(model, "answer", lambda: self._answers(model, X))
 
     def _answers(self, model: Model, X: Rows) -> Answers:
         if self.by_probability and self.classes is not None:
@@ -80,16 +77,11 @@ class Problem:
 
 def _own_losses(own: OwnLoss, labels: NDArray[Any], answers: Answers) -> FloatArray:
     name = getattr(own, "__name__", type(own).__name__)
-    try:
-        told = own(labels, answers)
-    except Exception as wrong:
-        raise InputError(
-            f"Your loss {name} could not judge {len(labels)} answers: {_first_line(wrong)}"
-        ) from wrong
+    told = called(own, f"judge {len(labels)} answers", labels, answers)
     losses = floats(f"The losses of {name}", told, ndim=1)
     if len(losses) != len(labels):
         raise InputError(
-            f"Your loss {name} must give one loss an answer: it gave {len(losses)} for "
+            f"The loss {name} must give one loss an answer: it gave {len(losses)} for "
             f"{len(labels)}."
         )
     return losses
@@ -117,7 +109,7 @@ def posed(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> Problem:
     a class that a fold never saw does not make it infinite; the error for other classifiers; the
     squared error for regressors.
     """
-    _check_model(model)
+    check_model("model", model)
     classify = _is_classifier(model, y)
     labels = class_names("y", y) if classify else floats("y", y, ndim=1)
     classes = np.unique(labels) if classify else None
@@ -134,15 +126,9 @@ def fitted(model: Model, problem: Problem, X: Rows, y: NDArray[Any], w: FloatArr
     """A fresh copy of the model, fitted to these rows; what goes wrong in it is told in a line."""
     if problem.classes is not None and (y == y[0]).all():
         return _Always(y[0])
-    try:
-        return fit(fresh(model), X, y, w)
-    except InputError:
-        raise
-    except Exception as wrong:
-        how = "without weights" if w is None else "with corrective weights"
-        raise InputError(
-            f"{_name(model)} could not be fitted {how} to {len(y)} labels: {_first_line(wrong)}"
-        ) from wrong
+    how = "without weights" if w is None else "with corrective weights"
+    what = f"be fitted {how} to {len(y)} labels"
+    return asked(model, what, lambda: fit(fresh(model), X, y, w))
 
 
 def complaint_of_weights(model: Model, problem: Problem, X: Rows) -> str:
@@ -150,51 +136,26 @@ def complaint_of_weights(model: Model, problem: Problem, X: Rows) -> str:
     try:
         fit(fresh(model), X, problem.labels, np.ones(len(problem.labels)))
     except Exception as wrong:  # noqa: BLE001  # whatever a model cannot do
-        return _first_line(wrong)
+        return complaint(wrong)
     return ""
 
 
-def _name(model: Model) -> str:
-    return type(model).__name__
-
-
-def _first_line(wrong: Exception) -> str:
-    return str(wrong).strip().partition("\n")[0] or type(wrong).__name__
-
-
 def _is_classifier(model: Model, y: ArrayLike) -> bool:
-    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
-    if base is not None and isinstance(model, base.BaseEstimator):
-        return bool(base.is_classifier(model))
-    return hasattr(model, "predict_proba") or np.asarray(y).dtype.kind not in "iuf"
+    kind = kind_of(model)
+    return np.asarray(y).dtype.kind not in "iuf" if kind is None else kind == "classifier"
 
 
 def _usual(model: Model) -> Loss:
     return "brier" if hasattr(model, "predict_proba") else "zero_one"
 
 
-def _check_model(model: object) -> None:
-    """Some models, such as stacks, show that they can `predict` only once they are fitted."""
-    if isinstance(model, type):
-        raise InputError(
-            f"model must be an object, and {model.__name__} is a class: write {model.__name__}()."
-        )
-    lacking = [
-        name
-        for name in ("fit", "predict")
-        if not (hasattr(model, name) or hasattr(type(model), name))
-    ]
-    if lacking:
-        raise InputError(
-            f"model must have fit and predict; {type(model).__name__} has no "
-            f"{' and no '.join(lacking)}."
-        )
-
-
 def _check_loss(model: Model, loss: str, classify: bool) -> None:
     if (loss in ("squared", "absolute")) == classify:
         kind = "classifier" if classify else "regressor"
-        raise InputError(f"{type(model).__name__} is a {kind}, which {loss} is no loss of.")
+        right = _usual(model) if classify else "squared"
+        raise InputError(
+            f'{type(model).__name__} is a {kind}, which {loss} is no loss of: take loss="{right}".'
+        )
     if loss in ("brier", "log_loss") and not hasattr(model, "predict_proba"):
         raise InputError(
             f"{loss} needs probabilities, and {type(model).__name__} gives none: take "

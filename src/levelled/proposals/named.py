@@ -35,12 +35,12 @@ def parse(spec: object, names: Sequence[str] = NAMES) -> Callable[[FloatArray], 
     >>> parse("power:2")(np.array([1.0, 3.0]))
     array([0.1, 0.9])
     """
-    name, _, strength = str(spec).partition(":")
+    name, colon, strength = str(spec).partition(":")
     choice("proposal", name if isinstance(spec, str) else spec, names)
-    if strength and name not in _STRENGTH:
+    if colon and name not in _STRENGTH:
         raise InputError(f"proposal={spec!r}: {name} has no strength to be set.")
     try:
-        value = float(strength or 1)
+        value = float(strength if colon else 1)
     except ValueError as wrong:
         raise InputError(
             f"proposal={spec!r}: after the colon comes a number, as in {name}:2."

@@ -25,6 +25,8 @@ _UNASKED = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score"
 _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__index_level_")
 """What another model says of an item, which is a feature only where somebody asks for it."""
 
+_NOTHING = ("", "none", "nan", "false", "no", "0", "0.0")
+
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
 class Features:
@@ -73,11 +75,11 @@ def read_numbers(given: Given, columns: Sequence[str]) -> FloatArray:
 
 
 def read_given(given: Given, column: str) -> BoolArray:
-    """Which rows of a file say something in this column: neither nothing nor false."""
+    """Which rows of a file say something in this column: neither nothing, nor false, 0 or no."""
     roles = Roles("", None, {}, {}, (), None, None, slices=(column,))
     batches = Files(files_of(given)).batches(roles)
     values = [value for batch in batches for value in batch.column(column).to_pylist()]
-    return np.array([value is not None and str(value).lower() != "false" for value in values])
+    return np.array([str(value).strip().lower() not in _NOTHING for value in values], dtype=bool)
 
 
 def feature_columns(

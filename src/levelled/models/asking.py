@@ -4,21 +4,20 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 from levelled.errors import InputError, LevelledError
-from levelled.models import Model
 
-__all__ = ["asked", "called"]
+__all__ = ["asked", "called", "complaint"]
 
 T = TypeVar("T")
 
 
-def asked(model: Model, what: str, answer: Callable[[], T]) -> T:
+def asked(model: object, what: str, answer: Callable[[], T]) -> T:
     """What `answer` returns; complaints of the model in it become an `InputError`."""
     try:
         return answer()
     except LevelledError:
         raise
     except Exception as wrong:
-        raise _told(type(model).__name__, what, wrong) from wrong
+        raise InputError(f"{type(model).__name__} could not {what}: {complaint(wrong)}") from wrong
 
 
 def called(function: Callable[..., T], what: str, *given: Any) -> T:  # noqa: ANN401
@@ -32,11 +31,16 @@ def called(function: Callable[..., T], what: str, *given: Any) -> T:  # noqa: AN
         return function(*given)
     except Exception as wrong:
         name = getattr(function, "__name__", type(function).__name__)
-        raise _told(name, what, wrong) from wrong
+        raise InputError(f"{name} could not {what}: {complaint(wrong)}") from wrong
 
 
-def _told(name: str, what: str, wrong: Exception) -> InputError:
-    kind, line = type(wrong).__name__, str(wrong).strip().partition("\n")[0]
+def complaint(wrong: Exception | str) -> str:
+    """The first line of an error or a warning, or its kind where it has no words.
+
+    >>> complaint(ValueError("too cold" + chr(10) + "by far")), complaint(KeyError("beta"))
+    ('too cold', "KeyError: 'beta'")
+    """
+    kind, line = type(wrong).__name__, str(wrong).strip().partition("\n")[0].rstrip()
     if isinstance(wrong, KeyError):  # which says the key alone
-        line = f"{kind}: {line}"
-    return InputError(f"{name} could not {what}: {line or kind}")
+        return f"{kind}: {line}"
+    return line or kind

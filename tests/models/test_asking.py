@@ -1,0 +1,44 @@
+"""What goes wrong in other people's models and functions, in one line."""
+
+import pytest
+
+from levelled.errors import InputError, ProposalError
+from levelled.models import asked, called, complaint
+
+
+class Moody:
+    """A model that cannot answer."""
+
+
+def fails(wrong: Exception) -> None:
+    raise wrong
+
+
+@pytest.mark.parametrize(
+    ("wrong", "line"),
+    [
+        (ValueError("\n no rows \nat all"), "no rows"),
+        (KeyError("age"), "KeyError: 'age'"),
+        (RuntimeError(), "RuntimeError"),
+    ],
+)
+def test_a_complaint_is_one_line_that_names_the_model_or_the_function(
+    wrong: Exception, line: str
+) -> None:
+    assert complaint(wrong) == line
+    with pytest.raises(InputError, match=rf"^Moody could not answer: {line}$") as told:
+        asked(Moody(), "answer", lambda: fails(wrong))
+    assert told.value.__cause__ is wrong
+    with pytest.raises(InputError, match=rf"^fails could not judge: {line}$"):
+        called(fails, "judge", wrong)
+
+
+def test_what_levelled_says_of_a_model_stays_as_it_is() -> None:
+    own = ProposalError("raise the floor")
+    with pytest.raises(ProposalError) as told:
+        asked(Moody(), "answer", lambda: fails(own))
+    assert told.value is own
+
+
+def test_what_works_is_passed_on() -> None:
+    assert asked(Moody(), "answer", lambda: 3) == called(len, "count", "abc") == 3
