@@ -61,6 +61,19 @@ def test_after_uniform_draws_lure_trains_the_same_network_as_naive() -> None:
 
 
 @pytest.mark.usefixtures("registry")
+def test_ways_of_a_network_start_from_the_same_points_of_the_same_images(
+    home: Path, tmp_path: Path
+) -> None:
+    (study,) = find("image-temperature")
+    table = run(study, study.presets["smoke"], tmp_path, trajectories=home).table
+    cold, hot = (read(table, Way(proposal=T)) for T in ("1000", "20000"))
+    start = SMOKE.start
+    assert np.array_equal(cold.draws["fixed_loss"][:, :start], hot.draws["fixed_loss"][:, :start])
+    assert np.array_equal(cold.series["LURE nll"][:, 0], hot.series["LURE nll"][:, 0])
+    assert not np.array_equal(cold.draws["probability"], hot.draws["probability"])
+
+
+@pytest.mark.usefixtures("registry")
 def test_a_killed_trajectory_ends_with_the_same_numbers(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "levelled", "reproduce", "image-training"]
     command += ["--network", "mlp", "--preset", "smoke", "--trajectories", "2", "--out"]
@@ -93,7 +106,7 @@ def test_the_biases_of_a_trajectory_are_those_of_its_rows(home: Path, tmp_path: 
     losses = [row["fixed_loss"] for row in rows]
     for at, labels in enumerate(found.labels):
         naive = rows[0]["fixed_risk"] - np.mean(losses[:labels])
-        assert found.series["naive error"][0, at] == pytest.approx(naive)
+        assert found.series["active learning bias"][0, at] == pytest.approx(naive)
         row = rows[labels - 1]
         over = row["LURE nll"] - row["LURE trained"]
         assert found.series["LURE overfitting"][0, at] == pytest.approx(over)
@@ -106,7 +119,7 @@ def test_a_difference_is_paired() -> None:
 
 def test_what_differs_from_table_1_is_told() -> None:
     assert differences(PAPER) == "as in Table 1"
-    assert "size 16 (Table 1: 28)" in differences(SMOKE)
+    assert "pixels a side 16 (Table 1: 28)" in differences(SMOKE)
 
 
 def test_all_image_studies_share_their_trajectories_but_the_one_of_a_fixed_network() -> None:

@@ -12,7 +12,7 @@ from levelled._check import FloatArray
 from levelled.errors import InputError, StudyError
 from levelled.models import CAP
 from levelled.studies.runner import Results, run
-from levelled.studies.study import Claim, Verdict
+from levelled.studies.study import Claim, Ruling
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
@@ -53,7 +53,7 @@ def test_a_study_leaves_a_table_a_figure_and_claims(name: str, ran: dict[str, Re
     assert {path.suffix for path in results.files} == {".csv", ".json", ".png", ".svg"}
     assert len({each.name for each in results.claims}) == len(results.claims)
     for each in results.claims:
-        assert each.verdict in get_args(Verdict)
+        assert each.verdict in get_args(Ruling)
         assert any(letter.isdigit() for letter in each.measured)
 
 

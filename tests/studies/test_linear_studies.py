@@ -14,7 +14,7 @@ from levelled.backends import local
 from levelled.errors import InputError
 from levelled.studies import NAMES, find
 from levelled.studies.runner import Results, run
-from levelled.studies.study import Claim, Resumable, Settings, Study, Verdict
+from levelled.studies.study import Claim, Resumable, Ruling, Settings, Study
 from levelled.studies.tables import curves, where_told
 
 pytest.importorskip("matplotlib")
@@ -53,7 +53,7 @@ def test_a_study_leaves_a_table_figures_and_claims(name: str, ran: Ran) -> None:
     assert kinds == {".csv", ".json", ".png", ".svg"}
     assert results.claims
     for each in results.claims:
-        assert each.verdict in get_args(Verdict)
+        assert each.verdict in get_args(Ruling)
         assert each.where
         assert each.says
         assert any(letter.isdigit() for letter in each.measured)

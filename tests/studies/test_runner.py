@@ -116,6 +116,30 @@ def test_studies_that_share_a_home_run_a_trajectory_once(tmp_path: Path) -> None
     assert (home / "parts" / "walk-2.parquet").exists()
 
 
+def test_claims_of_fewer_trajectories_do_not_outlive_an_interrupted_run(tmp_path: Path) -> None:
+    def interrupted(table: pa.Table, settings: Walk) -> list[Claim]:
+        raise KeyboardInterrupt
+
+    run(walking(), Walk(), tmp_path)
+    with pytest.raises(KeyboardInterrupt):
+        run(replace(walking(), claims=interrupted), Walk(trajectories=4), tmp_path)
+    (claim,) = run(walking(), Walk(trajectories=4), tmp_path).claims
+    assert claim.measured == "20 steps"
+
+
+def test_parts_of_one_stream_meet_the_same_numbers(tmp_path: Path) -> None:
+    paired = replace(walking(), run=Resumable("walks", steps, _made_of, stream=lambda task: "one"))
+    places = run(paired, Walk(), tmp_path).table["place"].to_pylist()
+    assert places[:5] == places[5:]
+
+
+def test_parts_of_an_older_version_are_refused(tmp_path: Path) -> None:
+    run(walking(), Walk(), tmp_path)
+    newer = replace(walking(), run=Resumable("walks", steps, _made_of, version=2))
+    with pytest.raises(StudyError, match="version 1, not 2"):
+        run(newer, Walk(), tmp_path)
+
+
 def test_trajectories_of_other_settings_are_refused(tmp_path: Path) -> None:
     run(walking(), Walk(), tmp_path)
     with pytest.raises(StudyError, match=r"length 5, not 6"):

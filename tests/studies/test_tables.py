@@ -7,7 +7,7 @@ import pytest
 
 from bounds import hoeffding
 from levelled._check import FloatArray
-from levelled.studies.study import Verdict
+from levelled.studies.study import Ruling
 from levelled.studies.tables import ALARM, Difference, judged
 
 NAN = math.nan
@@ -50,7 +50,7 @@ def test_a_difference_shows_from_the_quantile_of_students_t_on(
 @pytest.mark.parametrize("stderr", [NAN, 0.1])
 def test_a_single_trajectory_cannot_tell(mean: float, stderr: float) -> None:
     found = Difference(mean, stderr, n=1)
-    assert {found.verdict(sign=1), found.verdict(sign=-1)} == {"cannot tell"}
+    assert {found.above(0), found.below(0)} == {"cannot tell"}
     assert {found.above(0.1), found.below(0.1)} == {"cannot tell"}
     assert found.negligible(within=1e12) == "cannot tell"
     assert found.reach == "A single trajectory cannot tell a difference from chance."
@@ -69,7 +69,7 @@ def test_a_single_trajectory_cannot_tell(mean: float, stderr: float) -> None:
     ],
 )
 def test_a_difference_is_negligible_only_if_a_larger_one_would_have_shown(
-    mean: float, stderr: float, verdict: Verdict
+    mean: float, stderr: float, verdict: Ruling
 ) -> None:
     assert Difference(mean, stderr, n=30).negligible(within=0.05) == verdict
 
@@ -85,7 +85,7 @@ def test_a_difference_is_negligible_only_if_a_larger_one_would_have_shown(
     ],
 )
 def test_a_difference_is_above_or_below_a_limit_that_is_out_of_its_reach(
-    mean: float, above: Verdict, below: Verdict
+    mean: float, above: Ruling, below: Ruling
 ) -> None:
     found = Difference(mean, 0.01, n=30)
     assert (found.above(0.05), found.below(0.05)) == (above, below)
@@ -111,7 +111,7 @@ def test_what_can_be_told_is_told_with_its_rate_of_false_alarms() -> None:
     ],
 )
 def test_what_is_neither_shown_nor_refuted_cannot_be_told(
-    held: list[bool], refuted: list[bool], verdict: Verdict
+    held: list[bool], refuted: list[bool], verdict: Ruling
 ) -> None:
     assert judged(held, refuted) == verdict
     assert judged(np.array(held, dtype=bool), np.array(refuted, dtype=bool)) == verdict

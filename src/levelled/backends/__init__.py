@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from levelled._check import whole
+from levelled.errors import LevelledError
 
 __all__ = ["Backend", "local"]
 
@@ -22,8 +23,15 @@ def local(workers: int = 1) -> Backend:
 
     def processes(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
 
         run = Parallel(n_jobs=workers, return_as="generator")
-        yield from run(delayed(function)(item) for item in items)
+        try:
+            yield from run(delayed(function)(item) for item in items)
+        except TerminatedWorkerError as wrong:
+            raise LevelledError(
+                "One of the processes was ended from outside, most often for want of memory. Run "
+                "it again, with fewer workers if need be: what was saved is not lost."
+            ) from wrong
 
     return processes

@@ -19,7 +19,7 @@ def reproduce(
     ] = "",
     list_: Annotated[bool, typer.Option("--list", help="List the studies and stop.")] = False,
     preset: Annotated[
-        str, typer.Option(help="smoke (seconds), cpu (this machine), or paper (full size).")
+        str, typer.Option(help="smoke (seconds), cpu (scaled down), or paper (full size).")
     ] = "cpu",
     out: Annotated[Path, typer.Option(help="Results go to a folder of the study's name in it.")] = (
         Path("results")
@@ -33,6 +33,9 @@ def reproduce(
     ] = None,
     network: Annotated[
         str | None, typer.Option(help="The network of image-training: cnn, dropout or mlp.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where networks are trained: cpu, or cuda for a GPU.")
     ] = None,
     workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
 ) -> None:
@@ -49,7 +52,13 @@ def reproduce(
             "Studies", ["name", "what it shows"], [(s.name, s.title) for s in found], figures=False
         )
         return
-    wanted = {"trajectories": trajectories, "seed": seed, "data": data, "network": network}
+    wanted = {
+        "trajectories": trajectories,
+        "seed": seed,
+        "data": data,
+        "network": network,
+        "device": device,
+    }
     for study in studies.find(name):
         _run(study, _settings(study, preset, wanted), out, workers)
 

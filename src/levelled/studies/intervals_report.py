@@ -7,7 +7,7 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._optional import optional
-from levelled.studies.study import Claim, Figure, Settings, Verdict
+from levelled.studies.study import Claim, Figure, Ruling, Settings
 
 __all__ = ["claims", "figures"]
 
@@ -143,7 +143,7 @@ def _least(
         return None
     worst = min(cells, key=lambda row: row["coverage"])
     stderr = np.sqrt(bar * (1 - bar) / worst["repetitions"])
-    verdict: Verdict = "holds" if worst["coverage"] >= bar else "does not hold"
+    verdict: Ruling = "holds" if worst["coverage"] >= bar else "does not hold"
     if bar - 3 * stderr <= worst["coverage"] < bar:
         verdict = "holds partly"
     below = sum(row["coverage"] < bar for row in cells)
@@ -157,7 +157,7 @@ def _least(
     )
 
 
-def _claim(name: str, says: str, measured: str, verdict: Verdict, because: str = "") -> Claim:
+def _claim(name: str, says: str, measured: str, verdict: Ruling, because: str = "") -> Claim:
     return Claim(name, "Levelled, intervals", says, measured, verdict, because)
 
 

@@ -1,14 +1,17 @@
 """Rows kept one by one while a part is running, so that it can be taken up after any end."""
 
-import fcntl
 import json
 import os
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import BinaryIO
 
 from levelled.studies.study import Row
+
+if sys.platform != "win32":
+    import fcntl
 
 __all__ = ["Journal", "opened"]
 
@@ -34,9 +37,10 @@ class Journal:
 
 @contextmanager
 def opened(path: Path) -> Iterator[Journal]:
-    """The journal at that place; waits while another process works on it."""
+    """The journal at that place; waits while another process works on it, but on Windows."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
-        fcntl.flock(file, fcntl.LOCK_EX)  # given up by the system however the process ends
+        if sys.platform != "win32":
+            fcntl.flock(file, fcntl.LOCK_EX)  # given up by the system however the process ends
         file.seek(0)
         yield Journal(file)

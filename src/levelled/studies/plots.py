@@ -58,11 +58,19 @@ def band(
     high: FloatArray,
     colour: str,
     label: str,
+    *,
+    dashes: Any = None,  # noqa: ANN401
+    edged: bool = False,
 ) -> None:
-    """A curve, and the region around it in a lighter shade."""
+    """A curve, and the region around it in a lighter shade, with thin edges if so wished.
+
+    Curves are dashed by their name in `DASHES`, or as said.
+    """
     axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
-    dashes = DASHES.get(label, "-")
+    dashes = dashes or DASHES.get(label, "-")
     above = 3 if dashes != "-" else 2  # dashes on top let a solid curve under them be seen
+    for edge in (low, high) if edged else ():
+        axes.plot(x, edge, color=colour, linestyle=dashes, linewidth=0.6, alpha=0.7, zorder=above)
     axes.plot(x, centre, color=colour, linestyle=dashes, label=label, zorder=above)
 
 

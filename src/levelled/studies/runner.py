@@ -13,10 +13,11 @@ import pyarrow.csv as pacsv
 import pyarrow.parquet as pq
 from numpy.random import Generator
 
+from levelled._optional import optional
 from levelled.backends import Backend
 from levelled.errors import StudyError
 from levelled.studies.journal import opened
-from levelled.studies.study import Claim, Resumable, Row, Settings, Study
+from levelled.studies.study import Claim, Figure, Resumable, Row, Settings, Study
 
 __all__ = ["Results", "load", "run"]
 
@@ -39,10 +40,10 @@ def run(
     trajectories: Path | None = None,
     backend: Backend = map,
 ) -> Results:
-    """Run what is not there yet, then write the table, the figures and the claims to `out`.
+    """Run what is not there yet, then write table, figures, caption and claims to `out`.
 
     Every part is saved under `out/parts` the moment it is finished, or under `trajectories` if
-    the study shares its parts with others. Results of other settings in the same folder are
+    the study shares its parts with others. Parts of other settings in the same folder are
     refused, never overwritten or mixed.
     """
     kept = _prepared(study, settings, out, trajectories)
@@ -50,14 +51,16 @@ def run(
     missing = [at for at, task in enumerate(tasks) if not _part(kept, task).exists()]
     if not missing and (out / "claims.json").exists() and _told(study, settings) == _said(out):
         return Results(_read(kept, tasks), load(out), _files(out), already_done=True)
+    (out / "claims.json").unlink(missing_ok=True)  # of fewer parts
     for _ in backend(partial(_run_part, study, settings, kept, tasks), missing):
         pass  # each part saves itself
     table = _read(kept, tasks)
     claims = study.claims(table, settings)
     pacsv.write_csv(table, out / "table.csv")
     for name, figure in study.figures(table, settings).items():
-        figure.savefig(out / f"{name}.png", dpi=150)
-        figure.savefig(out / f"{name}.svg", metadata={"Date": None})  # the same file every time
+        _draw(figure, out / name)
+    if caption := study.caption(settings):
+        (out / "caption.txt").write_text(caption + "\n")
     _write(out / "settings.json", _told(study, settings))
     # Written last: it says that everything else is there.
     _write(out / "claims.json", [asdict(claim) for claim in claims])
@@ -69,13 +72,22 @@ def load(out: Path) -> list[Claim]:
     return [Claim(**claim) for claim in json.loads((out / "claims.json").read_text())]
 
 
+def _draw(figure: Figure, path: Path) -> None:
+    """As PNG and as SVG, the same files every time."""
+    matplotlib = optional("matplotlib", extra="plots")
+    figure.savefig(path.with_name(f"{path.name}.png"), dpi=150)
+    with matplotlib.rc_context({"svg.hashsalt": path.name}):
+        figure.savefig(path.with_name(f"{path.name}.svg"), metadata={"Date": None})
+
+
 def _prepared(study: Study, settings: Settings, out: Path, shared: Path | None) -> Path:
     """Make the folders, check that they hold the same settings, and return that of the parts."""
     if not isinstance(study.run, Resumable):
         _same_settings(out, _told(study, settings))
         return out / "parts"
     kept = shared or out / study.run.home
-    _same_settings(kept, {"trajectories": study.run.home, **study.run.made_of(settings)})
+    made_of = {"trajectories": study.run.home, "version": study.run.version}
+    _same_settings(kept, made_of | dict(study.run.made_of(settings)))
     out.mkdir(parents=True, exist_ok=True)
     return kept / "parts"
 
@@ -93,7 +105,7 @@ def _follow(trajectories: Resumable, settings: Settings, kept: Path, task: str) 
     unfinished = kept / f"{task}.jsonl"
     with opened(unfinished) as journal:
         if not _part(kept, task).exists():  # another process may just have finished it
-            rng = _rng_of(settings.seed, task)
+            rng = _rng_of(settings.seed, trajectories.stream(task))
             for row in trajectories.steps(settings, task, rng, tuple(journal.rows)):
                 journal.append(row)
             _save(_table(journal.rows), kept, task)
@@ -105,9 +117,9 @@ def _table(rows: Sequence[Row]) -> pa.Table:
     return pa.table({name: [row.get(name) for row in rows] for name in names})
 
 
-def _rng_of(seed: int, task: str) -> Generator:
-    """A stream that depends on the name of the task alone, so that more tasks change nothing."""
-    return np.random.default_rng([seed, zlib.crc32(task.encode())])
+def _rng_of(seed: int, stream: str) -> Generator:
+    """Random numbers that depend on a name alone, so that more tasks change nothing."""
+    return np.random.default_rng([seed, zlib.crc32(stream.encode())])
 
 
 def _save(table: pa.Table, kept: Path, task: str) -> None:
@@ -160,4 +172,7 @@ def _same_settings(folder: Path, now: Mapping[str, object]) -> None:
 
 
 def _write(path: Path, value: object) -> None:
-    path.write_text(json.dumps(value, indent=1) + "\n")
+    """The file is whole or not there, whenever the process ends."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(json.dumps(value, indent=1) + "\n")
+    unfinished.replace(path)

@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.estimators.intervals.fixed import t_quantile
-from levelled.studies.study import Verdict
+from levelled.studies.study import Ruling
 
 __all__ = [
     "ALARM",
@@ -66,7 +66,7 @@ class Difference:
     so where nothing differs the chance that any of the k shows is at most 5%. A single trajectory
     shows nothing.
 
-    >>> [Difference(0.03, 0.01, n=10, comparisons=k).verdict(sign=1) for k in (1, 4)]
+    >>> [Difference(0.03, 0.01, n=10, comparisons=k).above(0) for k in (1, 4)]
     ['holds', 'cannot tell']
     """
 
@@ -88,19 +88,15 @@ class Difference:
         """Whether it has that sign, beyond chance."""
         return self.mean * sign > self.least
 
-    def verdict(self, *, sign: int) -> Verdict:
-        """Whether it has that sign, or that so many trajectories cannot tell."""
-        return judged([self.shows(sign)], [self.shows(-sign)])
-
-    def above(self, limit: float) -> Verdict:
-        """Whether it is more than `limit`."""
+    def above(self, limit: float) -> Ruling:
+        """Whether it is more than `limit`, or that so many trajectories cannot tell."""
         return judged([self.mean - self.least > limit], [self.mean + self.least < limit])
 
-    def below(self, limit: float) -> Verdict:
+    def below(self, limit: float) -> Ruling:
         """Whether it is less than `limit`."""
         return judged([self.mean + self.least < limit], [self.mean - self.least > limit])
 
-    def negligible(self, *, within: float) -> Verdict:
+    def negligible(self, *, within: float) -> Ruling:
         """Whether there is none, as far as differences up to `within` count as none.
 
         >>> [Difference(0.01, 0.01, n).negligible(within=0.05) for n in (2, 20)]
@@ -195,14 +191,14 @@ def curves(table: pa.Table, **where: object) -> dict[str, Curve]:
     return found
 
 
-def verdict(held: Sequence[bool] | BoolArray) -> Verdict:
+def verdict(held: Sequence[bool] | BoolArray) -> Ruling:
     """What to say of a claim that was checked several times."""
     if all(held):
         return "holds"
     return "holds partly" if any(held) else "does not hold"
 
 
-def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Verdict:
+def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
     """What to say of a claim that was checked several times, where chance may hide the answer.
 
     >>> judged([True, False], [False, False]), judged([False], [True]), judged([False], [False])

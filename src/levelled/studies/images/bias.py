@@ -1,59 +1,36 @@
 """Figures 2b, 2c and 5b: risk estimates for a fixed network, from points drawn by BALD."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, replace
 
 import numpy as np
 import pyarrow as pa
 from numpy.random import Generator
 
-from levelled._check import FloatArray, whole
+from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators.running import running_lure, running_naive, running_pure
 from levelled.losses import log_loss
 from levelled.proposals import boltzmann, mixture
 from levelled.samplers import race
 from levelled.scores import bald
+from levelled.studies.images.bias_report import DATA, FLOOR, TEMPERATURE, caption, claims, figures
 from levelled.studies.images.data import image_set
 from levelled.studies.images.networks import classifier
-from levelled.studies.images.pictures import small_print
-from levelled.studies.images.settings import PAPER, SMOKE, ImageSettings
-from levelled.studies.plots import COLOURS, DASHES, band, canvas, footnote, legend, reference, title
-from levelled.studies.study import Claim, Figure, Study
-from levelled.studies.tables import Curve, curves, summarised, where_told, with_error
+from levelled.studies.images.settings import PAPER, SMOKE, BiasSettings, NetworkSettings
+from levelled.studies.study import Study
+from levelled.studies.tables import summarised
 
-__all__ = ["STUDIES", "BiasSettings"]
+__all__ = ["STUDIES"]
 
-DATA = {"mnist": "2b", "fashion-mnist": "2c"}
-FLOOR = 0.1
-TEMPERATURE = 10_000
-THIN = 15
-"""The design ESS below which 1,000 trajectories may all miss what carries the weight."""
-AT = 100
-"""The number of labels at which single figures are told."""
-SMALL = 0.25
-"""The share of the risk up to which a bias counts as small."""
 _RUNNING = {"naive": running_naive, "PURE": running_pure, "LURE": running_lure}
-
-
-@dataclass(frozen=True, slots=True)
-class BiasSettings(ImageSettings):
-    """The network is trained once on `train` points of the pool, then draws from the test set."""
-
-    trajectories: int = 1000
-    train: int = 1000
-    labels: int = 300
-    """The largest number of test points drawn."""
-
-    def __post_init__(self) -> None:
-        whole("trajectories", self.trajectories, least=10)
 
 
 def run(settings: BiasSettings, task: str, rng: Generator) -> pa.Table:
     """The error of each estimate after each budget, with BALD's proposal and with a floor."""
     images = image_set(task, size=settings.size, rng=rng, most=settings.images)
     chosen = rng.permutation(len(images))[: settings.train]
-    model = classifier("cnn", settings, seed=int(rng.integers(2**31))).fit(
+    seed = int(rng.integers(2**31))
+    model = classifier("cnn", settings, len(chosen), copies=1, seed=seed).fit(
         images.pool[chosen],
         images.pool_labels[chosen],
         validation=(images.validation, images.validation_labels),
@@ -76,7 +53,7 @@ def _errors(
     """True risk less each estimate, and the design ESS: [trajectories, budgets]."""
     seeds = rng.integers(2**31, size=settings.trajectories)
     drawn = [
-        race(p, settings.labels, seed=int(seed), design=True, allow_zero=True) for seed in seeds
+        race(p, settings.budget, seed=int(seed), design=True, allow_zero=True) for seed in seeds
     ]
     probability = np.stack([draws.probability for draws in drawn])
     seen = np.stack([losses[draws.index] for draws in drawn])
@@ -86,7 +63,7 @@ def _errors(
         for name, running in _RUNNING.items()
     }
     dispersion = np.stack([_dispersion(draws) for draws in drawn])
-    m = np.arange(1, settings.labels + 1)
+    m = np.arange(1, settings.budget + 1)
     return series | {"design ESS": (m**2 / np.cumsum(dispersion, axis=1))[:, at]}
 
 
@@ -94,159 +71,13 @@ def _dispersion(draws: Draws) -> FloatArray:
     return (draws.design or {})["dispersion"]
 
 
-def _budgets(settings: BiasSettings) -> np.ndarray[tuple[int], np.dtype[np.int64]]:
-    return np.arange(10, settings.labels + 1, 10)
+def _budgets(settings: BiasSettings) -> IntArray:
+    return np.arange(10, settings.budget + 1, 10)
 
 
-def figures(table: pa.Table, settings: BiasSettings) -> Mapping[str, Figure]:
-    """Figures 2b and 2c, each above its variant with a floor, and 5b."""
-    drawn = {f"figure-{number}": _bias(table, data, settings) for data, number in DATA.items()}
-    return {
-        **drawn,
-        "figure-5b": _variances(curves(table, data="mnist", proposal="BALD"), settings),
-    }
-
-
-def _bias(table: pa.Table, data: str, settings: BiasSettings) -> Figure:
-    figure, panels = canvas(rows=2, height=4.4)
-    told = {"BALD": "BALD, T = 10,000", "floor": f"the same over a uniform floor of {FLOOR:g}"}
-    for axes, (proposal, name) in zip(panels, told.items(), strict=True):
-        found = curves(table, data=data, proposal=proposal)
-        reference(axes, 0, "no bias")
-        for estimator, colour in COLOURS.items():
-            curve = found[estimator]
-            low, high = curve.mean - curve.sd, curve.mean + curve.sd
-            band(axes, curve.labels, curve.mean, low, high, colour, estimator)
-        axes.set_ylabel("true risk \N{MINUS SIGN} estimate")
-        axes.margins(x=0.01)
-        title(axes, name)
-    panels[-1].set_xlabel("labels $M$")
-    legend(panels[1], "lower right")
-    footnote(figure, f"{small_print(settings)}\nshading one standard deviation")
-    return figure
-
-
-def _variances(found: Mapping[str, Curve], settings: BiasSettings) -> Figure:
-    figure, axes = canvas()
-    for name, colour in COLOURS.items():
-        curve = found[name]
-        axes.plot(curve.labels, curve.sd**2, color=colour, linestyle=DASHES[name], label=name)
-    axes.set(xlabel="labels $M$", ylabel="variance of the estimate", yscale="log")
-    legend(axes, "upper right")
-    footnote(figure, small_print(settings))
-    return figure
-
-
-def claims(table: pa.Table, settings: BiasSettings) -> list[Claim]:
-    """Who is biased, where the design can tell, and whose variance is lower."""
-    found = {
-        (data, proposal): curves(table, data=data, proposal=proposal)
-        for data in DATA
-        for proposal in ("BALD", "floor")
-    }
-    risks = {row["data"]: row["risk"] for row in table.to_pylist()}
-    told = [_overestimates(found["mnist", "BALD"], risks["mnist"])]
-    told += [_unbiased(data, curve, "bare") for data in DATA for curve in [found[data, "BALD"]]]
-    told += [_unbiased(data, curve, "floor") for data in DATA for curve in [found[data, "floor"]]]
-    return [
-        *told,
-        _lower_variance(found["mnist", "BALD"]),
-        _small_on_fashion(found, risks),
-    ]
-
-
-def _overestimates(found: Mapping[str, Curve], risk: float) -> Claim:
-    naive = found["naive"]
-    at = naive.at(AT) if AT in naive.labels else -1
-    z = -naive.z
-    return Claim(
-        "image-naive-overestimates",
-        "section 6, Figure 2b",
-        "On MNIST the unweighted risk overestimates, because active learning samples the hardest "
-        "points.",
-        f"true risk ({risk:.4f}) less estimate {naive.told(int(naive.labels[at]))} at M = "
-        f"{naive.labels[at]}; {z.min():.0f} standard errors or more at every M",
-        "holds" if z.min() > 5 else "does not hold",
-    )
-
-
-def _unbiased(data: str, found: Mapping[str, Curve], kind: str) -> Claim:
-    """Told by z only where the design can tell: elsewhere what is rare may never come up."""
-    ess = found["design ESS"]
-    tells = ess.median >= THIN if kind == "bare" else np.ones(len(ess.labels), bool)
-    worst = {
-        name: float(np.abs(found[name].z[tells]).max()) if tells.any() else 0.0
-        for name in ("PURE", "LURE")
-    }
-    where = f"section 6, Figure {DATA[data]}"
-    over = "" if kind == "bare" else f" over a floor of {FLOOR:g}"
-    silent = (
-        ""
-        if tells.all()
-        else (
-            f"At {where_told(ess.labels, ~tells)} the design ESS is below {THIN} (median "
-            f"{ess.median.min():.2g} and more): points of tiny probability carry the weight, most "
-            f"trajectories never draw them, and this size cannot tell bias from chance."
-        )
-    )
-    told = f"at most {worst['PURE']:.1f} and {worst['LURE']:.1f} standard errors from 0"
-    return Claim(
-        f"image-unbiased-{data}-{kind}",
-        where if kind == "bare" else f"{where} (ours: with a floor)",
-        f"With BALD's proposal{over}, R_PURE and R_LURE are unbiased on {data}.",
-        f"{told} at {where_told(ess.labels, tells)}" if tells.any() else "no M at which ESS >= 15",
-        "cannot tell"
-        if not tells.any()
-        else "holds"
-        if max(worst.values()) < 4
-        else "does not hold",
-        silent,
-    )
-
-
-def _lower_variance(found: Mapping[str, Curve]) -> Claim:
-    lure, naive = found["LURE"], found["naive"]
-    lower = lure.sd < naive.sd
-    at = lure.at(AT) if AT in lure.labels else -1
-    return Claim(
-        "image-lower-variance",
-        "section 6, Figures 2b and 5b",
-        "On MNIST the variance of R_PURE and R_LURE is lower than, or similar to, that of the "
-        "biased estimate, because the proposal is effective.",
-        f"s.d. at M = {lure.labels[at]}: {lure.sd[at]:.4f} for R_LURE, {found['PURE'].sd[at]:.4f} "
-        f"for R_PURE, {naive.sd[at]:.4f} for the unweighted risk",
-        "holds" if lower.all() else "holds partly" if lower.any() else "does not hold",
-        "" if lower.all() else f"R_LURE varies less at {where_told(lure.labels, lower)}.",
-    )
-
-
-def _small_on_fashion(
-    found: Mapping[tuple[str, str], Mapping[str, Curve]], risks: Mapping[str, float]
-) -> Claim:
-    bias = {data: found[data, "BALD"]["naive"] for data in DATA}
-    at = bias["mnist"].at(AT) if AT in bias["mnist"].labels else -1
-    share = {data: -bias[data].mean[at] / risks[data] for data in DATA}
-    fashion = bias["fashion-mnist"]
-    return Claim(
-        "image-fashion-small",
-        "section 6, Figure 2c",
-        "For FashionMNIST the active learning bias is small, and the variance high in all cases.",
-        f"naive less true risk at M = {bias['mnist'].labels[at]}: {share['fashion-mnist']:.2f} of "
-        f"the risk on FashionMNIST ({with_error(-fashion.mean[at], fashion.stderr[at])}), "
-        f"{share['mnist']:.2f} of it on MNIST",
-        "holds"
-        if share["fashion-mnist"] < SMALL
-        else "holds partly"
-        if share["fashion-mnist"] < share["mnist"]
-        else "does not hold",
-        f"Small: less than {SMALL:g} of the risk. Relative to the risk it is smaller than on MNIST."
-        if SMALL <= share["fashion-mnist"] < share["mnist"]
-        else "",
-    )
-
-
-def _sized(base: ImageSettings, **own: int) -> BiasSettings:
-    return replace(BiasSettings(**base.made_of()), **own)  # type: ignore[arg-type]
+def _sized(base: NetworkSettings, **own: int) -> BiasSettings:
+    names = asdict(NetworkSettings()).keys() - {"trajectories"}
+    return replace(BiasSettings(), **{name: getattr(base, name) for name in names} | own)
 
 
 STUDIES = {
@@ -254,7 +85,7 @@ STUDIES = {
         name="image-bias",
         title="Figures 2b, 2c and 5b: bias and variance of risk estimates for a fixed network",
         presets={
-            "smoke": _sized(SMOKE, images=2000, trajectories=20, train=30, labels=30),
+            "smoke": _sized(SMOKE, images=2000, trajectories=20, train=30, budget=30),
             "cpu": _sized(PAPER, steps=1000, check_every=50, patience=5),
             "paper": _sized(PAPER),
         },
@@ -262,5 +93,6 @@ STUDIES = {
         run=run,
         figures=figures,
         claims=claims,
+        caption=caption,
     )
 }

@@ -2,13 +2,13 @@
 
 from dataclasses import dataclass
 from functools import cache
-from typing import Literal, get_args
+from typing import Literal
 
 import numpy as np
 from numpy.random import Generator
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray, choice
+from levelled._check import FloatArray, IntArray
 from levelled.errors import StudyError
 from levelled.sources import load_data
 
@@ -47,7 +47,6 @@ def image_set(data: str, *, size: int, rng: Generator, most: int | None = None) 
     The test set has the same class ratios and its labels are clean. "mnist-balanced" has as many
     images as "mnist", and of each class alike. Of each part at most `most` images are kept.
     """
-    choice("--data", data, get_args(Data))
     name = data.removesuffix("-balanced")
     found = _loaded(name, size)
     even = data.endswith("-balanced")

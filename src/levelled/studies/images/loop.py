@@ -9,19 +9,17 @@ from numpy.random import Generator
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.errors import StudyError
-from levelled.estimators import lure_weights, pure_weights
+from levelled.estimators import lure_weights
 from levelled.losses import log_loss, zero_one
 from levelled.proposals import boltzmann, proportional, uniform
 from levelled.scores import bald
 from levelled.studies.images.data import ImageSet, image_set
 from levelled.studies.images.networks import classifier
 from levelled.studies.images.settings import ImageSettings
+from levelled.studies.objectives import OBJECTIVES
 from levelled.studies.study import Resumable, Row
 
-__all__ = ["OBJECTIVES", "TRAJECTORIES", "Way", "ways"]
-
-OBJECTIVES = {"naive": None, "PURE": pure_weights, "LURE": lure_weights}
-"""What a network minimises, by the weights of the drawn points."""
+__all__ = ["TRAJECTORIES", "Way", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +44,7 @@ class Way:
     @classmethod
     def of(cls, task: str) -> "Way":
         """The way that a task goes."""
-        data, network, proposal, acquire, _ = task.split("_")
-        return cls(data, network, proposal, acquire)
-
-
-def ways(way: Way, settings: ImageSettings) -> list[str]:
-    """The tasks of all trajectories that go one way."""
-    return [way.task(number) for number in range(settings.trajectories)]
+        return cls(*task.split("_")[:-1])
 
 
 def steps(settings: ImageSettings, task: str, rng: Generator, done: Sequence[Row]) -> Iterator[Row]:
@@ -81,7 +73,6 @@ def steps(settings: ImageSettings, task: str, rng: Generator, done: Sequence[Row
             "probability": probability[-1],
             "evenness": proposal.evenness,
             "spread": proposal.spread,
-            "impossible": int(np.count_nonzero(proposal.probability == 0)),
             "fixed_loss": float(fixed[index[-1]]),
             "fixed_risk": float(fixed.mean()),
             "pool_size": len(images),
@@ -114,7 +105,7 @@ def _proposed(
     if len(draws) < settings.start:
         return _Proposed(uniform(len(left)), 1.0, 0.0)
     weights = lure_weights(draws) if way.acquire == "LURE" else None
-    model = classifier(way.network, settings, seed=seed).fit(
+    model = classifier(way.network, settings, len(draws), seed=seed).fit(
         images.pool[draws.index],
         images.pool_labels[draws.index],
         sample_weight=weights,
@@ -143,7 +134,7 @@ def _checkpoint(
     row: Row = {}
     X, y = images.pool[draws.index], images.pool_labels[draws.index]
     for name, weights in OBJECTIVES.items():
-        model = classifier(way.network, settings, seed=seed).fit(
+        model = classifier(way.network, settings, len(draws), seed=seed).fit(
             X,
             y,
             sample_weight=None if weights is None else weights(draws),
@@ -160,9 +151,11 @@ def _checkpoint(
 
 
 def _fixed_losses(way: Way, settings: ImageSettings, images: ImageSet, seed: int) -> FloatArray:
-    """The losses on the pool of a network trained on the validation set."""
-    model = classifier(way.network, settings, seed=seed).fit(
-        images.validation, images.validation_labels
+    """The losses on the pool of a network trained on four fifths of the validation set."""
+    X, y = images.validation, images.validation_labels
+    n = len(X) * 4 // 5
+    model = classifier(way.network, settings, n, copies=1, seed=seed).fit(
+        X[:n], y[:n], validation=(X[n:], y[n:])
     )
     return log_loss(images.pool_labels, model.predict_proba(images.pool), cap=50)
 
@@ -175,4 +168,14 @@ def _made_of(settings: ImageSettings) -> dict[str, object]:
     return dict(settings.made_of())
 
 
-TRAJECTORIES = Resumable("image-trajectories", steps, _made_of)
+def _stream(task: str) -> str:
+    """Trajectories of a number share images, first points and seeds, however they go on.
+
+    >>> _stream("mnist_cnn_proportional_naive_007")
+    'mnist_cnn_10000_naive_007'
+    """
+    data, network, *_, number = task.split("_")
+    return Way(data, network).task(int(number))
+
+
+TRAJECTORIES = Resumable("image-trajectories", steps, _made_of, _stream, version=2)

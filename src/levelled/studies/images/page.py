@@ -4,12 +4,15 @@ python -m levelled.studies.images.page docs/        # writes docs/images.md from
 """
 
 import json
+import re
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
+from string import ascii_lowercase
 
-from levelled.studies import NAMES, find
+from levelled.studies.images.layout import FIGURES, Panel, PaperFigure
 from levelled.studies.runner import load
+from levelled.studies.study import Claim
 
 __all__ = ["page", "write"]
 
@@ -24,7 +27,11 @@ scores the pool by BALD, the scores are divided by their sum, and the next point
 probability proportional to exp(T s), up to 70 points. At checkpoints fresh networks are trained
 on the same draws with naive, PURE and LURE weights, from the same start, and tested. The data are
 drawn anew for each trajectory. Beside them a network that has seen none of the pool, trained on
-the 1,000 validation images, shows the active learning bias alone.
+four fifths of the validation images, shows the active learning bias alone.
+
+Panels are laid out and lettered as in the paper; those without a letter are ours. Panels (a) of
+linear regression are told on the page of [studies](studies.md), and what Table 1 leaves open about
+networks and their training on that of [networks](bayes.md).
 
 The paper ran 45 trajectories of hours on a GPU. What is shown here was run on two cores: the
 fixed network at full size but for the length of its training, the trained ones with smaller
@@ -46,14 +53,12 @@ levelled.studies.images.page docs/`."""
 
 
 def page(results: Path) -> str:
-    """The page as Markdown, from the folder that holds one folder a study."""
-    names = [name for name in NAMES if name.startswith("image-")]
-    found = [
-        (name, claims.parent)
-        for name in names
-        for claims in sorted((results / name).rglob("claims.json"))
-    ]
-    return "\n\n".join([_INTRODUCTION, *(_section(*each, results) for each in found)]) + "\n"
+    """The page as Markdown, from the folder that holds one folder a study.
+
+    Figures of which no study has finished are left out.
+    """
+    sections = [_section(figure, results) for figure in FIGURES if _finished(figure, results)]
+    return "\n\n".join([_INTRODUCTION, *sections]) + "\n"
 
 
 def write(docs: Path) -> Path:
@@ -63,27 +68,122 @@ def write(docs: Path) -> Path:
     return target
 
 
-def _section(name: str, folder: Path, results: Path) -> str:
-    (study,) = (study for study in find(name) if study.name == name)
-    variant = "" if folder.name == name else f" ({folder.name})"
-    settings = json.loads((folder / "settings.json").read_text())
-    told = f"{settings['trajectories']:,} trajectories. `levelled reproduce {_command(settings)}`"
-    pictures = [
-        f"![{study.title}: {picture.stem}](results/{picture.relative_to(results).as_posix()})"
-        for picture in sorted(folder.glob("*.png"))
+def _finished(figure: PaperFigure, results: Path) -> list[str]:
+    """The folders of a figure's studies that have finished, in the order of the panels."""
+    return [folder for folder in figure.folders if (results / folder / "claims.json").exists()]
+
+
+def _section(figure: PaperFigure, results: Path) -> str:
+    folders = _finished(figure, results)
+    parts = [
+        f"## {figure.title}",
+        _grid(figure, results),
+        _captions(figure, folders, results),
+        _commands(folders, results),
+        "The [ledger](claims.md) says of it:",
+        "\n".join(_verdicts(figure, folders, results)),
     ]
-    return "\n\n".join([f"## {study.title}{variant}", told, *pictures, "\n".join(_claims(folder))])
+    return "\n\n".join(part for part in parts if part)
 
 
-def _command(settings: dict[str, object]) -> str:
-    chosen = [f"--{name} {settings[name]}" for name in ("data", "network") if name in settings]
-    return " ".join([str(settings["study"]), *chosen, f"--trajectories {settings['trajectories']}"])
+def _grid(figure: PaperFigure, results: Path) -> str:
+    """Rows of pictures, each above its letter and caption; what is not there leaves a gap."""
+    rows = [
+        [panel if panel and (results / panel.file).exists() else None for panel in row]
+        for row in figure.rows
+    ]
+    width = max(map(len, rows))
+    lines = [
+        _line(["" if panel is None else told(panel) for panel in row], width)
+        for row in rows
+        if any(row)
+        for told in (_picture, _below)
+    ]
+    lines[1:1] = [_line([":---:"] * width, width)]
+    return "\n".join(lines) if lines[1:] else ""
 
 
-def _claims(folder: Path) -> Iterator[str]:
-    for claim in load(folder):
-        because = f" {claim.because}" if claim.because else ""
-        yield f"- {claim.says} **{claim.verdict}**: {claim.measured}.{because}"
+def _line(cells: Sequence[str], width: int) -> str:
+    return f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |"
+
+
+def _picture(panel: Panel) -> str:
+    return f"![{_below(panel)}](results/{panel.file})"
+
+
+def _below(panel: Panel) -> str:
+    return f"({panel.letter}) {panel.told}" if panel.letter else panel.told
+
+
+def _captions(figure: PaperFigure, folders: Sequence[str], results: Path) -> str:
+    """Every line of the studies' captions once, after the letters of the panels it is about."""
+    saying: dict[str, list[str]] = {}
+    for folder in folders:
+        for line in _caption(results / folder):
+            saying.setdefault(line, []).append(folder)
+    grouped: dict[str, list[str]] = {}
+    for line, who in saying.items():
+        grouped.setdefault(_letters(figure, who), []).append(line)
+    return "\n".join(f"- {whose}{' '.join(lines)}" for whose, lines in grouped.items())
+
+
+def _caption(folder: Path) -> list[str]:
+    path = folder / "caption.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _letters(figure: PaperFigure, folders: Sequence[str], among: str = ascii_lowercase) -> str:
+    """The paper's letters of the panels that these studies drew, before what is said of them.
+
+    A figure that is all of one study needs none.
+    """
+    letters = [panel.letter for panel in figure if panel.letter and panel.folder in folders]
+    told = ", ".join(f"({letter})" for letter in letters if letter in among)
+    return f"{told}: " if told and len(figure.folders) > 1 else ""
+
+
+def _commands(folders: Sequence[str], results: Path) -> str:
+    lines = [f"levelled reproduce {_command(results / folder)}" for folder in folders]
+    return "\n".join(["```", *lines, "```"])
+
+
+def _command(folder: Path) -> str:
+    settings = json.loads((folder / "settings.json").read_text())
+    chosen = [
+        f"--{name} {settings[name]}"
+        for name in ("data", "network", "trajectories")
+        if name in settings
+    ]
+    return " ".join([settings["study"], *chosen])
+
+
+def _verdicts(figure: PaperFigure, folders: Sequence[str], results: Path) -> Iterator[str]:
+    for folder in folders:
+        for claim in load(results / folder):
+            if _about(claim, folder, figure):
+                named = "".join(_named(claim).get(figure.number, ())) or ascii_lowercase
+                because = f" {claim.because}" if claim.because else ""
+                told = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
+                yield f"- {_letters(figure, [folder], named)}{told}"
+
+
+def _about(claim: Claim, folder: str, figure: PaperFigure) -> bool:
+    """Whether a claim names the figure; what names none is told at the first of its study."""
+    showing = [each.number for each in FIGURES if folder in each.folders]
+    named = _named(claim).keys() & set(showing)
+    return figure.number in (named or showing[:1])
+
+
+def _named(claim: Claim) -> dict[str, list[str]]:
+    """The figures that a claim says it is about, each with its letters if it names any.
+
+    >>> _named(Claim("loss", "section 6, Figures 3b, 3c and 8", "It falls.", "", "holds"))
+    {'3': ['b', 'c'], '8': ['']}
+    """
+    found: dict[str, list[str]] = {}
+    for number, letter in re.findall(r"\b(\d+)([a-f]?)\b", claim.where.partition("Figure")[2]):
+        found.setdefault(number, []).append(letter)
+    return found
 
 
 if __name__ == "__main__":

@@ -1,48 +1,123 @@
-"""The curves that the figures of trained networks are made of."""
+"""The panels that the figures of the image experiments are made of, all of one size."""
 
 from collections.abc import Mapping
+from typing import Any, Literal
 
-from levelled.studies.images.settings import ImageSettings, differences
-from levelled.studies.plots import COLOURS, Axes, band, canvas, footnote, legend, title
+import numpy as np
+
+from levelled._check import FloatArray, IntArray
+from levelled.studies.images.loop import Way
+from levelled.studies.plots import BLACK, COLOURS, DASHES, Axes, band, canvas
 from levelled.studies.study import Figure
 from levelled.studies.tables import Curve
 
-__all__ = ["against_labels", "loss_and_accuracy", "small_print"]
+__all__ = [
+    "BIAS",
+    "QUANTITIES",
+    "THROUGHOUT",
+    "WIDTHS",
+    "Width",
+    "finished",
+    "line",
+    "panel",
+    "performance",
+    "setting",
+    "shaded",
+    "ticks",
+]
+
+Width = Literal["sd", "stderr"]
+WIDTHS: dict[Width, str] = {"sd": "± s.d.", "stderr": "± s.e."}
+"""What bands show of a curve to either side, and how a title says so."""
+NETWORKS = {"cnn": "radial CNN", "dropout": "MC dropout CNN", "mlp": "radial MLP"}
+QUANTITIES = {"nll": "test NLL", "accuracy": "test accuracy"}
+BIAS, THROUGHOUT = "active learning bias", "LURE throughout"
+"""The names of curves that some panels have beside the three of the objectives."""
+
+_DASH_DOT = (0, (6, 1.5, 1, 1.5))
+_LOOKS: dict[str, tuple[str, Any]] = {
+    **{name: (COLOURS[name], DASHES[name]) for name in COLOURS},
+    "PURE": (COLOURS["PURE"], (0, (3.5, 3.5))),  # so that as much is seen of LURE below it
+    THROUGHOUT: ("#7B3294", _DASH_DOT),
+    BIAS: (BLACK, _DASH_DOT),
+}
 
 
-def against_labels(axes: Axes, found: Mapping[str, Curve], what: str, *, shading: str) -> None:
-    """One quantity of the networks trained each way, shaded by "sd" or by "stderr"."""
-    for name, colour in COLOURS.items():
-        curve = found[f"{name} {what}"]
-        width = getattr(curve, shading)
-        band(axes, curve.labels, curve.mean, curve.mean - width, curve.mean + width, colour, name)
-    axes.margins(x=0.01)
+def setting(way: Way, width: Width | None = None) -> str:
+    """Which network and proposal, for the second line of a title, and what bands show.
+
+    >>> setting(Way(network="mlp", proposal="5000"), "sd")
+    'radial MLP, BALD at T = 5,000, ± s.d.'
+    """
+    told = [NETWORKS[way.network], f"BALD at T = {int(way.proposal):,}"]
+    return ", ".join([*told, WIDTHS[width]] if width else told)
 
 
-def loss_and_accuracy(
-    found: Mapping[str, Curve], settings: ImageSettings, named: str, *, shading: str
-) -> Figure:
-    """Test loss above test accuracy."""
-    figure, (upper, lower) = canvas(rows=2, height=4.4)
-    against_labels(upper, found, "nll", shading=shading)
-    against_labels(lower, found, "accuracy", shading=shading)
-    upper.set_ylabel("test NLL")
-    lower.set_ylabel("test accuracy")
-    lower.set_xlabel("labels $M$")
-    title(upper, named)
-    legend(upper, "upper right")
-    told = "one standard error" if shading == "stderr" else "one standard deviation"
-    footnote(figure, f"{small_print(settings)}\nshading {told}")
+def panel(title: str, below: str, quantity: str) -> tuple[Figure, Axes]:
+    """An empty panel; its title says of what data it is, and below that of what network."""
+    figure, axes = canvas()
+    axes.set_title(f"{title}\n{below}", fontsize=9, loc="left")
+    axes.set_xlabel("labels $M$", fontsize=9)
+    axes.set_ylabel(quantity, fontsize=9)
+    axes.tick_params(labelsize=8)
+    return figure, axes
+
+
+def shaded(axes: Axes, curve: Curve, name: str, *, width: Width) -> None:
+    """A mean in a band, whose edges have the dashes of the mean so that bands can overlap."""
+    colour, dashes = _LOOKS[name]
+    half = getattr(curve, width)
+    low, high = curve.mean - half, curve.mean + half
+    band(axes, curve.labels, curve.mean, low, high, colour, name, dashes=dashes, edged=True)
+
+
+def line(axes: Axes, x: IntArray, y: FloatArray, name: str) -> None:
+    """A curve without a band."""
+    colour, dashes = _LOOKS[name]
+    above = 2 if dashes == "-" else 3
+    axes.plot(x, y, color=colour, linestyle=dashes, label=name, zorder=above)
+
+
+def finished(figure: Figure, axes: Axes, labels: IntArray) -> Figure:
+    """With the ticks that all panels of so many labels have, and the legend below."""
+    axes.set_xlim(labels[0], labels[-1])
+    axes.set_xticks(ticks(int(labels[-1])))
+    handles, names = axes.get_legend_handles_labels()
+    figure.legend(
+        handles,
+        names,
+        loc="outside lower center",
+        ncols=3 if len(names) == 3 else 2,
+        fontsize=8,
+        frameon=False,
+        handlelength=2.8,
+    )
     return figure
 
 
-def small_print(settings: ImageSettings, trajectories: int | None = None) -> str:
-    """How many trajectories, and everything that differs from Table 1."""
-    n = settings.trajectories if trajectories is None else trajectories
-    words = f"{n:,} trajectories, seed {settings.seed}; {differences(settings)}".split(" ")
-    lines = [""]
-    for word in words:
-        if len(lines[-1]) + len(word) > 66:
-            lines.append("")
-        lines[-1] = f"{lines[-1]} {word}".strip()
-    return "\n".join(lines)
+def ticks(budget: int) -> IntArray:
+    """Multiples of the largest power of ten that does not exceed the budget.
+
+    >>> ticks(70), ticks(300)
+    (array([10, 20, 30, 40, 50, 60, 70]), array([100, 200, 300]))
+    """
+    step = 10 ** (len(str(budget)) - 1)
+    return np.arange(step, budget + 1, step)
+
+
+def performance(
+    curves: Mapping[str, Curve],
+    what: str,
+    data: str,
+    way: Way,
+    *,
+    width: Width,
+    limits: tuple[float, float] | None = None,
+) -> Figure:
+    """Test "nll" or "accuracy" of the networks trained with each objective."""
+    quantity = QUANTITIES[what]
+    figure, axes = panel(f"{data}: {quantity}", setting(way, width), quantity)
+    for name in COLOURS:
+        shaded(axes, curves[f"{name} {what}"], name, width=width)
+    axes.set_ylim(limits)
+    return finished(figure, axes, curves[f"naive {what}"].labels)

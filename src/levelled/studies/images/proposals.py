@@ -4,14 +4,18 @@ from collections.abc import Mapping
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import fdtri
 
-from levelled.studies.images.loop import TRAJECTORIES, Way, ways
-from levelled.studies.images.pictures import small_print
-from levelled.studies.images.reading import Found, read
-from levelled.studies.images.settings import CPU, PAPER, SMOKE, ImageSettings
+from levelled._check import FloatArray
+from levelled.studies.images.captions import small_print
+from levelled.studies.images.loop import Way
+from levelled.studies.images.pictures import finished, panel
+from levelled.studies.images.reading import Found, read, separated
+from levelled.studies.images.settings import ImageSettings
+from levelled.studies.images.shared import shared
 from levelled.studies.images.temperature import weight_spread
-from levelled.studies.plots import canvas, footnote, title
-from levelled.studies.study import Claim, Figure, Study
+from levelled.studies.study import Claim, Figure
+from levelled.studies.tables import ALARM, judged
 
 __all__ = ["STUDIES"]
 
@@ -27,29 +31,36 @@ _LOOK = {
     "MC dropout": ("#CC79A7", (0, (1, 1))),
     "MLP": ("#009E73", (0, (3, 1, 1, 1))),
 }
+_BELOW = "BALD at T = 10,000, or proportional to it"
+BASE = "radial CNN"
 WHERE = "appendix C.2"
 
 
 def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
     """How even each proposal is, and how widely its scores spread, against the labels."""
-    figure, (upper, lower) = canvas(rows=2, height=4.8)
-    for name, way in WAYS.items():
-        found = read(table, way)
+    found = {name: read(table, way) for name, way in WAYS.items()}
+    even, axes = panel("MNIST, unbalanced: evenness of proposals", _BELOW, "evenness")
+    spread, lower = panel("MNIST, unbalanced: spread of scores", _BELOW, "s.d. / mean")
+    m = np.arange(settings.start + 1, settings.budget + 1)
+    for name, each in found.items():
         colour, dashes = _LOOK[name]
-        m = np.arange(1, found.draws["evenness"].shape[1] + 1)
-        chosen = m > settings.start
-        for axes, what in ((upper, "evenness"), (lower, "spread")):
-            mean = found.draws[what].mean(axis=0)
-            axes.plot(m[chosen], mean[chosen], color=colour, linestyle=dashes, label=name)
-    upper.set_ylabel("evenness")
-    lower.set_ylabel("s.d. / mean of scores")
-    lower.set_xlabel("labels $M$")
-    title(upper, "proposals; 1 is uniform, all but one Boltzmann")
-    handles, labels = upper.get_legend_handles_labels()
-    title(lower, "BALD scores")
-    figure.legend(handles, labels, loc="outside upper center", ncols=2, fontsize=7, frameon=False)
-    footnote(figure, small_print(settings))
-    return {"proposals": figure}
+        for on, what in ((axes, "evenness"), (lower, "spread")):
+            mean = each.draws[what][:, settings.start :].mean(axis=0)
+            on.plot(m, mean, color=colour, linestyle=dashes, label=name)
+    axes.set_ylim(0, 1)
+    lower.set_ylim(bottom=0)
+    return {"evenness": finished(even, axes, m), "spread": finished(spread, lower, m)}
+
+
+def caption(settings: ImageSettings) -> str:
+    """Of both panels."""
+    return small_print(
+        settings,
+        WAYS.values(),
+        "Means over trajectories at each draw that a network chose. Evenness is exp(entropy) of "
+        "the proposal over the number of points left: 1 is uniform.",
+        paper_ran="the paper tells this in words",
+    )
 
 
 def claims(table: pa.Table, settings: ImageSettings) -> list[Claim]:
@@ -59,62 +70,67 @@ def claims(table: pa.Table, settings: ImageSettings) -> list[Claim]:
 
 
 def _proportional(found: Mapping[str, Found], settings: ImageSettings) -> Claim:
-    even = {name: _chosen(found[name], "evenness", settings) for name in found}
-    spread = {name: weight_spread(found[name]) for name in ("proportional", "radial CNN")}
+    even, sharp = (_chosen(found[name], "evenness", settings) for name in ("proportional", BASE))
+    spread, wide = (weight_spread(found[name]).mean() for name in ("proportional", BASE))
     return Claim(
         "proposals-proportional",
         WHERE,
         "A proposal proportional to the scores is too close to uniform for costs or benefits of "
         "active learning to be visible.",
-        f"evenness {even['proportional']:.2f} against {even['radial CNN']:.2f} of the Boltzmann "
-        f"proposal (1 is uniform); s.d. of LURE weights {spread['proportional']:.2f} against "
-        f"{spread['radial CNN']:.2f}",
-        "holds" if even["proportional"] > max(0.5, even["radial CNN"]) else "does not hold",
+        f"evenness {even.mean():.2f} against {sharp.mean():.2f} of the Boltzmann proposal (1 is "
+        f"uniform); s.d. of LURE weights {spread:.2f} against {wide:.2f}",
+        separated(np.append(sharp, 0.5), even),
+        f"Close to uniform: above 0.5 and above the other in each of {len(even)} trajectories.",
     )
 
 
 def _compressed(found: Mapping[str, Found], settings: ImageSettings) -> Claim:
-    spread = {name: _chosen(found[name], "spread", settings) for name in found}
+    narrow, wide = (_chosen(found[name], "spread", settings) for name in ("MC dropout", BASE))
     return Claim(
         "proposals-dropout",
         WHERE,
         "With Monte Carlo dropout the mutual information is compressed into a narrow range.",
-        f"s.d. over mean of the scores: {spread['MC dropout']:.2f} with dropout, "
-        f"{spread['radial CNN']:.2f} with the radial posterior",
-        "holds" if spread["MC dropout"] < spread["radial CNN"] else "does not hold",
+        f"s.d. over mean of the scores: {narrow.mean():.2f} with dropout ({narrow.min():.2f} to "
+        f"{narrow.max():.2f}), {wide.mean():.2f} with the radial posterior ({wide.min():.2f} to "
+        f"{wide.max():.2f})",
+        separated(narrow, wide),
+        f"Held if so for each of {len(narrow)} trajectories against each of the others.",
     )
 
 
-def _chosen(found: Found, what: str, settings: ImageSettings) -> float:
-    return float(found.draws[what][:, settings.start :].mean())
+def _chosen(found: Found, what: str, settings: ImageSettings) -> FloatArray:
+    """Of each trajectory, the mean over the points that a network chose."""
+    return np.asarray(found.draws[what][:, settings.start :].mean(axis=1))
 
 
 def _higher_variance(found: Mapping[str, Found]) -> Claim:
+    """By Fisher's F on the spread of each trajectory's mean loss."""
     sd = {
-        name: float(found[name].series["naive nll"].std(axis=0, ddof=1).mean())
-        for name in ("MLP", "radial CNN")
+        name: float(found[name].series["naive nll"].mean(axis=1).std(ddof=1))
+        for name in ("MLP", BASE)
     }
     n = len(found["MLP"])
+    least = np.sqrt(fdtri(n - 1, n - 1, 1 - ALARM / 2))
+    ratio = sd["MLP"] / sd[BASE]
     return Claim(
         "proposals-mlp",
         WHERE,
         "The MLP shows higher variance in downstream performance.",
-        f"s.d. of the naive test NLL over {n} trajectories, mean over checkpoints: "
-        f"{sd['MLP']:.3f} for the MLP, {sd['radial CNN']:.3f} for the CNN",
-        "holds" if sd["MLP"] > sd["radial CNN"] else "does not hold",
-        f"A standard deviation from {n} trajectories is itself known to about "
-        f"{100 / np.sqrt(2 * (n - 1)):.0f}%.",
+        f"s.d. over {n} trajectories of the naive test NLL, mean over checkpoints: "
+        f"{sd['MLP']:.3f} for the MLP, {sd[BASE]:.3f} for the CNN",
+        judged([ratio > least], [ratio < 1 / least]),
+        f"So many trajectories show standard deviations that differ by a factor of {least:.1f} "
+        f"(Fisher's F at 5%).",
     )
 
 
 STUDIES = {
-    "image-proposals": Study(
-        name="image-proposals",
-        title="Appendix C.2 in words: other proposals, MC dropout and the MLP",
-        presets={"smoke": SMOKE, "cpu": CPU, "paper": PAPER},
-        tasks=lambda settings: [task for way in WAYS.values() for task in ways(way, settings)],
-        run=TRAJECTORIES,
-        figures=figures,
-        claims=claims,
+    "image-proposals": shared(
+        "image-proposals",
+        "Appendix C.2 in words: other proposals, MC dropout and the MLP",
+        WAYS.values(),
+        figures,
+        claims,
+        caption,
     )
 }

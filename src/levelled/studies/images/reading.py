@@ -1,19 +1,23 @@
 """From the rows of trajectories to curves over the number of labels, and differences told."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from math import comb
 
 import numpy as np
 import pyarrow as pa
 
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.running import running_lure, running_naive
-from levelled.studies.images.loop import OBJECTIVES, Way
-from levelled.studies.study import Verdict
-from levelled.studies.tables import Curve, curves, summarised, with_error
+from levelled.studies.images.loop import Way
+from levelled.studies.objectives import OBJECTIVES
+from levelled.studies.study import Ruling
+from levelled.studies.tables import ALARM, Curve, Difference, curves, judged, summarised
 
-__all__ = ["Difference", "Found", "difference", "read", "unpaired"]
+__all__ = ["SLIGHT", "Found", "difference", "read", "separated"]
+
+SLIGHT = 0.05
+"""The share of a figure up to which a difference counts as slight."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -40,7 +44,7 @@ def read(table: pa.Table, way: Way) -> Found:
 
     Beside what networks scored at a checkpoint stand their overfitting bias, test risk less
     R_LURE on what they were trained on, and the active learning bias of a fixed network, true
-    risk less unweighted estimate.
+    risk less unweighted estimate, with R_LURE's own error for it.
     """
     rows = [row for row in table.to_pylist() if Way.of(row["task"]) == way]
     length = max(row["labels"] for row in rows)
@@ -59,72 +63,39 @@ def read(table: pa.Table, way: Way) -> Found:
     }
     for name in OBJECTIVES:
         series[f"{name} overfitting"] = series[f"{name} nll"] - series[f"{name} trained"]
-    for name, running in (("naive", running_naive), ("LURE", running_lure)):
-        series[f"{name} error"] = np.stack(
-            [
-                risk[0] - running(loss, q, int(N[0]))[labels - 1]
-                for loss, risk, q, N in zip(
-                    draws["fixed_loss"],
-                    draws["fixed_risk"],
-                    draws["probability"],
-                    draws["pool_size"],
-                    strict=True,
-                )
-            ]
-        )
+    series["active learning bias"] = _errors(draws, running_naive)[:, labels - 1]
+    series["LURE error"] = _errors(draws, running_lure)[:, labels - 1]
     return Found(labels, series, draws)
 
 
-@dataclass(frozen=True, slots=True)
-class Difference:
-    """A mean over n trajectories with its standard error, which has so many degrees of freedom."""
-
-    mean: float
-    stderr: float
-    n: int
-    df: int
-
-    def __str__(self) -> str:
-        return with_error(self.mean, self.stderr)
-
-    @property
-    def least(self) -> float:
-        """The smallest difference that so many trajectories show: at 95%, by Student's t."""
-        return float(t_quantile(np.asarray(float(self.df)), 0.975)) * self.stderr
-
-    def shows(self, sign: int) -> bool:
-        """Whether it has that sign, beyond chance."""
-        return self.mean * sign > self.least
-
-    def verdict(self, *, sign: int) -> Verdict:
-        """Whether it has that sign, or that so many trajectories cannot tell."""
-        if self.shows(sign):
-            return "holds"
-        return "does not hold" if self.shows(-sign) else "cannot tell"
-
-    @property
-    def reach(self) -> str:
-        """What so many trajectories can and cannot show."""
-        return (
-            f"{self.n} trajectories show differences from about {self.least:.2g} on; smaller ones, "
-            f"of either sign, they cannot tell from chance."
-        )
+def _errors(draws: Mapping[str, FloatArray], running: Callable[..., FloatArray]) -> FloatArray:
+    """True risk of the fixed network less its estimate after each draw."""
+    each = zip(draws["fixed_loss"], draws["probability"], draws["pool_size"], strict=True)
+    estimates = np.stack([running(loss, q, int(N[0])) for loss, q, N in each])
+    return draws["fixed_risk"] - estimates
 
 
-def difference(one: FloatArray, other: FloatArray) -> Difference:
-    """Of two series on the same draws: averaged over checkpoints, then over trajectories.
+def difference(one: FloatArray, other: FloatArray, *, comparisons: int = 1) -> Difference:
+    """Of two series, trajectory by trajectory: averaged over checkpoints, then over all.
 
     >>> str(difference(np.array([[1.0, 3.0], [2.0, 3.0]]), np.array([[1.0, 2.0], [1.0, 1.0]])))
     '1.00 ± 0.50'
     """
     each = (one - other).mean(axis=1)
     n = len(each)
-    return Difference(float(each.mean()), float(each.std(ddof=1) / np.sqrt(n)), n, n - 1)
+    return Difference(float(each.mean()), float(each.std(ddof=1) / np.sqrt(n)), n, comparisons)
 
 
-def unpaired(one: FloatArray, other: FloatArray) -> Difference:
-    """Of two series on different draws, each averaged over its checkpoints."""
-    a, b = one.mean(axis=1), other.mean(axis=1)
-    stderr = np.sqrt(a.var(ddof=1) / len(a) + b.var(ddof=1) / len(b))
-    n = min(len(a), len(b))
-    return Difference(float(a.mean() - b.mean()), float(stderr), n, len(a) + len(b) - 2)
+def separated(low: FloatArray, high: FloatArray) -> Ruling:
+    """Whether every trajectory of one kind lies below every one of another.
+
+    If they were alike the chance of that would be 1 in (2 n choose n), which has to be 5% at most.
+
+    >>> separated(np.array([1.0, 2.0, 2.5]), np.array([3.0, 4.0, 5.0]))
+    'holds'
+    >>> separated(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    'cannot tell'
+    """
+    if 1 / comb(len(low) + len(high), len(low)) > ALARM:
+        return "cannot tell"
+    return judged([low.max() < high.min()], [high.max() < low.min()])

@@ -2,26 +2,32 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import get_args
 
 import numpy as np
 import pyarrow as pa
 
-from levelled.studies.images.loop import TRAJECTORIES, Way, ways
-from levelled.studies.images.pictures import loss_and_accuracy
-from levelled.studies.images.reading import Found, difference, read
+from levelled._check import choice
+from levelled.studies.images.captions import small_print
+from levelled.studies.images.data import Data
+from levelled.studies.images.loop import TRAJECTORIES, Way
+from levelled.studies.images.networks import Kind
+from levelled.studies.images.pictures import QUANTITIES, Width, performance
+from levelled.studies.images.reading import SLIGHT, Found, difference, read
 from levelled.studies.images.settings import CPU, PAPER, SMOKE, ImageSettings
+from levelled.studies.images.shared import tasks
 from levelled.studies.study import Claim, Figure, Study
 
 __all__ = ["STUDIES", "TrainingSettings"]
 
 FIGURES = {
-    ("mnist", "cnn"): ("3b, 3c and 8", "MNIST, unbalanced"),
-    ("fashion-mnist", "cnn"): ("3d and 10a", "FashionMNIST, unbalanced"),
-    ("mnist", "dropout"): ("3e and 10b", "MNIST, MC dropout"),
-    ("mnist-balanced", "cnn"): ("3f and 10c", "MNIST, balanced"),
-    ("mnist", "mlp"): ("10d and 10e", "MNIST, 50-unit MLP"),
+    ("mnist", "cnn"): ("MNIST, unbalanced", "3b and 8a", "3c and 8b"),
+    ("fashion-mnist", "cnn"): ("FashionMNIST, unbalanced", "3d", "10a"),
+    ("mnist", "dropout"): ("MNIST, MC dropout", "3e", "10b"),
+    ("mnist-balanced", "cnn"): ("MNIST, balanced", "3f", "10c"),
+    ("mnist", "mlp"): ("MNIST, 50-unit MLP", "10d", "10e"),
 }
-"""The paper's figures of each setting, and its name."""
+"""The name of each setting, and where the paper shows its test loss and its accuracy."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,59 +37,84 @@ class TrainingSettings(ImageSettings):
     data: str = "mnist"
     network: str = "cnn"
 
+    def __post_init__(self) -> None:
+        ImageSettings.__post_init__(self)
+        choice("--data", self.data, get_args(Data))
+        choice("--network", self.network, get_args(Kind))
+
     @property
     def way(self) -> Way:
         """How its trajectories go."""
         return Way(self.data, self.network)
 
-    def told(self) -> tuple[str, str]:
-        """The paper's figures of this setting, or that it is ours, and its name."""
-        ours = (f"(ours: {self.data}, {self.network})", f"{self.data}, {self.network}")
-        return FIGURES.get((self.data, self.network), ours)
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """Its name, and where the paper shows its test loss and its accuracy, if it does."""
+        ours = f"{self.data}, {self.network}"
+        named, *shown = FIGURES.get((self.data, self.network), (ours, "", ""))
+        loss, accuracy = (f"section 6, Figure {one}" if one else "ours" for one in shown)
+        return named, loss, accuracy
 
 
 def figures(table: pa.Table, settings: TrainingSettings) -> Mapping[str, Figure]:
     """Test loss and accuracy with standard deviations, and again with standard errors."""
     found = read(table, settings.way).curves
-    named = settings.told()[1]
+    named, *_ = settings.told
+    endings: dict[Width, str] = {"sd": "", "stderr": "-standard-errors"}
     return {
-        "deviations": loss_and_accuracy(found, settings, named, shading="sd"),
-        "standard-errors": loss_and_accuracy(found, settings, named, shading="stderr"),
+        f"{what}{ending}": performance(found, what, named, settings.way, width=width)
+        for width, ending in endings.items()
+        for what in QUANTITIES
     }
 
 
+def caption(settings: TrainingSettings) -> str:
+    """Of the panels of one setting."""
+    alone = "the paper gives no number here, and 45 for Figures 3b and 3c"
+    return small_print(
+        settings,
+        [settings.way],
+        "Means over trajectories; shading is one standard deviation, or one standard error where "
+        "the panel says s.e.",
+        paper_ran="the paper: 45" if settings.way == Way() else alone,
+    )
+
+
 def claims(table: pa.Table, settings: TrainingSettings) -> list[Claim]:
-    """Training with corrected weights is worse, in loss and in accuracy, or as good."""
+    """Training with corrected weights is worse, in loss and in accuracy, or nearly as good."""
     found = read(table, settings.way)
-    where = f"section 6, Figures {settings.told()[0]}"
+    _, loss, accuracy = settings.told
     name = f"{settings.data}-{settings.network}"
-    return [_loss(found, where, name), _accuracy(found, where, name), _same_points(found, where)]
+    return [_loss(found, loss, name), _accuracy(found, accuracy, name), _same_points(found, loss)]
 
 
 def _loss(found: Found, where: str, name: str) -> Claim:
-    lure = difference(found.series["LURE nll"], found.series["naive nll"])
-    pure = difference(found.series["PURE nll"], found.series["naive nll"])
+    naive = found.series["naive nll"]
+    lure, pure = (difference(found.series[f"{name} nll"], naive) for name in ("LURE", "PURE"))
+    within = SLIGHT * float(naive.mean())
     return Claim(
         f"training-loss-{name}",
         where,
         "Networks trained with R_LURE or R_PURE have a similar or slightly higher test loss.",
         f"paired difference in NLL, mean over all checkpoints: LURE - naive {lure}, "
-        f"PURE - naive {pure} (naive {found.series['naive nll'].mean():.3f})",
-        lure.verdict(sign=1),
-        lure.reach,
+        f"PURE - naive {pure} (naive {naive.mean():.3f})",
+        lure.above(-within),
+        f"Similar: at most {within:.2g} lower. {lure.reach}",
     )
 
 
 def _accuracy(found: Found, where: str, name: str) -> Claim:
-    lure = difference(found.series["LURE accuracy"], found.series["naive accuracy"])
+    naive = found.series["naive accuracy"]
+    lure = difference(found.series["LURE accuracy"], naive)
+    within = SLIGHT * float(naive.mean())
     return Claim(
         f"training-accuracy-{name}",
         where,
         "Networks trained with R_LURE have a similar or slightly lower test accuracy.",
         f"paired difference in accuracy, mean over all checkpoints: LURE - naive {lure} "
-        f"(naive {found.series['naive accuracy'].mean():.3f})",
-        lure.verdict(sign=-1),
-        lure.reach,
+        f"(naive {naive.mean():.3f})",
+        lure.below(within),
+        f"Similar: at most {within:.2g} higher. {lure.reach}",
     )
 
 
@@ -97,7 +128,7 @@ def _same_points(found: Found, where: str) -> Claim:
         where,
         f"More points lower the test loss (from {found.labels[0]} to {found.labels[-1]} points).",
         f"naive NLL falls by {gain}; s.d. over trajectories at the end {spread:.3f}",
-        gain.verdict(sign=1),
+        gain.above(0),
     )
 
 
@@ -110,10 +141,11 @@ STUDIES = {
         name="image-training",
         title="Figures 3b-3f, 8 and 10: networks trained with naive, PURE and LURE weights",
         presets={"smoke": _sized(SMOKE), "cpu": _sized(CPU), "paper": _sized(PAPER)},
-        tasks=lambda settings: ways(settings.way, settings),
+        tasks=lambda settings: tasks([settings.way], settings),
         run=TRAJECTORIES,
         figures=figures,
         claims=claims,
+        caption=caption,
         variant=lambda settings: f"{settings.data}-{settings.network}",
     )
 }

@@ -15,8 +15,9 @@ from levelled.learning import ActiveLearner
 from levelled.losses import brier, log_loss, squared, zero_one
 from levelled.models import CAP, Model, Problem, fitted, seeded
 from levelled.studies.learning.data import Split, split
-from levelled.studies.learning.models import OBJECTIVES, model
+from levelled.studies.learning.models import model
 from levelled.studies.learning.settings import Case, LearningSettings
+from levelled.studies.objectives import OBJECTIVES
 from levelled.studies.study import Row
 from levelled.studies.tables import compact
 

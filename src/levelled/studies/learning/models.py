@@ -1,22 +1,13 @@
 """The models that are trained, by name, at settings that suit two hundred labels."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any
 
-from levelled._check import FloatArray, choice
+from levelled._check import choice
 from levelled._optional import optional
-from levelled.draws import Draws
-from levelled.estimators import lure_weights, pure_weights
 from levelled.models import Model
 
-__all__ = ["MODELS", "OBJECTIVES", "model", "of_sklearn"]
-
-OBJECTIVES: Mapping[str, Callable[[Draws], FloatArray] | None] = {
-    "naive": None,
-    "PURE": pure_weights,
-    "LURE": lure_weights,
-}
-"""What a model is trained to minimise, by the weights of the labels."""
+__all__ = ["MODELS", "model", "of_sklearn"]
 
 
 def model(name: str) -> Model:

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.advice.rule import TOLERANCE
-from levelled.studies.learning.models import OBJECTIVES
 from levelled.studies.learning.settings import Case
+from levelled.studies.objectives import OBJECTIVES
 from levelled.studies.tables import Difference, with_error
 
 __all__ = ["Advised", "Effect", "Found", "advised", "effect", "read"]

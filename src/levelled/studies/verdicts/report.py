@@ -17,8 +17,7 @@ import pyarrow as pa
 
 from levelled.advice.rule import TOLERANCE
 from levelled.studies.plots import BLACK, canvas, footnote
-from levelled.studies.study import Claim, Figure
-from levelled.studies.study import Verdict as Held
+from levelled.studies.study import Claim, Figure, Ruling
 from levelled.studies.tables import judged
 from levelled.studies.verdicts.settings import SETTINGS
 from levelled.studies.verdicts.trial import VERDICTS, VerdictSettings
@@ -235,7 +234,7 @@ def _share_between(found: Sequence[Outcome]) -> tuple[float, float]:
     return (least / decided, most / decided) if decided else (0.0, 0.0)
 
 
-def _held(held: bool) -> Held:
+def _held(held: bool) -> Ruling:
     return "holds" if held else "does not hold"
 
 

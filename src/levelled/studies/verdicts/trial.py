@@ -11,7 +11,7 @@ from numpy.random import Generator
 from levelled._check import whole
 from levelled.advice import Verdict, advise
 from levelled.models import fitted, posed, seeded, take, takes_weights
-from levelled.studies.learning.models import OBJECTIVES
+from levelled.studies.objectives import OBJECTIVES
 from levelled.studies.study import Settings
 from levelled.studies.verdicts.problems import Sample
 from levelled.studies.verdicts.settings import SETTINGS, Setting

@@ -1,0 +1,173 @@
+"""The figures of sections 6 and 7 and of appendix C.2, as rows of panels as in the paper."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import PurePosixPath
+
+__all__ = ["FIGURES", "Panel", "PaperFigure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Panel:
+    """One picture, by its place among the results, with the paper's letter and caption."""
+
+    file: str
+    told: str
+    letter: str = ""
+    """Empty if the paper has no such panel."""
+
+    @property
+    def folder(self) -> str:
+        """Of the study that draws it."""
+        return str(PurePosixPath(self.file).parent)
+
+
+@dataclass(frozen=True, slots=True)
+class PaperFigure:
+    """Rows of panels, or gaps, under a title; `number` is empty if the paper has words instead."""
+
+    title: str
+    rows: tuple[tuple[Panel | None, ...], ...]
+    number: str = ""
+
+    def __iter__(self) -> Iterator[Panel]:
+        return (panel for row in self.rows for panel in row if panel)
+
+    @property
+    def folders(self) -> list[str]:
+        """Of the studies that draw its panels, in their order."""
+        return list(dict.fromkeys(panel.folder for panel in self))
+
+
+def _training(setting: str, quantity: str, told: str, letter: str, ending: str = "") -> Panel:
+    return Panel(f"image-training/{setting}/{quantity}{ending}.png", told, letter)
+
+
+def _temperature(T: int, quantity: str, told: str, letter: str = "") -> Panel:
+    return Panel(f"image-temperature/T{T}-{quantity}.png", f"T = {T:,}: {told}", letter)
+
+
+FIGURES = (
+    PaperFigure(
+        "Figure 2: the bias of active learning, for a fixed model",
+        (
+            (
+                Panel("linear-bias/figure-2a.png", "Linear regression", "a"),
+                Panel("image-bias/figure-2b.png", "BNN: MNIST", "b"),
+                Panel("image-bias/figure-2c.png", "BNN: FashionMNIST", "c"),
+            ),
+            (
+                None,
+                Panel("image-bias/figure-2b-floor.png", "ours: (b) with a floor"),
+                Panel("image-bias/figure-2c-floor.png", "ours: (c) with a floor"),
+            ),
+        ),
+        "2",
+    ),
+    PaperFigure(
+        "Figure 3: models trained with naive, PURE and LURE weights",
+        (
+            (
+                Panel("linear-training/figure-3a.png", "Linear regression: test MSE", "a"),
+                _training("mnist-cnn", "nll", "MNIST: test NLL", "b"),
+                _training("mnist-cnn", "accuracy", "MNIST: test accuracy", "c"),
+            ),
+            (
+                _training("fashion-mnist-cnn", "nll", "FashionMNIST: test NLL", "d"),
+                _training("mnist-dropout", "nll", "MNIST (MC dropout): test NLL", "e"),
+                _training("mnist-balanced-cnn", "nll", "MNIST (balanced): test NLL", "f"),
+            ),
+        ),
+        "3",
+    ),
+    PaperFigure(
+        "Figure 4: overfitting bias beside active learning bias",
+        (
+            (
+                Panel("linear-overfitting/figure-4a.png", "Linear regression", "a"),
+                Panel("image-overfitting/figure-4b.png", "BNN: MNIST", "b"),
+                Panel("image-overfitting/figure-4c.png", "BNN: FashionMNIST", "c"),
+            ),
+        ),
+        "4",
+    ),
+    PaperFigure(
+        "Figure 5: variance of the estimates",
+        (
+            (
+                Panel("linear-variance/figure-5a.png", "Linear regression", "a"),
+                Panel("image-bias/figure-5b.png", "Bayesian neural network (MNIST)", "b"),
+            ),
+        ),
+        "5",
+    ),
+    PaperFigure(
+        "Figure 7: LURE weights for choosing the points, too",
+        (
+            (
+                Panel("image-lure-throughout/nll.png", "Test loss", "a"),
+                Panel("image-lure-throughout/accuracy.png", "Test accuracy", "b"),
+            ),
+        ),
+        "7",
+    ),
+    PaperFigure(
+        "Figure 8: Figures 3b and 3c with standard errors",
+        (
+            (
+                _training("mnist-cnn", "nll", "Test loss", "a", "-standard-errors"),
+                _training("mnist-cnn", "accuracy", "Test accuracy", "b", "-standard-errors"),
+            ),
+        ),
+        "8",
+    ),
+    PaperFigure(
+        "Figure 9: other temperatures",
+        (
+            (
+                _temperature(5_000, "nll", "NLL", "a"),
+                _temperature(15_000, "nll", "NLL", "b"),
+                _temperature(20_000, "nll", "NLL", "c"),
+            ),
+            (
+                _temperature(5_000, "accuracy", "accuracy", "d"),
+                _temperature(15_000, "accuracy", "accuracy", "e"),
+                _temperature(20_000, "accuracy", "accuracy", "f"),
+            ),
+            (
+                _temperature(1_000, "nll", "NLL (ours)"),
+                _temperature(10_000, "nll", "NLL (ours; as in Figure 3)"),
+            ),
+            (
+                _temperature(1_000, "accuracy", "accuracy (ours)"),
+                _temperature(10_000, "accuracy", "accuracy (ours; as in Figure 3)"),
+            ),
+        ),
+        "9",
+    ),
+    PaperFigure(
+        "Figure 10: further settings",
+        (
+            (
+                _training("fashion-mnist-cnn", "accuracy", "FashionMNIST: accuracy", "a"),
+                _training("mnist-dropout", "accuracy", "MNIST (MC dropout): accuracy", "b"),
+                _training("mnist-balanced-cnn", "accuracy", "MNIST (balanced): accuracy", "c"),
+            ),
+            (
+                _training("mnist-mlp", "nll", "MNIST (MLP): NLL", "d"),
+                _training("mnist-mlp", "accuracy", "MNIST (MLP): accuracy", "e"),
+            ),
+        ),
+        "10",
+    ),
+    PaperFigure(
+        "Told in words: other proposals, MC dropout and the MLP",
+        (
+            (
+                Panel("image-proposals/evenness.png", "Evenness of the proposals"),
+                Panel("image-proposals/spread.png", "Spread of the scores"),
+            ),
+        ),
+    ),
+)
+"""In the paper's order. Panels without a letter are ours."""

@@ -1,0 +1,257 @@
+"""What the image studies say of trajectories made by hand, whose truth is known."""
+
+from collections.abc import Callable, Mapping
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from levelled.studies import find
+from levelled.studies.images.bias_report import claims as bias_claims
+from levelled.studies.images.loop import Way
+from levelled.studies.images.settings import BiasSettings
+from levelled.studies.study import Ruling
+from levelled.studies.tables import summarised
+
+N, LENGTH, POOL = 8, 6, 100
+JITTER = np.linspace(-1, 1, N)
+"""What makes trajectories differ, with mean 0."""
+
+Change = float | Callable[[int], float]
+
+
+def trajectories(way: Way, **changed: Change) -> list[dict[str, object]]:
+    """N trajectories of six draws, tested at the third and the sixth.
+
+    Every column has a usual value, the same in all trajectories; `changed` sets others, as a
+    number or as a function of the trajectory's number.
+    """
+    usual: dict[str, Change] = {
+        "evenness": 0.5,
+        "spread": 1.0,
+        "fixed_loss": 1.5,
+        "fixed_risk": 1.0,
+        "probability": 1 / POOL,
+    }
+    for name in ("naive", "PURE", "LURE"):
+        usual |= {f"{name}_nll": 1.0, f"{name}_accuracy": 0.8, f"{name}_trained": 0.5}
+    rows = []
+    for number in range(N):
+        found = {
+            name: value(number) if callable(value) else value
+            for name, value in (usual | changed).items()
+        }
+        for labels in range(1, LENGTH + 1):
+            row = {"task": way.task(number), "labels": labels, "pool_size": POOL, "index": labels}
+            for name, value in found.items():
+                tested = name.partition("_")[0] in ("naive", "PURE", "LURE")
+                told = value if not tested or labels % 3 == 0 else None
+                row[name.replace("_", " ") if tested else name] = told
+            rows.append(row)
+    return rows
+
+
+def verdicts(study: str, *parts: list[dict[str, object]]) -> Mapping[str, Ruling]:
+    (found,) = find(study)
+    settings = found.presets["smoke"]
+    table = pa.Table.from_pylist([row for part in parts for row in part])
+    return {claim.name: claim.verdict for claim in found.claims(table, settings)}
+
+
+def about(mean: float, spread: float) -> Callable[[int], float]:
+    return lambda number: mean + spread * float(JITTER[number])
+
+
+@pytest.mark.parametrize(
+    ("lure", "verdict"),
+    [
+        (about(1.1, 0.01), "holds"),
+        (about(1.0, 0.01), "holds"),
+        (about(0.8, 0.01), "does not hold"),
+        (about(1.0, 2.0), "cannot tell"),
+    ],
+)
+def test_a_loss_is_similar_or_higher_as_far_as_trajectories_tell(
+    lure: Change, verdict: Ruling
+) -> None:
+    told = verdicts("image-training", trajectories(Way(), LURE_nll=lure))
+    assert told["training-loss-mnist-cnn"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("lure", "verdict"),
+    [
+        (about(0.7, 0.01), "holds"),
+        (about(0.9, 0.01), "does not hold"),
+        (about(0.8, 1.0), "cannot tell"),
+    ],
+)
+def test_an_accuracy_is_similar_or_lower_as_far_as_trajectories_tell(
+    lure: Change, verdict: Ruling
+) -> None:
+    told = verdicts("image-training", trajectories(Way(), LURE_accuracy=lure))
+    assert told["training-accuracy-mnist-cnn"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("throughout", "verdict"),
+    [
+        (about(1.01, 0.01), "holds"),
+        (about(1.3, 0.01), "does not hold"),
+        (about(1.0, 1.0), "cannot tell"),
+    ],
+)
+def test_lure_throughout_makes_no_difference_up_to_a_margin(
+    throughout: Change, verdict: Ruling
+) -> None:
+    told = verdicts(
+        "image-lure-throughout",
+        trajectories(Way()),
+        trajectories(Way(acquire="LURE"), LURE_nll=throughout),
+    )
+    assert told == {"throughout-nll": verdict, "throughout-accuracy": "holds"}
+
+
+def at_temperatures(**changed: Mapping[int, Change]) -> list[list[dict[str, object]]]:
+    return [
+        trajectories(
+            Way(proposal=str(T)), **{name: each[T] for name, each in changed.items() if T in each}
+        )
+        for T in (1_000, 5_000, 10_000, 15_000, 20_000)
+    ]
+
+
+@pytest.mark.parametrize(
+    ("hot", "verdict"),
+    [
+        (about(1.02, 0.01), "holds"),
+        (about(1.5, 0.01), "holds partly"),
+        (about(1.0, 1.0), "holds partly"),
+    ],
+)
+def test_a_temperature_has_little_effect_up_to_a_margin(hot: Change, verdict: Ruling) -> None:
+    told = verdicts("image-temperature", *at_temperatures(naive_nll={20_000: hot}))
+    assert told["temperature-little-effect"] == verdict
+
+
+def test_noise_at_every_temperature_tells_nothing() -> None:
+    noisy = {T: about(1.0, 2.0) for T in (1_000, 5_000, 15_000, 20_000)}
+    told = verdicts("image-temperature", *at_temperatures(naive_nll=noisy, LURE_nll=noisy))
+    assert told["temperature-little-effect"] == "cannot tell"
+
+
+@pytest.mark.parametrize(
+    ("lure", "verdict"), [(about(1.1, 0.01), "holds"), (about(0.7, 0.01), "does not hold")]
+)
+def test_the_pattern_is_that_of_every_temperature(lure: Change, verdict: Ruling) -> None:
+    everywhere = dict.fromkeys((1_000, 5_000, 10_000, 15_000, 20_000), lure)
+    told = verdicts("image-temperature", *at_temperatures(LURE_nll=everywhere))
+    assert told["temperature-same-pattern"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("cold", "hot", "verdict"),
+    [
+        (about(0.97, 0.01), about(0.2, 0.01), "holds"),
+        (about(0.97, 0.01), about(0.5, 0.9), "holds partly"),
+        (about(0.6, 0.01), about(0.7, 0.01), "does not hold"),
+    ],
+)
+def test_proposals_go_from_uniform_to_deterministic(
+    cold: Change, hot: Change, verdict: Ruling
+) -> None:
+    even = {1_000: cold, 10_000: about(0.5, 0.01), 20_000: hot}
+    told = verdicts("image-temperature", *at_temperatures(evenness=even))
+    assert told["temperature-uniform"] == verdict
+
+
+@pytest.mark.parametrize(
+    ("trained", "loss", "opposite", "similar", "dominates"),
+    [
+        (about(0.5, 0.01), about(1.5, 0.01), "holds", "holds", "does not hold"),
+        (about(0.0, 0.01), about(1.1, 0.01), "holds", "does not hold", "holds"),
+        (about(0.5, 0.01), about(1.5, 3.0), "holds partly", "cannot tell", "cannot tell"),
+        (about(2.0, 0.01), about(0.5, 0.01), "does not hold", "cannot tell", "cannot tell"),
+    ],
+)
+def test_biases_are_compared_where_both_can_be_told(
+    trained: Change, loss: Change, opposite: Ruling, similar: Ruling, dominates: Ruling
+) -> None:
+    """Test risk is 1, so overfitting bias is 1 - trained; the fixed risk is 1: bias 1 - loss."""
+    all_trained = {f"{name}_trained": trained for name in ("naive", "PURE", "LURE")}
+    told = verdicts(
+        "image-overfitting",
+        *(
+            trajectories(Way(data), fixed_loss=loss, **all_trained)
+            for data in ("mnist", "fashion-mnist")
+        ),
+    )
+    assert told["overfitting-opposite-mnist"] == opposite
+    assert told["overfitting-similar-mnist"] == similar
+    assert told["overfitting-dominates-fashion"] == dominates
+
+
+@pytest.mark.parametrize(
+    ("even", "narrow", "mlp", "expected"),
+    [
+        (about(0.9, 0.01), about(0.5, 0.1), about(1.0, 1.0), ("holds", "holds", "holds")),
+        (
+            about(0.5, 0.2),
+            about(1.0, 0.2),
+            about(1.0, 0.1),
+            ("cannot tell", "cannot tell", "cannot tell"),
+        ),
+        (
+            about(0.3, 0.01),
+            about(1.5, 0.1),
+            about(1.0, 0.001),
+            ("does not hold", "does not hold", "does not hold"),
+        ),
+    ],
+)
+def test_proposals_are_told_apart_only_where_every_trajectory_agrees(
+    even: Change, narrow: Change, mlp: Change, expected: tuple[Ruling, ...]
+) -> None:
+    told = verdicts(
+        "image-proposals",
+        trajectories(Way(), naive_nll=about(1.0, 0.1), evenness=about(0.51, 0.005)),
+        trajectories(Way(proposal="proportional"), evenness=even),
+        trajectories(Way(network="dropout"), spread=narrow),
+        trajectories(Way(network="mlp"), naive_nll=mlp),
+    )
+    assert tuple(told.values()) == expected
+
+
+def curves_of(ess: float, naive: float, lure: float) -> pa.Table:
+    """Errors of estimates over 100 trajectories, with standard error 0.001, at two budgets."""
+    wave = 0.01 * np.sqrt(99 / 100) * np.where(np.arange(100) % 2, 1.0, -1.0)[:, None]
+    series = {
+        name: mean + np.hstack([wave, wave])
+        for name, mean in (("naive", naive), ("PURE", lure), ("LURE", lure))
+    }
+    series["design ESS"] = np.full((100, 2), ess)
+    return summarised(series, [10, 100])
+
+
+@pytest.mark.parametrize(
+    ("ess", "naive", "lure", "overestimates", "unbiased"),
+    [
+        (100.0, -0.1, 0.0, "holds", "holds"),
+        (100.0, 0.0, 0.1, "does not hold", "does not hold"),
+        (2.0, -0.1, 0.1, "holds", "cannot tell"),
+    ],
+)
+def test_bias_is_judged_where_the_design_can_tell(
+    ess: float, naive: float, lure: float, overestimates: Ruling, unbiased: Ruling
+) -> None:
+    parts = []
+    for data in ("mnist", "fashion-mnist"):
+        for proposal in ("BALD", "floor"):
+            part = curves_of(ess if proposal == "BALD" else 100.0, naive, lure)
+            for column, value in (("proposal", proposal), ("data", data)):
+                part = part.add_column(0, column, [[value] * len(part)])
+            parts.append(part.append_column("risk", [[1.0] * len(part)]))
+    told = {c.name: c.verdict for c in bias_claims(pa.concat_tables(parts), BiasSettings())}
+    assert told["image-naive-overestimates"] == overestimates
+    assert told["image-unbiased-mnist-bare"] == unbiased
+    assert told["image-unbiased-mnist-floor"] == ("holds" if lure == 0 else "does not hold")
