@@ -4,8 +4,8 @@ pytest benchmarks/bench_learning.py --benchmark-only
 python benchmarks/bench_learning.py          the learner's own share, part by part
 """
 
-import time
 from collections.abc import Callable
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -74,21 +74,12 @@ def test_a_round_of_a_large_pool(
     assert len(learner) >= LABELS
 
 
-def best_time(job: Callable[[], object], repeats: int = 25) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def report(n_classes: int) -> str:
     learner, y = begun(n_classes, free=True)
     whole, _ = begun(n_classes)
-    base = best_time(lambda: needed(learner, y))
-    own = best_time(lambda: round_of(learner, y))
-    total = best_time(lambda: round_of(whole, y))
+    base = min(repeat(lambda: needed(learner, y), number=1, repeat=25))
+    own = min(repeat(lambda: round_of(learner, y), number=1, repeat=25))
+    total = min(repeat(lambda: round_of(whole, y), number=1, repeat=25))
     return (
         f"{n_classes} classes, pool {ROWS:,} x {FEATURES}, {LABELS} labels: fit and scores "
         f"{base * 1e3:.1f} ms, a whole round {total * 1e3:.1f} ms; the learner's own work "

@@ -4,9 +4,9 @@ pytest benchmarks/bench_scores.py --benchmark-only
 python benchmarks/bench_scores.py          the ratio of the two, and memory
 """
 
-import time
 import tracemalloc
 from collections.abc import Callable
+from timeit import repeat
 from typing import Any
 
 import numpy as np
@@ -38,18 +38,10 @@ def test_mutual_information_of_a_pool(benchmark: Any, way: Callable[[Samples], A
     assert len(benchmark(way, p)) == len(p)
 
 
-def best_time(job: Callable[[], object], repeats: int = 15) -> float:
-    times = []
-    for _ in range(repeats):
-        start = time.perf_counter()
-        job()
-        times.append(time.perf_counter() - start)
-    return min(times)
-
-
 def main() -> None:
     p = posterior()
-    ours, theirs = best_time(lambda: bald(p)), best_time(lambda: direct(p))
+    ours = min(repeat(lambda: bald(p), number=1, repeat=15))
+    theirs = min(repeat(lambda: direct(p), number=1, repeat=15))
     tracemalloc.start()
     bald(p)
     _, peak = tracemalloc.get_traced_memory()
