@@ -5,7 +5,8 @@
     │   ├── DrawsError                      draws that cannot have happened
     │   ├── ProposalError                   a proposal that cannot be corrected for
     │   ├── LossError                       losses that break what was declared about them
-    │   └── PoolError                       a pool that cannot be read or does not fit
+    │   ├── PoolError                       a pool that cannot be read or does not fit
+    │   └── NotTrainedError                 (also an AttributeError) what only training brings
     ├── CampaignError                       a step the campaign cannot take
     ├── StorageError                        a database that cannot be used
     │   └── ConflictError                   somebody else wrote first
@@ -23,6 +24,7 @@ __all__ = [
     "LevelledError",
     "LossError",
     "MissingExtraError",
+    "NotTrainedError",
     "PoolError",
     "ProposalError",
     "StorageError",
@@ -52,6 +54,10 @@ class LossError(InputError):
 
 class PoolError(InputError):
     """A pool that cannot be read or does not fit."""
+
+
+class NotTrainedError(InputError, AttributeError):
+    """What comes with training is not there yet; `hasattr` says so."""
 
 
 class CampaignError(LevelledError):

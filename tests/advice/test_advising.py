@@ -248,6 +248,11 @@ def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_af
             advise(LinearRegression(), holed, y, draws)
 
 
+class OneTooFew(WeightedMean):
+    def predict(self, X: FloatArray) -> FloatArray:
+        return super().predict(X)[1:]
+
+
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
@@ -263,12 +268,38 @@ def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_af
         ({"loss": "brier"}, 'is a regressor, which brier is no loss of: take loss="squared"'),
         ({"y": [[1.0]] * 40}, "y must have one axis"),
         ({"y": ["a"] * 40}, "y must be an array of numbers"),
+        ({"X": None}, "X must hold one row an item.*NoneType"),
+        ({"test": 5}, "test must hold one row an item.*the int 5"),
+        ({"seed": -1}, "seed must be at least 0; it is -1"),
+        ({"seed": "a"}, "seed must be a whole number; it is 'a'"),
+        ({"seed": None}, "seed must be a whole number; it is None"),
+        ({"model": OneTooFew()}, "OneTooFew must give one answer a row: for 4 rows it gave"),
     ],
 )
 def test_what_cannot_be_advised_on_is_refused(changed: dict[str, Any], message: str) -> None:
     X, y, draws = bent_line()
     with pytest.raises(InputError, match=message):
         advise(**{"model": LinearRegression(), "X": X, "y": y, "draws": draws} | changed)
+
+
+def test_a_seed_may_be_larger_than_those_of_scikit_learn() -> None:
+    X, y, draws = two_classes()
+    forest = RandomForestClassifier(2)
+    large, small = (advise(forest, X, y, draws, folds=2, seed=seed) for seed in (2**32 + 5, 5))
+    assert large.n_labels == small.n_labels == 60
+
+
+@pytest.mark.parametrize("number", range(4))
+@pytest.mark.parametrize(("scale", "shift"), [(1.0, 0.0), (1e6, 0.0), (1.0, 1e4)])
+def test_models_that_are_right_either_way_do_not_differ_by_their_rounding(
+    number: int, scale: float, shift: float
+) -> None:
+    rng = np.random.default_rng(number)
+    X = scale * rng.standard_normal((200, 4)) + shift
+    draws = drawn(np.exp(rng.standard_normal(200)), 40, number)
+    found = advise(LinearRegression(), X[draws.index], (X @ [1, 2, 3, 4])[draws.index], draws)
+    assert found.advice == "no difference"
+    assert found.because.endswith("the same answers with and without weights, but for rounding.")
 
 
 def test_probabilities_are_needed_for_their_losses() -> None:

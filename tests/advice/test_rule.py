@@ -8,7 +8,13 @@ from levelled.advice.evidence import Comparison, Evidence
 from levelled.advice.rule import decide
 from levelled.advice.verdict import Measured
 
-CHANGE = Comparison(held_out=Measured(0.1, 0.1), degrees_of_freedom=20.0, on_labels=0.09, cost=0.02)
+CHANGE = Comparison(
+    held_out=Measured(0.1, 0.1),
+    degrees_of_freedom=20.0,
+    on_labels=0.09,
+    cost=0.02,
+    same_answers=False,
+)
 HELPS = Evidence(
     n_labels=40,
     n_effective=30.0,
@@ -145,6 +151,14 @@ def test_a_difference_that_is_surely_small_is_none() -> None:
     assert because == (
         "held-out risk is 0.31 without weights and 0.32 with them: the difference, with one "
         "standard error added, is within 2% of the risk."
+    )
+
+
+def test_models_that_answer_alike_do_not_differ_whatever_rounding_says() -> None:
+    advice, because = decided(with_change(HELPS, same_answers=True))
+    assert advice == "no difference"
+    assert because == (
+        "held-out items are given the same answers with and without weights, but for rounding."
     )
 
 

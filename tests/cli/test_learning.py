@@ -138,11 +138,22 @@ class TestLearn:
         self, levelled: Levelled, there: Path
     ) -> None:
         (there / "my_models.py").write_text(
-            "from sklearn.naive_bayes import GaussianNB\ndef make():\n    return GaussianNB()\n"
+            "from sklearn.naive_bayes import GaussianNB\n"
+            "def make():\n    return GaussianNB()\n"
+            "ready = make()\n"
         )
-        result = levelled(*LEARN, "--model", "my_models:make")
+        made, ready = (levelled(*LEARN, "--model", f"my_models:{one}") for one in ("make", "ready"))
+        assert made.code == 0, made.err
+        assert rows(made.out)[0]["risk"] < 0.5
+        assert ready.out == made.out
+
+    def test_seeds_may_be_large_and_a_start_of_all_labels_is_noted(
+        self, levelled: Levelled
+    ) -> None:
+        words = [*LEARN, "--model", "forest", "--budget", "12", "--start", "12"]
+        result = levelled(*words, "--seed", 5_000_000_000)
         assert result.code == 0, result.err
-        assert rows(result.out)[0]["risk"] < 0.5
+        assert "note: --start 12 makes all 12 draws uniform" in result.err
 
     def test_an_embedding_is_kept_as_a_list(
         self, levelled: Levelled, there: Path, table: dict[str, Any]
@@ -185,6 +196,7 @@ class TestCompare:
         assert found[-1]["naive"] != found[-1]["lure"]
         assert found[-1]["naive_stderr"] is None
         assert "--trajectories" in result.err
+        assert "--out FOLDER writes a figure" in result.err
 
     def test_trajectories_have_standard_errors(self, levelled: Levelled, there: Path) -> None:
         pytest.importorskip("matplotlib")
@@ -428,14 +440,15 @@ LEARNING = [
     ("--model :make", ":make"),
     ("--model bad_models:broken", "could not make a model: out of order."),
     ("--model bad_models:nothing", "made 3"),
-    ("--model bad_models:number", "not a function"),
+    ("--model bad_models:number", "neither a model, which has fit and predict, nor a function"),
     ("--model raises_models:make", "cannot be imported: division by zero."),
     ("--model bad_models:Fails --score uniform", "KeyError: 'inside the model'"),
-    ("--model bad_models:Plain --weights lure", "sample_weight"),
-    ("--model bad_models:Plain --compare", "sample_weight"),
+    ("--model bad_models:Plain --weights lure", "Choose another --model, or --weights none."),
+    ("--model bad_models:Plain --compare", "Choose another --model, or leave --compare out."),
+    ("--compare --weights lure", "does not go with --compare"),
     ("--model ridge", "ridge predicts numbers"),
     ("--labels prices.csv", "logistic tells classes apart"),
-    ("--labels prices.csv --model ridge --score entropy", "Use --score geometric"),
+    ("--labels prices.csv --model ridge --score entropy", "--score geometric"),
     ("--labels prices.csv --model ridge --loss brier", "take --loss squared."),
     ("--loss squared", "take --loss brier."),
     ("--loss hinge", "hinge"),
@@ -463,13 +476,18 @@ LEARNING = [
     ("--pool nowhere.parquet", "nowhere.parquet"),
     ("--pool text.csv", "no column of numbers"),
     ("--pool twice.csv", "'p1'"),
-    ("--pool gaps.csv", "NaN"),
+    ("--pool gaps.csv", "NaN. In gaps.csv numbers are missing or infinite in 'x': in 75 of 150"),
+    ("--pool gaps.csv", "row 1. Fill them in, name the --features without them"),
+    ("--pool endless.csv --model ridge --labels prices.csv", "infinite in 'x': in 1 of 150 rows"),
+    ("--test holed_test.csv", "In holed_test.csv numbers are missing or infinite in 'dose'"),
+    ("--pool typed.csv", "The column 'f_b' of typed.csv holds string"),
     ("--labels nowhere.csv", "nowhere.csv"),
     ("--labels unlabelled.csv", "'label'"),
     ("--labels some.csv", "no label for 110 of the 150 items of the pool, such as 'p40'"),
     ("--labels some.csv --hold-out 0.2", "no label for 110 of the 150"),
     ("--labels twice_labelled.csv", "'p1'"),
     ("--labels strangers.csv", "'q1'"),
+    ("--labels header.csv", "header.csv has not a single label"),
     ("--labels mixed.jsonl", "numbers (3) or text ('ill')"),
     ("--labels draws_only.csv", "no id"),
     ("--labels same.csv", "All 150 labels of the pool are well"),
@@ -490,6 +508,9 @@ FILES = {
     "text.csv": "id,text\np0,hello\np1,you\n",
     "twice.csv": "id,x\np1,1\np1,2\n",
     "gaps.csv": "id,x\n" + "".join(f"p{n},{n if n % 2 else ''}\n" for n in range(N)),
+    "endless.csv": "id,x\n" + "".join(f"p{n},{n or 'inf'}\n" for n in range(N)),
+    "typed.csv": "id,f_a,f_b\n" + "".join(f"p{n},{n},{n or 'n/a'}\n" for n in range(N)),
+    "header.csv": "id,label\n",
     "unlabelled.csv": "id,verdict\np0,ill\n",
     "some.csv": "id,label\n" + "".join(f"p{n},{'a' if n % 2 else 'b'}\n" for n in range(40)),
     "twice_labelled.csv": "id,label\np1,ill\np1,well\n",
@@ -502,12 +523,20 @@ FILES = {
     "counts.csv": "id,label\n" + "".join(f"p{n},{n}\n" for n in range(N)),
     "other_test.csv": "id,label,dose\nt,ill,1\n",
     "gaps_test.csv": "id,label,age,dose\nt,ill,1,1\nu,,1,1\n",
+    "holed_test.csv": "id,label,age,dose\nt,ill,1,1\nu,well,1,\n",
     "number_test.csv": "id,label,age,dose\nt,1,1,1\nu,2,1,1\n",
+}
+
+HOLED = {
+    "label": [*"ab"] * 10,
+    "probability": [1 / (100 - n) for n in range(20)],
+    "x": [*range(19), None],
 }
 
 ADVISING: list[tuple[str, str, dict[str, Any]]] = [
     ("", "--pool-size", changed("x", range(6))),
-    ("--pool-size 5", "5", changed("x", range(6))),
+    ("--pool-size 5", "6 draws, which cannot come from a pool of 5", changed("x", range(6))),
+    ("--pool-size 100", "d.parquet numbers are missing or infinite in 'x'", HOLED),
     ("--pool-size 0", "--pool-size", changed("x", range(6))),
     ("--pool-size 100 --pool pool.parquet", "150 by --pool", changed("x", range(6))),
     ("--pool-size 100", "probability above 0", changed("probability", [0.0] * 6)),

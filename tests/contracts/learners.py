@@ -8,6 +8,7 @@ import pytest
 from numpy.typing import NDArray
 
 import levelled as lv
+from levelled.errors import InputError
 from levelled.learning import ActiveLearner
 from levelled.models import Model
 
@@ -98,9 +99,8 @@ class LearnerContract:
         assert len(learner.ask(10)) == 5
         assert learner.note == "only 5 of 10 rows were left to draw"
         learner.tell(learner.pending, y[learner.pending])
-        design = learner.draws.design
-        assert len(learner.ask(1)) == 0
-        assert learner.draws.design is design is not None
+        with pytest.raises(InputError, match=r"All 80 rows .* 80 of them have labels: nothing is"):
+            learner.ask(1)
         learner.fit()
         np.testing.assert_array_equal(learner.sample_weight_, np.ones(N))
 

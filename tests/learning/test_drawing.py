@@ -9,6 +9,7 @@ from sklearn.linear_model import LogisticRegression
 from bounds import chernoff
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
+from levelled.errors import InputError
 from levelled.estimators import lure_weights, naive_weights
 from levelled.estimators.exact import every_path
 from levelled.learning import ActiveLearner
@@ -135,8 +136,9 @@ def test_scores_that_are_all_equal_give_uniform_draws() -> None:
         np.testing.assert_allclose(p, 1 / 3)
 
 
-def test_nothing_is_drawn_from_a_pool_that_is_used_up() -> None:
-    assert len(next_draws(settings(), X, after((0, 1, 2, 3, 4)), 3)) == 0
+def test_a_pool_that_is_used_up_has_nothing_to_draw() -> None:
+    with pytest.raises(InputError, match="All 5 rows of the pool were drawn, and 5 of them have"):
+        next_draws(settings(), X, after((0, 1, 2, 3, 4)), 3)
 
 
 def test_asking_in_two_steps_or_with_pending_labels_never_repeats_a_row() -> None:

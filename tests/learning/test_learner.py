@@ -7,14 +7,16 @@ from typing import Any, Self
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from sklearn.base import clone
+from sklearn.base import clone, is_classifier, is_regressor
 from sklearn.ensemble import StackingClassifier
+from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
+from sklearn.preprocessing import FunctionTransformer, StandardScaler
 from sklearn.svm import LinearSVC
 from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.validation import check_is_fitted
 
 import levelled as lv
 from contracts.learners import run
@@ -171,6 +173,8 @@ def test_nothing_is_said_before_there_is_something_to_say() -> None:
         made.fit()
     with pytest.raises(InputError, match=r"call fit\(\) first"):
         made.predict(X)
+    for name in ("model_", "sample_weight_", "weights_", "verdict_", "index_", "classes_"):
+        assert not hasattr(made, name)
     rows = made.ask(2)
     made.tell(rows[1], "ham")
     with pytest.raises(InputError, match="None of the 1 labels can be used yet"):
@@ -193,8 +197,11 @@ def test_nothing_is_said_before_there_is_something_to_say() -> None:
         ({"ensemble": [Ridge(), Ridge]}, r"ensemble\[1\] must be an object, and Ridge is a class"),
         ({"proposal": "boltzmann:-2"}, "strength of boltzmann is a number of at least 0"),
         ({"proposal": "epsilon_greedy", "floor": 0}, "raise floor="),
-        ({"model": Ridge(), "score": "entropy"}, "Ridge gives no probabilities"),
-        ({"model": LinearSVC()}, "LinearSVC gives no probabilities"),
+        (
+            {"model": Ridge(), "score": "entropy"},
+            "Ridge gives no probabilities .*ensemble of regressors",
+        ),
+        ({"model": LinearSVC()}, r"LinearSVC gives no .*CalibratedClassifierCV\(LinearSVC\(\)\)"),
         ({"model": Ridge(), "score": "bald"}, "Ridge, which is a regressor: use 'variance'"),
         ({"score": "variance"}, "LogisticRegression, which is a classifier: use 'bald'"),
         ({"score": "bald"}, "Give ensemble=10"),
@@ -213,7 +220,7 @@ def test_what_cannot_be_used_is_refused_when_the_learner_is_made_or_changed(
     assert made.get_params()["score"] == "auto"
 
 
-@pytest.mark.parametrize("pool", [np.zeros((0, 3)), [], 5, None, "texts.csv"])
+@pytest.mark.parametrize("pool", [np.zeros((0, 3)), [], 5, None, "a.csv", {"a": X[:, 0]}, X[0, 0]])
 def test_a_pool_without_rows_is_refused(pool: object) -> None:
     with pytest.raises(InputError, match="X_pool must hold one row an item"):
         ActiveLearner(LogisticRegression(), pool)
@@ -436,3 +443,72 @@ def test_a_regressor_has_no_classes() -> None:
     made = ActiveLearner(Ridge(), X, score="geometric", weights="none")
     run(made, X[:, 0], 12)
     assert not hasattr(made.fit(), "classes_")
+
+
+def test_scikit_learn_sees_what_a_learner_is_and_whether_it_is_trained() -> None:
+    made = learner()
+    assert is_classifier(made)
+    assert is_regressor(ActiveLearner(Ridge(), X))
+    with pytest.raises(NotFittedError):
+        check_is_fitted(made)
+    run(made, Y, 20)
+    check_is_fitted(made.fit())
+
+
+def test_what_a_fit_shows_is_the_callers_to_change() -> None:
+    made = learner()
+    run(made, Y, 20)
+    made.fit()
+    for name in ("sample_weight_", "labels_", "index_", "classes_"):
+        before = getattr(made, name).tolist()
+        getattr(made, name)[:] = before[0]
+        assert getattr(made, name).tolist() == before
+
+
+def test_a_loop_ends_when_the_pool_is_used_up_even_if_some_cannot_be_labelled() -> None:
+    made = ActiveLearner(LogisticRegression(), X[:12], weights="none")
+    made.tell(made.ask(1), None)
+    with pytest.raises(InputError, match=r"All 12 rows .* 11 of them have labels"):
+        run(made, Y, 40)
+    assert len(made) == 11
+
+
+def test_text_is_refused_where_numbers_are_predicted_before_more_is_told() -> None:
+    made = ActiveLearner(make_pipeline(StandardScaler(), Ridge()), X, score="uniform")
+    rows = made.ask(2)
+    with pytest.raises(InputError, match=r"Pipeline predicts numbers, and labels are text \('a'\)"):
+        made.tell(rows, ["a", None])
+    made.tell(rows, [0.5, None])
+    assert len(made) == 1
+
+
+def test_one_number_an_item_is_refused_where_rows_of_features_are_wanted() -> None:
+    for model in (LogisticRegression(), Ridge(), make_pipeline(StandardScaler(), Ridge())):
+        with pytest.raises(InputError, match=r"shape \(60,\).*reshape\(-1, 1\)"):
+            ActiveLearner(model, X[:, 0])
+    looked_up = make_pipeline(FunctionTransformer(lambda row: X[row]), LogisticRegression())
+    made = ActiveLearner(looked_up, np.arange(60), weights="lure")
+    run(made, Y, 15)
+    assert (made.fit().predict(np.arange(60)) == Y).mean() > 0.8
+
+
+def test_a_model_that_names_no_classes_is_scored_trained_and_advised_on() -> None:
+    class Unnamed:
+        def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: ANN401
+            self.inside = LogisticRegression().fit(X, y, sample_weight)
+            return self
+
+        def predict(self, X: Any) -> Any:  # noqa: ANN401
+            return self.inside.predict(X)
+
+        def predict_proba(self, X: Any) -> Any:  # noqa: ANN401
+            return self.inside.predict_proba(X)
+
+    rare = Y.copy()
+    made = ActiveLearner(Unnamed(), X, weights="auto")
+    rare[made.ask(1)] = "rare"  # of which some folds see nothing
+    made.tell(made.pending, "rare")
+    run(made, rare, 25)
+    made.fit()
+    assert made.classes_.tolist() == ["ham", "rare", "spam"]
+    assert made.should_stop(0.5).after == 20

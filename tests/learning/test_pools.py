@@ -11,6 +11,7 @@ from sklearn.ensemble import RandomForestClassifier
 from sklearn.feature_extraction.text import TfidfVectorizer
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import MaxAbsScaler, StandardScaler
 
 from contracts.learners import run
 from levelled.errors import InputError
@@ -92,6 +93,7 @@ def test_a_pool_without_distances_is_refused_where_they_would_be_the_score() -> 
     for pool, says in [
         (sparse.csr_matrix(X), "X_pool is a csr_matrix.*ensemble=10"),
         (["a", "b"], "X_pool is a list"),
+        ([{"a": 1}], "X_pool must be an array of numbers"),
         (words, "X_pool must be an array of numbers"),
     ]:
         with pytest.raises(InputError, match=says):
@@ -138,3 +140,48 @@ def test_a_large_pool_is_scored_in_blocks_and_never_copied() -> None:
     tracemalloc.stop()
     assert sizes == [65_536, 4_464]
     assert peak < wide.nbytes / 3
+
+
+def test_a_list_of_rows_of_numbers_has_distances() -> None:
+    made, plain = (ActiveLearner(Ridge(), one, weights="lure") for one in (X.tolist(), X))
+    for learner in (made, plain):
+        run(learner, X[:, 0], 20)
+        learner.fit()
+    np.testing.assert_array_equal(made.draws.probability, plain.draws.probability)
+    np.testing.assert_array_equal(made.predict(X.tolist()), plain.predict(X))
+
+
+@pytest.mark.parametrize("kind", ["float32", "pandas", "polars", "csr array", "columns first"])
+def test_a_model_that_overwrites_its_inputs_changes_neither_the_pool_nor_the_draws(
+    kind: str,
+) -> None:
+    careless, careful = (
+        ActiveLearner(
+            make_pipeline(
+                StandardScaler(copy=copy, with_mean=False),
+                MaxAbsScaler(copy=copy),
+                LogisticRegression(),
+            ),
+            POOLS[kind](),
+        )
+        for copy in (False, True)
+    )
+    for learner in (careless, careful):
+        run(learner, Y, 25)
+        learner.fit().predict(learner.X_pool)
+        learner.should_stop(0.1)
+    differ = careless.X_pool != careful.X_pool
+    assert not (differ.nnz if hasattr(differ, "nnz") else np.asarray(differ).any())
+    np.testing.assert_array_equal(careless.draws.probability, careful.draws.probability)
+    np.testing.assert_array_equal(careless.predict(POOLS[kind]()), careful.predict(POOLS[kind]()))
+
+
+def test_a_score_of_ones_own_cannot_write_to_the_pool() -> None:
+    def rescaled(model: Any, rows: Any) -> Any:  # noqa: ANN401
+        rows *= 2
+        return rows[:, 0]
+
+    made = ActiveLearner(LogisticRegression(), X.copy(), score=rescaled)
+    with pytest.raises(InputError, match=r"rescaled could not score the pool: .*read-only"):
+        run(made, Y, 20)
+    np.testing.assert_array_equal(made.X_pool, X)

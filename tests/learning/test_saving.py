@@ -1,8 +1,10 @@
 import json
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from scipy import sparse
@@ -129,12 +131,61 @@ def test_a_folder_without_a_learner_or_of_another_format_is_refused(tmp_path: Pa
         ActiveLearner.load(tmp_path, X)
 
 
-def test_a_model_that_cannot_be_saved_says_so(tmp_path: Path) -> None:
+def test_a_model_that_cannot_be_saved_is_asked_for_again(tmp_path: Path) -> None:
     made = begun()
+    made.save(tmp_path)
+    assert made.note is None
     made.model.hook = lambda: None  # type: ignore[attr-defined]
-    with pytest.raises(InputError, match="cannot be saved by joblib"):
-        made.save(tmp_path)
-    assert list(tmp_path.iterdir()) == []
+    made.save(tmp_path)
+    assert "joblib cannot write the model" in str(made.note)
+    with pytest.raises(InputError, match=r"was not saved: give it again, load\(.*model="):
+        ActiveLearner.load(tmp_path, X)
+    loaded = ActiveLearner.load(tmp_path, X, model=LogisticRegression(C=3))
+    assert loaded.ask(5).tolist() == made.ask(5).tolist()
+
+
+def test_a_committee_that_is_given_is_not_read_from_the_folder(tmp_path: Path) -> None:
+    committee = [LogisticRegression(), GaussianNB()]
+    made = begun(score="bald", ensemble=committee)
+    made.save(tmp_path)
+    (tmp_path / "model.joblib").write_bytes(b"something else")
+    with pytest.raises(InputError, match=r"was a list of models.*ensemble=\[\.\.\.\]"):
+        ActiveLearner.load(tmp_path, X, model=made.model)
+    loaded = ActiveLearner.load(tmp_path, X, model=made.model, ensemble=committee)
+    assert loaded.ask(5).tolist() == made.ask(5).tolist()
+
+
+def test_files_that_are_not_a_learners_are_refused_in_words(tmp_path: Path) -> None:
+    begun().save(tmp_path)
+    kept = (tmp_path / "settings.json").read_text()
+    for text, says in [("[]", "format None"), ('{"format": 2}', "lack pool, ensemble, score")]:
+        (tmp_path / "settings.json").write_text(text)
+        with pytest.raises(InputError, match=says):
+            ActiveLearner.load(tmp_path, X)
+    (tmp_path / "settings.json").write_text(kept)
+    for pool in (None, X[:0]):
+        with pytest.raises(InputError, match="X_pool"):
+            ActiveLearner.load(tmp_path, pool)
+    pq.write_table(pa.table({"label": ["a"]}), tmp_path / "labels.parquet")
+    with pytest.raises(InputError, match=r"labels in .* cannot be read: .*row"):
+        ActiveLearner.load(tmp_path, X)
+
+
+def test_what_is_no_path_is_refused() -> None:
+    with pytest.raises(InputError, match="A folder is wanted"):
+        begun().save(None)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="A folder is wanted"):
+        ActiveLearner.load(5, X)  # type: ignore[arg-type]
+
+
+def test_a_wide_sparse_pool_is_never_made_dense() -> None:
+    wide = sparse.random_array((1200, 20_000), density=1e-3, rng=np.random.default_rng(0))
+    tracemalloc.start()
+    found = fingerprint(wide.tocsr())
+    _, peak = tracemalloc.get_traced_memory()
+    tracemalloc.stop()
+    assert peak < 1200 * 20_000
+    assert found != fingerprint(2 * wide)
 
 
 def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:

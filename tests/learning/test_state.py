@@ -71,6 +71,13 @@ def test_labels_that_cannot_be_used_are_refused_in_words(
         told(asked(4, 7), rows, labels)
 
 
+@pytest.mark.parametrize(("labels", "kind"), [(["a", None], "string"), ([1, None], "Int64")])
+def test_a_missing_value_of_pandas_is_no_label(labels: list[object], kind: str) -> None:
+    series = pytest.importorskip("pandas").Series(labels, dtype=kind)
+    with pytest.raises(InputError, match="tell None for an item that cannot be labelled"):
+        told(asked(4, 7), [4, 7], series)
+
+
 def test_text_and_numbers_do_not_mix_over_time_either() -> None:
     with pytest.raises(InputError, match="not both"):
         told(told(asked(4, 7), 4, "a"), 7, 3)

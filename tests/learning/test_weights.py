@@ -4,7 +4,7 @@ from numpy.typing import NDArray
 from sklearn.linear_model import Ridge
 
 import levelled as lv
-from levelled.errors import InputError
+from levelled.errors import DrawsError, InputError
 from levelled.learning import training_weights, weighted_loss
 
 DRAWS = lv.Draws(np.array([2, 0, 5, 1]), np.array([0.4, 0.05, 0.3, 0.2]), pool_size=9)
@@ -74,6 +74,41 @@ def test_losses_that_are_reduced_already_are_refused() -> None:
         weighted_loss(torch.tensor([1.0, 2.0]), [1.0, 1.0, 1.0])
     with pytest.raises(InputError, match="torch tensor"):
         weighted_loss(np.ones(2), [1.0, 1.0])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("losses", "weights", "told"),
+    [
+        ([1, 2, 3], [1.0] * 3, "they are torch.int64"),
+        ([True, False], [1.0] * 2, "they are torch.bool"),
+        ([], [], "no losses to average"),
+    ],
+)
+def test_losses_that_nothing_can_be_learned_from_are_refused(
+    losses: list[float], weights: list[float], told: str
+) -> None:
+    torch = pytest.importorskip("torch")
+    with pytest.raises(InputError, match=told):
+        weighted_loss(torch.tensor(losses), weights)
+
+
+def test_half_precision_neither_stops_nor_overflows_a_weighted_loss() -> None:
+    torch = pytest.importorskip("torch")
+    losses = torch.tensor([1.0, 3.0], dtype=torch.float16, requires_grad=True)
+    mean = weighted_loss(losses, [1e6, 0.0])
+    assert float(mean.detach()) == 5e5
+    mean.backward()  # type: ignore[no-untyped-call]
+    brief = torch.tensor([0.5, 1.5], dtype=torch.bfloat16)
+    assert float(weighted_loss(torch.tensor([3.0, 6.0]), brief)) == 5.25
+
+
+def test_draws_may_be_given_by_what_makes_them() -> None:
+    parts = (DRAWS.index.tolist(), DRAWS.probability.tolist(), DRAWS.pool_size)
+    np.testing.assert_array_equal(training_weights(parts), training_weights(DRAWS))
+    with pytest.raises(DrawsError, match="probability above 0"):
+        training_weights(([0, 1], [0.5, 0.0], 4))
+    with pytest.raises(DrawsError, match="This is a tuple"):
+        training_weights(parts[:2])  # type: ignore[arg-type]
 
 
 def test_weights_that_average_one_leave_the_penalty_as_strong_as_it_was() -> None:

@@ -2,7 +2,7 @@
 
 import subprocess
 import sys
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import pytest
@@ -131,3 +131,57 @@ def test_weights_for_a_model_without_are_refused_before_it_is_trained() -> None:
     assert not takes_weights(model)
     with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight"):
         fit(model, X, Y, np.ones(4))
+
+
+class Careless:
+    """Overwrites whatever it is trained on, and does not say what its probabilities are of."""
+
+    def __init__(self, columns: int = 0) -> None:
+        self.columns = columns
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:  # noqa: ANN401
+        self.columns = self.columns or len(np.unique(y))
+        X[:] = 0
+        y[:] = y[0]
+        if sample_weight is not None:
+            sample_weight /= sample_weight.sum()
+        return self
+
+    def predict(self, X: Any) -> Any:  # noqa: ANN401
+        raise NotImplementedError
+
+    def predict_proba(self, X: Any) -> Any:  # noqa: ANN401
+        return np.tile(np.arange(1.0, self.columns + 1), (len(X), 1))
+
+
+def test_a_model_may_overwrite_what_it_is_trained_on() -> None:
+    rows, labels, weights = X.copy(), Y.copy(), np.array([1.0, 2.0, 3.0, 4.0])
+    fit(Careless(), rows, labels, weights)
+    assert (rows.tolist(), labels.tolist()) == (X.tolist(), Y.tolist())
+    assert weights.tolist() == [1.0, 2.0, 3.0, 4.0]
+
+
+def test_probabilities_that_name_no_classes_are_of_the_sorted_labels_of_the_training() -> None:
+    model = fit(Careless(), X, np.array(["c", "a", "c", "a"]))
+    found = aligned_proba(model, X, np.array(["a", "b", "c"]))
+    assert found[0].tolist() == [1.0, 0.0, 2.0]
+    with pytest.raises(InputError, match=r"shape \(4, 7\) for 4 rows and 3 classes: .*classes_"):
+        aligned_proba(fit(Careless(7), X, Y), X, np.unique(Y))
+
+
+class Uncopyable(Careless):
+    def __deepcopy__(self, memo: object) -> Self:
+        raise RuntimeError("one of a kind")
+
+
+class Shallow(Careless):
+    def get_params(self) -> dict[str, Any]:
+        return {"columns": self.columns}
+
+
+@pytest.mark.parametrize(
+    ("model", "says"), [(Uncopyable(), "one of a kind"), (Shallow(), "argument 'deep'")]
+)
+def test_a_model_that_cannot_be_copied_is_refused_in_one_line(model: Any, says: str) -> None:  # noqa: ANN401
+    with pytest.raises(InputError, match=rf"could not be copied: .*{says}"):
+        fresh(model)

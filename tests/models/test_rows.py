@@ -3,10 +3,12 @@
 from typing import Any
 
 import numpy as np
+import pyarrow as pa
 import pytest
 from scipy import sparse
 
-from levelled.models import n_rows, take
+from levelled.errors import InputError
+from levelled.models import copied, n_rows, protected, take
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -33,3 +35,47 @@ def test_rows_are_taken_by_position_in_the_order_asked(rows: Any) -> None:  # no
 def test_texts_stay_a_list() -> None:
     assert take(["a", "b", "c"], np.array([2, 2])) == ["c", "c"]
     assert n_rows(["a", "b", "c"]) == 3
+
+
+@pytest.mark.parametrize("X", [None, 5, "texts", b"texts", {"a": [1]}, np.array(3)])
+def test_what_has_no_rows_is_refused(X: Any) -> None:  # noqa: ANN401
+    with pytest.raises(InputError, match=r"^test must hold one row an item: .* this is "):
+        n_rows(X, "test")
+
+
+def test_masked_values_are_no_rows_of_numbers() -> None:
+    assert n_rows(np.ma.array(X)) == 4
+    with pytest.raises(InputError, match="masked values"):
+        n_rows(np.ma.array(X, mask=X > 10))
+
+
+def test_a_container_that_gives_no_rows_is_refused_in_words() -> None:
+    with pytest.raises(InputError, match=r"Rows cannot be taken from a Table: .*to_pandas"):
+        take(pa.table({"a": [1, 2]}), np.array([1]))
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_nothing_done_to_rows_that_are_copied_or_protected_reaches_them(kind: str) -> None:
+    X, same = KINDS[kind], copied(KINDS[kind])
+    for one in (copied(X), protected(X)):
+        inside = one.data if hasattr(one, "tocsr") else one
+        if isinstance(one, np.ndarray) and not one.flags.writeable:
+            with pytest.raises(ValueError, match="read-only"):
+                one[:] = 9
+        elif kind.startswith("pandas"):
+            one.iloc[:] = 9
+        elif kind == "polars":
+            one[0, 0] = 9
+        else:
+            inside[:] = 9
+    plain, before = (
+        np.asarray(one.todense() if hasattr(one, "tocsr") else one) for one in (X, same)
+    )
+    np.testing.assert_array_equal(plain, before)
+
+
+def test_the_order_of_memory_is_kept_and_a_view_costs_none() -> None:
+    columns_first = np.asfortranarray(X)
+    assert copied(columns_first).flags.f_contiguous
+    assert np.shares_memory(protected(X), X)
+    assert X.flags.writeable

@@ -5,7 +5,7 @@ import pyarrow as pa
 import pytest
 
 from levelled.errors import PoolError
-from levelled.sources.features import feature_columns, read_features, read_numbers
+from levelled.sources.features import feature_columns, gaps_in, read_features, read_numbers
 from sources.samples import Columns, write
 
 PATIENTS: Columns = {
@@ -49,7 +49,8 @@ def test_an_embedding_is_several_features(tmp_path: Path, ending: str) -> None:
 
 
 def test_columns_that_are_named_features_come_before_other_numbers() -> None:
-    assert feature_columns(schema(f_a=NUMBER, f_b=NUMBER, f_c=TEXT, price=NUMBER)) == ("f_a", "f_b")
+    given = schema(f_a=NUMBER, price=NUMBER, f_b=NUMBER, text=TEXT)
+    assert feature_columns(given) == ("f_a", "f_b")
 
 
 def test_what_other_models_say_is_a_feature_only_if_asked_for() -> None:
@@ -71,6 +72,7 @@ def test_a_pattern_never_takes_in_the_label_or_the_chance_of_the_draw() -> None:
     [
         (schema(text=TEXT), [], "no column of numbers"),
         (schema(text=TEXT), ["text"], "holds string"),
+        (schema(f_a=NUMBER, f_b=TEXT), [], "The column 'f_b' of The file holds string"),
         (schema(age=NUMBER), ["f_*"], "'f_\\*'"),
         (schema(label=NUMBER), ["lab*"], "'lab\\*'"),
         (pa.schema([("a", NUMBER), ("a", NUMBER)]), [], "two columns"),
@@ -81,6 +83,30 @@ def test_what_cannot_be_learned_from_is_refused(
 ) -> None:
     with pytest.raises(PoolError, match=told):
         feature_columns(given, wanted)
+
+
+@pytest.mark.parametrize(
+    ("columns", "told"),
+    [
+        ({"age": [1, 2, 3], "dose": [0.5, 1.5, 2.5]}, ""),
+        (
+            {"age": [1, 2, 3], "dose": [0.5, None, float("inf")]},
+            "numbers are missing or infinite in 'dose': in 2 of 3 rows, the first of them row 2.",
+        ),
+        (
+            {"age": [1, 2, 3], "embedding": [[1.0, 2.0], [1.0, float("nan")], [1.0, 2.0]]},
+            "infinite in 'age', 'embedding': in 1 of 3 rows, the first of them row 2.",
+        ),
+        (
+            {name: [None, 1.0, 2.0] for name in "abcd"},
+            "infinite in 'a', 'b', 'c', ...: in 1 of 3 rows, the first of them row 1.",
+        ),
+    ],
+)
+def test_gaps_are_told_by_column_and_row(tmp_path: Path, columns: Columns, told: str) -> None:
+    path = write(tmp_path / "pool.parquet", columns)
+    assert gaps_in(path, [*columns]).endswith(told)
+    assert bool(gaps_in(path, [*columns])) == bool(told)
 
 
 def test_lists_of_different_lengths_are_refused(tmp_path: Path) -> None:

@@ -13,20 +13,7 @@ pytest.importorskip("sklearn")
 from levelled.studies import NAMES, find
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
-TO_BE_RUN_AGAIN = {
-    "image-training",
-    "image-overfitting",
-    "image-temperature",
-    "image-lure-throughout",
-    "image-proposals",
-}
-"""Studies whose kept results are older than their code."""
-KEPT = [
-    claims.parent
-    for name in NAMES
-    if name not in TO_BE_RUN_AGAIN
-    for claims in sorted((RESULTS / name).rglob("claims.json"))
-]
+KEPT = [claims.parent for name in NAMES for claims in sorted((RESULTS / name).rglob("claims.json"))]
 
 
 def frozen(value: object) -> object:

@@ -63,13 +63,14 @@ def advise(
     No difference: the whole pool is labelled, so that all weights are one.
     """
     check_draws(draws)
+    seed = whole("seed", seed, least=0)
     problem = posed(model, y, loss)
     _check_lengths(X, problem, draws)
     fold = folds_of(problem, _n_folds(folds, len(draws)), rng=np.random.default_rng(seed))
     little = _too_little(problem)
     if little:
         return Verdict("not enough labels", little, len(draws), problem.loss)
-    own = seeded(model, seed)
+    own = seeded(model, seed % 2**32)  # scikit-learn takes no larger ones
     nothing = _nothing_to_correct(own, problem, X, draws)
     weights: dict[str, FloatArray | None] = {"naive": None}
     if not nothing:

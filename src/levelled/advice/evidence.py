@@ -2,8 +2,10 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray
 from levelled.advice.crossfit import Crossed
@@ -39,6 +41,8 @@ class Comparison:
     """The same on the labels that both models were fitted to."""
     cost: float
     """What uneven weights cost in variance: overfitting bias times 1 - effective labels / M."""
+    same_answers: bool
+    """Whether held-out items are given the same answers either way, but for rounding."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +96,15 @@ def _compared(found: Mapping[str, Crossed], draws: Draws, *, cost: float) -> Com
         degrees_of_freedom=float(moments(gain, draws.probability, draws.pool_size).df),
         on_labels=lure_mean(naive.training - lure.training, draws).value,
         cost=cost,
+        same_answers=_same(np.asarray(naive.answers), np.asarray(lure.answers)),
     )
+
+
+def _same(these: NDArray[Any], those: NDArray[Any]) -> bool:
+    """Whether two sets of answers differ by rounding at most, beside the largest of them."""
+    if these.dtype.kind != "f" or those.dtype.kind != "f":
+        return bool(np.array_equal(these, those))
+    return bool(np.abs(these - those).max() <= _ALIKE * np.abs(these).max())
 
 
 def lure_mean(values: FloatArray, draws: Draws) -> Measured:

@@ -33,6 +33,9 @@ LEVEL = 0.99
 _SIGN = 0.5  # standard errors from which on a held-out gain is more than its sign
 _CLEAR = 2.0  # times what it costs, from which on a gain on the labels is clear
 _SMALL = 2.0  # times the overfitting bias, up to which an active learning bias is small beside it
+_ANSWERED_ALIKE = (
+    "held-out items are given the same answers with and without weights, but for rounding."
+)
 
 
 def decide(found: Evidence, change: Comparison) -> tuple[Advice, str]:
@@ -42,6 +45,7 @@ def decide(found: Evidence, change: Comparison) -> tuple[Advice, str]:
     C the cost of the weights, the first that applies:
 
         not enough labels   fewer than 10 effective labels, or 10 outside the commonest class
+        no difference       held-out items are given the same answers, but for rounding
         no difference       |D| + s <= 2% of R
         correct             D > t(0.99) s,  or  D > s/2 and G > 2 C and |ALB| > OFB
         do not correct      D < 0 and G < C and |ALB| < 2 OFB
@@ -50,6 +54,8 @@ def decide(found: Evidence, change: Comparison) -> tuple[Advice, str]:
     few = _too_few(found)
     if few:
         return "not enough labels", few
+    if change.same_answers:
+        return "no difference", _ANSWERED_ALIKE
     gain, stderr = change.held_out
     if abs(gain) + stderr <= TOLERANCE * found.risks["naive"].value:
         return "no difference", _same(found)

@@ -112,7 +112,7 @@ def _shift(
     """Fourth: where the test data differ from the pool, active learning bias is dwarfed.
 
     With labels it is the risk that is compared, else the mean answer of each class: by Welch's
-    test, at a rate of false alarms of about 0.3% for all classes together.
+    test, aimed at a rate of false alarms of 0.3% for all classes together.
     """
     X, y = _rows_and_labels(test)
     if y is None:
@@ -187,7 +187,7 @@ def _largest_gap(
 
 def _rows_and_labels(test: Test) -> tuple[Rows, ArrayLike | None]:
     parts = test if isinstance(test, tuple) else (test, None)
-    if len(parts) != 2 or n_rows(parts[0]) < 2:
+    if len(parts) != 2 or n_rows(parts[0], "test") < 2:
         raise InputError("test must be rows, two or more, or a pair of rows and their labels.")
     return parts
 

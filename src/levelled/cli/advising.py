@@ -17,7 +17,8 @@ ModelName = Annotated[
     str,
     typer.Option(
         "--model",
-        help="logistic, ridge, forest or boosting; or package.module:function, which makes one.",
+        help="logistic, ridge, forest or boosting; or package.module:name, one of your own or a "
+        "function that makes one.",
     ),
 ]
 FeatureNames = Annotated[
@@ -65,12 +66,12 @@ def advise(
     from levelled import advice
     from levelled.cli import show
     from levelled.cli.drawn import read_drawn
-    from levelled.cli.models import in_words, model_of
+    from levelled.cli.models import gaps_named, in_words, model_of
 
     drawn = read_drawn(labels, pool, pool_size, features, id_column)
     for told in drawn.notes:
         show.tell(told)
-    with in_words(f"--model {model}"):
+    with in_words(f"--model {model}"), gaps_named(drawn.columns, pool or labels, test):
         verdict = advice.advise(
             model_of(model, drawn.y.tolist()),
             drawn.X,

@@ -107,7 +107,7 @@ def _weighed(pool: str, weight: str | None, id_column: str) -> "Read":
         if name not in origin.schema.names:
             there = ", ".join(map(repr, origin.schema.names[:12]))
             raise PoolError(f"{pool} has no column {name!r}; it has {there}.")
-    roles = Roles(id_column, None, {}, {}, (), weight, None, ())
+    roles = Roles(id_column, score=weight)
     return read(origin.batches(roles), roles)
 
 

@@ -65,6 +65,11 @@ def read_drawn(
     probability = read_numbers(path, ["probability"])[order, 0]
     about = json.loads((schema.metadata or {}).get(_DRAWS, "{}"))
     size = _pool_size(path, about.get("pool_size"), read, pool_size)
+    if size < len(order):
+        raise PoolError(
+            f"{path} has {len(order)} draws, which cannot come from a pool of {size} items: an "
+            f"item is drawn at most once. The pool size is that of all items there were to draw."
+        )
     # Weights depend on the order alone, so that any numbers will do for the rows of the pool.
     draws = Draws(np.arange(len(order)), probability, size, about.get("excluded", 0))
     unlabelable = np.zeros(len(order), dtype=bool)

@@ -56,13 +56,15 @@ def read_known(given: Inputs) -> tuple[Model, Known]:
     return model, known_pool(pool, labels, model, loss=loss, test=test)
 
 
-def described(known: Known, budget: int) -> Iterator[str]:
+def described(known: Known, budget: int, start: int) -> Iterator[str]:
     """What was read, for people to see whether it is what they meant."""
     classes, N = known.problem.classes, len(known.pool)
     yield (
         f"{N} items to draw from: {'numbers' if classes is None else f'{len(classes)} classes'}, "
         f"from {_columns(known.pool.columns)}"
     )
+    if start >= budget:
+        yield f"note: --start {start} makes all {budget} draws uniform, so that no score is used"
     if known.y_test is None and budget > _MUCH * N:
         yield (
             f"note: {budget / N:.0%} of the pool will be drawn, and what is left will not be like "
@@ -79,9 +81,10 @@ def check_possible(known: Known, model: Model, budget: int, correcting: str | No
     if budget > N:
         raise InputError(f"--budget {budget} is more than the {N} items of the pool.")
     if correcting and not takes_weights(model):
+        instead = "leave --compare out" if correcting == "--compare" else "--weights none"
         raise InputError(
             f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected, "
-            f"as {correcting} asks. Choose another --model, or --weights none."
+            f"as {correcting} asks. Choose another --model, or {instead}."
         )
     if known.y_test is None and budget == N:
         raise InputError(

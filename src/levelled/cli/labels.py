@@ -30,13 +30,14 @@ def read_labels(path: str, pool: Features, id_column: str) -> list[Any]:
         seen[name] = answer.row
         if answer.label is not None:
             found[name] = answer.label
+    if not found:
+        raise PoolError(f"{path} has not a single label, and every item of the pool needs one.")
     ids = [str(one) for one in pool.ids.to_pylist()]
     missing = [name for name in ids if name not in found]
     if len(missing) == len(ids):
-        told = f"{next(iter(found))!r} and {pool.ids[0].as_py()!r}" if found else "in the pool"
         raise PoolError(
             f"None of the {len(found)} labels in {path} is of an item of the pool: the ids, such "
-            f"as {told}, do not meet."
+            f"as {next(iter(found))!r} and {pool.ids[0].as_py()!r}, do not meet."
         )
     if missing:
         raise PoolError(

@@ -120,11 +120,15 @@ def learn(
     """
     from levelled.cli import show
     from levelled.cli.inputs import Inputs, check_possible, described, read_known
-    from levelled.cli.models import in_words
+    from levelled.cli.models import gaps_named, in_words
     from levelled.learning.playing import label_counts
 
     if trajectories > 1 and not compare:
         raise typer.BadParameter("goes with --compare.", param_hint="--trajectories")
+    if compare and weights is not Weights.auto:
+        raise typer.BadParameter(
+            "does not go with --compare, which trains each way.", param_hint="--weights"
+        )
     if test is not None and hold_out is not None:
         raise typer.BadParameter("does not go with --test.", param_hint="--hold-out")
     given = Inputs(pool, labels, model, tuple(features), id_column, loss, test, hold_out, seed)
@@ -142,12 +146,13 @@ def learn(
         _prepare(out, compare)
         counts = label_counts(start, batch, budget)
         job = _job(given, made, known, params, counts, out, show.chosen(form))
-        for told in described(known, budget):
+        for told in described(known, budget, start):
             show.tell(told)
-        if compare:
-            _compare(job, trajectories)
-        else:
-            _learn(job, loss)  # type: ignore[arg-type]  # checked where the pool was read
+        with gaps_named(known.pool.columns, pool, test):
+            if compare:
+                _compare(job, trajectories)
+            else:
+                _learn(job, loss)  # type: ignore[arg-type]  # checked where the pool was read
 
 
 def _job(
@@ -221,7 +226,9 @@ def _compare(job: _Job, n: int) -> None:
         show.records(rows, job.form)
     if n == 1:
         show.tell("one trajectory may be luck: --trajectories 10 gives standard errors")
-    if job.out is not None:
+    if job.out is None:
+        show.tell("--out FOLDER writes a figure of this, and the numbers")
+    else:
         times = "1 trajectory" if n == 1 else f"{n} trajectories, ± 1 standard error"
         for path in save(rows, job.out, risk=job.risk, about=f"{job.about}\n{times}"):
             show.tell(f"written: {path}")

@@ -15,7 +15,7 @@ from levelled.models import complaint
 if TYPE_CHECKING:
     from levelled.models import Model
 
-__all__ = ["MOST_CLASSES", "in_words", "model_of"]
+__all__ = ["MOST_CLASSES", "gaps_named", "in_words", "model_of"]
 
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
@@ -31,8 +31,8 @@ def model_of(name: str, labels: Sequence[Any]) -> "Model":
         return _own(name)
     if name not in _NAMED:
         raise InputError(
-            f"--model must be one of {', '.join(_NAMED)}, or package.module:function for a model "
-            f"of your own; it is {name!r}."
+            f"--model must be one of {', '.join(_NAMED)}, or package.module:name for a model of "
+            f"your own; it is {name!r}."
         )
     return _NAMED[name](labels)
 
@@ -58,6 +58,26 @@ def in_words(what: str) -> Iterator[None]:
         tell(f"note: {told}")
 
 
+@contextmanager
+def gaps_named(columns: Sequence[str], *files: str | None) -> Iterator[None]:
+    """Where a model wants numbers and finds none, say where these files lack them."""
+    from levelled.sources.features import gaps_in
+
+    try:
+        yield
+    except InputError as refused:
+        if not re.search(r"\bNaN|\binfinit", str(refused)):
+            raise
+        gaps = [gaps_in(path, columns) for path in files if path is not None]
+        if not any(gaps):
+            raise
+        failed, _, _ = str(refused).partition(". ")  # the rest counts columns and labelled rows
+        raise InputError(
+            f"{failed.rstrip('.')}. {next(filter(None, gaps))} Fill them in, name the --features "
+            f"without them, or use --model boosting, which takes gaps."
+        ) from refused
+
+
 def _by_options(told: str) -> str:
     """What is said of parameters, said of the options of the same names.
 
@@ -69,23 +89,27 @@ def _by_options(told: str) -> str:
 
 
 def _own(name: str) -> "Model":
-    """What somebody's function returns; modules of the folder one is in are found, too."""
+    """Somebody's model, or what their function returns; modules are found in this folder, too."""
     module, _, attribute = name.partition(":")
     here = str(Path.cwd())
     if here not in sys.path:
         sys.path.append(here)  # at the end: a file called random.py must not hide Python's own
     try:
-        make = getattr(importlib.import_module(module), attribute)
+        found = getattr(importlib.import_module(module), attribute)
     except Exception as wrong:  # somebody else's module may raise anything
         raise InputError(
-            f"--model {name} cannot be imported: {_one_line(wrong)} Give package.module:function, "
-            f"of an installed package or of a file in this folder."
+            f"--model {name} cannot be imported: {_one_line(wrong)} Give package.module:name, of "
+            f"an installed package or of a file in this folder."
         ) from wrong
-    if not callable(make):
+    if _is_model(found):
+        ready: Model = found
+        return ready
+    if not callable(found):
         raise InputError(
-            f"--model {name} is a {type(make).__name__}, not a function that makes a model."
+            f"--model {name} is a {type(found).__name__}: neither a model, which has fit and "
+            f"predict, nor a function that makes one."
         )
-    return _made(name, make)
+    return _made(name, found)
 
 
 def _made(name: str, make: Callable[[], Any]) -> "Model":
@@ -93,11 +117,15 @@ def _made(name: str, make: Callable[[], Any]) -> "Model":
         model: Model = make()
     except Exception as wrong:
         raise InputError(f"--model {name} could not make a model: {_one_line(wrong)}") from wrong
-    if isinstance(model, type) or not (hasattr(model, "fit") and hasattr(model, "predict")):
+    if not _is_model(model):
         raise InputError(
             f"--model {name} made {_short(model)}, which is no model: a model has fit and predict."
         )
     return model
+
+
+def _is_model(found: object) -> bool:
+    return not isinstance(found, type) and hasattr(found, "fit") and hasattr(found, "predict")
 
 
 def _logistic(labels: Sequence[Any]) -> "Model":

@@ -4,6 +4,7 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
+from levelled.errors import InputError
 from levelled.learning.proposing import probabilities
 from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import Settings
@@ -19,15 +20,18 @@ DRAW, SCORE, FIT = range(3)
 
 
 def next_draws(settings: Settings, X_pool: Rows, state: State, k: int) -> Draws:
-    """The next k draws from what is left, fewer if there are not so many.
+    """The next k draws from what is left, fewer if there are not so many; some must be.
 
     The scores stay as they are within the batch, and each draw has its probability among what
     is left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
     """
     left, p = proposed(settings, X_pool, state)
+    if not len(left):
+        raise InputError(
+            f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
+            f"them have labels: nothing is left to ask for."
+        )
     k = min(k, len(left))
-    if not k:
-        return Draws(left[:0], p[:0], state.draws.pool_size)
     found = race(p, k, seed=seed_of(settings.seed, DRAW, len(state.draws)))
     # No item then left weighed more than the lightest of all would: what p adds up to, over it.
     total = p[found.index] / found.probability

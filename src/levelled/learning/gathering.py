@@ -11,7 +11,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.state import State
 
-__all__ = ["from_campaign"]
+__all__ = ["from_campaign", "left_out"]
 
 
 def from_campaign(campaign: CampaignState, n_rows: int, ids: ArrayLike | None = None) -> State:
@@ -34,6 +34,17 @@ def from_campaign(campaign: CampaignState, n_rows: int, ids: ArrayLike | None = 
     kept = {name: known[name] for name in ("max_weight",) if name in known}
     draws = Draws(rows, base.draws.probability, N, design=kept or None)
     return State(draws, dict(zip(rows.tolist(), base.labels, strict=True)))
+
+
+def left_out(campaign: CampaignState) -> str | None:
+    """What a reader must know of labels after a gap."""
+    n = sum(draw > campaign.n_settled for draw in campaign.answers)
+    if not n:
+        return None
+    return (
+        f"{n} labels of {campaign.settings.name!r} after draw {campaign.n_settled + 1}, which has "
+        f"none, are left out, and their rows may be drawn again"
+    )
 
 
 def _places(ids: ArrayLike, n_pool: int) -> Mapping[str, int]:

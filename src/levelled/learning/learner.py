@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
 from levelled.draws import Draws
-from levelled.errors import InputError
+from levelled.errors import InputError, NotTrainedError
 from levelled.learning import saving
 from levelled.learning.drawing import next_draws
 from levelled.learning.posterior import Ensemble
@@ -18,8 +18,8 @@ from levelled.learning.scoring import Score
 from levelled.learning.settings import Settings, Weights, pool_size, settings_of, with_params
 from levelled.learning.state import Labels, begun, drawn, told
 from levelled.learning.stopping import Stopping, stopping
-from levelled.learning.training import Trained, advised, trained, waiting
-from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, asked, fresh
+from levelled.learning.training import Trained, advised, check_suits, trained, waiting
+from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, asked, fresh, protected
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign
@@ -92,7 +92,7 @@ class ActiveLearner:
         self._advised: tuple[Loss | OwnLoss, Verdict] | None = None
         """What `advise` said of the labels as they are, and the loss it judged by."""
         self.note: str | None = None
-        """What the last `ask` or `fit` has to say beside its result."""
+        """What the last `ask`, `fit` or `save` has to say beside its result."""
 
     def __len__(self) -> int:
         return self._state.n_labels
@@ -117,7 +117,8 @@ class ActiveLearner:
         """The next k rows to label; asked again without labels, it draws further ones.
 
         Scores are those of the labels told by now, the same for all k; each draw has its own
-        probability among what is left. Where fewer are left fewer come back, and `note` says so.
+        probability among what is left. Where fewer are left fewer come back, and `note` says so;
+        once nothing is left it refuses.
         """
         k = whole("k", k, least=1)
         more = next_draws(self._settings, self.X_pool, self._state, k)
@@ -132,7 +133,8 @@ class ActiveLearner:
         Telling the same again is harmless. Another label for the same row is refused, unless
         `amend`. In any trouble none of the labels is taken.
         """
-        self._state = told(self._state, index, labels, amend=amend)
+        state = told(self._state, index, labels, amend=amend)
+        self._state = check_suits(self.model, state)
         self._advised = None
 
     def fit(self, *, loss: Loss | OwnLoss = "auto") -> Self:
@@ -167,12 +169,16 @@ class ActiveLearner:
 
     def predict(self, X: Rows) -> NDArray[Any]:
         """What the trained model says of each row."""
-        return np.asarray(asked(self.model, "predict", lambda: self.model_.predict(X)))
+        return np.asarray(
+            asked(self.model, "predict", lambda: self.model_.predict(protected(X)), X)
+        )
 
     def predict_proba(self, X: Rows) -> FloatArray:
         """How likely the trained model holds each of `classes_`."""
         model: Any = self.model_
-        return np.asarray(asked(self.model, "predict", lambda: model.predict_proba(X)))
+        return np.asarray(
+            asked(self.model, "predict", lambda: model.predict_proba(protected(X)), X)
+        )
 
     @property
     def model_(self) -> Model:
@@ -182,7 +188,7 @@ class ActiveLearner:
     @property
     def sample_weight_(self) -> FloatArray:
         """The weight of each label in the last `fit`, to be divided by the number of draws."""
-        return self._last_fit().weights
+        return self._last_fit().weights.copy()
 
     @property
     def weights_(self) -> str:
@@ -197,12 +203,12 @@ class ActiveLearner:
     @property
     def index_(self) -> IntArray:
         """The rows that the last `fit` was trained on, in the order of their draws."""
-        return self._last_fit().rows
+        return self._last_fit().rows.copy()
 
     @property
     def labels_(self) -> NDArray[Any]:
         """The labels that the last `fit` was trained on, in the order of their draws."""
-        return self._last_fit().labels
+        return self._last_fit().labels.copy()
 
     @property
     def classes_(self) -> NDArray[Any]:
@@ -210,11 +216,14 @@ class ActiveLearner:
         classes = self._last_fit().classes
         if classes is None:
             raise AttributeError(f"{type(self.model).__name__} is no classifier.")
-        return classes
+        return classes.copy()
 
     def save(self, folder: str | Path) -> None:
-        """Write draws, labels, settings and the untrained model to a folder."""
-        saving.save(folder, self._settings, self.X_pool, self._state)
+        """Write draws, labels, settings and the untrained model to a folder.
+
+        A model that joblib cannot write is left out: `note` says so, and `load` asks for it.
+        """
+        self.note = saving.save(folder, self._settings, self.X_pool, self._state)
 
     @classmethod
     def load(
@@ -225,14 +234,15 @@ class ActiveLearner:
         model: Model | None = None,
         score: Score | None = None,
         proposal: Propose | None = None,
+        ensemble: Ensemble = None,
     ) -> Self:
         """Take up a saved learner; it draws on exactly as one that was never saved.
 
         X_pool must be the same pool. The model is read by joblib, which runs code that is in the
-        file: load folders that you trust, or give the model. Functions are not saved: give a
-        score or proposal that was one again.
+        file: load folders that you trust, or give the model, and the committee if there was one.
+        Functions are not saved: give a score or proposal that was one again.
         """
-        given = {"model": model, "score": score, "proposal": proposal}
+        given = {"model": model, "score": score, "proposal": proposal, "ensemble": ensemble}
         params, state = saving.load(folder, X_pool, given)
         learner = cls(params.pop("model"), X_pool, **params)
         learner._state = state
@@ -251,14 +261,17 @@ class ActiveLearner:
         """Train on the labels of an evaluation: its settled draws become those of the learner.
 
         Rows of X_pool are the items of the campaign's pool in its order, or in that of `ids`.
-        `ask` goes on drawing from what is left.
+        `ask` goes on drawing from what is left. Labels after a gap are left out, and `note` says
+        how many.
         """
-        from levelled.learning.gathering import from_campaign  # which brings databases along
+        from levelled.learning import gathering  # which brings databases along
 
         if not hasattr(campaign, "state"):
             raise InputError(f"A campaign is wanted, as load_campaign gives it; not {campaign!r}.")
         learner = cls(model, X_pool, **params)
-        learner._state = from_campaign(campaign.state, learner._state.draws.pool_size, ids)
+        state = gathering.from_campaign(campaign.state, learner.draws.pool_size, ids)
+        learner._state = check_suits(model, state)
+        learner.note = gathering.left_out(campaign.state)
         return learner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
@@ -293,13 +306,22 @@ class ActiveLearner:
         params = self.get_params(deep=False)
         return type(self)(fresh(params.pop("model")), params.pop("X_pool"), **params)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """Whether there is a trained model, as scikit-learn asks."""
+        return self._trained is not None
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """What the model is, as scikit-learn asks."""
+        model: Any = self.model
+        return model.__sklearn_tags__()
+
     @property
     def _settings(self) -> Settings:
         return settings_of(self.get_params(deep=False))
 
     def _last_fit(self) -> Trained:
         if self._trained is None:
-            raise InputError("The learner has not been trained yet: call fit() first.")
+            raise NotTrainedError("The learner has not been trained yet: call fit() first.")
         return self._trained
 
     def _verdict(self, loss: Loss | OwnLoss) -> Verdict | None:

@@ -20,7 +20,7 @@ from levelled.models import (
     Rows,
     aligned_proba,
     fitted,
-    gives_proba,
+    kind_of,
     last_step,
     seeded,
     take,
@@ -31,7 +31,6 @@ __all__ = [
     "check_proba",
     "check_samples",
     "n_samples",
-    "proba",
     "sampler",
     "trained_copy",
 ]
@@ -86,17 +85,14 @@ def n_samples(model: Model, ensemble: Ensemble) -> int:
 def check_proba(model: Model) -> None:
     """Refuse a model that gives no probabilities."""
     if not hasattr(model, "predict_proba"):
+        name = type(model).__name__
+        instead = 'score="variance" with an ensemble of regressors'
+        if kind_of(model) == "classifier":
+            instead = f"scikit-learn's CalibratedClassifierCV({name}()) as the model"
         raise InputError(
-            f"{type(model).__name__} gives no probabilities (predict_proba), which this score "
-            f'needs. Use score="geometric" on numeric features, score="variance" with an ensemble '
-            f"of regressors, or a function of your own."
+            f"{name} gives no probabilities (predict_proba), which this score needs. Use "
+            f'{instead}, score="geometric" on numeric features, or a function of your own.'
         )
-
-
-def proba(model: Model, X: Rows) -> FloatArray:
-    """Probabilities [N, C] of the classes that the model knows."""
-    check_proba(model)
-    return np.asarray(model.predict_proba(X), dtype=np.float64)  # type: ignore[attr-defined]
 
 
 def trained_copy(
@@ -119,14 +115,12 @@ def _of_members(members: Sequence[Model], problem: Problem) -> Sampler:
     def sample(X: Rows) -> FloatArray:
         if problem.classes is None:
             return np.stack([np.asarray(one.predict(X), np.float64) for one in members], axis=1)
-        return np.stack([_aligned(one, X, problem.classes) for one in members], axis=1)
+        for one in members:
+            check_proba(one)
+        # Members that were trained on other labels may know other classes.
+        return np.stack([aligned_proba(one, X, problem.classes) for one in members], axis=1)
 
     return sample
-
-
-def _aligned(member: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
-    """Members that were trained on other labels may know other classes."""
-    return aligned_proba(member, X, classes) if gives_proba(member) else proba(member, X)
 
 
 def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401

@@ -2,36 +2,44 @@
 
 draws.parquet    as `Draws.to_parquet` writes them
 labels.parquet   row, label; no label for an item that cannot be labelled
-model.joblib     the model and the committee as they were given, in joblib's own format
+model.joblib     the model and the committee as they were given, in joblib's own format; not there
+                 if joblib cannot write them
 settings.json    everything else, and the fingerprint of the pool; written last
 """
 
 import hashlib
 import json
+import os
 import pickle
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import Settings
 from levelled.learning.state import State, told
-from levelled.models import Rows, n_rows, take
+from levelled.models import Rows, complaint, n_rows, take
 
 __all__ = ["fingerprint", "load", "save"]
 
-_FORMAT = 1
+_FORMAT = 2
 _NAMED = ("score", "proposal")
 _PLAIN = ("weights", "floor", "start", "seed")
+_COMMITTEE = "committee"
+"""What settings say of an ensemble that is a list of models."""
 _SAMPLED = 1000
 
 
-def save(folder: str | Path, settings: Settings, X_pool: Rows, state: State) -> None:
-    """Write all files; each replaces its older self at once, so none is ever half written."""
-    place = Path(folder)
+def save(folder: str | Path, settings: Settings, X_pool: Rows, state: State) -> str | None:
+    """Write all files; each replaces its older self at once, so none is ever half written.
+
+    Returns what is to be said of a model that joblib cannot write, which is left out.
+    """
+    place = _place(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
     except OSError as wrong:
@@ -41,13 +49,14 @@ def save(folder: str | Path, settings: Settings, X_pool: Rows, state: State) -> 
     about = {
         "format": _FORMAT,
         "pool": fingerprint(X_pool),
-        "ensemble": settings.ensemble if committee is None else None,
+        "ensemble": settings.ensemble if committee is None else _COMMITTEE,
         **{name: None if callable(value) else value for name, value in kept.items()},
     }
-    _write(place / "model.joblib", lambda path: _dump([settings.model, committee], path))
+    note = _dump([settings.model, committee], place / "model.joblib")
     _write(place / "draws.parquet", state.draws.to_parquet)
     _write(place / "labels.parquet", lambda path: _write_labels(path, state))
     _write(place / "settings.json", lambda path: path.write_text(json.dumps(about, indent=1)))
+    return note
 
 
 def load(
@@ -55,20 +64,18 @@ def load(
 ) -> tuple[dict[str, Any], State]:
     """The parameters of the learner that was saved there, and its state.
 
-    `given` are parameters that could not be saved, such as a score that is a function; a model
-    that is given is not read from the folder.
+    `given` are parameters that could not be saved, such as a score that is a function; the model
+    and its committee, if they are given, are not read from the folder.
     """
-    place = Path(folder)
+    place = _place(folder)
     about = _settings(place)
-    if about["pool"] != fingerprint(X_pool):
+    N = n_rows(X_pool, "X_pool")
+    if about["pool"]["rows"] != N or about["pool"] != fingerprint(X_pool):
         raise InputError(
-            f"X_pool ({n_rows(X_pool)} rows) is not the pool that the learner in {place} draws "
+            f"X_pool ({N} rows) is not the pool that the learner in {place} draws "
             f"from ({about['pool']['rows']} rows): its rows differ. Draws are rows of that pool."
         )
     params = {name: about[name] for name in (*_NAMED, *_PLAIN, "ensemble")}
-    if given.get("model") is None:
-        params["model"], committee = _undump(place / "model.joblib")
-        params["ensemble"] = params["ensemble"] if committee is None else committee
     params |= {name: value for name, value in given.items() if value is not None}
     for name in _NAMED:
         if params[name] is None:
@@ -76,17 +83,64 @@ def load(
                 f"The {name} of the learner in {place} was a function, which is not saved: give "
                 f"it again, load(folder, X_pool, {name}=...)."
             )
-    return params, _state(place)
+    return params | _models(place, params), _state(place)
+
+
+def _models(place: Path, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The model and the committee, as far as they are not given.
+
+    Who gives a model may not trust the folder: then nothing is read of it that could run code.
+    """
+    open_ended = params["ensemble"] == _COMMITTEE
+    if "model" not in params:
+        model, committee = _undump(place / "model.joblib")
+        return {"model": model, "ensemble": committee if open_ended else params["ensemble"]}
+    if open_ended:
+        raise InputError(
+            f"The ensemble of the learner in {place} was a list of models, which is not read where "
+            f"the model is given: give it too, load(folder, X_pool, model=..., ensemble=[...])."
+        )
+    return {}
 
 
 def fingerprint(X_pool: Rows) -> dict[str, Any]:
-    """The number of rows, and a hash of at most 1,000 of them, evenly spaced."""
-    N = n_rows(X_pool)
+    """The number of rows, and a hash of at most 1,000 of them, evenly spaced.
+
+    Numbers count by where they are not 0, so that sparse rows have the hash of dense ones.
+    """
+    N = n_rows(X_pool, "X_pool")
     part = take(X_pool, np.unique(np.linspace(0, N - 1, _SAMPLED).astype(np.int64)))
+    return {"rows": N, "sha256": hashlib.sha256(_content(part)).hexdigest()}
+
+
+def _content(part: Rows) -> bytes:
     if hasattr(part, "tocsr"):
-        part = part.toarray()
-    values = part if isinstance(part, list) else np.asarray(part).tolist()
-    return {"rows": N, "sha256": hashlib.sha256(repr(values).encode()).hexdigest()}
+        part = part.tocsr().copy()
+        part.sum_duplicates()
+        part.eliminate_zeros()
+        found = part.tocoo()
+        return _numbers(part.shape, found.row, found.col, found.data)
+    if isinstance(part, list):
+        return repr(part).encode()
+    array = np.asarray(part)
+    if array.dtype.kind not in "biuf":
+        return repr(array.tolist()).encode()
+    rows = array.reshape(len(array), -1)
+    row, column = np.nonzero(rows)
+    return _numbers(array.shape, row, column, rows[row, column])
+
+
+def _numbers(
+    shape: tuple[int, ...], row: NDArray[Any], column: NDArray[Any], value: NDArray[Any]
+) -> bytes:
+    places = np.array([row, column], dtype=np.int64)
+    return repr(shape).encode() + places.tobytes() + value.astype(np.float64).tobytes()
+
+
+def _place(folder: str | Path) -> Path:
+    if not isinstance(folder, str | os.PathLike):
+        raise InputError(f"A folder is wanted, by its path; this is {folder!r}.")
+    return Path(folder)
 
 
 def _write(path: Path, write: Callable[[Path], object]) -> None:
@@ -106,18 +160,28 @@ def _write_labels(path: Path, state: State) -> None:
     pq.write_table(table, path)
 
 
-def _dump(kept: object, path: Path) -> None:
+def _dump(kept: object, path: Path) -> str | None:
     import joblib
 
     try:
-        joblib.dump(kept, path)
+        _write(path, lambda new: joblib.dump(kept, new))
     except (pickle.PicklingError, AttributeError, TypeError, ValueError) as wrong:
-        raise InputError(f"The model cannot be saved by joblib: {wrong}") from wrong
+        path.unlink(missing_ok=True)  # it would be an older one
+        return (
+            f"joblib cannot write the model ({complaint(wrong)}), so it is not saved: give it "
+            f"again, load(folder, X_pool, model=...)"
+        )
+    return None
 
 
 def _undump(path: Path) -> Any:  # noqa: ANN401
     import joblib
 
+    if not path.exists():
+        raise InputError(
+            f"The model of the learner in {path.parent} was not saved: give it again, "
+            f"load(folder, X_pool, model=...)."
+        )
     try:
         return joblib.load(path)
     except Exception as wrong:  # whatever the model's own code raises
@@ -129,15 +193,19 @@ def _undump(path: Path) -> Any:  # noqa: ANN401
 
 def _settings(place: Path) -> dict[str, Any]:
     try:
-        about: dict[str, Any] = json.loads((place / "settings.json").read_text())
+        about: Any = json.loads((place / "settings.json").read_text())
     except (OSError, ValueError) as wrong:
         raise InputError(f"There is no saved learner in {place}: {wrong}") from wrong
-    if about.get("format") != _FORMAT:
+    found = about.get("format") if isinstance(about, dict) else None
+    if found != _FORMAT:
         raise InputError(
-            f"The learner in {place} is of format {about.get('format')!r}; this version of "
-            f"Levelled reads format {_FORMAT}."
+            f"The learner in {place} is of format {found!r}; this version of Levelled reads "
+            f"format {_FORMAT}."
         )
-    return about
+    lacking = [name for name in ("pool", "ensemble", *_NAMED, *_PLAIN) if name not in about]
+    if lacking:
+        raise InputError(f"The settings of the learner in {place} lack {', '.join(lacking)}.")
+    return dict(about)
 
 
 def _state(place: Path) -> State:
@@ -147,6 +215,7 @@ def _state(place: Path) -> State:
     draws = Draws.from_parquet(place / "draws.parquet")
     try:
         table = pq.read_table(place / "labels.parquet")
-    except (OSError, pa.ArrowInvalid) as wrong:
-        raise InputError(f"The labels in {place} cannot be read: {wrong}") from wrong
-    return told(State(draws), table["row"].to_numpy(), table["label"].to_pylist())
+        rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
+    except (OSError, KeyError, pa.ArrowInvalid) as wrong:
+        raise InputError(f"The labels in {place} cannot be read: {complaint(wrong)}") from wrong
+    return told(State(draws), rows, labels)

@@ -14,11 +14,21 @@ from levelled.learning.posterior import (
     check_proba,
     check_samples,
     n_samples,
-    proba,
     sampler,
     trained_copy,
 )
-from levelled.models import Model, Problem, Rows, asked, called, kind_of, n_rows, take
+from levelled.models import (
+    Model,
+    Problem,
+    Rows,
+    asked,
+    called,
+    kind_of,
+    n_rows,
+    proba,
+    protected,
+    take,
+)
 
 __all__ = [
     "SCORES",
@@ -71,7 +81,7 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
 
 def check_distances(X_pool: Rows) -> None:
     """Refuse a pool whose rows have no distances, as score="geometric" wants them."""
-    if hasattr(X_pool, "tocsr") or isinstance(X_pool, list):
+    if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
         raise InputError(
             f'score="geometric" measures distances between rows of numbers, and X_pool is a '
             f"{type(X_pool).__name__}. Make it a dense array, or use another score, such as "
@@ -100,7 +110,7 @@ def pool_scores(
     n_out = 1 if problem.classes is None else len(problem.classes)
     if callable(score):
         trained = trained_copy(model, problem, X, problem.labels, rng=rng)
-        return _checked(called(score, "score the pool", trained, X_pool), n_rows(X_pool))
+        return _checked(called(score, "score the pool", trained, protected(X_pool)), n_rows(X_pool))
     if score in _OF_PROBA:
         trained, of = trained_copy(model, problem, X, problem.labels, rng=rng), _OF_PROBA[score]
         return _in_blocks(model, X_pool, n_out, lambda rows: of(proba(trained, rows)))
@@ -123,13 +133,15 @@ def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
     """The rows in order, some at a time, without copies where the container allows it.
 
     `n_out` numbers come out for each row, and not many more than a million are wanted at once.
+    Nothing that is done to them reaches X.
     """
     size = min(max(_BLOCK // max(n_out, 1), 256), 2**16)
-    if hasattr(X, "tocsr"):
-        X = X.tocsr()  # some sparse formats have no rows
+    sparse = hasattr(X, "tocsr")
+    X = X.tocsr() if sparse else X  # some sparse formats have no rows
     for start in range(0, n_rows(X), size):
         rows = slice(start, start + size)
-        yield X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        yield part if sparse else protected(part)  # rows of a sparse matrix are a copy
 
 
 def _check_kind(score: str | Score, model: Model) -> None:
@@ -145,7 +157,7 @@ def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArr
     def all_rows() -> FloatArray:
         return np.concatenate([job(rows) for rows in blocks(X, n_out)])
 
-    return _checked(asked(model, "score the pool", all_rows), n_rows(X))
+    return _checked(asked(model, "score the pool", all_rows, X), n_rows(X))
 
 
 def _checked(found: ArrayLike, n: int) -> FloatArray:

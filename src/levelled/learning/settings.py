@@ -4,13 +4,25 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, cast
 
+import numpy as np
+
 from levelled._check import between, choice, whole
 from levelled.errors import InputError
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose, check_proposal
 from levelled.learning.scoring import Score, check_distances, check_score, chosen_score
 from levelled.learning.weights import KINDS
-from levelled.models import Model, Rows, asked, check_model, fresh, n_rows, takes_weights
+from levelled.models import (
+    Model,
+    Rows,
+    asked,
+    check_model,
+    fresh,
+    n_rows,
+    take,
+    takes_weights,
+    wants_columns,
+)
 
 __all__ = ["Settings", "Weights", "pool_size", "settings_of", "with_params"]
 
@@ -59,12 +71,26 @@ def settings_of(params: Mapping[str, Any]) -> Settings:
 
 def pool_size(settings: Settings, X_pool: Rows) -> int:
     """The number of rows of a pool that a learner with these settings can draw from."""
-    sized = hasattr(X_pool, "shape") or hasattr(X_pool, "__len__")
-    if not sized or isinstance(X_pool, str) or not n_rows(X_pool):
-        raise InputError("X_pool must hold one row an item: an array, a frame or a list of texts.")
+    N = n_rows(X_pool, "X_pool")
+    if not N:
+        raise InputError("X_pool must hold one row an item, and it has none.")
+    _check_rows(settings.model, X_pool)
     if settings.chosen_score == "geometric":
         check_distances(X_pool)
-    return n_rows(X_pool)
+    return N
+
+
+def _check_rows(model: Model, X_pool: Rows) -> None:
+    """Refuse a pool of which no rows can be taken, or one number an item where rows are wanted."""
+    if hasattr(X_pool, "tocsr"):
+        return
+    first = take(X_pool, np.zeros(1, dtype=np.int64))
+    plain = isinstance(first, np.ndarray) and first.ndim == 1 and first.dtype.kind in "biuf"
+    if plain and wants_columns(model):
+        raise InputError(
+            f"X_pool has one number an item, shape {X_pool.shape}, and {type(model).__name__} "
+            f"wants rows of features: write X_pool.reshape(-1, 1) for a single feature."
+        )
 
 
 def with_params(model: Model, nested: Mapping[str, Any]) -> Model:

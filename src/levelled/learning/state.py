@@ -1,5 +1,6 @@
 """What a learner knows: the draws in their order, and the labels told so far. Nothing here acts."""
 
+import sys
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -160,11 +161,19 @@ def _plain(labels: Labels) -> list[Label | None]:
         given = [given]
     values = given.tolist() if hasattr(given, "tolist") else list(given)
     known = [value for value in values if value is not None]
-    if any(isinstance(value, float | np.floating) and not np.isfinite(value) for value in known):
+    if any(_missing(value) for value in known):
         raise InputError("labels must be finite; tell None for an item that cannot be labelled.")
     check_one_kind(known)
     names = iter(class_names("labels", known).tolist() if known else [])
     return [None if value is None else next(names) for value in values]
+
+
+def _missing(label: object) -> bool:
+    """Whether it is a number that is none, or what pandas writes where there is no value."""
+    if isinstance(label, float | np.floating):
+        return not np.isfinite(label)
+    pandas = sys.modules.get("pandas")  # a value of pandas has imported it
+    return pandas is not None and (label is pandas.NA or label is pandas.NaT)
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:

@@ -13,9 +13,9 @@ from levelled.learning.drawing import FIT, seed_of
 from levelled.learning.settings import Settings
 from levelled.learning.state import Examples, State
 from levelled.learning.weights import training_weights
-from levelled.models import Model, Rows, fitted, posed, seeded, take
+from levelled.models import Model, Rows, fitted, kind_of, posed, seeded, take
 
-__all__ = ["Trained", "advised", "trained", "waiting", "weights_of"]
+__all__ = ["Trained", "advised", "check_suits", "trained", "waiting", "weights_of"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -55,6 +55,17 @@ def trained(settings: Settings, X_pool: Rows, state: State, verdict: Verdict | N
         None if kind == "none" else weights,
     )
     return Trained(model, kind, examples.rows, examples.labels, weights, problem.classes, verdict)
+
+
+def check_suits(model: Model, state: State) -> State:
+    """The state, unless its labels are text and the model predicts numbers."""
+    known = next((label for label in state.answers.values() if label is not None), None)
+    if isinstance(known, str) and kind_of(model) == "regressor":
+        raise InputError(
+            f"{type(model).__name__} predicts numbers, and labels are text ({known!r}): tell "
+            f"numbers, or learn with a classifier."
+        )
+    return state
 
 
 def weights_of(examples: Examples, kind: str) -> FloatArray:

@@ -1,5 +1,6 @@
 """Weights to train with, and how they enter a loss."""
 
+from types import ModuleType
 from typing import TYPE_CHECKING, Literal
 
 import numpy as np
@@ -7,7 +8,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, choice, floats
 from levelled._optional import optional
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators import lure_weights, naive_weights, pure_weights
 
@@ -21,13 +22,16 @@ KINDS = tuple(_WEIGHTS)
 
 
 def training_weights(
-    draws: Draws,
+    draws: Draws | tuple[ArrayLike, ArrayLike, int],
     kind: Literal["lure", "pure", "none"] = "lure",
     normalise: Literal["mean", "sum"] = "mean",
 ) -> FloatArray:
     """A weight for each drawn item, under which training aims at the risk over the whole pool.
 
-    They depend on how many draws there are: compute them anew when labels are added.
+    `draws` may be a tuple of what makes them: (index, probability, pool_size), in the order of
+    drawing. The weights depend on how many draws there are: compute them anew when labels are
+    added.
+
     `normalise` names what the losses times the weights are to be divided by:
 
         "mean"   by M:        R_LURE = 1/M sum_m v_m L_m;  weights average one in expectation
@@ -42,9 +46,14 @@ def training_weights(
     array([0.667, 1.333])
     >>> training_weights(draws, "pure", normalise="sum").round(3)
     array([0.429, 0.571])
+    >>> training_weights(([2, 0], [0.5, 0.25], 4)).round(3)
+    array([0.667, 1.333])
     """
     choice("kind", kind, KINDS)
     choice("normalise", normalise, ("mean", "sum"))
+    if isinstance(draws, tuple) and len(draws) == 3:
+        draws = Draws(*draws)  # type: ignore[arg-type]  # made into arrays there
+    check_draws(draws)
     weights = _WEIGHTS[kind](draws)
     return weights if normalise == "mean" else weights / weights.sum()
 
@@ -56,24 +65,36 @@ def weighted_loss(losses: "Tensor", weights: ArrayLike) -> "Tensor":
 
     `losses` are those of each example, `reduction="none"` in torch; `weights` are the
     `training_weights` of the same examples, which are constants. In a mini-batch the mean is
-    over the batch, and its expectation over random batches is the mean over all M.
+    over the batch, and its expectation over random batches is the mean over all M. Losses of
+    half precision, which a large weight would make infinite, are averaged in float32.
 
     >>> torch = optional("torch", extra="torch")
     >>> weighted_loss(torch.tensor([3.0, 6.0]), [0.5, 1.5])
     tensor(5.2500)
     """
     torch = optional("torch", extra="torch")
+    _check_losses(torch, losses)
+    if isinstance(weights, torch.Tensor):
+        weights = weights.detach().cpu().double().numpy()  # NumPy knows no bfloat16
+    given = floats("weights", np.asarray(weights), ndim=1)
+    if len(given) != len(losses):
+        raise InputError(f"{len(losses)} losses need {len(losses)} weights, not {len(given)}.")
+    precision = torch.promote_types(losses.dtype, torch.float32)
+    scale = torch.as_tensor(given, dtype=precision, device=losses.device)
+    mean: Tensor = (scale * losses).mean()
+    return mean
+
+
+def _check_losses(torch: ModuleType, losses: "Tensor") -> None:
     if not isinstance(losses, torch.Tensor) or losses.ndim != 1:
         shape = tuple(getattr(losses, "shape", ()))
         raise InputError(
             f"losses must be a torch tensor with one loss an example; this is a "
             f"{type(losses).__name__} of shape {shape}. Ask the loss for reduction='none'."
         )
-    if isinstance(weights, torch.Tensor):
-        weights = weights.detach().cpu().numpy()
-    given = floats("weights", np.asarray(weights), ndim=1)
-    if len(given) != len(losses):
-        raise InputError(f"{len(losses)} losses need {len(losses)} weights, not {len(given)}.")
-    scale = torch.as_tensor(given, dtype=losses.dtype, device=losses.device)
-    mean: Tensor = (scale * losses).mean()
-    return mean
+    if not losses.is_floating_point():
+        raise InputError(
+            f"losses must be of a floating type to be learned from; they are {losses.dtype}."
+        )
+    if not len(losses):
+        raise InputError("There are no losses to average: leave empty batches out.")

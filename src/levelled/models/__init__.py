@@ -7,11 +7,12 @@ from levelled.models.model import (
     check_model,
     fit,
     fresh,
-    gives_proba,
     kind_of,
     last_step,
+    proba,
     seeded,
     takes_weights,
+    wants_columns,
 )
 from levelled.models.problem import (
     CAP,
@@ -24,7 +25,7 @@ from levelled.models.problem import (
     fitted,
     posed,
 )
-from levelled.models.rows import Rows, n_rows, take
+from levelled.models.rows import Rows, copied, n_rows, protected, take
 
 __all__ = [
     "CAP",
@@ -41,15 +42,18 @@ __all__ = [
     "check_model",
     "complaint",
     "complaint_of_weights",
+    "copied",
     "fit",
     "fitted",
     "fresh",
-    "gives_proba",
     "kind_of",
     "last_step",
     "n_rows",
     "posed",
+    "proba",
+    "protected",
     "seeded",
     "take",
     "takes_weights",
+    "wants_columns",
 ]

@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
 from levelled.errors import InputError
-from levelled.models.rows import Rows
+from levelled.models.asking import asked
+from levelled.models.rows import Rows, copied, n_rows
 
 __all__ = [
     "Model",
@@ -18,11 +19,12 @@ __all__ = [
     "check_model",
     "fit",
     "fresh",
-    "gives_proba",
     "kind_of",
     "last_step",
+    "proba",
     "seeded",
     "takes_weights",
+    "wants_columns",
 ]
 
 
@@ -42,6 +44,10 @@ def fresh(model: Model) -> Model:
     A model that knows its parameters is made anew with them, by scikit-learn's `clone` where that
     is about; another is copied deeply.
     """
+    return asked(model, "be copied", lambda: _copied(model))
+
+
+def _copied(model: Model) -> Model:
     if not hasattr(model, "get_params"):
         return copy.deepcopy(model)
     base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
@@ -79,6 +85,16 @@ def kind_of(model: Model) -> Literal["classifier", "regressor"] | None:
     return "classifier" if hasattr(model, "predict_proba") else None
 
 
+def wants_columns(model: Any) -> bool:  # noqa: ANN401
+    """Whether a model is known to take no inputs but rows of features: some of scikit-learn's."""
+    while getattr(model, "steps", None):
+        model = model.steps[0][1]
+    if not type(model).__module__.startswith("sklearn.") or not hasattr(model, "__sklearn_tags__"):
+        return False
+    tags = model.__sklearn_tags__()
+    return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
+
+
 def seeded(model: Model, seed: int) -> Model:
     """A copy that has learned nothing, whose randomness starts at `seed` where it was left open.
 
@@ -114,23 +130,40 @@ def takes_weights(model: Model) -> bool:
 def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) -> Model:
     """Fit `model` in place, with a weight for each row if given, and return it.
 
-    In a pipeline the weights go to its last step, also where the pipeline is being tuned.
+    In a pipeline the weights go to its last step, also where the pipeline is being tuned. The
+    model gets copies of everything, so that it may change what it is given. One that gives
+    probabilities and does not name their classes is taken to have them sorted.
     """
+    labels = np.array(y)
+    model.fit(copied(X), labels.copy(), **_weights(model, weights))
+    if hasattr(model, "predict_proba") and not hasattr(model, "classes_"):
+        model.classes_ = np.unique(labels)  # type: ignore[attr-defined]
+    return model
+
+
+def _weights(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:
+    """The weights under the name that `fit` knows them by."""
     if weights is None:
-        model.fit(X, y)
-        return model
+        return {}
     if not takes_weights(model):
         raise InputError(
             f"{type(last_step(model)).__name__} takes no sample_weight, so its training cannot be "
             f'corrected. Choose a model that takes them, or train without: weights="none".'
         )
-    model.fit(X, y, **{_weight_name(model): weights})
-    return model
+    return {_weight_name(model): np.array(weights)}
 
 
-def gives_proba(model: Model) -> bool:
-    """Whether a fitted model can say how likely each class is."""
-    return hasattr(model, "predict_proba") and hasattr(model, "classes_")
+def proba(model: Model, X: Rows) -> FloatArray:
+    """Probabilities [N, C] of the classes that a fitted model knows."""
+    known: Any = model
+    found = np.asarray(known.predict_proba(X), dtype=np.float64)
+    if found.shape != (n_rows(X), len(known.classes_)):
+        raise InputError(
+            f"{type(model).__name__} gives probabilities of shape {found.shape} for {n_rows(X)} "
+            f"rows and {len(known.classes_)} classes: its fit must set classes_, the class of "
+            f"each column of predict_proba."
+        )
+    return found
 
 
 def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
@@ -139,17 +172,16 @@ def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
     Of a model that was told of further classes, these are the probabilities given that the label
     is none of those.
     """
-    found = np.asarray(model.predict_proba(X), dtype=np.float64)  # type: ignore[attr-defined]
-    seen = np.asarray(model.classes_)  # type: ignore[attr-defined]
+    found, seen = proba(model, X), np.asarray(model.classes_)  # type: ignore[attr-defined]
     if np.array_equal(seen, classes):
         return found
     known = np.isin(seen, classes)
-    proba = np.zeros((len(found), len(classes)))
-    proba[:, np.searchsorted(classes, seen[known])] = found[:, known]
+    wanted = np.zeros((len(found), len(classes)))
+    wanted[:, np.searchsorted(classes, seen[known])] = found[:, known]
     if known.all():
-        return proba
-    mass = proba.sum(axis=1, keepdims=True)
-    return np.where(mass > 0, proba / np.where(mass > 0, mass, 1), 1 / len(classes))
+        return wanted
+    mass = wanted.sum(axis=1, keepdims=True)
+    return np.where(mass > 0, wanted / np.where(mass > 0, mass, 1), 1 / len(classes))
 
 
 def last_step(model: Any) -> Any:  # noqa: ANN401

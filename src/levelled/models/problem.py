@@ -12,7 +12,7 @@ from levelled.errors import InputError
 from levelled.losses import absolute, brier, class_names, log_loss, squared, zero_one
 from levelled.models.asking import asked, called, complaint
 from levelled.models.model import Model, aligned_proba, check_model, fit, fresh, kind_of
-from levelled.models.rows import Rows, n_rows
+from levelled.models.rows import Rows, n_rows, protected
 
 __all__ = [
     "CAP",
@@ -53,7 +53,7 @@ class Problem:
 
     def answers(self, model: Model, X: Rows) -> Answers:
         """What the model says of each row, in the form that the loss takes."""
-        return asked(model, "answer", lambda: self._answers(model, X))
+        return asked(model, "answer", lambda: self._answers(model, protected(X)), X)
 
     def _answers(self, model: Model, X: Rows) -> Answers:
         if self.by_probability and self.classes is not None:
@@ -77,7 +77,7 @@ class Problem:
 
 def _own_losses(own: OwnLoss, labels: NDArray[Any], answers: Answers) -> FloatArray:
     name = getattr(own, "__name__", type(own).__name__)
-    told = called(own, f"judge {len(labels)} answers", labels, answers)
+    told = called(own, f"judge {len(labels)} answers", labels.copy(), answers)
     losses = floats(f"The losses of {name}", told, ndim=1)
     if len(losses) != len(labels):
         raise InputError(
@@ -128,7 +128,7 @@ def fitted(model: Model, problem: Problem, X: Rows, y: NDArray[Any], w: FloatArr
         return _Always(y[0])
     how = "without weights" if w is None else "with corrective weights"
     what = f"be fitted {how} to {len(y)} labels"
-    return asked(model, what, lambda: fit(fresh(model), X, y, w))
+    return asked(model, what, lambda: fit(fresh(model), X, y, w), X)
 
 
 def complaint_of_weights(model: Model, problem: Problem, X: Rows) -> str:

@@ -1,19 +1,30 @@
-"""Inputs of any kind, one row an item: counting and picking them."""
+"""Inputs of any kind, one row an item: counting, picking and protecting them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from levelled._check import IntArray
+import numpy as np
 
-__all__ = ["Rows", "n_rows", "take"]
+from levelled._check import IntArray
+from levelled.errors import InputError
+
+__all__ = ["Rows", "copied", "n_rows", "not_finite", "protected", "take"]
 
 Rows = Any
 """Inputs, one row an item: an array, a sparse matrix, a data frame, or a list of texts."""
 
 
-def n_rows(X: Rows) -> int:
-    """The number of items."""
-    return int(X.shape[0]) if hasattr(X, "shape") else len(X)
+def n_rows(X: Rows, name: str = "X") -> int:
+    """The number of items; refuses what has no rows."""
+    shape = getattr(X, "shape", None)
+    if isinstance(X, str | bytes | Mapping) or not (shape or hasattr(X, "__len__")) or shape == ():
+        raise InputError(
+            f"{name} must hold one row an item: an array, a frame or a list of texts; this is "
+            f"{f'the {type(X).__name__} {X!r}' if np.isscalar(X) else f'a {type(X).__name__}'}."
+        )
+    if np.ma.is_masked(X):
+        raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
+    return int(shape[0]) if shape else len(X)
 
 
 def take(X: Rows, index: IntArray) -> Rows:
@@ -24,4 +35,52 @@ def take(X: Rows, index: IntArray) -> Rows:
         return X.tocsr()[index]
     if isinstance(X, Sequence):
         return [X[at] for at in index]
-    return X[index]
+    try:
+        return X[index]
+    except TypeError as wrong:
+        raise InputError(
+            f"Rows cannot be taken from a {type(X).__name__}: make it an array, a frame (a table "
+            f"of Arrow has to_pandas()) or a list of texts."
+        ) from wrong
+
+
+def copied(X: Rows) -> Rows:
+    """The same rows in memory of their own."""
+    if isinstance(X, np.ndarray):
+        return X.copy(order="K")
+    for method in ("copy", "clone"):
+        if hasattr(X, method):
+            return getattr(X, method)()
+    return X
+
+
+def protected(X: Rows) -> Rows:
+    """The same rows for a model to look at: whatever it does to them, X stays as it is.
+
+    Arrays become views that cannot be written to, which costs nothing; others are copied.
+    """
+    if not isinstance(X, np.ndarray):
+        return copied(X)
+    view = X.view()
+    view.flags.writeable = False
+    return view
+
+
+def not_finite(X: Rows) -> str:
+    """Which column of numbers is not finite throughout, and what to do about it; "" if all are.
+
+    >>> not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    'Column 1 is NaN or infinite in 1 of 2 rows: fill it in, for example with SimpleImputer.'
+    """
+    try:
+        bad = ~np.isfinite(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError):  # no numbers
+        return ""
+    if bad.ndim != 2 or not bad.any():
+        return ""
+    at = int(bad.any(axis=0).argmax())
+    column = X.columns[at] if hasattr(X, "columns") else at
+    return (
+        f"Column {column} is NaN or infinite in {bad[:, at].sum()} of {len(bad)} rows: fill it in, "
+        f"for example with SimpleImputer."
+    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import pyarrow as pa
 
@@ -31,13 +31,13 @@ class Roles:
     """
 
     id: str
-    classes: Columns | None
-    pred: Mapping[str, str]
-    proba: Mapping[str, Columns]
-    surrogate: Columns
-    score: str | None
-    loss_hat: str | None
-    slices: Columns
+    classes: Columns | None = None
+    pred: Mapping[str, str] = field(default_factory=dict)
+    proba: Mapping[str, Columns] = field(default_factory=dict)
+    surrogate: Columns = ()
+    score: str | None = None
+    loss_hat: str | None = None
+    slices: Columns = ()
     features: Columns = ()
 
     @property

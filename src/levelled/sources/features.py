@@ -17,7 +17,14 @@ from levelled.sources.origin import Files
 from levelled.sources.paths import Given, files_of
 from levelled.sources.reading import read
 
-__all__ = ["Features", "feature_columns", "read_features", "read_given", "read_numbers"]
+__all__ = [
+    "Features",
+    "feature_columns",
+    "gaps_in",
+    "read_features",
+    "read_given",
+    "read_numbers",
+]
 
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
 """What a file of labels says of a draw: a model that saw it would know what it cannot know."""
@@ -74,9 +81,26 @@ def read_numbers(given: Given, columns: Sequence[str]) -> FloatArray:
     return _numbers(origin, tuple(columns), "")[0]
 
 
+def gaps_in(given: Given, columns: Sequence[str]) -> str:
+    """Where in these columns of a file numbers are missing or infinite, in words; or ""."""
+    X = read_numbers(given, columns)
+    missing = ~np.isfinite(X)
+    rows = np.flatnonzero(missing.any(axis=1))
+    if not rows.size:
+        return ""
+    names = [*columns]
+    if len(names) == X.shape[1]:  # else there are lists among them
+        names = [names[at] for at in np.flatnonzero(missing.any(axis=0))]
+    told = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+    return (
+        f"In {given} numbers are missing or infinite in {told}: in {rows.size} of {len(X)} rows, "
+        f"the first of them row {rows[0] + 1}."
+    )
+
+
 def read_given(given: Given, column: str) -> BoolArray:
     """Which rows of a file say something in this column: neither nothing, nor false, 0 or no."""
-    roles = Roles("", None, {}, {}, (), None, None, slices=(column,))
+    roles = Roles("", slices=(column,))
     batches = Files(files_of(given)).batches(roles)
     values = [value for batch in batches for value in batch.column(column).to_pylist()]
     return np.array([str(value).strip().lower() not in _NOTHING for value in values], dtype=bool)
@@ -92,8 +116,8 @@ def feature_columns(
     """The columns of features, in the order of the file.
 
     `wanted` are their names, or patterns such as f_*. Without them it is a list column
-    `embedding`, else the numeric columns f_*, else all numeric columns but `others` and those
-    that have another meaning, such as label, probability or proba_<class>.
+    `embedding`, else the columns f_*, else all numeric columns but `others` and those that have
+    another meaning, such as label, probability or proba_<class>.
 
     >>> kinds = {"id": pa.string(), "age": pa.int64(), "city": pa.string(), "label": pa.int64()}
     >>> feature_columns(pa.schema(kinds.items()))
@@ -114,13 +138,14 @@ def feature_columns(
         and field.name not in passed_over
         and not field.name.startswith(_PREFIXES)
     ]
-    found = [each for each in numbers if each.startswith("f_")] or numbers
-    if not found:
+    if any(each.startswith("f_") for each in numbers):
+        return _asked_for(schema, ["f_*"], passed_over, name)
+    if not numbers:
         raise PoolError(
             f"{name} has no column of numbers to learn from; it has {_kinds(schema)}. Features "
             f"are numeric columns or a list column 'embedding': turn text into numbers first."
         )
-    return tuple(found)
+    return tuple(numbers)
 
 
 def _asked_for(
@@ -141,13 +166,13 @@ def _asked_for(
         if not (is_number(field.type) or is_list(field.type)):
             raise PoolError(
                 f"The column {field.name!r} of {name} holds {field.type}, and a feature is a "
-                f"number. Turn it into numbers, or leave it out."
+                f"number. Turn it into numbers, or name the features without it."
             )
     return tuple(field.name for field in found)
 
 
 def _numbers(origin: Files, columns: Columns, id_column: str) -> tuple[FloatArray, pa.ChunkedArray]:
-    roles = Roles(id_column, None, {}, {}, (), None, None, (), features=columns)
+    roles = Roles(id_column, features=columns)
     found = read(origin.batches(roles), roles)
     assert found.features is not None
     return found.features, found.ids
