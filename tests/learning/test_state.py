@@ -110,8 +110,3 @@ def test_draws_are_appended_and_keep_the_columns_that_all_of_them_have() -> None
     assert state.draws.design["max_weight"].tolist() == [2.0, 1.0]
     assert state.left().tolist() == [2]
     assert drawn(state, one(2, 1.0)).draws.design is None
-
-
-def test_nothing_drawn_changes_nothing() -> None:
-    state = drawn(begun(3), one(1, 1 / 3, max_weight=2.0))
-    assert drawn(state, Draws(np.zeros(0, np.int64), np.zeros(0), 3)) is state

@@ -105,8 +105,6 @@ def begun(pool_size: int) -> State:
 
 def drawn(state: State, more: Draws) -> State:
     """The state after more draws, which came from what was left."""
-    if not len(more):
-        return state
     before, new = state.draws, more.design or {}
     earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
     design = {name: np.append(earlier[name], new[name]) for name in new if name in earlier}
