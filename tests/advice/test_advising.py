@@ -314,3 +314,9 @@ def test_uneven_weights_are_not_enough() -> None:
     found: Verdict = advise(LinearRegression(), x[draws.index, None], x[draws.index] ** 2, draws)
     assert found.advice == "not enough labels"
     assert "raise the floor of the proposal" in found.because
+
+
+def test_where_the_labels_have_their_zero_does_not_matter() -> None:
+    X, y, draws = bent_line()
+    here, far = (advise(LinearRegression(), X, y + zero, draws) for zero in (0.0, 1e10))
+    assert here.advice == far.advice != "no difference"

@@ -46,7 +46,7 @@ def test_what_works_is_passed_on() -> None:
     assert asked(Moody(), "answer", lambda: 3) == called(len, "count", "abc") == 3
 
 
-def test_a_complaint_of_nan_names_the_column_and_others_do_not() -> None:
+def test_a_complaint_of_nan_names_the_column_and_one_of_writing_says_what_to_do() -> None:
     X = np.array([[1.0, 2.0, np.inf], [3.0, 4.0, np.nan]])
     for rows, says in [(X, "contains NaN. Column 2 is .* in 2 of 2 rows"), (X[:, :2], "NaN.$")]:
         with pytest.raises(InputError, match=says):
@@ -56,5 +56,9 @@ def test_a_complaint_of_nan_names_the_column_and_others_do_not() -> None:
         asked(Moody(), "answer", lambda: fails(ValueError("X contains infinity")), frame)
     with pytest.raises(InputError, match=r": too cold$"):
         asked(Moody(), "answer", lambda: fails(ValueError("too cold")), X)
+    with pytest.raises(InputError, match="let it copy X before it changes them"):
+        asked(Moody(), "answer", lambda: fails(ValueError("output array is read-only")), X)
+    with pytest.raises(InputError, match=r": no finance$"):
+        asked(Moody(), "answer", lambda: fails(ValueError("no finance")), X)
     with pytest.raises(InputError, match=r": NaN$"):
         asked(Moody(), "answer", lambda: fails(ValueError("NaN")), ["a text"])

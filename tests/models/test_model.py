@@ -13,6 +13,7 @@ from levelled.models import aligned_proba, fit, fresh, kind_of, last_step, seede
 
 pytest.importorskip("sklearn")
 
+from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.model_selection import GridSearchCV
@@ -167,6 +168,15 @@ def test_probabilities_that_name_no_classes_are_of_the_sorted_labels_of_the_trai
     assert found[0].tolist() == [1.0, 0.0, 2.0]
     with pytest.raises(InputError, match=r"shape \(4, 7\) for 4 rows and 3 classes: .*classes_"):
         aligned_proba(fit(Careless(7), X, Y), X, np.unique(Y))
+
+
+def test_a_pipeline_takes_the_classes_that_its_last_step_does_not_name() -> None:
+    class Inside(Careless, ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+        """One that scikit-learn takes for a classifier."""
+
+    labels = np.array(["c", "a", "c", "a"])
+    piped = fit(make_pipeline(StandardScaler(), Inside()), X, labels)
+    assert aligned_proba(piped, X, np.array(["a", "b", "c"]))[0].tolist() == [1.0, 0.0, 2.0]
 
 
 class Uncopyable(Careless):

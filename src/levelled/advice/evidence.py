@@ -101,10 +101,11 @@ def _compared(found: Mapping[str, Crossed], draws: Draws, *, cost: float) -> Com
 
 
 def _same(these: NDArray[Any], those: NDArray[Any]) -> bool:
-    """Whether two sets of answers differ by rounding at most, beside the largest of them."""
+    """Whether two sets of answers differ by rounding at most, beside how far they range."""
     if these.dtype.kind != "f" or those.dtype.kind != "f":
         return bool(np.array_equal(these, those))
-    return bool(np.abs(these - those).max() <= _ALIKE * np.abs(these).max())
+    rounding = 100 * np.spacing(np.abs(these).max())
+    return bool(np.abs(these - those).max() <= _ALIKE * np.ptp(these) + rounding)
 
 
 def lure_mean(values: FloatArray, draws: Draws) -> Measured:

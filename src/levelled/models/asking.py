@@ -1,5 +1,6 @@
 """Ask a model or a user's function; what goes wrong in it is told in one line that names it."""
 
+import re
 import textwrap
 from collections.abc import Callable
 from typing import Any, TypeVar
@@ -16,7 +17,7 @@ _LONGEST = 300
 def asked(model: object, what: str, answer: Callable[[], T], X: Rows = None) -> T:
     """What `answer` returns; complaints of the model in it become an `InputError`.
 
-    One about NaN or infinity also says where that is in X.
+    One about NaN or infinity also says where that is in X, one about writing what to do.
     """
     try:
         return answer()
@@ -24,9 +25,11 @@ def asked(model: object, what: str, answer: Callable[[], T], X: Rows = None) -> 
         raise
     except Exception as wrong:
         line = complaint(wrong)
-        where = not_finite(X) if "nan" in line.lower() or "infin" in line.lower() else ""
+        more = not_finite(X) if re.search(r"\bNaN\b|\binfinit", line) else ""
+        if "read-only" in line:
+            more = "(It is given rows to look at: let it copy X before it changes them.)"
         raise InputError(
-            f"{type(model).__name__} could not {what}: {line} {where}".strip()
+            f"{type(model).__name__} could not {what}: {line} {more}".strip()
         ) from wrong
 
 

@@ -3,6 +3,7 @@
 import copy
 import inspect
 import sys
+from contextlib import suppress
 from typing import Any, Literal, Protocol, cast
 
 import numpy as np
@@ -137,8 +138,16 @@ def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) 
     labels = np.array(y)
     model.fit(copied(X), labels.copy(), **_weights(model, weights))
     if hasattr(model, "predict_proba") and not hasattr(model, "classes_"):
-        model.classes_ = np.unique(labels)  # type: ignore[attr-defined]
+        with suppress(AttributeError):  # which whoever asks for probabilities will be told
+            _fitted_last_step(model).classes_ = np.unique(labels)
     return model
+
+
+def _fitted_last_step(model: Any) -> Any:  # noqa: ANN401
+    """Of pipelines and searches, which take their classes from it."""
+    if hasattr(model, "best_estimator_"):
+        return _fitted_last_step(model.best_estimator_)
+    return _fitted_last_step(model.steps[-1][1]) if getattr(model, "steps", None) else model
 
 
 def _weights(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:

@@ -27,11 +27,12 @@ Rainforth, ICLR 2021, arXiv:2101.11665v2) claims, and what was found here. Theor
 exactly: a small pool has few paths, so an expectation is summed over all of them, not sampled
 (consistency, Theorems 2 and 5, is a limit, and is checked by simulation at growing sizes).
 Claims from experiments carry the measured figure with its standard error, and a verdict:
-**holds**; **holds partly**, at some of the sizes or settings looked at and not at others; **does
-not hold**; or **cannot tell**, where what was run is too little to tell from chance. On real data
-and on images a difference is shown if Student's t over the trajectories shows it, with at most a
-5% chance of any false alarm among the comparisons of one claim. The figures are on the pages of
-[studies](studies.md) and of the [image experiments](images.md).
+**holds**; **holds partly**, shown at some of the sizes or settings looked at and not at others;
+**does not hold**; or **cannot tell**, where what was run is too little to tell from chance. Where
+studies on real data and on images compare trajectories, a difference is shown if Student's t shows
+it, with at most a 5% chance of any false alarm among the comparisons of one claim; other claims
+say what they go by. The figures are on the pages of [studies](studies.md) and of the [image
+experiments](images.md).
 
 This page is generated: `python -m levelled.studies.ledger` writes it from the results in
 `docs/results`."""

@@ -43,7 +43,7 @@ Table 1, and each claim says what so many trajectories can tell. The method is t
 levelled data fetch mnist fashion-mnist
 levelled reproduce image-bias --out docs/results
 levelled reproduce image-training --data mnist --network cnn --workers 2 --out docs/results
-levelled reproduce image-temperature --trajectories 3 --workers 2 --out docs/results
+levelled reproduce image-temperature --workers 2 --out docs/results
 ```
 
 Each trajectory is kept row by row in `image-trajectories`, which all these studies but the first

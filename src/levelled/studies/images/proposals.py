@@ -79,7 +79,10 @@ def _proportional(found: Mapping[str, Found], settings: ImageSettings) -> Claim:
         "active learning to be visible.",
         f"evenness {even.mean():.2f} against {sharp.mean():.2f} of the Boltzmann proposal (1 is "
         f"uniform); s.d. of LURE weights {spread:.2f} against {wide:.2f}",
-        separated(np.append(sharp, 0.5), even),
+        judged(
+            [even.min() > 0.5 and separated(sharp, even) == "holds"],
+            [even.max() < 0.5 or separated(even, sharp) == "holds"],
+        ),
         f"Close to uniform: above 0.5 and above the other in each of {len(even)} trajectories.",
     )
 
