@@ -1,5 +1,6 @@
 """What all classifiers with a posterior share."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import KW_ONLY, dataclass, fields
 from functools import partial
@@ -28,7 +29,7 @@ __all__ = ["BayesianClassifier"]
 
 
 @dataclass(eq=False)
-class BayesianClassifier(Parameters):
+class BayesianClassifier(Parameters, ABC):
     """Parameters, training and prediction; how weights are sampled is left to subclasses."""
 
     network: str = "cnn"
@@ -47,12 +48,12 @@ class BayesianClassifier(Parameters):
     seed: int = 0
     device: Device = "cpu"
 
+    @abstractmethod
     def _initial(self, network: Network, generator: Generator) -> Tensor:
         """What is learned, before it is."""
-        raise NotImplementedError
 
-    def _posterior(self, network: Network, theta: Tensor) -> Posterior:
-        raise NotImplementedError
+    @abstractmethod
+    def _posterior(self, network: Network, theta: Tensor) -> Posterior: ...
 
     def fit(
         self,
