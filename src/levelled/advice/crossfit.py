@@ -9,8 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
-from levelled.errors import InputError
-from levelled.models import Answers, Model, Problem, Rows, fitted, n_rows, take
+from levelled.models import Answers, Model, Problem, Rows, fitted, take
 
 __all__ = ["Crossed", "crossed", "folds_of"]
 
@@ -68,24 +67,13 @@ def _crossed(
         own = None if weights is None else weights[learn]
         partial = fitted(model, problem, take(X, learn), y[learn], own)
         places.append(ask)
-        parts.append(_answers(problem, partial, take(X, ask)))
+        parts.append(problem.answers(partial, take(X, ask)))
     order = np.argsort(np.concatenate(places))
     answers: NDArray[Any] = np.concatenate(parts)[order]
     whole = fitted(model, problem, X, y, weights)
     return Crossed(
         held_out=problem.losses(y, answers),
-        training=problem.losses(y, _answers(problem, whole, X)),
+        training=problem.losses(y, problem.answers(whole, X)),
         answers=answers,
         model=whole,
     )
-
-
-def _answers(problem: Problem, model: Model, X: Rows) -> NDArray[Any]:
-    """What the model says of each row; refuses more or fewer answers than rows."""
-    told: NDArray[Any] = np.asarray(problem.answers(model, X))
-    if told.shape[:1] != (n_rows(X),):
-        raise InputError(
-            f"{type(model).__name__} must give one answer a row: for {n_rows(X)} rows it gave "
-            f"answers of shape {told.shape}."
-        )
-    return told

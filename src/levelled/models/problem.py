@@ -53,9 +53,15 @@ class Problem:
 
     def answers(self, model: Model, X: Rows) -> Answers:
         """What the model says of each row, in the form that the loss takes."""
-        return asked(model, "answer", lambda: self._answers(model, protected(X)), X)
+        told = asked(model, "answer", lambda: self._answers(model, protected(X)), X)
+        if told.shape[:1] != (n_rows(X),):
+            raise InputError(
+                f"{type(model).__name__} must give one answer a row: for {n_rows(X)} rows it gave "
+                f"answers of shape {told.shape}."
+            )
+        return told
 
-    def _answers(self, model: Model, X: Rows) -> Answers:
+    def _answers(self, model: Model, X: Rows) -> NDArray[Any]:
         if self.by_probability and self.classes is not None:
             if isinstance(model, _Always):
                 return np.tile((self.classes == model.label).astype(float), (n_rows(X), 1))
