@@ -20,7 +20,7 @@ bench: .venv/dev
 
 # The pages of the docs that are made from the code.
 docs: .venv/dev
-	$(BIN)/python -m levelled.cli.manual docs/
+	$(BIN)/python -m levelled_studies.manual docs/
 
 # Builds the wheel and uses it in an empty environment.
 wheel: .venv/dev

@@ -27,7 +27,8 @@ from levelled.bayes.layers import prepared
 from levelled.bayes.networks import build_network
 from levelled.bayes.prediction import one_thread
 from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import Examples, loss
+from levelled.bayes.training import TrainingSet, loss
+from levelled_studies.datasets import load_data
 
 Step = Callable[[], object]
 CLASSES = 10
@@ -91,7 +92,7 @@ def batched_step(kind: str, side: int, batch: int, samples: int) -> Step:
     images, label = torch.randn(batch, side, side, 1), torch.arange(batch) % CLASSES
 
     def step() -> None:
-        examples = Examples(prepared(network, images), label, torch.ones(batch))
+        examples = TrainingSet(prepared(network, images), label, torch.ones(batch))
         draw = posterior.draw(samples, batch, generator)
         met = loss(posterior, draw, examples, n_training=batch)
         optimiser.step(*torch.autograd.grad(met, theta))
@@ -171,7 +172,7 @@ def scoring() -> None:
 
 def accuracy(name: str, model: RadialClassifier | DropoutClassifier) -> None:
     """Trained on 1,000 balanced images, stopped early by 1,000 others."""
-    data = lv.sources.load_data(name)
+    data = load_data(name)
     X, y, X_test, y_test = (np.asarray(each) for each in (data.X, data.y, data.X_test, data.y_test))
     rng = np.random.default_rng(0)
     own = np.concatenate([rng.choice(np.flatnonzero(y == c), 100, False) for c in np.unique(y)])

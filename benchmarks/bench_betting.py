@@ -11,8 +11,8 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting import Betting, betting_interval
 from levelled.estimators.intervals.betting_truth import rejected_at
-from levelled.studies.pools import POOLS, Pool
-from levelled.studies.trajectories import Trajectories, frozen
+from levelled_studies.pools import POOLS, Pool
+from levelled_studies.trajectories import Trajectories, frozen
 
 
 def drawn_from(pool: Pool, budget: int, repeats: int, rng: np.random.Generator) -> Trajectories:

@@ -9,8 +9,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from levelled.backends import local
-from levelled.studies.images.training import STUDIES
-from levelled.studies.runner import run
+from levelled_studies.images.training import STUDIES
+from levelled_studies.runner import run
 
 TRAJECTORIES = 8
 

@@ -8,7 +8,7 @@ from types import ModuleType
 import pytest
 
 import levelled
-from levelled.cli.manual import pages
+from levelled_studies.manual import pages
 
 ROOT = Path(__file__).parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -21,7 +21,7 @@ def test_importing_levelled_loads_nothing_heavier_than_numpy() -> None:
 
 def test_studies_are_listed_without_what_only_running_them_needs() -> None:
     code = (
-        "import sys; from levelled import studies; [studies.find(name) for name in studies.NAMES]; "
+        "import sys; from levelled_studies import NAMES, find; [find(name) for name in NAMES]; "
         "print([m for m in ['torch', 'sklearn', 'matplotlib'] if m in sys.modules])"
     )
     loaded = subprocess.run(

@@ -10,7 +10,6 @@
     ├── CampaignError                       a step the campaign cannot take
     ├── StorageError                        a database that cannot be used
     │   └── ConflictError                   somebody else wrote first
-    ├── StudyError                          a study that cannot be run or taken up there
     └── MissingExtraError (also an ImportError)
 
 A message says what happened, why it matters and what to do, on one line.
@@ -28,7 +27,6 @@ __all__ = [
     "PoolError",
     "ProposalError",
     "StorageError",
-    "StudyError",
 ]
 
 
@@ -70,10 +68,6 @@ class StorageError(LevelledError):
 
 class ConflictError(StorageError):
     """Somebody else wrote to the campaign first: load it again and try again."""
-
-
-class StudyError(LevelledError):
-    """A study that does not exist, or results that belong to another one."""
 
 
 class MissingExtraError(LevelledError, ImportError):

@@ -5,18 +5,18 @@ import numpy as np
 from advice.samples import two_classes
 from levelled._check import FloatArray
 from levelled.advice.crossfit import crossed, folds_of
-from levelled.models import Problem
+from levelled.models import TrainingTask
 
 
 def test_folds_differ_in_size_by_at_most_one() -> None:
-    problem = Problem(np.arange(23.0), None, "squared")
+    problem = TrainingTask(np.arange(23.0), None, "squared")
     fold = folds_of(problem, 5, rng=np.random.default_rng(0))
     assert sorted(np.bincount(fold)) == [4, 4, 5, 5, 5]
 
 
 def test_every_class_is_spread_over_the_folds() -> None:
     _, names, _ = two_classes()
-    problem = Problem(names, np.unique(names), "brier")
+    problem = TrainingTask(names, np.unique(names), "brier")
     fold = folds_of(problem, 10, rng=np.random.default_rng(0))
     for name in np.unique(names):
         counts = np.bincount(fold[names == name], minlength=10)
@@ -39,7 +39,7 @@ class Remembering:
 
 def test_no_item_is_judged_by_a_model_that_has_seen_it() -> None:
     X = np.arange(12.0)[:, None]
-    problem = Problem(np.ones(12), None, "squared")
+    problem = TrainingTask(np.ones(12), None, "squared")
     fold = folds_of(problem, 4, rng=np.random.default_rng(0))
     found = crossed(Remembering(), problem, X, fold, {"lure": np.arange(1.0, 13.0)})["lure"]
     assert (found.answers == 0).all()

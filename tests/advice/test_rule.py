@@ -4,11 +4,11 @@ from dataclasses import replace
 
 import pytest
 
-from levelled.advice.evidence import Comparison, Evidence
+from levelled.advice.evidence import Evidence, WeightsEffect
 from levelled.advice.rule import decide
 from levelled.advice.verdict import Measured
 
-CHANGE = Comparison(
+CHANGE = WeightsEffect(
     held_out=Measured(0.1, 0.1),
     degrees_of_freedom=20.0,
     on_labels=0.09,

@@ -14,7 +14,7 @@ from levelled.advice.crossfit import Crossed, crossed, folds_of
 from levelled.advice.evidence import weighed
 from levelled.advice.thumbs import ALARM, thumbs
 from levelled.errors import InputError
-from levelled.models import Problem, posed
+from levelled.models import TrainingTask, posed
 
 pytest.importorskip("sklearn")
 
@@ -72,7 +72,7 @@ def test_a_proposal_speaks_for_correcting_where_it_follows_the_losses(
     draws = drawn(losses**power, 60, seed=0)
     own = losses[draws.index]
     found = {"naive": Crossed(own, own, own, WeightedMean())}
-    problem = Problem(own, None, "squared")
+    problem = TrainingTask(own, None, "squared")
     proposal, *_ = thumbs(found, weighed(found, problem, draws), problem, draws, None)
     assert proposal.says.endswith(says)
 
@@ -139,7 +139,7 @@ def test_rows_of_the_same_kind_are_taken_for_others_as_rarely_as_promised(
     most = stats.binom.isf(1e-6, n, 2 * ALARM)
     rng = np.random.default_rng([seed, n_classes, n_rows])
     model, draws = Softmax(n_classes), lv.Draws(np.arange(M), 1 / np.arange(N, N - M, -1), N)
-    problem = Problem(rng.integers(n_classes, size=M), model.classes_, "brier")
+    problem = TrainingTask(rng.integers(n_classes, size=M), model.classes_, "brier")
     losses, alarms = rng.random(M), 0  # which do not matter here
     for _ in range(n):
         X, test = rng.normal(size=(M, n_classes)), rng.normal(size=(n_rows, n_classes))
@@ -153,7 +153,7 @@ def test_answers_that_differ_by_rounding_alone_are_the_same() -> None:
     draws = drawn(np.ones(50), 20, seed=0)
     model = WeightedMean()
     model.fit(None, np.full(3, 0.1))
-    answers, problem = np.full(20, 0.1), Problem(np.zeros(20), None, "squared")
+    answers, problem = np.full(20, 0.1), TrainingTask(np.zeros(20), None, "squared")
     found = {"naive": Crossed(answers, answers, answers, model)}
     shift = thumbs(found, weighed(found, problem, draws), problem, draws, np.zeros((7, 1)))[3]
     assert shift.measured == {"standard_errors": 0.0}
@@ -177,7 +177,7 @@ def test_a_shift_smaller_than_the_active_learning_bias_does_not_dwarf_it() -> No
     draws = drawn(losses**0.9, 60, seed=0)
     own = losses[draws.index]
     found = {"naive": Crossed(own, own, own, WeightedMean())}  # it answers 0
-    problem = Problem(np.sqrt(own), None, "squared")
+    problem = TrainingTask(np.sqrt(own), None, "squared")
     worse = np.sqrt(1.2 * np.tile(losses, 100))
     shift = thumbs(
         found, weighed(found, problem, draws), problem, draws, (np.zeros((40_000, 1)), worse)

@@ -11,7 +11,7 @@ from bounds import hoeffding
 from levelled.bayes.dropout import DropoutPosterior
 from levelled.bayes.layers import prepared
 from levelled.bayes.networks import build_network
-from levelled.bayes.posterior import Draw
+from levelled.bayes.posterior import WeightSample
 
 
 def posterior(
@@ -39,7 +39,7 @@ def test_a_unit_is_left_out_at_the_rate_and_others_make_up_for_it(
     assert float((factors == 0).double().mean()) == pytest.approx(0.3, abs=bound)
 
 
-def one_by_one(of: DropoutPosterior, draw: Draw, images: Tensor) -> Tensor:
+def one_by_one(of: DropoutPosterior, draw: WeightSample, images: Tensor) -> Tensor:
     """The network as one would write it, a sample at a time, dropout right behind each layer."""
     flat = torch.split(of.theta.unsqueeze(0), of.network.sizes, dim=1)
     weights = [each[0] for each in of.network.shaped(flat)]

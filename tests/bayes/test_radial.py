@@ -12,9 +12,9 @@ from bounds import hoeffding
 from levelled._check import FloatArray
 from levelled.bayes.layers import prepared
 from levelled.bayes.networks import Network, build_network
-from levelled.bayes.posterior import Draw
+from levelled.bayes.posterior import WeightSample
 from levelled.bayes.radial import RadialPosterior, radial_noise
-from levelled.bayes.training import Examples, loss
+from levelled.bayes.training import TrainingSet, loss
 
 ALARM = 1e-7  # a false alarm in ten million runs, of each test
 
@@ -97,7 +97,7 @@ def test_the_penalty_is_a_tenth_of_the_divergence(seed: int) -> None:
     assert float(draw.penalty) == pytest.approx(0.1 * (squares / (2 * 0.25**2) - entropy))
 
 
-def one_by_one(draw: Draw, images: Tensor) -> Tensor:
+def one_by_one(draw: WeightSample, images: Tensor) -> Tensor:
     """The network as one would write it, a sample at a time."""
     outputs = []
     for weights in zip(*draw.tensors, strict=True):
@@ -126,16 +126,16 @@ def test_one_batched_pass_equals_the_loop_over_samples(
     assert float((found - expected).abs().max()) <= off * max(1, float(expected.abs().max()))
 
 
-def loss_at(theta: Tensor, of: RadialPosterior, examples: Examples, seed: int) -> Tensor:
+def loss_at(theta: Tensor, of: RadialPosterior, examples: TrainingSet, seed: int) -> Tensor:
     there = RadialPosterior(of.network, theta, prior_scale=0.25, kl_scale=of.kl_scale)
     draw = there.draw(3, len(examples), Generator().manual_seed(seed))
     return loss(there, draw, examples, n_training=7)
 
 
-def some_examples(of: RadialPosterior, n: int, seed: int) -> Examples:
+def some_examples(of: RadialPosterior, n: int, seed: int) -> TrainingSet:
     rows = inputs(of.network, n, seed, dtype=torch.float64)
     weight = torch.linspace(0.5, 2, n, dtype=torch.float64)
-    return Examples(rows, torch.arange(n) % 3, weight)
+    return TrainingSet(rows, torch.arange(n) % 3, weight)
 
 
 def test_gradients_agree_with_finite_differences(seed: int) -> None:

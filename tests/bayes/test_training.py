@@ -12,7 +12,7 @@ from torch import Generator
 import levelled as lv
 from levelled.bayes.networks import build_network
 from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import Examples, Schedule, batches, loss, train
+from levelled.bayes.training import Schedule, TrainingSet, batches, loss, train
 from levelled.errors import InputError
 
 SCHEDULE = Schedule(
@@ -34,10 +34,10 @@ def posterior(kl_scale: float = 0.1) -> RadialPosterior:
     return RadialPosterior(network, theta, prior_scale=0.25, kl_scale=kl_scale)
 
 
-def examples(n: int, seed: int, weight: list[float] | None = None) -> Examples:
+def examples(n: int, seed: int, weight: list[float] | None = None) -> TrainingSet:
     rows = torch.randn(n, 4, generator=Generator().manual_seed(seed), dtype=torch.float64)
     weights = torch.ones(n) if weight is None else torch.tensor(weight)
-    return Examples(rows, torch.arange(n) % 3, weights.double())
+    return TrainingSet(rows, torch.arange(n) % 3, weights.double())
 
 
 def test_a_weighted_loss_equals_the_loss_on_repeated_data(seed: int) -> None:

@@ -10,8 +10,8 @@ import pyarrow as pa
 
 from levelled.campaigns import Campaign, create_campaign
 from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.records import Event, Settings
-from levelled.campaigns.state import State
+from levelled.campaigns.records import CampaignSettings, Event
+from levelled.campaigns.state import CampaignState
 from levelled.sources import open_pool
 
 START = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -54,7 +54,7 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "metrics": ("error",),
         "source": None,
         "fingerprint": pool.fingerprint,
-        "n_pool": len(pool),
+        "pool_size": len(pool),
         "seed": 7,
         "models": pool.models or ("",),
         "classes": pool.classes,
@@ -62,7 +62,7 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "pred_counts": {model: pool.predicted(model).counts() for model in pool.models},
         **settings,
     }
-    made = Settings(**given)
+    made = CampaignSettings(**given)
     stamp = {"at": START.isoformat(timespec="seconds"), "by": None}
     return [
         {"type": "created", **stamp, "settings": made.to_json()},
@@ -84,14 +84,14 @@ def label(campaign: Campaign, n: int, truth: Mapping[Any, object]) -> None:
     campaign.tell_all([{"draw": one.draw, "label": truth[one.id]} for one in asks])
 
 
-def by_hand(state: State, losses: Sequence[float]) -> float:
+def by_hand(state: CampaignState, losses: Sequence[float]) -> float:
     """R_LURE of the first draws, term by term, from the probabilities on record."""
     return float(np.mean(np.array(weights_by_hand(state, len(losses))) * losses))
 
 
-def weights_by_hand(state: State, M: int) -> list[float]:
+def weights_by_hand(state: CampaignState, M: int) -> list[float]:
     """v_m of the first M draws, from the formula of the paper."""
-    N = state.settings.n_pool
+    N = state.settings.pool_size
     if M == N:
         return [1.0] * N
     q = [item.probability for item in state.draws[:M]]

@@ -10,7 +10,7 @@ import pytest
 from campaigns.simulated import begun, by_hand, label, numbers, spam
 from levelled.campaigns import create_campaign, load_campaign
 from levelled.campaigns.drawing import draw_further, frozen_proposal, sampled_draws
-from levelled.campaigns.records import Settings
+from levelled.campaigns.records import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.estimators import lure_weights
@@ -293,14 +293,14 @@ def test_scores_that_need_probabilities_say_so(tmp_path: Path) -> None:
 
 
 def _settings(
-    n_pool: int, fingerprint: str, classes: tuple[str, ...] | None, n_sampled: int = 0
-) -> Settings:
-    return Settings(
+    pool_size: int, fingerprint: str, classes: tuple[str, ...] | None, n_sampled: int = 0
+) -> CampaignSettings:
+    return CampaignSettings(
         name="spam",
         metrics=("error",),
         source=None,
         fingerprint=fingerprint,
-        n_pool=n_pool,
+        pool_size=pool_size,
         seed=7,
         classes=classes,
         n_sampled=n_sampled,

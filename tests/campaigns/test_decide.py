@@ -5,14 +5,14 @@ import pytest
 
 from campaigns.simulated import START, beginning, numbers, spam
 from levelled.campaigns import decide
-from levelled.campaigns.state import State, fold
+from levelled.campaigns.state import CampaignState, fold
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
 
 POOL, TRUTH = spam(30)
 LEASE = 60
 
 
-def started(**settings: object) -> State:
+def started(**settings: object) -> CampaignState:
     return fold(beginning(POOL, 30, **{"lease_seconds": LEASE, **settings}))
 
 
@@ -20,18 +20,22 @@ def after(seconds: int) -> datetime:
     return START + timedelta(seconds=seconds)
 
 
-def asked(state: State, n: int, owner: str | None = "ann", at: int = 0) -> tuple[State, list[int]]:
+def asked(
+    state: CampaignState, n: int, owner: str | None = "ann", at: int = 0
+) -> tuple[CampaignState, list[int]]:
     found = decide.ask(state, n, owner, after(at))
     draws = [one.draw for one in found.asks]
     return (fold(found.events, state) if found.events else state), draws
 
 
-def told(state: State, draw: int, label: object, owner: str | None = "ann", at: int = 1) -> State:
+def told(
+    state: CampaignState, draw: int, label: object, owner: str | None = "ann", at: int = 1
+) -> CampaignState:
     events = decide.tell(state, decide.find_draw(state, draw=draw), label, owner, after(at))
     return fold(events, state) if events else state
 
 
-def skipped(state: State, draw: int, owner: str | None, at: int = 1) -> State:
+def skipped(state: CampaignState, draw: int, owner: str | None, at: int = 1) -> CampaignState:
     item = decide.find_draw(state, draw=draw)
     return fold(decide.skip(state, item, "unsure", owner, after(at)), state)
 

@@ -12,8 +12,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 from campaigns.simulated import START, beginning, by_hand, spam, weights_by_hand
 from levelled.campaigns import decide
 from levelled.campaigns.figures import Figure, figures
-from levelled.campaigns.records import Drawn, Event
-from levelled.campaigns.state import State, fold
+from levelled.campaigns.records import DrawnItem, Event
+from levelled.campaigns.state import CampaignState, fold
 from levelled.errors import CampaignError
 
 N, LEASE = 30, 100
@@ -54,11 +54,11 @@ class Campaigning(RuleBasedStateMachine):
         assert containers(before) == as_it_was, "a state that was handed out has changed"
 
     def on_item(
-        self, decision: Callable[..., tuple[Event, ...]], item: Drawn, *what: object
+        self, decision: Callable[..., tuple[Event, ...]], item: DrawnItem, *what: object
     ) -> None:
         self.do(decision(self.state, item, *what, self.now))
 
-    def one(self, part: int) -> Drawn:
+    def one(self, part: int) -> DrawnItem:
         return self.state.draws[part % self.state.n_asked]
 
     def is_settled(self, draw: int) -> bool:
@@ -231,7 +231,7 @@ class Campaigning(RuleBasedStateMachine):
             total = sum(v * loss for v, loss in zip(weights, losses, strict=True))
             assert value == pytest.approx(total / sum(weights), abs=1e-12)
 
-    def loss(self, item: Drawn, metric: str) -> float:
+    def loss(self, item: DrawnItem, metric: str) -> float:
         label = self.labels.get(item.draw)
         if metric == "error":
             return float(label != item.pred[""])
@@ -246,12 +246,12 @@ def as_numbers(figure: Figure) -> tuple[float, float, float]:
     return -1.0 if est.value is None else est.value, est.low, est.high
 
 
-def containers(state: State) -> dict[str, Any]:
+def containers(state: CampaignState) -> dict[str, Any]:
     return {name: dict(kept) for name, kept in as_plain(state).items() if isinstance(kept, dict)}
 
 
-def as_plain(state: State) -> dict[str, Any]:
-    return {name: getattr(state, name) for name in State.__slots__}
+def as_plain(state: CampaignState) -> dict[str, Any]:
+    return {name: getattr(state, name) for name in CampaignState.__slots__}
 
 
 TestCampaigning = Campaigning.TestCase

@@ -20,7 +20,7 @@ from levelled import estimate
 from levelled.campaigns import Figure, decide, load_campaign
 from levelled.campaigns.figures import figures
 from levelled.campaigns.settled import settled
-from levelled.campaigns.state import Items, State, fold
+from levelled.campaigns.state import CampaignState, Items, fold
 
 POOL, TRUTH = spam(60)
 
@@ -31,7 +31,7 @@ def labelled(
     truth: Mapping[str, object] = TRUTH,
     late: Sequence[int] = (),
     **more: object,
-) -> State:
+) -> CampaignState:
     """A campaign with n draws asked and answered, except those of `late`."""
     state = fold(beginning(pool, len(pool), **{"in_flight": 1000, **more}))
     state = fold(decide.ask(state, n, None, START).events, state)
@@ -41,18 +41,18 @@ def labelled(
     return state
 
 
-def resolved(state: State, *draws: int) -> State:
+def resolved(state: CampaignState, *draws: int) -> CampaignState:
     for draw in draws:
         item = state.draws[draw - 1]
         state = fold(decide.resolve(state, item, "blank", None, START), state)
     return state
 
 
-def found(state: State) -> dict[tuple[str, str, str | None], Figure]:
+def found(state: CampaignState) -> dict[tuple[str, str, str | None], Figure]:
     return {(one.metric, one.model, one.slice): one for one in figures(state, {})[0]}
 
 
-def errors(state: State, n: int, model: str = "") -> list[float]:
+def errors(state: CampaignState, n: int, model: str = "") -> list[float]:
     return [float(TRUTH[str(item.id)] != item.pred[model]) for item in state.draws[:n]]
 
 
@@ -137,8 +137,8 @@ def test_slices_are_ratios_over_their_own_items() -> None:
         figure = got["error", "", f"country={country}"]
         expected = (v * losses * inside).sum() / (v * inside).sum()
         assert figure.estimate.value == pytest.approx(expected, abs=1e-12)
-        assert figure.estimate.n_pool == 20
-        assert got["recall:spam", "", f"country={country}"].estimate.n_pool == 20
+        assert figure.estimate.pool_size == 20
+        assert got["recall:spam", "", f"country={country}"].estimate.pool_size == 20
         assert 0 <= figure.estimate.low <= expected <= figure.estimate.high <= 1
 
 
@@ -342,7 +342,7 @@ def test_a_figure_as_a_file_has_it() -> None:
         "n_labels",
         "n_settled",
         "n_pending",
-        "n_pool",
+        "pool_size",
         "ess",
         "max_weight",
         "pending_low",

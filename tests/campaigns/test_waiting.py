@@ -7,9 +7,9 @@ import numpy as np
 
 from campaigns.simulated import START, beginning, spam
 from levelled.campaigns import decide
-from levelled.campaigns.records import Drawn
+from levelled.campaigns.records import DrawnItem
 from levelled.campaigns.settled import settled
-from levelled.campaigns.state import State, fold
+from levelled.campaigns.state import CampaignState, fold
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.metrics.named import parse
@@ -18,7 +18,7 @@ LABELLERS, ARRIVED, CAMPAIGNS = 16, 25, 1000
 POOL, TRUTH = spam(100, seed=5)
 
 
-def loss(item: Drawn) -> float:
+def loss(item: DrawnItem) -> float:
     return float(TRUTH[str(item.id)] != item.pred[""])
 
 
@@ -46,8 +46,12 @@ def campaign(seed: int) -> tuple[float, float]:
 
 
 def ask(
-    state: State, n: int, now: float, at_work: list[tuple[float, int]], rng: np.random.Generator
-) -> State:
+    state: CampaignState,
+    n: int,
+    now: float,
+    at_work: list[tuple[float, int]],
+    rng: np.random.Generator,
+) -> CampaignState:
     """Whoever is free takes the next item; one that the model gets wrong takes ten times longer."""
     given = decide.ask(state, n, None, START + timedelta(seconds=now))
     for one in given.asks:
@@ -56,13 +60,13 @@ def ask(
     return fold(given.events, state) if given.events else state
 
 
-def without_pending(state: State) -> float:
+def without_pending(state: CampaignState) -> float:
     """What one gets who takes the answers that have arrived for all the draws there were."""
     items = [state.draws[draw - 1] for draw in sorted(state.answers)]
     draws = Draws(
         np.array([item.row for item in items]),
         np.array([item.probability for item in items]),
-        state.settings.n_pool,
+        state.settings.pool_size,
     )
     return float(np.mean(lure_weights(draws) * [loss(item) for item in items]))
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from cli.terminal import Levelled
-from levelled.sources import list_data
+from levelled_studies.datasets import list_data
 
 
 @pytest.fixture(autouse=True)

@@ -15,7 +15,7 @@ import pytest
 
 from cli.terminal import Levelled
 from levelled import Draws, create_campaign, lure_weights
-from levelled.cli.drawn import Drawn, read_drawn
+from levelled.cli.drawn import DrawnLabels, read_drawn
 from levelled.learning import ActiveLearner
 
 pytest.importorskip("sklearn")
@@ -359,7 +359,7 @@ def changed(name: str, values: Sequence[Any]) -> dict[str, Any]:
     return {key: value for key, value in (drawn | {name: values}).items() if len(value)}
 
 
-def drawn_in(folder: Path, table: dict[str, Any]) -> Drawn:
+def drawn_in(folder: Path, table: dict[str, Any]) -> DrawnLabels:
     """What is read of a table of draws, to which Levelled's metadata say the pool size."""
     path = folder / "drawn.parquet"
     Draws(np.arange(6), np.full(6, 0.01), pool_size=100).to_parquet(path)

@@ -5,7 +5,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.estimators.running import running_lure, running_naive, running_pure
-from levelled.studies.trajectories import frozen
+from levelled_studies.trajectories import frozen
 from paths import Running
 
 BUDGETS = [20, 80, 320, 1280]

@@ -14,15 +14,15 @@ from levelled.estimators import lure_weights, naive_weights
 from levelled.estimators.exact import every_path
 from levelled.learning import ActiveLearner
 from levelled.learning.drawing import next_draws, proposed, seed_of
-from levelled.learning.settings import Settings
-from levelled.learning.state import State, begun, drawn, told
+from levelled.learning.settings import LearnerSettings
+from levelled.learning.state import LearnerState, begun, drawn, told
 
 X = np.array([[-2.0, 0.3], [-0.4, 1.0], [0.1, -0.5], [0.6, 0.2], [1.9, -1.0]])
 Y = np.array([0, 0, 1, 0, 1])
 N = len(Y)
 
 
-def settings(**more: Any) -> Settings:  # noqa: ANN401
+def settings(**more: Any) -> LearnerSettings:  # noqa: ANN401
     given: dict[str, Any] = {
         "model": LogisticRegression(C=10),
         "score": "entropy",
@@ -33,12 +33,12 @@ def settings(**more: Any) -> Settings:  # noqa: ANN401
         "start": 2,
         "seed": 0,
     }
-    return Settings(**(given | more))
+    return LearnerSettings(**(given | more))
 
 
-def after(rows: tuple[int, ...]) -> State:
+def after(rows: tuple[int, ...]) -> LearnerState:
     """The state in which these rows were drawn and labelled."""
-    state = State(Draws(np.array(rows, dtype=np.int64), np.full(len(rows), 0.5), N))
+    state = LearnerState(Draws(np.array(rows, dtype=np.int64), np.full(len(rows), 0.5), N))
     return told(state, list(rows), Y[list(rows)])
 
 
@@ -114,7 +114,7 @@ def test_the_recorded_largest_weight_is_never_too_small() -> None:
     assert (_largest(state) * 40 * state.draws.probability >= 1 - 1e-12).all()
 
 
-def _largest(state: State) -> FloatArray:
+def _largest(state: LearnerState) -> FloatArray:
     assert state.draws.design is not None
     return state.draws.design["max_weight"]
 

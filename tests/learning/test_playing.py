@@ -9,7 +9,7 @@ import pytest
 from levelled.errors import PoolError
 from levelled.learning import ActiveLearner
 from levelled.learning.playing import (
-    Known,
+    LabelledPool,
     checkpoints,
     compared,
     held_out,
@@ -42,7 +42,7 @@ def learner(**more: Any) -> ActiveLearner:  # noqa: ANN401
     return ActiveLearner(model, features().X, **{"weights": "none", "start": 10, **more})
 
 
-def known(rare: int = 0) -> Known:
+def known(rare: int = 0) -> LabelledPool:
     return known_pool(features(), labels(rare), linear_model.LogisticRegression(), loss="zero_one")
 
 

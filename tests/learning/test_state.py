@@ -3,12 +3,12 @@ import pytest
 
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.learning.state import State, begun, drawn, told
+from levelled.learning.state import LearnerState, begun, drawn, told
 
 
-def asked(*rows: int, pool_size: int = 10) -> State:
+def asked(*rows: int, pool_size: int = 10) -> LearnerState:
     q = 1 / (pool_size - np.arange(float(len(rows))))
-    return State(Draws(np.array(rows), q, pool_size))
+    return LearnerState(Draws(np.array(rows), q, pool_size))
 
 
 def one(row: int, probability: float, **design: float) -> Draws:

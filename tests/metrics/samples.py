@@ -9,7 +9,7 @@ from scipy.stats import binom
 
 from levelled import Draws
 from levelled._check import BoolArray, FloatArray
-from levelled.studies.trajectories import Trajectories, frozen
+from levelled_studies.trajectories import Trajectories, frozen
 
 NAMES = np.array(["ham", "news", "spam"])
 FOUR = Draws(np.array([4, 1, 0, 7]), 1 / np.array([20.0, 19, 18, 17]), pool_size=20)

@@ -8,7 +8,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import InputError
-from levelled.metrics.known import Known
+from levelled.metrics.known import PoolPredictions
 from levelled.metrics.named import NAMES, parse
 
 HAM_SPAM = ("ham", "spam")
@@ -23,11 +23,11 @@ Bad = list[tuple[str, Callable[[], object]]]
 """Words of an error, and what should raise it."""
 
 
-def known(**columns: Any) -> Known:  # noqa: ANN401
-    return Known(len(next(iter(columns.values()))), HAM_SPAM, True, **columns)
+def known(**columns: Any) -> PoolPredictions:  # noqa: ANN401
+    return PoolPredictions(len(next(iter(columns.values()))), HAM_SPAM, True, **columns)
 
 
-def control(name: str, known: Known) -> FloatArray:
+def control(name: str, known: PoolPredictions) -> FloatArray:
     found = parse(name).control(known)
     assert found is not None
     return found

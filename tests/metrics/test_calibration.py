@@ -40,7 +40,7 @@ def test_with_all_probabilities_the_most_probable_class_counts() -> None:
     confidence, right = pool.proba.max(axis=1), pool.label == pool.pred
     for bin_ in found.bins:
         inside = (confidence >= bin_.low) & ((confidence < bin_.high) | (bin_.high == 1))
-        assert bin_.n_pool == inside.sum()
+        assert bin_.pool_size == inside.sum()
         assert bin_.confidence == pytest.approx(confidence[inside].mean())
         assert bin_.accuracy.value == pytest.approx(right[inside].mean())
 
@@ -105,7 +105,7 @@ def test_a_calibration_prints_and_goes_into_json() -> None:
     rows = json.loads(json.dumps(found.as_dicts()))
     assert rows[0]["from"] == 0
     assert rows[1]["to"] == 1
-    assert rows[1]["n_pool"] == 10
+    assert rows[1]["pool_size"] == 10
 
 
 P = np.full(20, 0.7)

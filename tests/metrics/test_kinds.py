@@ -2,7 +2,7 @@ import numpy as np
 
 import levelled as lv
 from levelled import losses, metrics
-from levelled.metrics.known import Known
+from levelled.metrics.known import PoolPredictions
 from levelled.metrics.named import parse
 from metrics.samples import NAMES, everything, mail
 from metrics.specimens import PROBA, control, known
@@ -83,7 +83,7 @@ def test_the_label_itself_varies_as_its_probabilities_say() -> None:
     hat = known(loss_hat=chance)
     np.testing.assert_allclose(share.score(hat), np.sqrt(chance * (1 - chance)))
     np.testing.assert_allclose(control("share:spam", hat), chance)
-    stars = Known(4, ("1", "5"), True, proba=PROBA)
+    stars = PoolPredictions(4, ("1", "5"), True, proba=PROBA)
     mean = PROBA @ [1, 5]
     np.testing.assert_allclose(control("mean", stars), mean)
     np.testing.assert_allclose(parse("mean").score(stars), 4 * np.sqrt(chance * (1 - chance)))
@@ -91,7 +91,7 @@ def test_the_label_itself_varies_as_its_probabilities_say() -> None:
 
 
 def test_a_judge_predicts_the_mean() -> None:
-    judge = Known(3, predicted=True, number=np.array([4, 5, 7]))
+    judge = PoolPredictions(3, predicted=True, number=np.array([4, 5, 7]))
     assert control("mean", judge).tolist() == [4, 5, 7]
     assert control("mean:1:5", judge).tolist() == [4, 5, 5]
     assert parse("mean").score(judge).tolist() == [1, 1, 1]

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from levelled.metrics.known import Known, label_mean, label_spread, loss_moment
+from levelled.metrics.known import PoolPredictions, label_mean, label_spread, loss_moment
 from levelled.scores import expected_loss, root_mean_squared_loss
 from metrics.specimens import HAM_SPAM, PROBA, known, refused_in_one_line
 
@@ -9,7 +9,9 @@ PREDICTED = known(answer=np.array([0, 1, 0, 1]))
 
 
 def test_every_column_has_one_value_an_item() -> None:
-    refused_in_one_line("must have one value for each of the 3", lambda: Known(3, score=np.ones(2)))
+    refused_in_one_line(
+        "must have one value for each of the 3", lambda: PoolPredictions(3, score=np.ones(2))
+    )
 
 
 def test_blocks_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -24,7 +26,7 @@ def test_blocks_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_the_spread_of_a_label_is_its_standard_deviation() -> None:
     worth = np.array([1.0, 5.0])
-    stars = Known(4, ("1", "5"), proba=PROBA)
+    stars = PoolPredictions(4, ("1", "5"), proba=PROBA)
     mean = PROBA @ worth
     expected = np.sqrt((PROBA * (worth - mean[:, None]) ** 2).sum(axis=1))
     found = label_spread(stars, worth)
@@ -34,7 +36,9 @@ def test_the_spread_of_a_label_is_its_standard_deviation() -> None:
 
 def test_predictions_without_probabilities_tell_nothing_of_a_loss() -> None:
     assert loss_moment(expected_loss, PREDICTED, "zero_one") is None
-    assert loss_moment(expected_loss, Known(4, HAM_SPAM, surrogate=PROBA), "brier") is None
+    assert (
+        loss_moment(expected_loss, PoolPredictions(4, HAM_SPAM, surrogate=PROBA), "brier") is None
+    )
 
 
 def test_labels_without_chances_or_worth_tell_nothing() -> None:

@@ -10,7 +10,7 @@ from levelled.metrics.linearised import (
     wilson_limits,
 )
 from levelled.proposals import uniform
-from levelled.studies.trajectories import frozen
+from levelled_studies.trajectories import frozen
 from metrics.samples import NAMES, enough, mail
 
 N = 10_000

@@ -3,7 +3,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 
-from levelled.metrics.known import Known
+from levelled.metrics.known import PoolPredictions
 from levelled.metrics.named import parse
 from metrics.specimens import (
     HAM_SPAM,
@@ -41,10 +41,10 @@ def test_a_score_decides_and_a_predicted_loss_comes_next() -> None:
 @pytest.mark.usefixtures("own")
 def test_where_nothing_is_known_all_items_are_alike() -> None:
     for name in [*SPECIMENS, "own_losses:gain"]:
-        metric, blank = parse(name), Known(3, predicted=True)
+        metric, blank = parse(name), PoolPredictions(3, predicted=True)
         assert metric.score(blank).tolist() == [1, 1, 1]
         assert metric.control(blank) is None
-    numbers = Known(2, predicted=True, number=np.array([1, 2]))
+    numbers = PoolPredictions(2, predicted=True, number=np.array([1, 2]))
     assert parse("mse").score(numbers).tolist() == [1, 1]
     assert parse("mse").control(numbers) is None
 
@@ -60,14 +60,14 @@ def test_what_a_metric_needs_is_enough() -> None:
     for name in SPECIMENS:
         metric = parse(name)
         metric.require(known(proba=PROBA, answer=PROBA.argmax(axis=1), number=np.zeros(4)))
-    parse("share:spam").require(Known(4))
+    parse("share:spam").require(PoolPredictions(4))
     parse("log_loss:10").require(known(proba=np.array([[1.0, 0.0]])))
 
 
 BAD: Bad = [
     ("not a ratio", lambda: parse("error").pairs(LABELS, PRED, 20, {})),
-    ("needs probabilities", lambda: parse("brier").require(Known(2, predicted=True))),
-    ("needs predictions: add a column pred", lambda: parse("error").require(Known(2))),
+    ("needs probabilities", lambda: parse("brier").require(PoolPredictions(2, predicted=True))),
+    ("needs predictions: add a column pred", lambda: parse("error").require(PoolPredictions(2))),
     ("needs numbers as predictions", lambda: parse("mse").require(known(answer=np.array([0])))),
     ("no class 'x'", lambda: parse("f1:x").require(known(answer=np.array([0])))),
     (

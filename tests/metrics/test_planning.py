@@ -11,7 +11,7 @@ from levelled.estimators import exact, moments
 from levelled.estimators.intervals.fixed import cp_safe, log_t_interval, ranked_weights
 from levelled.metrics.planning import _variances
 from levelled.proposals import mixture, proportional, uniform
-from levelled.studies.trajectories import frozen
+from levelled_studies.trajectories import frozen
 
 N = 4000
 

@@ -21,7 +21,7 @@ def test_the_whole_pool_gives_the_mean_of_each_slice() -> None:
         for row in table:
             assert row.estimate.value == pytest.approx(signed[names == row.name].mean())
             assert row.estimate.interval == "point"
-            assert row.n_pool == row.n_labels == np.sum(names == row.name)
+            assert row.pool_size == row.n_labels == np.sum(names == row.name)
 
 
 def test_weighted_draws_give_the_weighted_mean_of_each_slice() -> None:
@@ -35,7 +35,7 @@ def test_weighted_draws_give_the_weighted_mean_of_each_slice() -> None:
         inside = names[draws.index] == row.name
         assert row.estimate.value == pytest.approx(np.sum((v * loss)[inside]) / v[inside].sum())
         assert row.n_labels == row.estimate.n_labels == inside.sum()
-        assert row.estimate.n_pool == np.sum(names == row.name)
+        assert row.estimate.pool_size == np.sum(names == row.name)
 
 
 def test_a_slice_whose_items_are_all_labelled_is_known_exactly() -> None:

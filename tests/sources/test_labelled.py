@@ -9,12 +9,12 @@ import pyarrow as pa
 import pytest
 
 from levelled.errors import PoolError
-from levelled.sources import Answer, read_labelled
+from levelled.sources import AnswerRow, read_labelled
 from sources.samples import Columns, write
 
 FORMATS = [".parquet", ".csv", ".tsv", ".jsonl"]
 GIVEN: Columns = {"draw": [3, 1], "id": ["r7", "r1"], "label": ["spam", None], "data": ["x", "y"]}
-READ = [Answer(1, 3, "r7", "spam"), Answer(2, 1, "r1", None)]
+READ = [AnswerRow(1, 3, "r7", "spam"), AnswerRow(2, 1, "r1", None)]
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -26,11 +26,11 @@ def test_labels_come_from_frames_and_open_files() -> None:
     assert read_labelled(pa.table(dict(GIVEN))) == READ
     text = "draw,label\n3,spam\n1,\n"
     for file in (io.StringIO(text), io.BytesIO(text.encode())):
-        assert read_labelled(file) == [Answer(1, 3, None, "spam"), Answer(2, 1, None, None)]
+        assert read_labelled(file) == [AnswerRow(1, 3, None, "spam"), AnswerRow(2, 1, None, None)]
     lines = '\n  {"id": 7, "label": true}\n\n{"id": "x", "answer": 2.5, "other": [1]}\n'
     assert read_labelled(io.StringIO(lines)) == [
-        Answer(1, None, 7, True),
-        Answer(2, None, "x", 2.5),
+        AnswerRow(1, None, 7, True),
+        AnswerRow(2, None, "x", 2.5),
     ]
     assert read_labelled(io.StringIO("")) == []
 
@@ -57,7 +57,7 @@ def test_in_csv_labels_are_numbers_if_all_are(
 
 def test_another_column_may_hold_the_ids(tmp_path: Path) -> None:
     path = write(tmp_path / "done.csv", {"key": ["a"], "label": ["x"]})
-    assert read_labelled(path, id_column="key") == [Answer(1, None, "a", "x")]
+    assert read_labelled(path, id_column="key") == [AnswerRow(1, None, "a", "x")]
 
 
 def test_labels_in_jsonl_are_read_without_pyarrow(tmp_path: Path) -> None:

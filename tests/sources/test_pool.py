@@ -66,7 +66,7 @@ def test_only_the_rows_that_are_asked_for_exist(mail: Pool) -> None:
 
 def test_a_metric_learns_what_the_pool_knows(mail: Pool) -> None:
     known = mail.known()
-    assert known.n_pool == 4
+    assert known.pool_size == 4
     assert known.predicted
     assert known.answer is not None
     assert known.answer.tolist() == [0, 1, 0, 1]

@@ -6,12 +6,12 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from levelled.studies import find
-from levelled.studies.images.bias_report import claims as bias_claims
-from levelled.studies.images.loop import Way
-from levelled.studies.images.settings import BiasSettings
-from levelled.studies.study import Ruling
-from levelled.studies.tables import summarised
+from levelled_studies import find
+from levelled_studies.images.bias_report import claims as bias_claims
+from levelled_studies.images.loop import Way
+from levelled_studies.images.settings import BiasSettings
+from levelled_studies.study import Ruling
+from levelled_studies.tables import summarised
 
 N, LENGTH, POOL = 8, 6, 100
 JITTER = np.linspace(-1, 1, N)

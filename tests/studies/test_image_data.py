@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelled.studies.images.data import RATIOS, image_set, noised, shrunk, subset
+from levelled_studies.images.data import RATIOS, image_set, noised, shrunk, subset
 
 
 def test_a_tenth_of_the_labels_is_replaced_by_classes_picked_at_random() -> None:

@@ -9,17 +9,17 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
-from levelled.studies import find
-from levelled.studies.images import bias_report, overfitting, proposals, temperature, training
-from levelled.studies.images import throughout as lure_throughout
-from levelled.studies.images.captions import DROPOUT, KL, WEIGHT_DECAY
-from levelled.studies.images.layout import FIGURES
-from levelled.studies.images.page import page
-from levelled.studies.images.settings import CPU, PAPER, BiasSettings
-from levelled.studies.images.training import TrainingSettings
-from levelled.studies.runner import run
-from levelled.studies.study import Claim, Figure, Settings, Study
-from levelled.studies.tables import summarised
+from levelled_studies import find
+from levelled_studies.images import bias_report, overfitting, proposals, temperature, training
+from levelled_studies.images import throughout as lure_throughout
+from levelled_studies.images.captions import DROPOUT, KL, WEIGHT_DECAY
+from levelled_studies.images.layout import FIGURES
+from levelled_studies.images.page import page
+from levelled_studies.images.settings import CPU, PAPER, BiasSettings
+from levelled_studies.images.training import TrainingSettings
+from levelled_studies.runner import run
+from levelled_studies.study import Claim, Figure, Study, StudySettings
+from levelled_studies.tables import summarised
 
 START, BUDGET = 2, 4
 SMALL = replace(CPU, trajectories=2, start=START, budget=BUDGET, every=2)
@@ -172,7 +172,7 @@ def estimates() -> pa.Table:
     return pa.concat_tables(parts)
 
 
-def drawn(study: str, settings: Settings, *, folder: str = "") -> set[str]:
+def drawn(study: str, settings: StudySettings, *, folder: str = "") -> set[str]:
     (found,) = find(study)
     table = pa.Table.from_pylist([row for task in found.tasks(settings) for row in rows(task)])
     return {f"{folder or study}/{name}.png" for name in found.figures(table, settings)}
@@ -209,15 +209,15 @@ def test_the_runner_writes_the_caption_and_the_same_pictures_every_time(tmp_path
         claims=lambda table, settings: [],
         caption=lambda settings: f"Seed {settings.seed}.",
     )
-    one, two = (run(study, Settings(), tmp_path / name) for name in ("one", "two"))
+    one, two = (run(study, StudySettings(), tmp_path / name) for name in ("one", "two"))
     assert (tmp_path / "one/caption.txt").read_text() == "Seed 0.\n"
     assert len(one.files) == len(two.files) == 6
     for path, other in zip(one.files, two.files, strict=True):
         assert path.read_bytes() == other.read_bytes()
 
 
-def _line(table: pa.Table, settings: Settings) -> dict[str, Figure]:
-    from levelled.studies.plots import band, canvas
+def _line(table: pa.Table, settings: StudySettings) -> dict[str, Figure]:
+    from levelled.reports.plots import band, canvas
 
     figure, axes = canvas()
     x = np.array([0.0, 1.0])

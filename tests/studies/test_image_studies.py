@@ -15,12 +15,12 @@ import pytest
 pytest.importorskip("torch")
 pytest.importorskip("matplotlib")
 
-from levelled.studies import NAMES, find
-from levelled.studies.images.loop import TRAJECTORIES, Way, steps
-from levelled.studies.images.page import page
-from levelled.studies.images.reading import difference, read
-from levelled.studies.images.settings import PAPER, SMOKE, differences
-from levelled.studies.runner import run
+from levelled_studies import NAMES, find
+from levelled_studies.images.loop import TRAJECTORIES, Way, steps
+from levelled_studies.images.page import page
+from levelled_studies.images.reading import difference, read
+from levelled_studies.images.settings import PAPER, SMOKE, differences
+from levelled_studies.runner import run
 
 IMAGES = [name for name in NAMES if name.startswith("image-")]
 
@@ -130,5 +130,5 @@ def test_all_image_studies_share_their_trajectories_but_the_one_of_a_fixed_netwo
 def test_the_page_of_the_experiments_is_the_generated_one() -> None:
     docs = Path(__file__).parents[2] / "docs"
     assert (docs / "images.md").read_text() == page(docs / "results"), (
-        "write it anew: python -m levelled.studies.images.page docs/"
+        "write it anew: python -m levelled_studies.images.page docs/"
     )

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from scipy.stats import binom
 
-from levelled.studies import find, intervals
-from levelled.studies.runner import run
+from levelled_studies import find, intervals
+from levelled_studies.runner import run
 
 REPETITIONS = 400
 ALARM = 1e-7

@@ -9,23 +9,24 @@ import pyarrow as pa
 import pytest
 
 from levelled._check import FloatArray
-from levelled.errors import InputError, StudyError
+from levelled.errors import InputError
 from levelled.models import CAP
-from levelled.studies.runner import Results, run
-from levelled.studies.study import Claim, Ruling
+from levelled_studies.errors import StudyError
+from levelled_studies.runner import Results, run
+from levelled_studies.study import Claim, Ruling
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
-from levelled.studies.learning import loop
-from levelled.studies.learning.data import DATA, Source, split
-from levelled.studies.learning.models import MODELS, model
-from levelled.studies.learning.page import renewed, write
-from levelled.studies.learning.reading import advised, effect, read
-from levelled.studies.learning.report import SMALLER, UNEVEN, claims
-from levelled.studies.learning.settings import Case, LearningSettings, cases, tasks
-from levelled.studies.learning.studies import STUDIES
-from levelled.studies.learning.words import named, titled
+from levelled_studies.learning import loop
+from levelled_studies.learning.data import DATA, Source, split
+from levelled_studies.learning.models import MODELS, model
+from levelled_studies.learning.page import renewed, write
+from levelled_studies.learning.reading import advised, effect, read
+from levelled_studies.learning.report import SMALLER, UNEVEN, claims
+from levelled_studies.learning.settings import Case, LearningSettings, cases, tasks
+from levelled_studies.learning.studies import STUDIES
+from levelled_studies.learning.words import named, titled
 
 SMALL = LearningSettings(trajectories=2, checkpoints=(20,), advice=(), at_once=2)
 

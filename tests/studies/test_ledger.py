@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from levelled.errors import StudyError
-from levelled.studies import NAMES
-from levelled.studies.ledger import page, write
-from levelled.studies.theorems import THEOREMS, Theorem
+from levelled_studies import NAMES
+from levelled_studies.errors import StudyError
+from levelled_studies.ledger import page, write
+from levelled_studies.theorems import THEOREMS, Theorem
 
 ROOT = Path(__file__).parents[2]
 CLAIM = {
@@ -23,7 +23,7 @@ CLAIM = {
 def test_the_committed_ledger_is_the_generated_one() -> None:
     committed = (ROOT / "docs/claims.md").read_text()
     assert committed == page(ROOT / "docs/results"), (
-        "write it anew: python -m levelled.studies.ledger"
+        "write it anew: python -m levelled_studies.ledger"
     )
 
 

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from bounds import hoeffding
-from levelled.studies.linear import data
+from levelled_studies.linear import data
 
 
 def test_the_pool_is_that_of_the_appendix() -> None:

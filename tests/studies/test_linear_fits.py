@@ -3,9 +3,9 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.estimators import lure, pure
-from levelled.studies.linear import data
-from levelled.studies.linear.fits import Line, fit, risk, running_moments
-from levelled.studies.linear.rules import draw, geometric
+from levelled_studies.linear import data
+from levelled_studies.linear.fits import Line, fit, risk, running_moments
+from levelled_studies.linear.rules import draw, geometric
 
 LEAST = 10
 

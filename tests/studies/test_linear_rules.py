@@ -7,10 +7,10 @@ from bounds import hoeffding
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray
 from levelled.estimators import lure
-from levelled.studies.linear import data
-from levelled.studies.linear.rules import Rule, draw, epsilon_greedy, geometric, near_optimal
-from levelled.studies.linear.variance import pure_and_lure
-from levelled.studies.trajectories import Trajectories
+from levelled_studies.linear import data
+from levelled_studies.linear.rules import Rule, draw, epsilon_greedy, geometric, near_optimal
+from levelled_studies.linear.variance import pure_and_lure
+from levelled_studies.trajectories import Trajectories
 
 POOL = data.pool()
 LOSSES = POOL.squared_errors(data.best_line(POOL))

@@ -12,10 +12,10 @@ from numpy.random import Generator
 
 from levelled.backends import local
 from levelled.errors import InputError
-from levelled.studies import NAMES, find
-from levelled.studies.runner import Results, run
-from levelled.studies.study import Claim, Resumable, Ruling, Settings, Study
-from levelled.studies.tables import curves, where_told
+from levelled_studies import NAMES, find
+from levelled_studies.runner import Results, run
+from levelled_studies.study import Claim, Resumable, Ruling, Study, StudySettings
+from levelled_studies.tables import curves, where_told
 
 pytest.importorskip("matplotlib")
 
@@ -158,13 +158,13 @@ def test_a_study_killed_in_between_goes_on_where_it_stopped(tmp_path: Path) -> N
     assert after.table == run(study, settings, tmp_path / "whole").table
 
 
-def without_figures(name: str) -> tuple[Study, Settings]:
+def without_figures(name: str) -> tuple[Study, StudySettings]:
     """They take longer than the rest at this size."""
     (study,) = find(name)
     return replace(study, figures=lambda table, settings: {}), study.presets["smoke"]
 
 
-def part(study: Study, settings: Settings, task: str, rng: Generator) -> pa.Table:
+def part(study: Study, settings: StudySettings, task: str, rng: Generator) -> pa.Table:
     assert not isinstance(study.run, Resumable)
     return study.run(settings, task, rng)
 

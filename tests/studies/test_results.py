@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from levelled.studies import NAMES, find
+from levelled_studies import NAMES, find
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 KEPT = [claims.parent for name in NAMES for claims in sorted((RESULTS / name).rglob("claims.json"))]

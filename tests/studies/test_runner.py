@@ -14,14 +14,14 @@ import pyarrow as pa
 import pytest
 from numpy.random import Generator
 
-from levelled.errors import StudyError
-from levelled.studies.journal import opened
-from levelled.studies.runner import run
-from levelled.studies.study import Claim, Resumable, Row, Settings, Study
+from levelled_studies.errors import StudyError
+from levelled_studies.journal import opened
+from levelled_studies.runner import run
+from levelled_studies.study import Claim, Resumable, Row, Study, StudySettings
 
 
 @dataclass(frozen=True, slots=True)
-class Walk(Settings):
+class Walk(StudySettings):
     trajectories: int = 2
     length: int = 5
     pause: float = 0.0
@@ -82,7 +82,7 @@ def test_a_killed_process_loses_and_repeats_nothing(tmp_path: Path) -> None:
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path\n"
         "from test_runner import Walk, walking\n"
-        "from levelled.studies.runner import run\n"
+        "from levelled_studies.runner import run\n"
         f"run(walking(), {settings!r}, Path({str(tmp_path / 'cut')!r}))\n"
     )
     process = subprocess.Popen([sys.executable, "-c", script])

@@ -7,8 +7,8 @@ import pytest
 
 from bounds import hoeffding
 from levelled._check import FloatArray
-from levelled.studies.study import Ruling
-from levelled.studies.tables import ALARM, Difference, judged
+from levelled_studies.study import Ruling
+from levelled_studies.tables import ALARM, Difference, judged
 
 NAN = math.nan
 

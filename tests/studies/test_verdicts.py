@@ -12,15 +12,15 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from levelled.models import takes_weights
-from levelled.studies.learning.page import renewed
-from levelled.studies.runner import Results, run
-from levelled.studies.study import Claim
-from levelled.studies.verdicts import STUDIES, trial
-from levelled.studies.verdicts.page import lines, write
-from levelled.studies.verdicts.problems import blobs, drawn_far, drawn_uncertain, moons, saturating
-from levelled.studies.verdicts.report import claims, is_right, outcomes
-from levelled.studies.verdicts.settings import SETTINGS
-from levelled.studies.verdicts.trial import VERDICTS, VerdictSettings, tasks
+from levelled_studies.learning.page import renewed
+from levelled_studies.runner import Results, run
+from levelled_studies.study import Claim
+from levelled_studies.verdicts import STUDIES, trial
+from levelled_studies.verdicts.page import lines, write
+from levelled_studies.verdicts.problems import blobs, drawn_far, drawn_uncertain, moons, saturating
+from levelled_studies.verdicts.report import claims, is_right, outcomes
+from levelled_studies.verdicts.settings import SETTINGS
+from levelled_studies.verdicts.trial import VERDICTS, VerdictSettings, tasks
 
 STUDY = STUDIES["verdicts"]
 DOCS = Path(__file__).parents[2] / "docs"

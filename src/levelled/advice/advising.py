@@ -17,8 +17,8 @@ from levelled.models import (
     Loss,
     Model,
     OwnLoss,
-    Problem,
     Rows,
+    TrainingTask,
     complaint_of_weights,
     n_rows,
     posed,
@@ -105,7 +105,7 @@ def _told(
     )
 
 
-def _check_lengths(X: Rows, problem: Problem, draws: Draws) -> None:
+def _check_lengths(X: Rows, problem: TrainingTask, draws: Draws) -> None:
     M, rows, labels = len(draws), n_rows(X), len(problem.labels)
     if not rows == labels == M:
         raise InputError(
@@ -114,7 +114,7 @@ def _check_lengths(X: Rows, problem: Problem, draws: Draws) -> None:
         )
 
 
-def _too_little(problem: Problem) -> str:
+def _too_little(problem: TrainingTask) -> str:
     M = len(problem.labels)
     if M < LEAST:
         return f"there are {M}; at least {LEAST} are needed to learn from some and judge by others."
@@ -123,7 +123,7 @@ def _too_little(problem: Problem) -> str:
     return ""
 
 
-def _nothing_to_correct(model: Model, problem: Problem, X: Rows, draws: Draws) -> str:
+def _nothing_to_correct(model: Model, problem: TrainingTask, X: Rows, draws: Draws) -> str:
     name = type(model).__name__
     if not takes_weights(model):
         return f"{name} takes no sample_weight, so weights cannot change it."

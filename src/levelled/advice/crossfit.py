@@ -9,7 +9,7 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
-from levelled.models import Answers, Model, Problem, Rows, fitted, take
+from levelled.models import Answers, Model, Rows, TrainingTask, fitted, take
 
 __all__ = ["Crossed", "crossed", "folds_of"]
 
@@ -28,10 +28,10 @@ class Crossed:
     """The model of all items."""
 
 
-def folds_of(problem: Problem, folds: int, *, rng: Generator) -> IntArray:
+def folds_of(problem: TrainingTask, folds: int, *, rng: Generator) -> IntArray:
     """The fold of each item, at random; every class is spread over the folds evenly.
 
-    >>> folds_of(Problem(np.arange(4.0), None, "squared"), 2, rng=np.random.default_rng(0))
+    >>> folds_of(TrainingTask(np.arange(4.0), None, "squared"), 2, rng=np.random.default_rng(0))
     array([1, 0, 0, 1])
     """
     M = len(problem.labels)
@@ -45,7 +45,7 @@ def folds_of(problem: Problem, folds: int, *, rng: Generator) -> IntArray:
 
 def crossed(
     model: Model,
-    problem: Problem,
+    problem: TrainingTask,
     X: Rows,
     fold: IntArray,
     weights: Mapping[str, FloatArray | None],
@@ -58,7 +58,7 @@ def crossed(
 
 
 def _crossed(
-    model: Model, problem: Problem, X: Rows, fold: IntArray, weights: FloatArray | None
+    model: Model, problem: TrainingTask, X: Rows, fold: IntArray, weights: FloatArray | None
 ) -> Crossed:
     y = problem.labels
     places, parts = [], []

@@ -15,11 +15,11 @@ from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import moments
-from levelled.models import Problem
+from levelled.models import TrainingTask
 
 __all__ = [
-    "Comparison",
     "Evidence",
+    "WeightsEffect",
     "active_learning_bias",
     "all_one",
     "lure_mean",
@@ -31,7 +31,7 @@ _ALIKE = 1e-9
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class WeightsEffect:
     """What corrective weights change, for a model that takes them."""
 
     held_out: Measured
@@ -61,7 +61,7 @@ class Evidence:
     overfitting_bias: Measured
     training_risk: float
     risks: Mapping[str, Measured]
-    comparison: Comparison | None
+    comparison: WeightsEffect | None
 
     @property
     def interpolates(self) -> bool:
@@ -69,7 +69,7 @@ class Evidence:
         return self.training_risk <= _NOTHING * (self.training_risk + self.overfitting_bias.value)
 
 
-def weighed(found: Mapping[str, Crossed], problem: Problem, draws: Draws) -> Evidence:
+def weighed(found: Mapping[str, Crossed], problem: TrainingTask, draws: Draws) -> Evidence:
     """The evidence in cross-fitted losses of models trained "naive" and, if they can, "lure"."""
     judged = found.get("lure", found["naive"])
     M, size = len(draws), effective_size(lure_weights(draws))
@@ -88,10 +88,10 @@ def weighed(found: Mapping[str, Crossed], problem: Problem, draws: Draws) -> Evi
     )
 
 
-def _compared(found: Mapping[str, Crossed], draws: Draws, *, cost: float) -> Comparison:
+def _compared(found: Mapping[str, Crossed], draws: Draws, *, cost: float) -> WeightsEffect:
     naive, lure = found["naive"], found["lure"]
     gain = naive.held_out - lure.held_out
-    return Comparison(
+    return WeightsEffect(
         held_out=lure_mean(gain, draws),
         degrees_of_freedom=float(moments(gain, draws.probability, draws.pool_size).df),
         on_labels=lure_mean(naive.training - lure.training, draws).value,
@@ -129,7 +129,7 @@ def active_learning_bias(losses: FloatArray, draws: Draws) -> Measured:
     return Measured(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(len(terms))))
 
 
-def _uncommon(problem: Problem) -> int | None:
+def _uncommon(problem: TrainingTask) -> int | None:
     if problem.classes is None:
         return None
     _, count = np.unique(problem.labels, return_counts=True)

@@ -16,7 +16,7 @@ Two views of the same question are asked, because each alone is too noisy or too
 
 import numpy as np
 
-from levelled.advice.evidence import Comparison, Evidence
+from levelled.advice.evidence import Evidence, WeightsEffect
 from levelled.advice.verdict import Advice, Measured
 from levelled.estimators.intervals.fixed import t_quantile
 
@@ -38,7 +38,7 @@ _ANSWERED_ALIKE = (
 )
 
 
-def decide(found: Evidence, change: Comparison) -> tuple[Advice, str]:
+def decide(found: Evidence, change: WeightsEffect) -> tuple[Advice, str]:
     """The advice that the evidence supports, and the sentence that says why.
 
     With D +- s the held-out gain, R the held-out risk without weights, G the gain on the labels,
@@ -100,7 +100,7 @@ def _biases(found: Evidence) -> str:
     return f"overfitting bias is {times} the active learning bias"
 
 
-def _on_labels(change: Comparison) -> str:
+def _on_labels(change: WeightsEffect) -> str:
     """The gain on the labels, G, beside the cost of the weights, C."""
     gain, cost = change.on_labels, change.cost
     if gain < 0:
@@ -117,7 +117,7 @@ def _on_labels(change: Comparison) -> str:
     return f"on the labels themselves weights {told}"
 
 
-def _moved(found: Evidence, change: Comparison) -> str:
+def _moved(found: Evidence, change: WeightsEffect) -> str:
     naive, lure = found.risks["naive"].value, found.risks["lure"].value
     verb = "raises" if change.held_out.value < 0 else "lowers"
     by = Measured(abs(change.held_out.value), change.held_out.stderr)
@@ -132,18 +132,18 @@ def _same(found: Evidence) -> str:
     )
 
 
-def _significant(found: Evidence, change: Comparison) -> str:
+def _significant(found: Evidence, change: WeightsEffect) -> str:
     return f"{_moved(found, change)}, more than chance explains at {LEVEL:.0%}."
 
 
-def _against(found: Evidence, change: Comparison) -> str:
+def _against(found: Evidence, change: WeightsEffect) -> str:
     """The biases are part of it only where they speak against weights too."""
     told = f"{_on_labels(change)}; {_moved(found, change)}."
     alb, ofb = abs(found.active_learning_bias.value), found.overfitting_bias.value
     return f"{_biases(found)}; {told}" if alb < ofb else told
 
 
-def _undecided(found: Evidence, change: Comparison) -> str:
+def _undecided(found: Evidence, change: WeightsEffect) -> str:
     """Which way the held-out risk points, and what does not bear it out."""
     gain, stderr = change.held_out
     alb, ofb = abs(found.active_learning_bias.value), found.overfitting_bias.value

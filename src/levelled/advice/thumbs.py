@@ -17,7 +17,7 @@ from levelled.estimators.intervals.fixed import NO_VARIANCE, t_quantile
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import moments
 from levelled.losses import class_names
-from levelled.models import Answers, Problem, Rows, n_rows
+from levelled.models import Answers, Rows, TrainingTask, n_rows
 
 __all__ = ["ALARM", "thumbs"]
 
@@ -29,7 +29,11 @@ _ABOUT = 0.1  # within this share of one, an efficiency speaks neither for nor a
 
 
 def thumbs(
-    found: Mapping[str, Crossed], evidence: Evidence, problem: Problem, draws: Draws, test: Test
+    found: Mapping[str, Crossed],
+    evidence: Evidence,
+    problem: TrainingTask,
+    draws: Draws,
+    test: Test,
 ) -> tuple[Thumb, ...]:
     """The rules in the paper's order; the one about shift only where there is a test sample."""
     judged = found.get("lure", found["naive"])
@@ -86,7 +90,7 @@ def _overfitting(evidence: Evidence) -> Thumb:
     )
 
 
-def _imbalance(problem: Problem, draws: Draws) -> Thumb:
+def _imbalance(problem: TrainingTask, draws: Draws) -> Thumb:
     """Third: R_LURE matters more where unlikely items are over-represented."""
     weights = lure_weights(draws)
     share = weights / weights.sum()
@@ -107,7 +111,7 @@ def _imbalance(problem: Problem, draws: Draws) -> Thumb:
 
 
 def _shift(
-    judged: Crossed, evidence: Evidence, problem: Problem, draws: Draws, test: Test
+    judged: Crossed, evidence: Evidence, problem: TrainingTask, draws: Draws, test: Test
 ) -> Thumb:
     """Fourth: where the test data differ from the pool, active learning bias is dwarfed.
 
@@ -135,7 +139,7 @@ def _shift(
     )
 
 
-def _shift_of_answers(judged: Crossed, problem: Problem, draws: Draws, X: Rows) -> Thumb:
+def _shift_of_answers(judged: Crossed, problem: TrainingTask, draws: Draws, X: Rows) -> Thumb:
     there = _columns(problem.answers(judged.model, X), problem)
     here = _columns(judged.answers, problem)
     # Of a class that was hardly drawn R_LURE's variance knows little: without a shift its
@@ -151,7 +155,7 @@ def _shift_of_answers(judged: Crossed, problem: Problem, draws: Draws, X: Rows) 
     )
 
 
-def _columns(answers: Answers, problem: Problem) -> FloatArray:
+def _columns(answers: Answers, problem: TrainingTask) -> FloatArray:
     """Answers as numbers [N, C]: probabilities, or which class was named, or the number itself."""
     told = np.asarray(answers)
     if problem.classes is not None and told.ndim == 1:
@@ -192,7 +196,7 @@ def _rows_and_labels(test: Test) -> tuple[Rows, ArrayLike | None]:
     return parts
 
 
-def _check_labels(X: Rows, labels: NDArray[Any], problem: Problem) -> None:
+def _check_labels(X: Rows, labels: NDArray[Any], problem: TrainingTask) -> None:
     if n_rows(X) != len(labels):
         raise InputError(f"test has {n_rows(X)} rows and {len(labels)} labels: one each is needed.")
     if problem.classes is None:

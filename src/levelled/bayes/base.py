@@ -20,7 +20,7 @@ from levelled.bayes.parameters import Parameters
 from levelled.bayes.posterior import Posterior
 from levelled.bayes.prediction import block_size, one_thread, sampled
 from levelled.bayes.saving import Saved, read_model, write_model
-from levelled.bayes.training import Examples, Schedule, train
+from levelled.bayes.training import Schedule, TrainingSet, train
 from levelled.errors import InputError
 from levelled.losses import zero_one
 from levelled.metrics.classes import Class, class_names, class_numbers
@@ -215,9 +215,9 @@ def _examples(
     classes: NDArray[Any],
     scaling: Scaling,
     device: Device,
-) -> Examples:
+) -> TrainingSet:
     label = class_numbers("y", names, classes.tolist())
-    return Examples(
+    return TrainingSet(
         scaling.tensor(inputs, device),
         torch.from_numpy(label).to(device),
         torch.from_numpy(weight.astype(np.float32)).to(device),

@@ -6,7 +6,7 @@ from torch.nn import functional
 
 from levelled.bayes.layers import conv, first_conv, pooled
 from levelled.bayes.networks import Network
-from levelled.bayes.posterior import Draw
+from levelled.bayes.posterior import WeightSample
 
 __all__ = ["DropoutPosterior"]
 
@@ -26,16 +26,16 @@ class DropoutPosterior:
         self.rate = rate
         self.shared = consistent
 
-    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> Draw:
+    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> WeightSample:
         """Factors [n_samples, n_inputs or 1, units] by layer: 0 for what is left out."""
         rows = 1 if self.shared else n_inputs
         sizes = [n_samples * rows * layer.n_out for layer in self.network.layers[:-1]]
         kept = torch.empty(sum(sizes), device=generator.device, dtype=self.theta.dtype)
         kept.bernoulli_(1 - self.rate, generator=generator).div_(1 - self.rate)
         factors = (each.view(n_samples, rows, -1) for each in torch.split(kept, sizes))
-        return Draw(tuple(factors), self.theta.new_zeros(()))
+        return WeightSample(tuple(factors), self.theta.new_zeros(()))
 
-    def logits(self, draw: Draw, inputs: Tensor) -> Tensor:
+    def logits(self, draw: WeightSample, inputs: Tensor) -> Tensor:
         """Outputs [n_samples, n_inputs, classes] of the network without the units left out.
 
         A factor commutes with maximum and ReLU, so it comes after them, and the first layer is

@@ -8,11 +8,11 @@ from torch import Generator, Tensor
 
 from levelled.bayes.networks import Network
 
-__all__ = ["Draw", "Posterior"]
+__all__ = ["Posterior", "WeightSample"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draw:
+class WeightSample:
     """Random networks: their weights, or which units they leave out, tensor by tensor."""
 
     tensors: tuple[Tensor, ...]
@@ -20,11 +20,11 @@ class Draw:
     penalty: Tensor
     """What the prior adds to the summed losses of the training set."""
 
-    def few(self, size: int) -> Iterator["Draw"]:
+    def few(self, size: int) -> Iterator["WeightSample"]:
         """The same networks, `size` at a time."""
         for start in range(0, len(self.tensors[0]), size):
             part = tuple(tensor[start : start + size] for tensor in self.tensors)
-            yield Draw(part, self.penalty)
+            yield WeightSample(part, self.penalty)
 
 
 class Posterior(Protocol):
@@ -35,8 +35,8 @@ class Posterior(Protocol):
     shared: bool
     """Whether one draw serves any number of inputs."""
 
-    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> Draw:
+    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> WeightSample:
         """Random networks for that many inputs."""
 
-    def logits(self, draw: Draw, inputs: Tensor) -> Tensor:
+    def logits(self, draw: WeightSample, inputs: Tensor) -> Tensor:
         """Outputs [n_samples, n_inputs, classes] of the drawn networks for prepared inputs."""

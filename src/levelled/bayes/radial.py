@@ -9,7 +9,7 @@ from torch.nn import functional
 
 from levelled.bayes.layers import conv, first_conv, first_linear, linear, pooled
 from levelled.bayes.networks import Network
-from levelled.bayes.posterior import Draw
+from levelled.bayes.posterior import WeightSample
 
 __all__ = ["RadialPosterior", "radial_noise"]
 
@@ -40,16 +40,16 @@ class RadialPosterior:
         self.prior_scale = prior_scale
         self.kl_scale = kl_scale
 
-    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> Draw:
+    def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> WeightSample:
         """Weights and biases of each layer in turn; all inputs meet the same ones."""
         noise = radial_noise(n_samples, self.network.sizes, generator, dtype=self.theta.dtype)
         precision = self.kl_scale / (self.prior_scale**2 * n_samples)
         *flat, penalty = _Weights.apply(  # type: ignore[no-untyped-call]
             self.theta, precision, self.kl_scale, *noise
         )
-        return Draw(self.network.shaped(flat), penalty)
+        return WeightSample(self.network.shaped(flat), penalty)
 
-    def logits(self, draw: Draw, inputs: Tensor) -> Tensor:
+    def logits(self, draw: WeightSample, inputs: Tensor) -> Tensor:
         """Outputs [n_samples, n_inputs, classes] of networks with the drawn weights."""
         weight, bias, *deeper = draw.tensors
         if self.network.layers[0].is_conv:

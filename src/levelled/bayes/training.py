@@ -14,15 +14,15 @@ from levelled._check import between, whole
 from levelled.bayes.amsgrad import AMSGrad
 from levelled.bayes.layers import prepared
 from levelled.bayes.networks import Network
-from levelled.bayes.posterior import Draw, Posterior
+from levelled.bayes.posterior import Posterior, WeightSample
 from levelled.bayes.prediction import block_size, sampled
 from levelled.errors import InputError
 
-__all__ = ["Examples", "Schedule", "batches", "loss", "train"]
+__all__ = ["Schedule", "TrainingSet", "batches", "loss", "train"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Examples:
+class TrainingSet:
     """Inputs, the number of the class of each, and its weight in the loss."""
 
     inputs: Tensor
@@ -32,8 +32,8 @@ class Examples:
     def __len__(self) -> int:
         return len(self.label)
 
-    def __getitem__(self, index: Any) -> "Examples":  # noqa: ANN401
-        return Examples(self.inputs[index], self.label[index], self.weight[index])
+    def __getitem__(self, index: Any) -> "TrainingSet":  # noqa: ANN401
+        return TrainingSet(self.inputs[index], self.label[index], self.weight[index])
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,9 @@ class _Best:
             self.missed += 1
 
 
-def loss(posterior: Posterior, draw: Draw, examples: Examples, *, n_training: int) -> Tensor:
+def loss(
+    posterior: Posterior, draw: WeightSample, examples: TrainingSet, *, n_training: int
+) -> Tensor:
     """The weighted negative log likelihood plus the prior's share of it: minus the ELBO.
 
         1/M sum_m weight_m (1/S sum_s -log p(y_m | x_m, w_s)) + penalty / n_training
@@ -95,8 +97,8 @@ def loss(posterior: Posterior, draw: Draw, examples: Examples, *, n_training: in
 
 def train(
     posterior: Posterior,
-    examples: Examples,
-    validation: Examples | None,
+    examples: TrainingSet,
+    validation: TrainingSet | None,
     schedule: Schedule,
     generator: Generator,
 ) -> list[float]:
@@ -130,11 +132,11 @@ def train(
 
 
 def batches(
-    network: Network, examples: Examples, size: int, generator: Generator
-) -> Iterator[Examples]:
+    network: Network, examples: TrainingSet, size: int, generator: Generator
+) -> Iterator[TrainingSet]:
     """Shuffled examples without end, in batches of at most `size`, all about as large.
 
-    They are prepared for the network. Examples that fit into one batch come all each time.
+    They are prepared for the network. TrainingSet that fit into one batch come all each time.
     """
     if len(examples) <= size:
         yield from repeat(replace(examples, inputs=prepared(network, examples.inputs)))
@@ -147,7 +149,7 @@ def batches(
 
 @torch.no_grad()
 def _mean_loss(
-    posterior: Posterior, examples: Examples, n_samples: int, generator: Generator
+    posterior: Posterior, examples: TrainingSet, n_samples: int, generator: Generator
 ) -> float:
     """The mean negative log of what the samples together give to the right class."""
     blocks = torch.split(examples.inputs, block_size(posterior))

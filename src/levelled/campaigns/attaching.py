@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from levelled.campaigns.drawing import as_label, place_of
-from levelled.campaigns.records import Drawn, Event, Settings
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.errors import CampaignError
 from levelled.metrics.named import parse
 from levelled.sources import Pool
@@ -16,7 +16,12 @@ __all__ = ["attached"]
 
 
 def attached(
-    settings: Settings, items: Sequence[Drawn], predictions: Pool, model: str, *, at: str
+    settings: CampaignSettings,
+    items: Sequence[DrawnItem],
+    predictions: Pool,
+    model: str,
+    *,
+    at: str,
 ) -> Event:
     """The event that attaches the predictions of `model` for the drawn items."""
     if not model or not model.isprintable() or len(model) > 100:
@@ -47,7 +52,7 @@ def attached(
         "model": model,
         "source": place_of(predictions),
         "fingerprint": predictions.fingerprint,
-        "pred_counts": said.counts() if len(predictions) == settings.n_pool else {},
+        "pred_counts": said.counts() if len(predictions) == settings.pool_size else {},
         "pred": _by_draw(items, [] if pred is None else [as_label(one, settings) for one in pred]),
         "proba": _by_draw(
             items, [] if proba is None else [[float(p[c]) for c in order] for p in proba]
@@ -55,12 +60,12 @@ def attached(
     }
 
 
-def _order(settings: Settings, predictions: Pool) -> list[int]:
+def _order(settings: CampaignSettings, predictions: Pool) -> list[int]:
     """The columns of the new probabilities in the campaign's order of classes."""
     if predictions.classes is None or settings.classes is None:
         return []
     return [predictions.classes.index(name) for name in settings.classes]
 
 
-def _by_draw(items: Sequence[Drawn], values: Sequence[Any]) -> dict[str, Any]:
+def _by_draw(items: Sequence[DrawnItem], values: Sequence[Any]) -> dict[str, Any]:
     return {str(item.draw): value for item, value in zip(items, values, strict=False)}

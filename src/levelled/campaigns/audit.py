@@ -9,7 +9,7 @@ from levelled.campaigns.campaign import Campaign
 from levelled.campaigns.drawing import draw_further, frozen_proposal, sampled_draws
 from levelled.campaigns.figures import figures
 from levelled.campaigns.hashing import verify
-from levelled.campaigns.state import State, fold
+from levelled.campaigns.state import CampaignState, fold
 from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, LevelledError
 from levelled.sources import Pool
@@ -36,7 +36,7 @@ def audit(campaign: Campaign, store: Store, *, pool: Pool | None = None) -> list
     return [*_draws(campaign, state, pool), *_figures(campaign, state)]
 
 
-def _draws(campaign: Campaign, state: State, pool: Pool | None) -> Iterator[str]:
+def _draws(campaign: Campaign, state: CampaignState, pool: Pool | None) -> Iterator[str]:
     try:
         pool = campaign.pool() if pool is None else pool
         again = _again(state, pool)
@@ -59,7 +59,7 @@ def _draws(campaign: Campaign, state: State, pool: Pool | None) -> Iterator[str]
             yield f"draw {item.draw}: its probabilities of the classes differ from the pool's"
 
 
-def _again(state: State, pool: Pool) -> list[dict[str, Any]]:
+def _again(state: CampaignState, pool: Pool) -> list[dict[str, Any]]:
     settings = state.settings
     if pool.fingerprint != settings.fingerprint:
         raise CampaignError(
@@ -75,7 +75,7 @@ def _again(state: State, pool: Pool) -> list[dict[str, Any]]:
     return [*first, *draw_further(pool, settings, rows[: settings.n_sampled], len(rows))]
 
 
-def _figures(campaign: Campaign, state: State) -> Iterator[str]:
+def _figures(campaign: Campaign, state: CampaignState) -> Iterator[str]:
     try:
         scratch, _ = figures(state, {})
         kept = campaign.estimate()

@@ -16,8 +16,8 @@ from levelled.campaigns.drawing import draw_further
 from levelled.campaigns.exporting import as_table, write_table
 from levelled.campaigns.figures import Figure, figures
 from levelled.campaigns.games import Kept
-from levelled.campaigns.records import Attached, Drawn, Event, Settings
-from levelled.campaigns.state import State, fold
+from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
+from levelled.campaigns.state import CampaignState, fold
 from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, ConflictError, LevelledError
 from levelled.sources import Pool, open_pool
@@ -31,7 +31,7 @@ AHEAD = 1000
 """Draws that are made ahead where no budget says how many."""
 _TRIES = 50
 
-Decision = Callable[[State], Sequence[Event]]
+Decision = Callable[[CampaignState], Sequence[Event]]
 
 
 class Campaign:
@@ -45,7 +45,7 @@ class Campaign:
         self.name = name
         self._store = store
         self._pool = pool
-        self._state: State | None = None
+        self._state: CampaignState | None = None
         self._games: dict[str, Kept] | None = None
         self.note: str | None = None
         """Why the last `ask` gave fewer items than it was asked for."""
@@ -54,7 +54,7 @@ class Campaign:
         state = self.state
         return (
             f"Campaign({self.name!r}: {len(state.answers)} labels, {state.n_settled} settled, "
-            f"pool of {state.settings.n_pool})"
+            f"pool of {state.settings.pool_size})"
         )
 
     def _repr_html_(self) -> str:
@@ -67,7 +67,7 @@ class Campaign:
         return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
 
     @property
-    def state(self) -> State:
+    def state(self) -> CampaignState:
         """The state after every event that is stored by now."""
         known = 0 if self._state is None else self._state.n_events
         news = [stored.event for stored in self._store.events(self.name, known)]
@@ -82,7 +82,7 @@ class Campaign:
         return self._state
 
     @property
-    def settings(self) -> Settings:
+    def settings(self) -> CampaignSettings:
         """What the campaign was created with, and changed to since."""
         return self.state.settings
 
@@ -95,7 +95,7 @@ class Campaign:
         n = whole("n", n, least=1)
         given: list[Ask] = []
 
-        def decision(state: State) -> Sequence[Event]:
+        def decision(state: CampaignState) -> Sequence[Event]:
             if state.closed is None:
                 self._draw_ahead(state, n)
             asked = decide.ask(self.state, n, owner, _now())
@@ -211,18 +211,22 @@ class Campaign:
             )
         return self._pool
 
-    def _draw_ahead(self, state: State, n: int) -> None:
+    def _draw_ahead(self, state: CampaignState, n: int) -> None:
         """Make sure that n more items have been drawn, with their probabilities, and stored."""
         settings = state.settings
         wanted = state.n_asked + n
-        last = settings.n_pool if settings.budget is None else min(settings.budget, settings.n_pool)
+        last = (
+            settings.pool_size
+            if settings.budget is None
+            else min(settings.budget, settings.pool_size)
+        )
         if min(wanted, last) <= len(state.draws):
             return
         until = min(max(2 * len(state.draws), wanted), last)
         rows = [item.row for item in state.draws]
         draws = draw_further(self.pool(), settings, rows, until)
         events: list[Event] = [{"type": "drawn", "at": _stamp(), "by": None, "draws": draws}]
-        new = [Drawn(**item) for item in draws]
+        new = [DrawnItem(**item) for item in draws]
         for model, later in state.attached.items():
             predictions = self._attached_again(model, later)
             events.append(attached(settings, new, predictions, model, at=_stamp()))
@@ -245,7 +249,7 @@ class Campaign:
 
     def _on_item(
         self,
-        decision: Callable[[State, Drawn, Any, str | None, datetime], Sequence[Event]],
+        decision: Callable[[CampaignState, DrawnItem, Any, str | None, datetime], Sequence[Event]],
         draw: int,
         what: object,
         owner: str | None,

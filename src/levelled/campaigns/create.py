@@ -13,12 +13,12 @@ from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import checked_label, checked_width
 from levelled.campaigns.drawing import draw_further, frozen_proposal, place_of, sampled_draws
-from levelled.campaigns.records import Settings
+from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse
-from levelled.sources import Answer, Pool, open_pool, read_labelled
+from levelled.sources import AnswerRow, Pool, open_pool, read_labelled
 
 __all__ = ["create_campaign", "load_campaign"]
 
@@ -57,12 +57,12 @@ def create_campaign(
     metrics = [parse(one) for one in _names(metric)]
     _refuse_twice("metric", [one.name for one in metrics])
     _refuse_twice("slice", slices)
-    settings = Settings(
+    settings = CampaignSettings(
         name=_checked_name(name),
         metrics=tuple(one.name for one in metrics),
         source=place_of(opened),
         fingerprint=opened.fingerprint,
-        n_pool=len(opened),
+        pool_size=len(opened),
         seed=whole("seed", seed, least=0),
         models=opened.models or ("",),
         classes=opened.classes,
@@ -110,7 +110,7 @@ def load_campaign(
 
 
 def _beginning(
-    pool: Pool, settings: Settings, labelled: str | PathLike[str] | None
+    pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str] | None
 ) -> list[dict[str, Any]]:
     at = datetime.now(UTC).isoformat(timespec="seconds")
     ahead = min(settings.budget or AHEAD, len(pool))
@@ -196,7 +196,7 @@ def _refuse_twice(what: str, names: Sequence[str]) -> None:
         raise CampaignError(f"The {what} {twice[0]!r} is named twice.")
 
 
-def _id_of(answer: Answer, labelled: str | PathLike[str]) -> str | int:
+def _id_of(answer: AnswerRow, labelled: str | PathLike[str]) -> str | int:
     if answer.id is None or answer.label is None:
         raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
     return answer.id

@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 
 from levelled._check import between, whole
-from levelled.campaigns.records import Drawn, Event, Label, Settings
-from levelled.campaigns.state import State
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event, Label
+from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse
@@ -53,7 +53,7 @@ class Asked:
     note: str | None = None
 
 
-def ask(state: State, n: int, owner: str | None, now: datetime) -> Asked:
+def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Asked:
     """Give out up to n items: first what others left undone, then the next draws in order.
 
     An item whose lease has run out is offered again; one that somebody skipped goes to somebody
@@ -73,7 +73,7 @@ def ask(state: State, n: int, owner: str | None, now: datetime) -> Asked:
     return Asked(tuple(Ask(item.draw, item.id, item.data, until) for item in items), (event,), note)
 
 
-def _offers(state: State, owner: str | None, in_flight: set[int]) -> Iterator[int]:
+def _offers(state: CampaignState, owner: str | None, in_flight: set[int]) -> Iterator[int]:
     waiting = [draw for draw in state.open_draws() if draw not in in_flight]
     others = (draw for draw in waiting if owner not in state.skipped.get(draw, ()))
     last = len(state.draws)
@@ -87,12 +87,12 @@ def _first(n: int, offers: Iterator[int]) -> list[int]:
     return [draw for draw, _ in zip(offers, range(n), strict=False)]
 
 
-def _leased(state: State, draw: int, at: str) -> bool:
+def _leased(state: CampaignState, draw: int, at: str) -> bool:
     lease = state.leases.get(draw)
     return lease is not None and lease.until > at
 
 
-def _note(state: State, n: int, room: int, given: int, owner: str | None) -> str | None:
+def _note(state: CampaignState, n: int, room: int, given: int, owner: str | None) -> str | None:
     if given == n:
         return None
     if given == room:
@@ -112,7 +112,12 @@ def _note(state: State, n: int, room: int, given: int, owner: str | None) -> str
     return "no more items can be drawn from this pool"
 
 
-def find_draw(state: State, *, draw: int | None = None, id: str | int | None = None) -> Drawn:  # noqa: A002
+def find_draw(
+    state: CampaignState,
+    *,
+    draw: int | None = None,
+    id: str | int | None = None,  # noqa: A002
+) -> DrawnItem:
     """The drawn item of that number or id; a label for anything else cannot be weighted."""
     if draw is None and id is None:
         raise CampaignError("A label needs the number of its draw, or the id of its item.")
@@ -133,7 +138,7 @@ def find_draw(state: State, *, draw: int | None = None, id: str | int | None = N
 
 
 def tell(
-    state: State, item: Drawn, label: object, owner: str | None, now: datetime
+    state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
     """Record one label. Answers may come in any order; draws keep theirs.
 
@@ -150,7 +155,7 @@ def tell(
 
 
 def tell_all(
-    state: State, answers: Iterable[Mapping[str, Any]], owner: str | None, now: datetime
+    state: CampaignState, answers: Iterable[Mapping[str, Any]], owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
     """Record many labels, each with its draw or its id; the first answer to a draw counts."""
     events: list[Event] = []
@@ -166,7 +171,7 @@ def tell_all(
 
 
 def amend(
-    state: State, item: Drawn, label: object, owner: str | None, now: datetime
+    state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
     """Replace an answer, or a resolution, by a label; both stay in the log."""
     checked = checked_label(state.settings, label)
@@ -179,7 +184,7 @@ def amend(
 
 
 def skip(
-    state: State, item: Drawn, reason: str, owner: str | None, now: datetime
+    state: CampaignState, item: DrawnItem, reason: str, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
     """Pass an item on to somebody else, under the same number. Nothing is dropped."""
     _refuse_closed(state)
@@ -188,7 +193,7 @@ def skip(
 
 
 def resolve(
-    state: State, item: Drawn, reason: str, owner: str | None, now: datetime
+    state: CampaignState, item: DrawnItem, reason: str, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
     """Declare that an item cannot be labelled: the estimate is then over what can be."""
     _refuse_closed(state)
@@ -196,7 +201,12 @@ def resolve(
     return ({**_stamp("resolved", owner, now), "draw": item.draw, "reason": reason},)
 
 
-def change(state: State, owner: str | None, now: datetime, **settings: Any) -> tuple[Event, ...]:  # noqa: ANN401
+def change(
+    state: CampaignState,
+    owner: str | None,
+    now: datetime,
+    **settings: Any,  # noqa: ANN401
+) -> tuple[Event, ...]:
     """Change the budget, the target width, the leases or the cap of items in flight."""
     _refuse_closed(state)
     # What is in the log stays there, so nothing enters it that no state can be made of.
@@ -210,13 +220,13 @@ def change(state: State, owner: str | None, now: datetime, **settings: Any) -> t
     return ({**_stamp("changed", owner, now), "settings": new},) if new else ()
 
 
-def close(state: State, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
+def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
     """End the campaign: nothing is asked or told any more, estimates remain."""
     _refuse_closed(state)
     return ({**_stamp("closed", owner, now), "reason": reason},)
 
 
-def checked_label(settings: Settings, label: object) -> Label:
+def checked_label(settings: CampaignSettings, label: object) -> Label:
     """A label as the campaign keeps it: the name of a class, or a number."""
     if label is None or str(label).strip() == "":
         raise CampaignError("An empty label is no answer: skip the item, or resolve it.")
@@ -244,19 +254,19 @@ def _stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:
     return {"type": kind, "at": now.isoformat(timespec="seconds"), "by": owner}
 
 
-def _refuse_closed(state: State) -> None:
+def _refuse_closed(state: CampaignState) -> None:
     if state.closed is not None:
         raise CampaignError(f"{state.settings.name!r} is closed ({state.closed}).")
 
 
-def _refuse_settled(state: State, item: Drawn) -> None:
+def _refuse_settled(state: CampaignState, item: DrawnItem) -> None:
     if item.draw in state.answers:
         raise CampaignError(f"Draw {item.draw} has an answer already: amend it instead.")
     if item.draw in state.resolved:
         raise CampaignError(f"Draw {item.draw} is already known not to be labelable.")
 
 
-def _checked_setting(state: State, name: str, value: Any) -> int | float | None:  # noqa: ANN401
+def _checked_setting(state: CampaignState, name: str, value: Any) -> int | float | None:  # noqa: ANN401
     if name == "target_width":
         return checked_width(parse(state.settings.metrics[0]), value)
     if name == "budget" and value is None:

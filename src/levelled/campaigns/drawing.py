@@ -13,7 +13,7 @@ import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.records import Label, Settings
+from levelled.campaigns.records import CampaignSettings, Label
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.estimators.moments import uniform_probability
@@ -52,7 +52,7 @@ class Frozen:
         return Frozen(self.weights[rows], control, self.bound)
 
 
-def frozen_proposal(pool: Pool, settings: Settings) -> Frozen:
+def frozen_proposal(pool: Pool, settings: CampaignSettings) -> Frozen:
     """Half uniform, half in proportion to what the first metric's loss is expected to be.
 
     `settings` may ask for another score, another proposal and another floor.
@@ -85,7 +85,7 @@ def _score(pool: Pool, metric: Metric, name: str) -> FloatArray:
 
 
 def draw_further(
-    pool: Pool, settings: Settings, drawn: Sequence[int], last: int
+    pool: Pool, settings: CampaignSettings, drawn: Sequence[int], last: int
 ) -> list[dict[str, Any]]:
     """The draws after those of `drawn` (their rows) up to number `last`, ready for an event."""
     N, n_sampled = len(pool), settings.n_sampled
@@ -114,7 +114,7 @@ def place_of(pool: Pool) -> str | list[str] | None:
 
 
 def sampled_draws(
-    pool: Pool, settings: Settings, rows: IntArray, frozen: Frozen
+    pool: Pool, settings: CampaignSettings, rows: IntArray, frozen: Frozen
 ) -> list[dict[str, Any]]:
     """A random sample that has labels already, as uniform draws 1..n."""
     N, n = len(pool), len(rows)
@@ -125,7 +125,7 @@ def sampled_draws(
 
 
 def _items(
-    pool: Pool, settings: Settings, rows: IntArray, draws: Draws, before: int, first: int
+    pool: Pool, settings: CampaignSettings, rows: IntArray, draws: Draws, before: int, first: int
 ) -> list[dict[str, Any]]:
     """What is kept of draws `first`.. on; draw 1 of `draws` has number before + 1."""
     skip = first - 1 - before
@@ -164,7 +164,7 @@ def _items(
     ]
 
 
-def as_label(predicted: str | int | float, settings: Settings) -> Label:
+def as_label(predicted: str | int | float, settings: CampaignSettings) -> Label:
     """A prediction as labels are kept, so that the two can be compared."""
     if settings.numeric and not isinstance(predicted, str):
         return float(predicted)

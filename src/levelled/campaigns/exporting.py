@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from levelled.campaigns.settled import settled
-from levelled.campaigns.state import State
+from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 
 if TYPE_CHECKING:
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 __all__ = ["as_table", "write_table"]
 
 
-def as_table(state: State) -> "pa.Table":
+def as_table(state: CampaignState) -> "pa.Table":
     """One row for each draw that was given out, in order.
 
     `sample_weight` is the weight of R_LURE among the settled draws, to train with or to weight
@@ -67,11 +67,11 @@ def write_table(table: "pa.Table", path: Path) -> None:
         raise CampaignError(f"{path} must end in .parquet, .csv or .jsonl.")
 
 
-def _label(state: State, draw: int) -> object:
+def _label(state: CampaignState, draw: int) -> object:
     answer = state.answers.get(draw)
     return None if answer is None else answer.label
 
 
-def _answer(state: State, draw: int, name: str) -> str | None:
+def _answer(state: CampaignState, draw: int, name: str) -> str | None:
     answer = state.answers.get(draw)
     return None if answer is None else getattr(answer, name)

@@ -14,7 +14,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.games import Games, Table, play
 from levelled.campaigns.settled import Settled, settled
-from levelled.campaigns.state import State
+from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
@@ -62,7 +62,7 @@ class Figure:
             "n_labels": self.n_labels,
             "n_settled": self.n_settled,
             "n_pending": self.n_pending,
-            "n_pool": est.n_pool,
+            "pool_size": est.pool_size,
             "ess": est.ess,
             "max_weight": est.max_weight,
             "pending_low": self.pending_low,
@@ -90,7 +90,7 @@ class Wanted:
         return repr((self.metric.name, self.model, self.slice))
 
 
-def figures(state: State, games: Games) -> tuple[list[Figure], dict[str, Any]]:
+def figures(state: CampaignState, games: Games) -> tuple[list[Figure], dict[str, Any]]:
     """Every metric of every model, in the whole pool and in each slice, with the games' state.
 
     `games` are those of an earlier look; what they have seen already is not played again.
@@ -106,7 +106,7 @@ def figures(state: State, games: Games) -> tuple[list[Figure], dict[str, Any]]:
     return found, kept
 
 
-def _wanted(state: State) -> Iterator[Wanted]:
+def _wanted(state: CampaignState) -> Iterator[Wanted]:
     settings = state.settings
     for name in settings.metrics:
         metric = parse(name)
@@ -118,7 +118,9 @@ def _wanted(state: State) -> Iterator[Wanted]:
                     yield Wanted(metric, model, column, value)
 
 
-def _figure(state: State, base: Settled, asked: Settled, wanted: Wanted, est: Estimate) -> Figure:
+def _figure(
+    state: CampaignState, base: Settled, asked: Settled, wanted: Wanted, est: Estimate
+) -> Figure:
     low, high = _bracket(state, asked, wanted) if wanted.slice is None else (None, None)
     return Figure(
         wanted.metric.name,
@@ -135,7 +137,7 @@ def _figure(state: State, base: Settled, asked: Settled, wanted: Wanted, est: Es
 
 
 def _estimated(
-    state: State,
+    state: CampaignState,
     base: Settled,
     wanted: Wanted,
     before: Any,  # noqa: ANN401
@@ -148,31 +150,31 @@ def _estimated(
     inside = base.inside(wanted.column, wanted.value)
     everything = bool(inside.all()) and wanted.slice is None
     values = base.values(state, metric, wanted.model)
-    n_pool = settings.n_pool
+    pool_size = settings.pool_size
     if wanted.column is not None:
-        n_pool = settings.slice_counts[wanted.column][str(wanted.value)]
+        pool_size = settings.slice_counts[wanted.column][str(wanted.value)]
     seen = int(base.here(wanted.column, wanted.value).sum())
     if metric.kind == "ratio":
         counts = state.pred_counts(wanted.model) if everything else None
-        pairs = base.pairs(state, metric, wanted.model, inside, n_pool - seen, counts)
+        pairs = base.pairs(state, metric, wanted.model, inside, pool_size - seen, counts)
         found, game = _played(state, base, pairs, before)
-        return replace(found, n_pool=n_pool), game
+        return replace(found, pool_size=pool_size), game
     if not isfinite(high):
         if everything:
             return _unbounded(values.losses, base.draws, settings.level), None
-        return _unbounded_part(state, base, wanted, inside, n_pool), None
+        return _unbounded_part(state, base, wanted, inside, pool_size), None
     if everything:
         return _bounded(state, base, wanted, values.losses, before)
     unit = np.clip((values.losses - low) / (high - low), 0, 1) * inside
-    unseen = [(n_pool - seen, [(0.0, 1.0), (1.0, 1.0)])]
-    mean = n_pool / settings.n_pool if base.labelable.all() else None
+    unseen = [(pool_size - seen, [(0.0, 1.0), (1.0, 1.0)])]
+    mean = pool_size / settings.pool_size if base.labelable.all() else None
     pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
     found, game = _played(state, base, pairs, before)
-    return scaled(replace(found, n_pool=n_pool), high - low, low), game
+    return scaled(replace(found, pool_size=pool_size), high - low, low), game
 
 
 def _bounded(
-    state: State,
+    state: CampaignState,
     base: Settled,
     wanted: Wanted,
     losses: FloatArray,
@@ -188,7 +190,7 @@ def _bounded(
 
 
 def _unbounded_part(
-    state: State, base: Settled, wanted: Wanted, inside: BoolArray, n_pool: int
+    state: CampaignState, base: Settled, wanted: Wanted, inside: BoolArray, pool_size: int
 ) -> Estimate:
     """An average over a slice, or over what can be labelled, of losses without an upper bound."""
     metric = wanted.metric
@@ -197,11 +199,11 @@ def _unbounded_part(
     if metric.base in ("mean", "own"):  # of which not even the sign is known beforehand
         bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
     level = state.settings.level
-    found = slice_estimate(losses, base.draws, inside, n_pool, level=level, bounds=bounds)
+    found = slice_estimate(losses, base.draws, inside, pool_size, level=level, bounds=bounds)
     return replace(found, warnings=(*found.warnings, _FIXED))
 
 
-def _predicted_beforehand(state: State, wanted: Wanted) -> bool:
+def _predicted_beforehand(state: CampaignState, wanted: Wanted) -> bool:
     """Whether the design's predictor, of the first metric and model, is one of these losses."""
     first, metric = parse(state.settings.metrics[0]), wanted.metric
     same = ("base", "bounds", "cap", "positive", "function")
@@ -223,7 +225,7 @@ def _unbounded(losses: FloatArray, draws: Draws, level: float) -> Estimate:
     return replace(found, warnings=(*found.warnings, *told))
 
 
-def _played(state: State, base: Settled, pairs: Pairs, before: Any) -> tuple[Estimate, Any]:  # noqa: ANN401
+def _played(state: CampaignState, base: Settled, pairs: Pairs, before: Any) -> tuple[Estimate, Any]:  # noqa: ANN401
     """A ratio with the interval of its game, cut to what is possible."""
     level = state.settings.level
     value = ratio_estimate(pairs, base.draws, level=level, interval="none")
@@ -243,7 +245,7 @@ def _with_limits(found: Estimate, limits: tuple[float, float]) -> Estimate:
     return replace(found, low=limits[0], high=limits[1], interval="betting")
 
 
-def undefined_before_any_label(state: State, metric: Metric) -> Estimate:
+def undefined_before_any_label(state: CampaignState, metric: Metric) -> Estimate:
     """What can be said before the first draw is settled: what is possible, and no more."""
     low, high = metric.bounds or (metric.least, np.inf)
     return Estimate(
@@ -253,7 +255,7 @@ def undefined_before_any_label(state: State, metric: Metric) -> Estimate:
         level=state.settings.level,
         stderr=None,
         n_labels=0,
-        n_pool=state.settings.n_pool,
+        pool_size=state.settings.pool_size,
         ess=0.0,
         max_weight=0.0,
         estimator="lure",
@@ -262,7 +264,9 @@ def undefined_before_any_label(state: State, metric: Metric) -> Estimate:
     )
 
 
-def _bracket(state: State, asked: Settled, wanted: Wanted) -> tuple[float | None, float | None]:
+def _bracket(
+    state: CampaignState, asked: Settled, wanted: Wanted
+) -> tuple[float | None, float | None]:
     """What the estimate could become once every answer that is out has come."""
     metric = wanted.metric
     low, high = metric.bounds or (0.0, np.inf)

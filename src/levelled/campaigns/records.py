@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-__all__ = ["Answer", "Attached", "Drawn", "Event", "Label", "Lease", "Settings"]
+__all__ = ["Answer", "Attached", "CampaignSettings", "DrawnItem", "Event", "Label", "Lease"]
 
 Label = str | float
 """A class by its name, or a number."""
@@ -13,7 +13,7 @@ Event = Mapping[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class CampaignSettings:
     """What was decided when the campaign was created, and what is known of the pool as a whole."""
 
     name: str
@@ -21,7 +21,7 @@ class Settings:
     source: str | list[str] | None
     """Where the pool file was; None for a pool that was only in memory."""
     fingerprint: str
-    n_pool: int
+    pool_size: int
     seed: int
     models: tuple[str, ...] = ("",)
     classes: tuple[str, ...] | None = None
@@ -47,15 +47,17 @@ class Settings:
         return asdict(self)
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> "Settings":
+    def from_json(cls, kept: Mapping[str, Any]) -> "CampaignSettings":
         """What `to_json` wrote."""
+        renamed = {"n_pool": "pool_size"}  # databases of the first version
+        kept = {renamed.get(name, name): value for name, value in kept.items()}
         lists = ("metrics", "models", "classes", "slices")
         as_tuples = {name: tuple(kept[name]) for name in lists if kept.get(name) is not None}
         return cls(**{**kept, **as_tuples})
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
+class DrawnItem:
     """An item with the probability it had when it was drawn, and what is known of it."""
 
     draw: int

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.records import Label
-from levelled.campaigns.state import Items, State
+from levelled.campaigns.state import CampaignState, Items
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.metrics.labelled import Values
@@ -58,7 +58,7 @@ class Settled:
             self.items.known[key] = np.array([item.slices[column] for item in self.items])
         return np.asarray(self.items.known[key][: len(self)] == value)
 
-    def values(self, state: State, metric: Metric, model: str) -> Values:
+    def values(self, state: CampaignState, metric: Metric, model: str) -> Values:
         """The metric's losses (or pairs) of every draw; 0 where there is no label.
 
         Only what was not known at an earlier look is computed.
@@ -84,7 +84,7 @@ class Settled:
 
     def pairs(
         self,
-        state: State,
+        state: CampaignState,
         metric: Metric,
         model: str,
         inside: BoolArray,
@@ -108,10 +108,10 @@ class Settled:
         unlabelled -= int(np.count_nonzero(self._pred(state, model) == positive))
         (_, if_positive), (_, if_not) = shape.unseen
         unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
-        mean = metric.denominator_mean(counts, state.settings.n_pool)
+        mean = metric.denominator_mean(counts, state.settings.pool_size)
         return Pairs(numerator, denominator, unseen, shape.what, mean)
 
-    def _pred(self, state: State, model: str) -> NDArray[Any]:
+    def _pred(self, state: CampaignState, model: str) -> NDArray[Any]:
         """The predictions as an array."""
         key = "pred", model, _version(state, model)
         if key not in self.items.known:
@@ -120,7 +120,7 @@ class Settled:
         return self.items.known[key][: len(self)]
 
     def _predictions(
-        self, state: State, model: str, at: Sequence[int]
+        self, state: CampaignState, model: str, at: Sequence[int]
     ) -> tuple[list[Label], list[tuple[float, ...]]]:
         items = [self.items[i] for i in at]
         later = state.attached.get(model)
@@ -159,13 +159,13 @@ class _Known:
 _NOTHING = _Known((), np.zeros((2, 0)))
 
 
-def _version(state: State, model: str) -> str | None:
+def _version(state: CampaignState, model: str) -> str | None:
     """Which predictions of the model are meant: they may be attached anew."""
     later = state.attached.get(model)
     return None if later is None else later.fingerprint
 
 
-def settled(state: State, n: int | None = None) -> Settled:
+def settled(state: CampaignState, n: int | None = None) -> Settled:
     """The first n draws: all that are settled, unless told otherwise."""
     n = state.n_settled if n is None else n
     answers = map(state.answers.get, range(1, n + 1))
@@ -175,6 +175,6 @@ def settled(state: State, n: int | None = None) -> Settled:
     return Settled(
         state.draws,
         labels,
-        Draws(row, probability, state.settings.n_pool, design=columns or None),
+        Draws(row, probability, state.settings.pool_size, design=columns or None),
         np.array([label is not None for label in labels], dtype=bool),
     )

@@ -11,13 +11,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled.campaigns.records import Answer, Attached, Drawn, Event, Label, Lease, Settings
+from levelled.campaigns.records import (
+    Answer,
+    Attached,
+    CampaignSettings,
+    DrawnItem,
+    Event,
+    Label,
+    Lease,
+)
 from levelled.errors import CampaignError
 
-__all__ = ["Items", "State", "fold"]
+__all__ = ["CampaignState", "Items", "fold"]
 
 
-class Items(tuple[Drawn, ...]):
+class Items(tuple[DrawnItem, ...]):
     """Drawn items in order. What is computed of them is kept, and serves every later state."""
 
     @cached_property
@@ -37,7 +45,7 @@ class Items(tuple[Drawn, ...]):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class CampaignState:
     """Everything that is known of a campaign after some of its events.
 
     Draws keep their order; answers may come in any. `n_settled` counts the draws from the first
@@ -45,7 +53,7 @@ class State:
     and no others, because hard items take longer.
     """
 
-    settings: Settings
+    settings: CampaignSettings
     draws: Items = field(default_factory=Items)
     n_asked: int = 0
     """Draws 1..n_asked have been given to somebody at some time."""
@@ -80,7 +88,7 @@ class State:
         ]
 
 
-def fold(events: Iterable[Event], state: State | None = None) -> State:
+def fold(events: Iterable[Event], state: CampaignState | None = None) -> CampaignState:
     """The state after `events`, starting from `state` or from nothing.
 
     Copies what it changes once, so a long log costs no more than its length.
@@ -88,7 +96,7 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
     working: _Working | None = None if state is None else _Working.of(state)
     for event in events:
         if event["type"] == "created":
-            working = _Working.of(State(Settings.from_json(event["settings"])))
+            working = _Working.of(CampaignState(CampaignSettings.from_json(event["settings"])))
         elif working is None:
             raise CampaignError("The log does not begin with the creation of the campaign.")
         else:
@@ -103,8 +111,8 @@ def fold(events: Iterable[Event], state: State | None = None) -> State:
 class _Working:
     """A state being folded. A container is copied before its first change, and only then."""
 
-    base: State
-    settings: Settings
+    base: CampaignState
+    settings: CampaignSettings
     n_asked: int
     leases: dict[int, Lease]
     answers: dict[int, Answer]
@@ -116,11 +124,11 @@ class _Working:
     closed: str | None
     n_events: int
     draw_of: dict[str, int]
-    added: list[Drawn] = field(default_factory=list)
+    added: list[DrawnItem] = field(default_factory=list)
     own: set[str] = field(default_factory=set)
 
     @classmethod
-    def of(cls, state: State) -> "_Working":
+    def of(cls, state: CampaignState) -> "_Working":
         return cls(base=state, **{name: getattr(state, name) for name in _KEPT})
 
     def copied(self, *names: str) -> None:
@@ -130,22 +138,22 @@ class _Working:
                 setattr(self, name, dict(getattr(self, name)))
                 self.own.add(name)
 
-    def frozen(self) -> State:
+    def frozen(self) -> CampaignState:
         settled = self.base.n_settled
         while settled + 1 in self.answers or settled + 1 in self.resolved:
             settled += 1
         draws = Items((*self.base.draws, *self.added)) if self.added else self.base.draws
         kept = {name: getattr(self, name) for name in _KEPT}
-        return State(draws=draws, n_settled=settled, **kept)
+        return CampaignState(draws=draws, n_settled=settled, **kept)
 
 
-_KEPT = tuple(one.name for one in fields(State) if one.name not in ("draws", "n_settled"))
+_KEPT = tuple(one.name for one in fields(CampaignState) if one.name not in ("draws", "n_settled"))
 
 
 def _drawn(state: _Working, event: Event) -> None:
     state.copied("draw_of")
     for kept in event["draws"]:
-        drawn = Drawn(**{**kept, "proba": {m: tuple(p) for m, p in kept["proba"].items()}})
+        drawn = DrawnItem(**{**kept, "proba": {m: tuple(p) for m, p in kept["proba"].items()}})
         state.added.append(drawn)
         state.draw_of[str(drawn.id)] = drawn.draw
 

@@ -9,7 +9,7 @@ from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
     from levelled.advice import Verdict
-    from levelled.cli.drawn import Drawn
+    from levelled.cli.drawn import DrawnLabels
 
 __all__ = ["FeatureNames", "IdColumn", "LossName", "ModelName", "advise"]
 
@@ -89,7 +89,7 @@ def advise(
         show.records([verdict.as_dict()], chosen)
 
 
-def _test(path: str, drawn: "Drawn") -> Any:  # noqa: ANN401
+def _test(path: str, drawn: "DrawnLabels") -> Any:  # noqa: ANN401
     """The features of a file, with its labels where it has any."""
     from levelled.cli.labels import read_test
     from levelled.sources.features import read_numbers
@@ -120,7 +120,7 @@ def _show(verdict: "Verdict") -> None:
 def _evidence(verdict: "Verdict") -> Iterator[tuple[str, str]]:
     """What was measured, with its standard error where that is known."""
     from levelled.learning.playing import TITLES
-    from levelled.studies.tables import with_error
+    from levelled.reports.numbers import with_error
 
     risks = {f"held-out risk, {TITLES[way]}": risk for way, risk in verdict.risks.items()}
     found: dict[str, tuple[float | None, float | None]] = {

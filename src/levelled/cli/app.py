@@ -5,6 +5,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from functools import cache
+from importlib.metadata import entry_points
 from typing import Annotated, Any
 
 import typer
@@ -22,11 +23,9 @@ from levelled.cli import (
     learning,
     looking,
 )
-from levelled.cli.data import data_app
 from levelled.cli.demo import demo
 from levelled.cli.doctor import doctor
 from levelled.cli.report import report
-from levelled.cli.reproduce import reproduce
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -72,9 +71,20 @@ app.command(cls=_Command)(drawing.draw)
 app.command(cls=_Command)(learning.learn)
 app.command(cls=_Command)(advising.advise)
 app.add_typer(keeping.storage_app, name="storage")
-app.add_typer(data_app, name="data")
 app.command(cls=_Command)(doctor)
-app.command(cls=_Command)(reproduce)
+
+
+def _add_commands_of_other_packages() -> None:
+    """Add what installed packages register as entry points: a function, or a group of commands."""
+    for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
+        command = entry.load()
+        if isinstance(command, typer.Typer):
+            app.add_typer(command, name=entry.name)
+        else:
+            app.command(entry.name, cls=_Command)(command)
+
+
+_add_commands_of_other_packages()
 
 
 def _version(wanted: bool) -> None:

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
 from levelled.campaigns.exporting import write_table
 from levelled.learning.playing import TITLES, Row
-from levelled.studies import plots
-from levelled.studies.tables import with_error
-
-if TYPE_CHECKING:
-    from levelled.studies.study import Figure
+from levelled.reports import plots
+from levelled.reports.numbers import with_error
 
 __all__ = ["cells", "figure", "save"]
 
@@ -32,7 +29,7 @@ def cells(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     ]
 
 
-def figure(rows: Sequence[Row], *, risk: str, about: str) -> Figure:
+def figure(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # noqa: ANN401
     """Risks against the number of labels, and what weights gain; bands are one standard error."""
     drawn, (above, below) = plots.canvas(rows=2, height=4.2)
     for name, title in TITLES.items():

@@ -87,7 +87,7 @@ def create(
     )
     settings = campaign.settings
     tell(
-        f"created {name}: {settings.n_pool} items, {', '.join(settings.metrics)}, "
+        f"created {name}: {settings.pool_size} items, {', '.join(settings.metrics)}, "
         f"seed {settings.seed}. Now: levelled ask {name}"
     )
 

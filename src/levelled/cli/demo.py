@@ -31,8 +31,8 @@ def demo(
     from levelled.campaigns import open_store
     from levelled.cli.report import report_of
     from levelled.cli.show import tell
+    from levelled.demo import digits_pool, start, truth
     from levelled.reports import page
-    from levelled.studies.demo import digits_pool, start, truth
 
     folder = out / "campaign"
     if (folder / "levelled.db").exists():
@@ -66,7 +66,7 @@ def _labelled(
     from rich.progress import Progress
 
     from levelled.cli.estimating import picture
-    from levelled.studies.demo import label_all
+    from levelled.demo import label_all
 
     bar = Progress(transient=True)
     task = bar.add_task("a simulated labeller answers", total=labels)
@@ -80,15 +80,15 @@ def _labelled(
     return figures
 
 
-def _again(out: Path, labels: int, repetitions: int, seed: int) -> None:
+def _again(out: Path, labels: int, times: int, seed: int) -> None:
     """Was that luck? The estimate many times over, beside what others would compute."""
     from levelled.cli.show import show_rows, tell, with_progress
-    from levelled.studies import digits
+    from levelled.demo import repetitions
 
-    settings = digits.Settings(labels=labels, repetitions=repetitions, seed=seed)
-    table = digits.run(settings, backend=with_progress(map, "the same again and again"))
+    settings = repetitions.RepetitionSettings(labels=labels, repetitions=times, seed=seed)
+    table = repetitions.run(settings, backend=with_progress(map, "the same again and again"))
     show_rows(
-        f"Was that luck? {labels} chosen labels, {repetitions:,} times",
+        f"Was that luck? {labels} chosen labels, {times:,} times",
         ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval holds"],
         [
             (
@@ -100,8 +100,8 @@ def _again(out: Path, labels: int, repetitions: int, seed: int) -> None:
                 f"{row.rmse:.2%}",
                 "" if row.coverage is None else f"{row.coverage:.1%}",
             )
-            for row in digits.summary(table)
+            for row in repetitions.summary(table)
         ],
     )
-    for path in digits.save(table, settings, out):
+    for path in repetitions.save(table, settings, out):
         tell(f"written: {path}")

@@ -18,8 +18,8 @@ from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
 from levelled.errors import PoolError
 from levelled.learning import training_weights
-from levelled.learning.state import Examples, State, told
-from levelled.sources import Answer, read_labelled
+from levelled.learning.state import Examples, LearnerState, told
+from levelled.sources import AnswerRow, read_labelled
 from levelled.sources.features import (
     Features,
     feature_columns,
@@ -30,14 +30,14 @@ from levelled.sources.features import (
 from levelled.sources.origin import Files
 from levelled.sources.paths import files_of
 
-__all__ = ["Drawn", "read_drawn", "write_drawn"]
+__all__ = ["DrawnLabels", "read_drawn", "write_drawn"]
 
 _DRAWS = b"levelled.draws"
 """What Draws.to_parquet leaves in the metadata of its file."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
-class Drawn:
+class DrawnLabels:
     """The labelled items in the order of their draws, and what was left out."""
 
     X: FloatArray
@@ -50,7 +50,7 @@ class Drawn:
 
 def read_drawn(
     path: str, pool: str | None, pool_size: int | None, wanted: Sequence[str], id_column: str
-) -> Drawn:
+) -> DrawnLabels:
     """The settled draws of a file that can be learned from.
 
     Rows need a label and the probability of their draw, and are in the order of the column
@@ -83,7 +83,7 @@ def read_drawn(
         columns = read.columns
         X = read.X[read.rows_of(_ids([answers[at] for at in examples.places], path))]
     notes = tuple(_notes(examples, len(draws)))
-    return Drawn(X, examples.labels, examples.labelled_draws(), columns, notes)
+    return DrawnLabels(X, examples.labels, examples.labelled_draws(), columns, notes)
 
 
 def write_drawn(path: Path, draws: Draws, labels: ArrayLike, pool: Features) -> None:
@@ -106,7 +106,7 @@ def write_drawn(path: Path, draws: Draws, labels: ArrayLike, pool: Features) -> 
     pq.write_table(table, path)
 
 
-def _order(answers: Sequence[Answer], path: str) -> list[int]:
+def _order(answers: Sequence[AnswerRow], path: str) -> list[int]:
     """The places of the first draw, the second, ...: none may be missing or there twice."""
     if not answers:
         raise PoolError(f"{path} has columns, but not a single row.")
@@ -146,12 +146,12 @@ def _pool_size(path: str, kept: int | None, pool: Features | None, size: int | N
 
 
 def _settled(
-    answers: Sequence[Answer], draws: Draws, unlabelable: BoolArray, path: str
+    answers: Sequence[AnswerRow], draws: Draws, unlabelable: BoolArray, path: str
 ) -> Examples:
     """The labelled items before the first draw whose label is still out."""
     labels = [answer.label for answer in answers]
     known = [m for m, label in enumerate(labels) if label is not None or unlabelable[m]]
-    examples = told(State(draws), known, [labels[m] for m in known]).settled()
+    examples = told(LearnerState(draws), known, [labels[m] for m in known]).settled()
     if len(examples):
         return examples
     n_settled, M = len(examples.draws), len(draws)
@@ -172,7 +172,7 @@ def _columns(
         raise PoolError(f"{none} Features that are in the pool are found by --pool.") from none
 
 
-def _ids(answers: Sequence[Answer], path: str) -> list[str | int]:
+def _ids(answers: Sequence[AnswerRow], path: str) -> list[str | int]:
     ids = [answer.id for answer in answers if answer.id is not None]
     if len(ids) < len(answers):
         raise PoolError(f"{path} has rows without an id, so their features cannot be looked up.")

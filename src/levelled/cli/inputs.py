@@ -12,7 +12,7 @@ from levelled._check import between
 from levelled.cli.labels import read_labels, read_test
 from levelled.cli.models import model_of
 from levelled.errors import InputError
-from levelled.learning.playing import Known, held_out, known_pool
+from levelled.learning.playing import LabelledPool, held_out, known_pool
 from levelled.models import takes_weights
 from levelled.sources.features import read_features
 
@@ -40,7 +40,7 @@ class Inputs:
     seed: int
 
 
-def read_known(given: Inputs) -> tuple[Model, Known]:
+def read_known(given: Inputs) -> tuple[Model, LabelledPool]:
     """The model, and the pool with its labels and what models are judged by."""
     pool = read_features(given.pool, given.features, id_column=given.id_column)
     labels = read_labels(given.labels, pool, given.id_column)
@@ -56,7 +56,7 @@ def read_known(given: Inputs) -> tuple[Model, Known]:
     return model, known_pool(pool, labels, model, loss=loss, test=test)
 
 
-def described(known: Known, budget: int, start: int) -> Iterator[str]:
+def described(known: LabelledPool, budget: int, start: int) -> Iterator[str]:
     """What was read, for people to see whether it is what they meant."""
     classes, N = known.problem.classes, len(known.pool)
     yield (
@@ -72,7 +72,7 @@ def described(known: Known, budget: int, start: int) -> Iterator[str]:
         )
 
 
-def check_possible(known: Known, model: Model, budget: int, correcting: str | None) -> None:
+def check_possible(known: LabelledPool, model: Model, budget: int, correcting: str | None) -> None:
     """Refuse now what would be found out only after all the work.
 
     `correcting` is the option that asks for corrective weights, if there is one.

@@ -10,7 +10,7 @@ from levelled.cli.options import DEFAULT_STORAGE, Draw, Form, Format, Name, Owne
 
 if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign
-    from levelled.sources import Answer
+    from levelled.sources import AnswerRow
 
 __all__ = ["amend", "ask", "resolve", "skip", "tell"]
 
@@ -59,7 +59,7 @@ def tell(
     from levelled.sources import read_labelled
 
     campaign = load_campaign(name, storage=storage)
-    told: list[Answer] = []
+    told: list[AnswerRow] = []
     waiting = 0
     for file in files:
         found = read_labelled(sys.stdin.buffer if file == "-" else file)
@@ -149,12 +149,12 @@ def _described(one: "Ask") -> str:
     return "\n".join(f"{plain(name, 40)}: {plain(value)}" for name, value in one.data.items())
 
 
-def _row(answer: "Answer") -> dict[str, Any]:
+def _row(answer: "AnswerRow") -> dict[str, Any]:
     return {"draw": answer.draw, "id": answer.id, "label": answer.label}
 
 
 def _check(
-    campaign: "Campaign", answers: "Sequence[Answer]", source: str, owner: str | None
+    campaign: "Campaign", answers: "Sequence[AnswerRow]", source: str, owner: str | None
 ) -> None:
     """Name the first row that cannot be told, before anything is stored."""
     from datetime import UTC, datetime

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from levelled.backends import Backend
     from levelled.cli.inputs import Inputs
     from levelled.learning import ActiveLearner
-    from levelled.learning.playing import Known
+    from levelled.learning.playing import LabelledPool
     from levelled.models import Loss, Model
 
 __all__ = ["learn"]
@@ -46,7 +46,7 @@ class Weights(StrEnum):
 class _Job:
     """What is to be played through, and where the results go."""
 
-    known: "Known"
+    known: "LabelledPool"
     learner_of: "Callable[[int], ActiveLearner]"
     """A seed -> a learner that has drawn nothing yet."""
     seed: int
@@ -158,7 +158,7 @@ def learn(
 def _job(
     given: "Inputs",
     model: "Model",
-    known: "Known",
+    known: "LabelledPool",
     params: dict[str, Any],
     counts: Sequence[int],
     out: Path | None,
@@ -261,7 +261,7 @@ def _progress(title: str) -> "Backend":
     return with_progress(map, title) if sys.stderr.isatty() else map
 
 
-def _save(out: Path, learner: "ActiveLearner", known: "Known") -> None:
+def _save(out: Path, learner: "ActiveLearner", known: "LabelledPool") -> None:
     """The labels with their draws and features, for `levelled advise`; and the learner."""
     from levelled.cli.drawn import write_drawn
     from levelled.cli.show import tell

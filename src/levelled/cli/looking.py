@@ -21,7 +21,7 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     if wanted is not Form.table:
         show.records(found, wanted)
         return
-    columns = ["name", "metrics", "n_labels", "n_settled", "n_pending", "budget", "n_pool"]
+    columns = ["name", "metrics", "n_labels", "n_settled", "n_pending", "budget", "pool_size"]
     rows = [[_told(row[column]) for column in columns] + [_state(row)] for row in found]
     show.show_rows("Campaigns", [*(c.removeprefix("n_") for c in columns), "state"], rows)
 
@@ -48,7 +48,7 @@ def _summary(campaign: "Campaign") -> dict[str, Any]:
         "metrics": list(settings.metrics),
         "models": [*settings.models, *state.attached],
         "slices": list(settings.slices),
-        "n_pool": settings.n_pool,
+        "pool_size": settings.pool_size,
         "n_labels": len(state.answers),
         "n_settled": state.n_settled,
         "n_pending": len(state.open_draws()),

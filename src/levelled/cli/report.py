@@ -11,7 +11,7 @@ from levelled.cli.options import DEFAULT_STORAGE, Name, Storage
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign, Figure
-    from levelled.campaigns.state import State
+    from levelled.campaigns.state import CampaignState
     from levelled.reports import Figure as Line
     from levelled.reports import Report, Section
 
@@ -64,7 +64,7 @@ def report_of(campaign: "Campaign", last_hash: str) -> "Report":
     )
 
 
-def _history(state: "State") -> "Iterator[Figure]":
+def _history(state: "CampaignState") -> "Iterator[Figure]":
     """The first figure as it would have been read after ever more draws."""
     from levelled.campaigns.figures import figures
 
@@ -104,9 +104,9 @@ def _line(figure: "Figure") -> "Line":
     )
 
 
-def _facts(state: "State") -> Iterator[tuple[str, str]]:
+def _facts(state: "CampaignState") -> Iterator[tuple[str, str]]:
     settings = state.settings
-    yield "pool", f"{settings.n_pool} items, {settings.source or 'in memory'}"
+    yield "pool", f"{settings.pool_size} items, {settings.source or 'in memory'}"
     yield "fingerprint (sha256)", settings.fingerprint
     yield "metrics", ", ".join(settings.metrics)
     yield "models", ", ".join(name or "(unnamed)" for name in (*settings.models, *state.attached))
@@ -127,7 +127,7 @@ def _count(n: int, what: str) -> str:
     return f"{n} {what}" if n == 1 else f"{n} {what}s"
 
 
-def _sections(state: "State", first: "Figure") -> "Iterator[Section]":
+def _sections(state: "CampaignState", first: "Figure") -> "Iterator[Section]":
     """What was changed, doubted or could not be done."""
     from levelled.reports import Section
 
@@ -150,13 +150,13 @@ def _sections(state: "State", first: "Figure") -> "Iterator[Section]":
     yield Section("Items that cannot be labelled", about, ("draw", "id", "reason"), without)
 
 
-def _amended(state: "State") -> Iterator[tuple[str, ...]]:
+def _amended(state: "CampaignState") -> Iterator[tuple[str, ...]]:
     for draw, before in sorted(state.amended.items()):
         was = " → ".join("(none)" if one is None else str(one) for one in before)
         yield *_named(state, draw), was, str(state.answers[draw].label)
 
 
-def _opinions(state: "State") -> Iterator[tuple[str, ...]]:
+def _opinions(state: "CampaignState") -> Iterator[tuple[str, ...]]:
     for draw, answers in sorted(state.opinions.items()):
         counts = state.answers.get(draw)
         for one in answers:
@@ -164,5 +164,5 @@ def _opinions(state: "State") -> Iterator[tuple[str, ...]]:
             yield *_named(state, draw), kept, str(one.label), one.by or "", one.at
 
 
-def _named(state: "State", draw: int) -> tuple[str, str]:
+def _named(state: "CampaignState", draw: int) -> tuple[str, str]:
     return str(draw), str(state.draws[draw - 1].id)

@@ -8,7 +8,7 @@ from levelled.draws import Draws
 from levelled.estimators import lure, murthy, naive, pure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
-from levelled.estimators.problem import Problem, control_columns
+from levelled.estimators.problem import LossSample, control_columns
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -53,7 +53,7 @@ def estimate(
     0.25 [0.1433, 0.3819] at 0.95 (lure, cp_safe; 40 labels of 100, worth 40)
     """
     choice("interval", interval, INTERVALS)
-    problem = Problem.of(
+    problem = LossSample.of(
         losses,
         draws,
         estimator=estimator,
@@ -72,7 +72,7 @@ def estimate(
         level=problem.level,
         stderr=float(np.sqrt(found.variance)) if found.budget > 1 else None,
         n_labels=found.budget,
-        n_pool=found.pool_size,
+        pool_size=found.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
         estimator=estimator,
@@ -81,7 +81,7 @@ def estimate(
     )
 
 
-def _notes(problem: Problem, estimator: str) -> tuple[str, ...]:
+def _notes(problem: LossSample, estimator: str) -> tuple[str, ...]:
     told = []
     if estimator == "naive":
         told.append("the naive estimate is biased unless the draws were uniform")

@@ -18,7 +18,7 @@ __all__ = [
     "LARGEST",
     "Control",
     "Kind",
-    "Problem",
+    "LossSample",
     "checked_losses",
     "control_columns",
     "kind_of",
@@ -34,7 +34,7 @@ Control = tuple[FloatArray, FloatArray]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class LossSample:
     """Losses of drawn items, what is known of them, and the moments of their estimate."""
 
     losses: FloatArray
@@ -56,7 +56,7 @@ class Problem:
         bounds: tuple[float, float] | None,
         control: Control | None,
         population: bool,
-    ) -> "Problem":
+    ) -> "LossSample":
         """Check the arguments of `estimate` and compute what all intervals need."""
         losses = checked_losses(losses, draws)
         if not len(losses):

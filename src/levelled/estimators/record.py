@@ -33,7 +33,7 @@ class Estimate:
     level: float
     stderr: float | None
     n_labels: int
-    n_pool: int
+    pool_size: int
     ess: float
     max_weight: float
     estimator: str
@@ -56,6 +56,6 @@ class Estimate:
         told = "undefined so far" if self.value is None else f"{self.value:.4g}"
         if self.interval != "none":
             told += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
-        told += f" ({self.estimator}, {self.interval}; {_labels(self.n_labels)} of {self.n_pool}"
+        told += f" ({self.estimator}, {self.interval}; {_labels(self.n_labels)} of {self.pool_size}"
         told += f", worth {self.ess:.0f})"
         return told + "".join(f"; note: {warning}" for warning in self.warnings)

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from levelled._check import FloatArray
 from levelled.estimators import betting_interval, lure
 from levelled.learning.scoring import blocks
-from levelled.learning.state import State
-from levelled.models import Answers, Model, Problem, Rows, take
+from levelled.learning.state import LearnerState
+from levelled.models import Answers, Model, Rows, TrainingTask, take
 
 __all__ = ["Doubling", "Gained", "gained"]
 
@@ -32,7 +32,7 @@ class Doubling:
     before: Model
     after: Model
     t: int
-    problem: Problem
+    problem: TrainingTask
     bound: float
     """Losses are cut there."""
 
@@ -59,7 +59,7 @@ class Gained:
     n_later: int
 
 
-def gained(doubling: Doubling, X_pool: Rows, state: State, *, level: float) -> Gained:
+def gained(doubling: Doubling, X_pool: Rows, state: LearnerState, *, level: float) -> Gained:
     """What a doubling gained over the items that were left after it.
 
     The limit holds for all numbers of draws at once with probability `level`.
@@ -84,7 +84,7 @@ def gained(doubling: Doubling, X_pool: Rows, state: State, *, level: float) -> G
     return Gained(value, min(certain, high), M - t)
 
 
-def _differences(doubling: Doubling, X_pool: Rows, state: State) -> FloatArray:
+def _differences(doubling: Doubling, X_pool: Rows, state: LearnerState) -> FloatArray:
     """d of each later draw; an item that cannot be labelled gains nothing."""
     settled, t = state.settled(), doubling.t
     later = settled.places >= t

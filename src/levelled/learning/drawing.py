@@ -7,8 +7,8 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.proposing import probabilities
 from levelled.learning.scoring import geometric_scores, pool_scores
-from levelled.learning.settings import Settings
-from levelled.learning.state import State
+from levelled.learning.settings import LearnerSettings
+from levelled.learning.state import LearnerState
 from levelled.models import Rows, posed
 from levelled.proposals import uniform
 from levelled.samplers import race
@@ -19,7 +19,7 @@ DRAW, SCORE, FIT = range(3)
 """What randomness is for: each purpose has a stream of its own at every step."""
 
 
-def next_draws(settings: Settings, X_pool: Rows, state: State, k: int) -> Draws:
+def next_draws(settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int) -> Draws:
     """The next k draws from what is left, fewer if there are not so many; some must be.
 
     The scores stay as they are within the batch, and each draw has its probability among what
@@ -44,7 +44,9 @@ def next_draws(settings: Settings, X_pool: Rows, state: State, k: int) -> Draws:
     )
 
 
-def proposed(settings: Settings, X_pool: Rows, state: State) -> tuple[IntArray, FloatArray]:
+def proposed(
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState
+) -> tuple[IntArray, FloatArray]:
     """The rows never drawn, and the chance of each to be the next draw.
 
     Uniform until there is something to go by: `start` labels and, for a classifier, two classes.
@@ -68,7 +70,7 @@ def seed_of(seed: int, purpose: int, n_drawn: int) -> int:
     return int(words[0]) >> 1
 
 
-def _scores(settings: Settings, X_pool: Rows, state: State) -> FloatArray | None:
+def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray | None:
     """Scores of the whole pool, or None while all items are alike to us."""
     known, score = state.told(), settings.chosen_score
     if score == "uniform" or len(known) < max(settings.start, 1):

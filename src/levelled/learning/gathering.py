@@ -6,20 +6,22 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled.campaigns.settled import settled
-from levelled.campaigns.state import State as CampaignState
+from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.learning.state import State
+from levelled.learning.state import LearnerState
 
 __all__ = ["from_campaign", "left_out"]
 
 
-def from_campaign(campaign: CampaignState, n_rows: int, ids: ArrayLike | None = None) -> State:
+def from_campaign(
+    campaign: CampaignState, n_rows: int, ids: ArrayLike | None = None
+) -> LearnerState:
     """The settled draws of a campaign with their labels; draws after a gap are left out.
 
     Rows are those of the campaign's pool, or the places of its ids in `ids`.
     """
-    N = campaign.settings.n_pool
+    N = campaign.settings.pool_size
     if n_rows != N:
         raise InputError(
             f"X_pool has {n_rows} rows and the pool of {campaign.settings.name!r} has {N} items: "
@@ -33,7 +35,7 @@ def from_campaign(campaign: CampaignState, n_rows: int, ids: ArrayLike | None = 
     known = base.draws.design or {}
     kept = {name: known[name] for name in ("max_weight",) if name in known}
     draws = Draws(rows, base.draws.probability, N, design=kept or None)
-    return State(draws, dict(zip(rows.tolist(), base.labels, strict=True)))
+    return LearnerState(draws, dict(zip(rows.tolist(), base.labels, strict=True)))
 
 
 def left_out(campaign: CampaignState) -> str | None:
@@ -47,12 +49,12 @@ def left_out(campaign: CampaignState) -> str | None:
     )
 
 
-def _places(ids: ArrayLike, n_pool: int) -> Mapping[str, int]:
+def _places(ids: ArrayLike, pool_size: int) -> Mapping[str, int]:
     given = np.asarray(ids)
     names = [str(one) for one in given.tolist()] if given.ndim == 1 else []
-    if len(set(names)) != n_pool or len(names) != n_pool:
+    if len(set(names)) != pool_size or len(names) != pool_size:
         raise InputError(
-            f"ids must be {n_pool} different ids, one for each row of X_pool; there are "
+            f"ids must be {pool_size} different ids, one for each row of X_pool; there are "
             f"{len(names)}, {len(set(names))} of them different."
         )
     return {name: at for at, name in enumerate(names)}

@@ -15,7 +15,7 @@ from levelled.learning.drawing import next_draws
 from levelled.learning.posterior import Ensemble
 from levelled.learning.proposing import Propose
 from levelled.learning.scoring import Score
-from levelled.learning.settings import Settings, Weights, pool_size, settings_of, with_params
+from levelled.learning.settings import LearnerSettings, Weights, pool_size, settings_of, with_params
 from levelled.learning.state import Labels, begun, drawn, told
 from levelled.learning.stopping import Stopping, stopping
 from levelled.learning.training import Trained, advised, check_suits, trained, waiting
@@ -316,7 +316,7 @@ class ActiveLearner:
         return model.__sklearn_tags__()
 
     @property
-    def _settings(self) -> Settings:
+    def _settings(self) -> LearnerSettings:
         return settings_of(self.get_params(deep=False))
 
     def _last_fit(self) -> Trained:

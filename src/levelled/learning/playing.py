@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.errors import PoolError
-from levelled.models import Loss, Model, Problem, posed
+from levelled.models import Loss, Model, TrainingTask, posed
 from levelled.sources.features import Features
 
 if TYPE_CHECKING:
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 __all__ = [
     "TITLES",
     "WAYS",
-    "Known",
+    "LabelledPool",
     "Row",
     "Test",
     "checkpoints",
@@ -49,12 +49,12 @@ Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
-class Known:
+class LabelledPool:
     """Features with the label of every row, and what a model is judged by."""
 
     pool: Features
     labels: NDArray[Any]
-    problem: Problem
+    problem: TrainingTask
     X_test: FloatArray | None = None
     y_test: NDArray[Any] | None = None
 
@@ -73,12 +73,12 @@ class Known:
 
 def known_pool(
     pool: Features, labels: Sequence[Any], model: Model, *, loss: Loss, test: Test | None = None
-) -> Known:
+) -> LabelledPool:
     """Bring features and labels together, with the loss that suits model and labels."""
     X_test, theirs = (None, []) if test is None else test
     problem = posed(model, np.array([*labels, *theirs]), loss)
     own, other = np.split(problem.labels, [len(pool)])
-    return Known(pool, own, problem, X_test, None if test is None else other)
+    return LabelledPool(pool, own, problem, X_test, None if test is None else other)
 
 
 def held_out(
@@ -126,14 +126,14 @@ def seeds(seed: int, n: int) -> list[int]:
     return [int(one.generate_state(1, np.uint64)[0]) >> 1 for one in SeedSequence(seed).spawn(n)]
 
 
-def teach(learner: ActiveLearner, known: Known, n_labels: int) -> None:
+def teach(learner: ActiveLearner, known: LabelledPool, n_labels: int) -> None:
     """Let the learner ask until it has that many labels, and answer."""
     index = learner.ask(n_labels - len(learner))
     learner.tell(index, known.labels[index])
 
 
 def compared(
-    learners: Iterable[ActiveLearner], known: Known, counts: Sequence[int]
+    learners: Iterable[ActiveLearner], known: LabelledPool, counts: Sequence[int]
 ) -> Iterator[Risks | None]:
     """Play each learner through; a step is a number of labels, with risks at checkpoints.
 
@@ -168,7 +168,7 @@ def summary(found: Iterable[Risks | None], n: int) -> list[Row]:
     return rows
 
 
-def _risks(learner: ActiveLearner, known: Known) -> dict[str, float]:
+def _risks(learner: ActiveLearner, known: LabelledPool) -> dict[str, float]:
     told = known.labels[learner.draws.index]
     if known.problem.classes is not None and (told == told[0]).all():
         return {}

@@ -16,8 +16,8 @@ from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError
 from levelled.models import (
     Model,
-    Problem,
     Rows,
+    TrainingTask,
     aligned_proba,
     fitted,
     kind_of,
@@ -44,7 +44,7 @@ Sampler = Callable[[Rows], FloatArray]
 
 
 def sampler(
-    model: Model, ensemble: Ensemble, problem: Problem, X: Rows, *, rng: Generator
+    model: Model, ensemble: Ensemble, problem: TrainingTask, X: Rows, *, rng: Generator
 ) -> Sampler:
     """Train on the labelled rows, and return what samples predictions of other rows.
 
@@ -96,13 +96,13 @@ def check_proba(model: Model) -> None:
 
 
 def trained_copy(
-    model: Model, problem: Problem, X: Rows, y: NDArray[Any], *, rng: Generator
+    model: Model, problem: TrainingTask, X: Rows, y: NDArray[Any], *, rng: Generator
 ) -> Model:
     """A copy of the model, trained without weights."""
     return fitted(seeded(model, int(rng.integers(2**31))), problem, X, y, None)
 
 
-def _resampled(problem: Problem, rng: Generator) -> IntArray:
+def _resampled(problem: TrainingTask, rng: Generator) -> IntArray:
     """Places of labels drawn with replacement; of classes, so that two of them remain."""
     n = len(problem.labels)
     while True:
@@ -111,7 +111,7 @@ def _resampled(problem: Problem, rng: Generator) -> IntArray:
             return at
 
 
-def _of_members(members: Sequence[Model], problem: Problem) -> Sampler:
+def _of_members(members: Sequence[Model], problem: TrainingTask) -> Sampler:
     def sample(X: Rows) -> FloatArray:
         if problem.classes is None:
             return np.stack([np.asarray(one.predict(X), np.float64) for one in members], axis=1)
@@ -131,7 +131,7 @@ def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
     return sample
 
 
-def _of_forest(model: Any, problem: Problem) -> Sampler:  # noqa: ANN401
+def _of_forest(model: Any, problem: TrainingTask) -> Sampler:  # noqa: ANN401
     """The trees of a forest, which may be the last step of a pipeline."""
 
     def sample(X: Rows) -> FloatArray:

@@ -20,8 +20,8 @@ from numpy.typing import NDArray
 
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.learning.settings import Settings
-from levelled.learning.state import State, told
+from levelled.learning.settings import LearnerSettings
+from levelled.learning.state import LearnerState, told
 from levelled.models import Rows, complaint, n_rows, take
 
 __all__ = ["fingerprint", "load", "save"]
@@ -34,7 +34,9 @@ _COMMITTEE = "committee"
 _SAMPLED = 1000
 
 
-def save(folder: str | Path, settings: Settings, X_pool: Rows, state: State) -> str | None:
+def save(
+    folder: str | Path, settings: LearnerSettings, X_pool: Rows, state: LearnerState
+) -> str | None:
     """Write all files; each replaces its older self at once, so none is ever half written.
 
     Returns what is to be said of a model that joblib cannot write, which is left out.
@@ -61,7 +63,7 @@ def save(folder: str | Path, settings: Settings, X_pool: Rows, state: State) -> 
 
 def load(
     folder: str | Path, X_pool: Rows, given: Mapping[str, Any]
-) -> tuple[dict[str, Any], State]:
+) -> tuple[dict[str, Any], LearnerState]:
     """The parameters of the learner that was saved there, and its state.
 
     `given` are parameters that could not be saved, such as a score that is a function; the model
@@ -152,7 +154,7 @@ def _write(path: Path, write: Callable[[Path], object]) -> None:
         new.unlink(missing_ok=True)
 
 
-def _write_labels(path: Path, state: State) -> None:
+def _write_labels(path: Path, state: LearnerState) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -208,7 +210,7 @@ def _settings(place: Path) -> dict[str, Any]:
     return dict(about)
 
 
-def _state(place: Path) -> State:
+def _state(place: Path) -> LearnerState:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -218,4 +220,4 @@ def _state(place: Path) -> State:
         rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
     except (OSError, KeyError, pa.ArrowInvalid) as wrong:
         raise InputError(f"The labels in {place} cannot be read: {complaint(wrong)}") from wrong
-    return told(State(draws), rows, labels)
+    return told(LearnerState(draws), rows, labels)

@@ -19,8 +19,8 @@ from levelled.learning.posterior import (
 )
 from levelled.models import (
     Model,
-    Problem,
     Rows,
+    TrainingTask,
     asked,
     called,
     kind_of,
@@ -94,7 +94,7 @@ def pool_scores(
     score: str | Score,
     model: Model,
     ensemble: Ensemble,
-    problem: Problem,
+    problem: TrainingTask,
     X_pool: Rows,
     labelled: IntArray,
     *,

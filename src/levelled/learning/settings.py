@@ -24,13 +24,13 @@ from levelled.models import (
     wants_columns,
 )
 
-__all__ = ["Settings", "Weights", "pool_size", "settings_of", "with_params"]
+__all__ = ["LearnerSettings", "Weights", "pool_size", "settings_of", "with_params"]
 
 Weights = Literal["lure", "pure", "none", "auto"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Settings:
+class LearnerSettings:
     """How a learner scores, draws and trains."""
 
     model: Model
@@ -64,12 +64,12 @@ class Settings:
         return chosen_score(self.score, self.model)
 
 
-def settings_of(params: Mapping[str, Any]) -> Settings:
+def settings_of(params: Mapping[str, Any]) -> LearnerSettings:
     """The settings among the parameters of a learner, which has a pool besides."""
-    return Settings(**{name: value for name, value in params.items() if name != "X_pool"})
+    return LearnerSettings(**{name: value for name, value in params.items() if name != "X_pool"})
 
 
-def pool_size(settings: Settings, X_pool: Rows) -> int:
+def pool_size(settings: LearnerSettings, X_pool: Rows) -> int:
     """The number of rows of a pool that a learner with these settings can draw from."""
     N = n_rows(X_pool, "X_pool")
     if not N:

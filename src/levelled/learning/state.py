@@ -13,7 +13,16 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.losses import class_names
 
-__all__ = ["Examples", "Label", "Labels", "State", "begun", "check_one_kind", "drawn", "told"]
+__all__ = [
+    "Examples",
+    "Label",
+    "Labels",
+    "LearnerState",
+    "begun",
+    "check_one_kind",
+    "drawn",
+    "told",
+]
 
 Label = str | int | float | bool
 """A class by its name or number, or a number."""
@@ -49,7 +58,7 @@ class Examples:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class LearnerState:
     """The draws of a learner and what is known of their labels.
 
     `answers` are by row of the pool, None for an item that cannot be labelled. `n_settled`
@@ -98,12 +107,12 @@ class State:
         return Examples(draws.index[places], labels, draws, places)
 
 
-def begun(pool_size: int) -> State:
+def begun(pool_size: int) -> LearnerState:
     """Nothing drawn yet."""
-    return State(Draws(np.zeros(0, dtype=np.int64), np.zeros(0), pool_size))
+    return LearnerState(Draws(np.zeros(0, dtype=np.int64), np.zeros(0), pool_size))
 
 
-def drawn(state: State, more: Draws) -> State:
+def drawn(state: LearnerState, more: Draws) -> LearnerState:
     """The state after more draws, which came from what was left."""
     before, new = state.draws, more.design or {}
     earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
@@ -117,7 +126,9 @@ def drawn(state: State, more: Draws) -> State:
     return replace(state, draws=draws)
 
 
-def told(state: State, rows: ArrayLike, labels: Labels, *, amend: bool = False) -> State:
+def told(
+    state: LearnerState, rows: ArrayLike, labels: Labels, *, amend: bool = False
+) -> LearnerState:
     """Record labels. Answers may come in any order; draws keep theirs."""
     pairs = list(zip(*_paired(rows, labels), strict=True))
     asked = set(state.draws.index.tolist())

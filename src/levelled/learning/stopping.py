@@ -15,16 +15,16 @@ from levelled.errors import InputError
 from levelled.learning.doubling import Doubling, gained
 from levelled.learning.drawing import FIT, seed_of
 from levelled.learning.scoring import blocks
-from levelled.learning.settings import Settings
-from levelled.learning.state import State
+from levelled.learning.settings import LearnerSettings
+from levelled.learning.state import LearnerState
 from levelled.learning.training import weights_of
 from levelled.models import (
     CAP,
     LOSSES,
     Loss,
     Model,
-    Problem,
     Rows,
+    TrainingTask,
     asked,
     fitted,
     posed,
@@ -63,9 +63,9 @@ class Stopping:
 
 
 def stopping(
-    settings: Settings,
+    settings: LearnerSettings,
     X_pool: Rows,
-    state: State,
+    state: LearnerState,
     gain: float,
     *,
     loss: Loss = "auto",
@@ -101,7 +101,13 @@ def stopping(
 
 
 def _doubling(
-    settings: Settings, X_pool: Rows, state: State, t: int, *, loss: Loss, bound: float | None
+    settings: LearnerSettings,
+    X_pool: Rows,
+    state: LearnerState,
+    t: int,
+    *,
+    loss: Loss,
+    bound: float | None,
 ) -> Doubling:
     problem = posed(settings.model, state.settled().labels, loss)
     if loss == "auto" and problem.classes is not None:
@@ -111,7 +117,7 @@ def _doubling(
     return Doubling(before, after, t, problem, bound)
 
 
-def _bound(problem: Problem, bound: float | None) -> float:
+def _bound(problem: TrainingTask, bound: float | None) -> float:
     if bound is None and problem.loss in _BOUNDS:
         return _BOUNDS[problem.loss]
     if bound is None:
@@ -122,7 +128,9 @@ def _bound(problem: Problem, bound: float | None) -> float:
     return between("bound", bound, 0, np.inf, open_=True)
 
 
-def _model_after(settings: Settings, X_pool: Rows, state: State, problem: Problem, n: int) -> Model:
+def _model_after(
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState, problem: TrainingTask, n: int
+) -> Model:
     """The model as it would have been trained after n draws; "auto" counts as no weights here.
 
     What "auto" decides depends on all labels, and these models must know the first n alone.

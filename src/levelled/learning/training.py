@@ -10,8 +10,8 @@ from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
 from levelled.errors import InputError
 from levelled.learning.drawing import FIT, seed_of
-from levelled.learning.settings import Settings
-from levelled.learning.state import Examples, State
+from levelled.learning.settings import LearnerSettings
+from levelled.learning.state import Examples, LearnerState
 from levelled.learning.weights import training_weights
 from levelled.models import Model, Rows, fitted, kind_of, posed, seeded, take
 
@@ -33,7 +33,9 @@ class Trained:
     """What the kind was decided by, if it was left open."""
 
 
-def trained(settings: Settings, X_pool: Rows, state: State, verdict: Verdict | None) -> Trained:
+def trained(
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState, verdict: Verdict | None
+) -> Trained:
     """The model trained on the settled labels; with a verdict, corrected only if it says so."""
     examples = state.settled()
     _check_labels(examples, state)
@@ -57,7 +59,7 @@ def trained(settings: Settings, X_pool: Rows, state: State, verdict: Verdict | N
     return Trained(model, kind, examples.rows, examples.labels, weights, problem.classes, verdict)
 
 
-def check_suits(model: Model, state: State) -> State:
+def check_suits(model: Model, state: LearnerState) -> LearnerState:
     """The state, unless its labels are text and the model predicts numbers."""
     known = next((label for label in state.answers.values() if label is not None), None)
     if isinstance(known, str) and kind_of(model) == "regressor":
@@ -73,7 +75,7 @@ def weights_of(examples: Examples, kind: str) -> FloatArray:
     return training_weights(examples.draws, kind)[examples.places]  # type: ignore[arg-type]
 
 
-def advised(settings: Settings, X_pool: Rows, state: State, **more: Any) -> Verdict:  # noqa: ANN401
+def advised(settings: LearnerSettings, X_pool: Rows, state: LearnerState, **more: Any) -> Verdict:  # noqa: ANN401
     """Whether weights are worth it, from the settled labels."""
     examples = state.settled()
     _check_labels(examples, state)
@@ -86,7 +88,7 @@ def advised(settings: Settings, X_pool: Rows, state: State, **more: Any) -> Verd
     )
 
 
-def waiting(state: State) -> str | None:
+def waiting(state: LearnerState) -> str | None:
     """What a reader must know of labels that could not be used."""
     n_pending = len(state.pending)
     if not n_pending:
@@ -96,7 +98,7 @@ def waiting(state: State) -> str | None:
     return f"{told}, and {held} later labels are not used until then" if held else told
 
 
-def _check_labels(examples: Examples, state: State) -> None:
+def _check_labels(examples: Examples, state: LearnerState) -> None:
     if len(examples):
         return
     if state.n_labels:

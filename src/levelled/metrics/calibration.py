@@ -30,7 +30,7 @@ class Bin:
 
     low: float
     high: float
-    n_pool: int
+    pool_size: int
     n_labels: int
     share: float
     """Of the pool; known, not estimated."""
@@ -56,7 +56,7 @@ class Calibration:
         return [
             {"from": bin_.low, "to": bin_.high, "share": bin_.share, "confidence": bin_.confidence}
             | bin_.accuracy.as_dict()
-            | {"n_pool": bin_.n_pool, "n_labels": bin_.n_labels}
+            | {"pool_size": bin_.pool_size, "n_labels": bin_.n_labels}
             for bin_ in self.bins
         ]
 
@@ -134,7 +134,7 @@ def _by_bins(
             Bin(
                 low=float(edges[at]),
                 high=float(edges[at + 1]),
-                n_pool=int(members.sum()),
+                pool_size=int(members.sum()),
                 n_labels=int(inside.sum()),
                 share=float(members.mean()),
                 confidence=float(confidence[members].mean()),
@@ -173,7 +173,7 @@ def _error(
         level=level,
         stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
         n_labels=len(draws),
-        n_pool=draws.pool_size,
+        pool_size=draws.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
         estimator="lure",
@@ -196,10 +196,10 @@ def _residuals(
     return total
 
 
-def _pairs(hit: FloatArray, inside: BoolArray, n_pool: int, draws: Draws) -> Pairs:
+def _pairs(hit: FloatArray, inside: BoolArray, pool_size: int, draws: Draws) -> Pairs:
     D = inside.astype(np.float64)
-    unseen = [(n_pool - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
-    return Pairs(hit * D, D, unseen, "label in this bin", n_pool / draws.pool_size)
+    unseen = [(pool_size - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
+    return Pairs(hit * D, D, unseen, "label in this bin", pool_size / draws.pool_size)
 
 
 def _confidence(

@@ -10,7 +10,7 @@ from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.metrics.classes import Items
 from levelled.metrics.classification import NEEDED, outcomes, terms
-from levelled.metrics.known import Known, loss_moment
+from levelled.metrics.known import PoolPredictions, loss_moment
 from levelled.metrics.labelled import Labelled, Values, is_class
 from levelled.metrics.metric import Bounds, Metric
 from levelled.metrics.ratio import Pairs
@@ -30,15 +30,15 @@ class ClassRatio(Metric):
     d_max: float
 
     def pairs(
-        self, labels: Items, pred: Items, n_pool: int, pred_counts: Mapping[str, int]
+        self, labels: Items, pred: Items, pool_size: int, pred_counts: Mapping[str, int]
     ) -> Pairs:
         """The values, with what the unlabelled items may still add to them."""
         A, D = self._sides(Labelled(labels, pred))
-        left, unlabelled = n_pool - len(labels), pred_counts.get(self.positive, 0)
+        left, unlabelled = pool_size - len(labels), pred_counts.get(self.positive, 0)
         unlabelled -= int(is_class("pred", pred, self.positive).sum())
         if not 0 <= unlabelled <= left:
             raise InputError(
-                f"pred_counts do not fit {len(labels)} labels of a pool of {n_pool}: they leave "
+                f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
                 f"{unlabelled} unlabelled items predicted {self.positive!r}."
             )
         unseen = [
@@ -46,13 +46,13 @@ class ClassRatio(Metric):
             (left - unlabelled, outcomes(self.base, (0.0,), 1.0)),
         ]
         what = NEEDED[self.base].format(self.positive)
-        return Pairs(A, D, unseen, what, self.denominator_mean(pred_counts, n_pool))
+        return Pairs(A, D, unseen, what, self.denominator_mean(pred_counts, pool_size))
 
-    def denominator_mean(self, pred_counts: Mapping[str, int], n_pool: int) -> float | None:
+    def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
         """Of a precision the share of the pool that is predicted to be of the class."""
         if self.base != "precision":
             return None
-        return pred_counts.get(self.positive, 0) / n_pool or None
+        return pred_counts.get(self.positive, 0) / pool_size or None
 
     def _values(self, given: Labelled) -> Values:
         return Values(*self._sides(given))
@@ -62,7 +62,7 @@ class ClassRatio(Metric):
         y = is_class("labels", given.labels, self.positive)
         return terms(self.base, y, is_class("pred", pred, self.positive), 1.0)
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         if known.loss_hat is not None:
             return np.sqrt(self._size(known.loss_hat))
         return loss_moment(root_mean_squared_loss, known, "zero_one")

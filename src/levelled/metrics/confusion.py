@@ -111,12 +111,12 @@ def _estimated(
     A = indicator(given.label, label) * D
     if given.pool is None:
         return estimate(A, draws, level=level, interval=interval, bounds=(0, 1))
-    n_pool = int(np.sum(given.pool == pred))
-    if not n_pool:
+    pool_size = int(np.sum(given.pool == pred))
+    if not pool_size:
         nothing = undefined(draws, (0.0, 0.0), level, "")
         return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
-    share = n_pool / draws.pool_size
-    unseen = [(n_pool - int(D.sum()), [(0.0, 1.0), (1.0, 1.0)])]
+    share = pool_size / draws.pool_size
+    unseen = [(pool_size - int(D.sum()), [(0.0, 1.0), (1.0, 1.0)])]
     pairs = Pairs(A, D, unseen, f"prediction {given.classes[pred]!r}", share)
     return scaled(ratio_estimate(pairs, draws, level=level, interval=interval), share)
 

@@ -14,7 +14,7 @@ from levelled import losses
 from levelled._check import FloatArray, floats
 from levelled.errors import InputError
 from levelled.metrics.classes import as_classes, class_numbers
-from levelled.metrics.known import Known, label_mean, label_spread, loss_moment
+from levelled.metrics.known import PoolPredictions, label_mean, label_spread, loss_moment
 from levelled.metrics.labelled import Labelled, Values, is_class, numbers, within
 from levelled.metrics.metric import Bounds, Metric, Needs
 from levelled.scores import expected_loss, root_mean_squared_loss
@@ -34,12 +34,12 @@ class Errors(Metric):
         wrong = as_classes("labels", given.labels) != as_classes("pred", pred)
         return Values(wrong.astype(np.float64))
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         if known.loss_hat is not None:
             return np.sqrt(self._size(known.loss_hat))  # L^2 = L for 0 and 1
         return loss_moment(root_mean_squared_loss, known, "zero_one")
 
-    def _expected(self, known: Known) -> FloatArray | None:
+    def _expected(self, known: PoolPredictions) -> FloatArray | None:
         return loss_moment(expected_loss, known, "zero_one")
 
 
@@ -51,14 +51,14 @@ class ProbabilityLosses(Metric):
 
     base: Literal["log_loss", "brier"]
 
-    def require(self, known: Known) -> None:
+    def require(self, known: PoolPredictions) -> None:
         """Refuse a pool without probabilities, or with ones that may cost infinitely much."""
         Metric.require(self, known)  # in a dataclass with slots super() finds another class
         if self.base == "log_loss" and self.cap is None and known.proba is not None:
             n_zero = int(np.count_nonzero(known.proba.min(axis=1) == 0))
             if n_zero:
                 raise InputError(
-                    f"{n_zero} of {known.n_pool} items give a class the probability 0, so one "
+                    f"{n_zero} of {known.pool_size} items give a class the probability 0, so one "
                     f"label could make the log loss infinite. Declare the most that one item may "
                     f"count, for example log_loss:10."
                 )
@@ -72,12 +72,12 @@ class ProbabilityLosses(Metric):
             return Values(losses.brier(y, p))
         return Values(losses.log_loss(y, p, cap=self.cap))
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         if known.loss_hat is not None:
             return self._size(known.loss_hat)
         return loss_moment(root_mean_squared_loss, known, self.base, self.cap)
 
-    def _expected(self, known: Known) -> FloatArray | None:
+    def _expected(self, known: PoolPredictions) -> FloatArray | None:
         return loss_moment(expected_loss, known, self.base, self.cap)
 
 
@@ -98,7 +98,7 @@ class NumberLosses(Metric):
         loss = losses.squared if self.base == "mse" else losses.absolute
         return Values(loss(numbers("labels", given.labels), numbers("pred", pred)))
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         return None if known.loss_hat is None else self._size(known.loss_hat)
 
 
@@ -119,10 +119,10 @@ class Mean(Metric):
     def _values(self, given: Labelled) -> Values:
         return Values(within(self.name, numbers("labels", given.labels), self._possible))
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         return label_spread(known, _as_numbers(known.classes))
 
-    def _expected(self, known: Known) -> FloatArray | None:
+    def _expected(self, known: PoolPredictions) -> FloatArray | None:
         if known.number is not None:
             return self._cut(known.number)
         mean = label_mean(known, _as_numbers(known.classes))
@@ -143,13 +143,13 @@ class Share(Metric):
     def _values(self, given: Labelled) -> Values:
         return Values(is_class("labels", given.labels, self.positive))
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         if known.loss_hat is not None:
             chance = self._cut(known.loss_hat)
             return np.sqrt(chance * (1 - chance))
         return label_spread(known, self._worth(known.classes))
 
-    def _expected(self, known: Known) -> FloatArray | None:
+    def _expected(self, known: PoolPredictions) -> FloatArray | None:
         mean = label_mean(known, self._worth(known.classes))
         return None if mean is None else self._cut(mean)
 

@@ -11,7 +11,7 @@ from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.losses import Loss
 
-__all__ = ["Known", "label_mean", "label_spread", "loss_moment"]
+__all__ = ["PoolPredictions", "label_mean", "label_spread", "loss_moment"]
 
 Reals = NDArray[np.floating[Any]]
 Wholes = NDArray[np.integer[Any]]
@@ -21,7 +21,7 @@ _BLOCK = 65_536
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
-class Known:
+class PoolPredictions:
     """What is known of the items of a pool before anybody labels them, one value an item.
 
     `answer` is the predicted class as its place in `classes`, `number` a predicted number;
@@ -29,7 +29,7 @@ class Known:
     `score` is interest by decree, `loss_hat` a predicted loss (for `mean`: a predicted label).
     """
 
-    n_pool: int
+    pool_size: int
     classes: tuple[str, ...] | None = None
     predicted: bool = False
     """Whether there are predictions of any kind."""
@@ -43,9 +43,9 @@ class Known:
     def __post_init__(self) -> None:
         for name in ("answer", "number", "proba", "surrogate", "score", "loss_hat"):
             column = getattr(self, name)
-            if column is not None and len(column) != self.n_pool:
+            if column is not None and len(column) != self.pool_size:
                 raise InputError(
-                    f"{name} must have one value for each of the {self.n_pool} items; it has "
+                    f"{name} must have one value for each of the {self.pool_size} items; it has "
                     f"{len(column)}."
                 )
 
@@ -56,7 +56,7 @@ class Known:
 
 
 def loss_moment(
-    moment: Callable[..., FloatArray], known: Known, loss: Loss, cap: float | None = None
+    moment: Callable[..., FloatArray], known: PoolPredictions, loss: Loss, cap: float | None = None
 ) -> FloatArray | None:
     """A moment of the loss of each item under the chances of its classes; None if unknown.
 
@@ -64,7 +64,7 @@ def loss_moment(
     most probable one where none is named.
 
     >>> from levelled.scores import expected_loss
-    >>> known = Known(1, ("a", "b"), proba=np.array([[0.75, 0.25]]))
+    >>> known = PoolPredictions(1, ("a", "b"), proba=np.array([[0.75, 0.25]]))
     >>> loss_moment(expected_loss, known, "zero_one")
     array([0.25])
     """
@@ -74,23 +74,25 @@ def loss_moment(
     chances = known.chances
     if answer is None or chances is None:
         return None
-    return _in_blocks(known.n_pool, lambda at: moment(answer[at], chances[at], loss=loss, cap=cap))
+    return _in_blocks(
+        known.pool_size, lambda at: moment(answer[at], chances[at], loss=loss, cap=cap)
+    )
 
 
-def label_mean(known: Known, worth: FloatArray | None) -> FloatArray | None:
+def label_mean(known: PoolPredictions, worth: FloatArray | None) -> FloatArray | None:
     """E[y] of the label of each item, where its classes have chances and are worth a number.
 
-    >>> known = Known(1, ("1", "5"), proba=np.array([[0.75, 0.25]]))
+    >>> known = PoolPredictions(1, ("1", "5"), proba=np.array([[0.75, 0.25]]))
     >>> label_mean(known, np.array([1.0, 5.0]))
     array([2.])
     """
     chances = known.chances
     if chances is None or worth is None:
         return None
-    return _in_blocks(known.n_pool, lambda at: chances[at].astype(np.float64) @ worth)
+    return _in_blocks(known.pool_size, lambda at: chances[at].astype(np.float64) @ worth)
 
 
-def label_spread(known: Known, worth: FloatArray | None) -> FloatArray | None:
+def label_spread(known: PoolPredictions, worth: FloatArray | None) -> FloatArray | None:
     """The standard deviation of the label of each item, sqrt(E[y^2] - E[y]^2), likewise."""
     mean = label_mean(known, worth)
     square = label_mean(known, None if worth is None else worth**2)
@@ -99,9 +101,9 @@ def label_spread(known: Known, worth: FloatArray | None) -> FloatArray | None:
     return np.sqrt(np.maximum(square - mean**2, 0))
 
 
-def _in_blocks(n_pool: int, compute: Callable[[slice], FloatArray]) -> FloatArray:
-    found = np.empty(n_pool)
-    for start in range(0, n_pool, _BLOCK):
-        at = slice(start, min(start + _BLOCK, n_pool))
+def _in_blocks(pool_size: int, compute: Callable[[slice], FloatArray]) -> FloatArray:
+    found = np.empty(pool_size)
+    for start in range(0, pool_size, _BLOCK):
+        at = slice(start, min(start + _BLOCK, pool_size))
         found[at] = compute(at)
     return found

@@ -18,7 +18,7 @@ from levelled.errors import InputError
 from levelled.estimators.record import Estimate
 from levelled.metrics.averages import complement
 from levelled.metrics.classes import Items, check_class
-from levelled.metrics.known import Known
+from levelled.metrics.known import PoolPredictions
 from levelled.metrics.labelled import Labelled, Values, class_label
 from levelled.metrics.ratio import Pairs
 
@@ -96,7 +96,7 @@ class Metric(ABC):
         return self._values(Labelled(labels, pred, proba, classes))
 
     def pairs(
-        self, labels: Items, pred: Items, n_pool: int, pred_counts: Mapping[str, int]
+        self, labels: Items, pred: Items, pool_size: int, pred_counts: Mapping[str, int]
     ) -> Pairs:
         """A ratio's values, with what the unlabelled items may still add to them.
 
@@ -109,7 +109,7 @@ class Metric(ABC):
         """
         raise InputError(f"{self.name} is an average of losses, not a ratio.")
 
-    def denominator_mean(self, pred_counts: Mapping[str, int], n_pool: int) -> float | None:
+    def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
         """The pool mean of a ratio's denominator, where the predictions alone tell it."""
         return None
 
@@ -117,7 +117,7 @@ class Metric(ABC):
         """The figure under the metric's name, from the estimated mean of its losses."""
         return complement(found) if self.complemented else found
 
-    def require(self, known: Known) -> None:
+    def require(self, known: PoolPredictions) -> None:
         """Refuse a pool that does not hold what the metric needs."""
         if self.needs == "proba" and (known.proba is None or known.classes is None):
             raise InputError(
@@ -134,7 +134,7 @@ class Metric(ABC):
         if self.positive is not None and known.classes is not None:
             check_class(self.positive, known.classes)
 
-    def score(self, known: Known) -> FloatArray:
+    def score(self, known: PoolPredictions) -> FloatArray:
         """The interest of each item: sqrt(E[L^2]) as far as anything tells it, else all ones.
 
         The first of these that the pool has: a `score`, a `loss_hat`, a surrogate's
@@ -143,22 +143,23 @@ class Metric(ABC):
         `control` takes care of its mean.
 
         >>> from levelled.metrics.named import parse
-        >>> parse("error").score(Known(2, ("a", "b"), proba=np.array([[0.91, 0.09], [0.64, 0.36]])))
+        >>> proba = np.array([[0.91, 0.09], [0.64, 0.36]])
+        >>> parse("error").score(PoolPredictions(2, ("a", "b"), proba=proba))
         array([0.3, 0.6])
         """
         if known.score is not None:
             return floats("score", known.score, ndim=1)
         found = self._interest(known)
-        return np.ones(known.n_pool) if found is None else found
+        return np.ones(known.pool_size) if found is None else found
 
-    def control(self, known: Known) -> FloatArray | None:
+    def control(self, known: PoolPredictions) -> FloatArray | None:
         """The loss to expect of each item, E[L], for an average; None where nothing tells it.
 
         The first of these that the pool has: a `loss_hat`, for `mean` a predicted number, a
         surrogate's probabilities, the model's own.
 
         >>> from levelled.metrics.named import parse
-        >>> parse("error").control(Known(1, ("a", "b"), proba=np.array([[0.75, 0.25]])))
+        >>> parse("error").control(PoolPredictions(1, ("a", "b"), proba=np.array([[0.75, 0.25]])))
         array([0.25])
         """
         if self.kind == "ratio":
@@ -169,10 +170,10 @@ class Metric(ABC):
     def _values(self, given: Labelled) -> Values: ...
 
     @abstractmethod
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         """The interest of each item where no `score` decrees it."""
 
-    def _expected(self, known: Known) -> FloatArray | None:
+    def _expected(self, known: PoolPredictions) -> FloatArray | None:
         """The loss to expect of each item where no `loss_hat` predicts it."""
         return None
 

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, floats
 from levelled.errors import InputError
-from levelled.metrics.known import Known, loss_moment
+from levelled.metrics.known import PoolPredictions, loss_moment
 from levelled.metrics.labelled import Labelled, Values, within
 from levelled.metrics.metric import Metric
 from levelled.scores import root_mean_squared_loss
@@ -46,7 +46,7 @@ class OwnLosses(Metric):
             )
         return Values(within(self.name, found, self._possible))
 
-    def _interest(self, known: Known) -> FloatArray | None:
+    def _interest(self, known: PoolPredictions) -> FloatArray | None:
         if known.loss_hat is not None:
             return self._size(known.loss_hat)
         return loss_moment(root_mean_squared_loss, known, "zero_one")

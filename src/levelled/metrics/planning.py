@@ -38,7 +38,7 @@ class Plan:
     metric: str
     width: float
     level: float
-    n_pool: int
+    pool_size: int
     expected: float
     """The metric, if the predicted probabilities are right."""
     labels: int
@@ -57,7 +57,7 @@ class Plan:
         )
 
     def _told(self, labels: int) -> str:
-        return f"all {labels} labels" if labels == self.n_pool else f"{labels} labels"
+        return f"all {labels} labels" if labels == self.pool_size else f"{labels} labels"
 
 
 def plan(

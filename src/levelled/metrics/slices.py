@@ -46,7 +46,7 @@ class Slice:
     """One slice: how much of the pool it is, on how many labels its figure rests."""
 
     name: Class
-    n_pool: int
+    pool_size: int
     n_labels: int
     estimate: Estimate
 
@@ -78,7 +78,7 @@ class SliceTable:
 
     def __str__(self) -> str:
         rows = [
-            [str(row.name), f"{row.n_pool}", f"{row.n_labels}", *cells(row.estimate)]
+            [str(row.name), f"{row.pool_size}", f"{row.n_labels}", *cells(row.estimate)]
             for row in self.rows
         ]
         header = ["slice", "pool", "labels", "value", "low", "high"]
@@ -131,9 +131,9 @@ def by_slice(
     names, sizes = np.unique(pool, return_counts=True)
     each = 1 - (1 - level) / len(names) if simultaneous else level
     rows = []
-    for name, n_pool in zip(names.tolist(), sizes.tolist(), strict=True):
-        part = _Part(loss, draws, np.asarray(drawn == name), n_pool, kind, known)
-        rows.append(Slice(name, n_pool, part.n_labels, _estimate(part, each, interval)))
+    for name, pool_size in zip(names.tolist(), sizes.tolist(), strict=True):
+        part = _Part(loss, draws, np.asarray(drawn == name), pool_size, kind, known)
+        rows.append(Slice(name, pool_size, part.n_labels, _estimate(part, each, interval)))
     return SliceTable(tuple(rows), level, simultaneous)
 
 
@@ -141,13 +141,13 @@ def slice_estimate(
     losses: FloatArray,
     draws: Draws,
     inside: BoolArray,
-    n_pool: int,
+    pool_size: int,
     *,
     level: float,
     bounds: Limits,
 ) -> Estimate:
-    """One slice of `by_slice`: `inside` says which drawn items it holds, of `n_pool` in all."""
-    part = _Part(losses, draws, inside, n_pool, kind_of(losses, bounds), bounds)
+    """One slice of `by_slice`: `inside` says which drawn items it holds, of `pool_size` in all."""
+    part = _Part(losses, draws, inside, pool_size, kind_of(losses, bounds), bounds)
     return _estimate(part, level, "auto")
 
 
@@ -158,7 +158,7 @@ class _Part:
     losses: FloatArray
     draws: Draws
     inside: BoolArray
-    n_pool: int
+    pool_size: int
     kind: Kind
     bounds: Limits
 
@@ -199,7 +199,7 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
             found = replace(found, warnings=(*found.warnings, told))
     else:
         found = _continuous(part, methods[0], level, interval)
-    return replace(found, n_pool=part.n_pool, n_labels=part.n_labels)
+    return replace(found, pool_size=part.pool_size, n_labels=part.n_labels)
 
 
 def _bounded(part: _Part, level: float, interval: str) -> Estimate:
@@ -214,9 +214,9 @@ def _bounded(part: _Part, level: float, interval: str) -> Estimate:
     pairs = Pairs(
         np.clip((part.losses - low) / (high - low), 0, 1) * D,
         D,
-        [(part.n_pool - part.n_labels, [(0.0, 1.0), (1.0, 1.0)])],
+        [(part.pool_size - part.n_labels, [(0.0, 1.0), (1.0, 1.0)])],
         "label of this slice",
-        part.n_pool / part.draws.pool_size,
+        part.pool_size / part.draws.pool_size,
     )
     found = ratio_estimate(pairs, part.draws, level=level, interval=interval)
     return scaled(found, high - low, low)
@@ -227,7 +227,7 @@ def _continuous(part: _Part, method: str, level: float, interval: str) -> Estima
     draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
     found = ratio_moments(part.losses * D, D, draws.probability, draws.pool_size)
     total = np.asarray(part.losses[part.inside].sum())
-    possible = logical_limits(total, count, part.n_pool, part.bounds)
+    possible = logical_limits(total, count, part.pool_size, part.bounds)
 
     def asymptotic() -> Limits | None:
         hidden = not part.spread(found.residual.variance) or (interval == "auto" and part.alike)
@@ -268,10 +268,10 @@ def _notes(part: _Part, found: Estimate, method: str) -> tuple[str, ...]:
 
 def _with_excluded(limits: Limits, part: _Part) -> Limits:
     """Limits widened as if all that could never be drawn were in this slice, as far as it goes."""
-    unknown = min(part.draws.excluded, part.n_pool - part.n_labels)
+    unknown = min(part.draws.excluded, part.pool_size - part.n_labels)
     if not unknown:
         return limits
-    share = unknown / part.n_pool
+    share = unknown / part.pool_size
     low, high = part.bounds
     return limits[0] * (1 - share) + low * share, limits[1] * (1 - share) + high * share
 

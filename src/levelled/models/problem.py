@@ -20,7 +20,7 @@ __all__ = [
     "Answers",
     "Loss",
     "OwnLoss",
-    "Problem",
+    "TrainingTask",
     "complaint_of_weights",
     "fitted",
     "posed",
@@ -37,7 +37,7 @@ Answers = Any
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Problem:
+class TrainingTask:
     """What is to be learned: labels, whether they are classes, and what a wrong answer costs."""
 
     labels: NDArray[Any]
@@ -108,7 +108,7 @@ class _Always:
         return np.full(n_rows(X), self.label)
 
 
-def posed(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> Problem:
+def posed(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> TrainingTask:
     """The problem that a model and its labels pose, with the loss that suits them.
 
     "auto" is the Brier score for classifiers that give probabilities, because it is bounded and
@@ -120,15 +120,17 @@ def posed(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> Problem:
     labels = class_names("y", y) if classify else floats("y", y, ndim=1)
     classes = np.unique(labels) if classify else None
     if callable(loss):
-        return Problem(labels, classes, "own", loss)
+        return TrainingTask(labels, classes, "own", loss)
     choice("loss", loss, LOSSES)
     if loss == "auto":
         loss = _usual(model) if classify else "squared"
     _check_loss(model, loss, classify)
-    return Problem(labels, classes, loss)
+    return TrainingTask(labels, classes, loss)
 
 
-def fitted(model: Model, problem: Problem, X: Rows, y: NDArray[Any], w: FloatArray | None) -> Model:
+def fitted(
+    model: Model, problem: TrainingTask, X: Rows, y: NDArray[Any], w: FloatArray | None
+) -> Model:
     """A fresh copy of the model, fitted to these rows; what goes wrong in it is told in a line."""
     if problem.classes is not None and (y == y[0]).all():
         return _Always(y[0])
@@ -137,7 +139,7 @@ def fitted(model: Model, problem: Problem, X: Rows, y: NDArray[Any], w: FloatArr
     return asked(model, what, lambda: fit(fresh(model), X, y, w), X)
 
 
-def complaint_of_weights(model: Model, problem: Problem, X: Rows) -> str:
+def complaint_of_weights(model: Model, problem: TrainingTask, X: Rows) -> str:
     """What a model says when it is to be fitted with weights, all of them one; "" if it can be."""
     try:
         fit(fresh(model), X, problem.labels, np.ones(len(problem.labels)))

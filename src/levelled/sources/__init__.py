@@ -19,19 +19,14 @@ it needs `classes`. Columns without a use are never loaded, so a pool of ten mil
 """
 
 from levelled.sources.coded import Coded
-from levelled.sources.datasets import DataSet, fetch_data, list_data, load_data
-from levelled.sources.labelled import Answer, read_labelled
+from levelled.sources.labelled import AnswerRow, read_labelled
 from levelled.sources.pool import Pool, Predicted, open_pool
 
 __all__ = [
-    "Answer",
+    "AnswerRow",
     "Coded",
-    "DataSet",
     "Pool",
     "Predicted",
-    "fetch_data",
-    "list_data",
-    "load_data",
     "open_pool",
     "read_labelled",
 ]

@@ -15,7 +15,7 @@ from levelled.sources.lines import objects
 from levelled.sources.paths import Given, ending, files_of
 from levelled.sources.pool import ArrowStream, Id
 
-__all__ = ["Answer", "read_labelled"]
+__all__ = ["AnswerRow", "read_labelled"]
 
 Label = str | int | float | bool
 
@@ -25,7 +25,7 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class AnswerRow:
     """One row of a file of labels; `label` is None where nobody has answered yet."""
 
     row: int
@@ -40,7 +40,7 @@ def read_labelled(
     *,
     id_column: str = "id",
     named: bool = True,
-) -> list[Answer]:
+) -> list[AnswerRow]:
     """Labels from a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
 
     Each row has a `label` (or `answer`) and names its `draw` or its `id`, unless `named` is
@@ -50,7 +50,7 @@ def read_labelled(
 
     >>> import io
     >>> read_labelled(io.StringIO('{"draw": 1, "label": "spam"}'))
-    [Answer(row=1, draw=1, id=None, label='spam')]
+    [AnswerRow(row=1, draw=1, id=None, label='spam')]
     """
     rows, name = _rows(given, id_column)
     if rows and not any("label" in row or "answer" in row for row in rows):
@@ -148,7 +148,7 @@ def _one_file(given: Given) -> Path:
     return paths[0]
 
 
-def _answer(row: Mapping[str, Any], number: int, name: str, id_column: str) -> Answer:
+def _answer(row: Mapping[str, Any], number: int, name: str, id_column: str) -> AnswerRow:
     draw, item = row.get("draw"), row.get(id_column)
     where = f"Row {number} of {name}"
     if item is not None and (isinstance(item, bool) or not isinstance(item, str | int)):
@@ -158,7 +158,7 @@ def _answer(row: Mapping[str, Any], number: int, name: str, id_column: str) -> A
         raise PoolError(f"{where} has the label {label!r}; a label is text, a number or a boolean.")
     if label == "" or (isinstance(label, float) and math.isnan(label)):
         label = None
-    return Answer(number, None if draw is None else _draw(draw, where), item, label)
+    return AnswerRow(number, None if draw is None else _draw(draw, where), item, label)
 
 
 def _draw(value: object, where: str) -> int:

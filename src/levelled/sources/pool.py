@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, IntArray
 from levelled.errors import PoolError
 from levelled.metrics.classes import class_text
-from levelled.metrics.known import Known
+from levelled.metrics.known import PoolPredictions
 from levelled.sources.coded import Coded
 from levelled.sources.paths import Given, ending, files_of
 
@@ -135,12 +135,12 @@ class Pool:
             pred = Coded(self.classes, proba.argmax(axis=1).astype(np.int32))
         return Predicted(pred, proba)
 
-    def known(self, model: str = "") -> Known:
+    def known(self, model: str = "") -> PoolPredictions:
         """What a metric may know of the items before there are labels."""
         said = self.predicted(model)
         coded = said.pred if isinstance(said.pred, Coded) else None
-        return Known(
-            n_pool=len(self),
+        return PoolPredictions(
+            pool_size=len(self),
             classes=self.classes,
             predicted=said.pred is not None,
             answer=None if coded is None or self.classes is None else coded.codes,

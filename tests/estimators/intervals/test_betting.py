@@ -10,8 +10,8 @@ from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LevelledError, LossError
 from levelled.estimators.intervals.betting import Betting, betting_interval, running_betting
 from levelled.estimators.intervals.betting_truth import rejected_at
-from levelled.studies.pools import POOLS
-from levelled.studies.trajectories import frozen
+from levelled_studies.pools import POOLS
+from levelled_studies.trajectories import frozen
 
 Columns = dict[str, FloatArray]
 

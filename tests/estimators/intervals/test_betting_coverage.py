@@ -13,8 +13,8 @@ from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.intervals.betting_ratio import ratio_rejected_at
 from levelled.estimators.intervals.betting_truth import rejected_at
 from levelled.estimators.moments import moments
-from levelled.studies.pools import POOLS, Pool
-from levelled.studies.trajectories import Trajectories, frozen, stratified
+from levelled_studies.pools import POOLS, Pool
+from levelled_studies.trajectories import Trajectories, frozen, stratified
 
 N, BUDGET, N_POOLS, REPEATS = 400, 200, 3, 100
 PROPOSALS = ["uniform", "floor 0.1", "floor 0.5", "hot", "adaptive"]

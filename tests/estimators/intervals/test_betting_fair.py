@@ -8,7 +8,7 @@ import pytest
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators.exact import Propose, every_path
-from levelled.estimators.intervals.betting_bets import Drawn, mean_bets, variants_of
+from levelled.estimators.intervals.betting_bets import Round, mean_bets, variants_of
 from levelled.estimators.intervals.betting_ratio_game import RatioGame, bets_of
 from levelled.estimators.intervals.betting_wealth import Sides, grown, opened, table
 from paths import chase_large_losses, ignoring, uniform
@@ -50,7 +50,7 @@ def mean_labels(
                 "max_weighted_headroom": (weights * (bounds[1] - g[left])).max(),
             }
             before = losses[drawn].sum()
-            label = Drawn(losses[item], 1 / (N * q), before, N - n_excluded - m, N)
+            label = Round(losses[item], 1 / (N * q), before, N - n_excluded - m, N)
             sides.append(mean_bets(label, bounds, columns))
         return sides
 

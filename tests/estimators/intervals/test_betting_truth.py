@@ -7,8 +7,8 @@ from levelled.estimators.intervals.betting import Betting
 from levelled.estimators.intervals.betting_ratio import RatioBetting, ratio_rejected_at
 from levelled.estimators.intervals.betting_truth import rejected_at
 from levelled.estimators.intervals.betting_wealth import candidates
-from levelled.studies.pools import POOLS
-from levelled.studies.trajectories import frozen
+from levelled_studies.pools import POOLS
+from levelled_studies.trajectories import frozen
 
 N, BUDGET = 300, 200
 

@@ -11,7 +11,7 @@ from levelled.errors import InputError
 from levelled.estimators.intervals.betting_bets import COLUMNS
 from levelled.estimators.intervals.betting_game import (
     Game,
-    State,
+    GameState,
     is_due,
     limits,
     number,
@@ -129,7 +129,7 @@ class Betting:
             bounds = low, np.inf if high is None else high
             watch = cls(kept["pool_size"], bounds, kept["level"], kept["excluded"])
             below, above = (tuple(names) for names in kept["variants"])
-            watch._state = State(
+            watch._state = GameState(
                 kept["n_labels"],
                 kept["total"],
                 kept["terms"],

@@ -29,7 +29,7 @@ from levelled.errors import DrawsError
 from levelled.estimators.intervals.betting_wealth import Bet, Sides, Variants
 from levelled.estimators.intervals.logical import Bounds
 
-__all__ = ["COLUMNS", "Columns", "Drawn", "Number", "check_columns", "mean_bets", "variants_of"]
+__all__ = ["COLUMNS", "Columns", "Number", "Round", "check_columns", "mean_bets", "variants_of"]
 
 Number = float | FloatArray
 Columns = Mapping[str, Number]
@@ -46,7 +46,7 @@ COLUMNS = (
 _SLACK = 1e-6  # a sampler may add up the same probabilities in another order
 
 
-class Drawn(NamedTuple):
+class Round(NamedTuple):
     """One label, of one trajectory or of many: L, w, S, and how many could still be drawn."""
 
     loss: Number
@@ -64,7 +64,7 @@ class Prediction(NamedTuple):
     reach: Number
 
 
-def mean_bets(drawn: Drawn, bounds: Bounds, columns: Columns) -> Sides:
+def mean_bets(drawn: Round, bounds: Bounds, columns: Columns) -> Sides:
     """The bets of one label. An infinite bound has none on its side."""
     below, above = _below(drawn.left, bounds, columns), _above(drawn.left, bounds, columns)
     return (
@@ -88,7 +88,7 @@ def check_columns(weight: Number, highest: float, columns: Columns) -> None:
             _check_maximum("max_weighted_headroom", weight * (highest - control), columns)
 
 
-def _bet(drawn: Drawn, prediction: Prediction, sign: int) -> Bet:
+def _bet(drawn: Round, prediction: Prediction, sign: int) -> Bet:
     g, g_left, r = prediction
     centre = (drawn.before + g_left) / drawn.pool_size
     return drawn.weight * (sign * (drawn.loss - g)) + r, 0.0, 1.0, sign * centre - r

@@ -9,8 +9,8 @@ from levelled._check import FloatArray, between, whole
 from levelled.errors import DrawsError, InputError
 from levelled.estimators.intervals.betting_bets import (
     Columns,
-    Drawn,
     Number,
+    Round,
     check_columns,
     mean_bets,
     variants_of,
@@ -29,7 +29,7 @@ from levelled.estimators.intervals.logical import Bounds, check_bounds, logical_
 
 __all__ = [
     "Game",
-    "State",
+    "GameState",
     "drawn_at",
     "is_due",
     "limits",
@@ -87,7 +87,7 @@ class Game:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class State:
+class GameState:
     """What the labels so far have made of the game.
 
     `terms` is the sum of a_m - A, from which an unbounded game knows where to look.
@@ -100,14 +100,14 @@ class State:
     wealth: Wealth
 
 
-def started(game: Game) -> State:
+def started(game: Game) -> GameState:
     """The state before the first label, which decides who plays."""
-    return State(0, 0.0, 0.0, ((), ()), opened(np.empty(0), ((), ()), *game.ends))
+    return GameState(0, 0.0, 0.0, ((), ()), opened(np.empty(0), ((), ()), *game.ends))
 
 
 def told(
-    game: Game, state: State, loss: float, q: float, columns: Columns
-) -> tuple[State, FloatArray]:
+    game: Game, state: GameState, loss: float, q: float, columns: Columns
+) -> tuple[GameState, FloatArray]:
     """The state after one more label, and the bets that it offered."""
     if not game.bounds[0] <= loss <= game.bounds[1]:
         check_bounds(np.asarray(loss), game.bounds)
@@ -123,7 +123,7 @@ def told(
     excess = loss - game.bounds[0]
     before = state.total - game.bounds[0] * state.n_labels
     terms = state.terms + drawn.weight * excess + before / game.pool_size
-    return State(m, state.total + loss, float(terms), variants, wealth), bets
+    return GameState(m, state.total + loss, float(terms), variants, wealth), bets
 
 
 def drawn_at(
@@ -133,7 +133,7 @@ def drawn_at(
     q: Number,
     before: Number,
     columns: Columns,
-) -> tuple[Drawn, Sides]:
+) -> tuple[Round, Sides]:
     """Label m of one trajectory, or of many, with the bets that it offers."""
     left = game.drawable - m + 1
     if left < 1:
@@ -142,11 +142,11 @@ def drawn_at(
         )
     weight = 1 / (game.pool_size * q)
     check_columns(weight, game.bounds[1], columns)
-    drawn = Drawn(loss, weight, before, left, game.pool_size)
+    drawn = Round(loss, weight, before, left, game.pool_size)
     return drawn, mean_bets(drawn, game.bounds, columns)
 
 
-def rebuilt(game: Game, state: State, history: Sequence[FloatArray]) -> State:
+def rebuilt(game: Game, state: GameState, history: Sequence[FloatArray]) -> GameState:
     """The state with new candidates around the present estimate, by playing `history` again.
 
     For a game without an upper bound, where no grid can be laid out beforehand. The wealth
@@ -163,7 +163,7 @@ def rebuilt(game: Game, state: State, history: Sequence[FloatArray]) -> State:
     return replace(state, wealth=wealth)
 
 
-def is_due(before: State, after: State) -> bool:
+def is_due(before: GameState, after: GameState) -> bool:
     """Whether an unbounded game needs new candidates: at m = 1, 2, 4, 8, ..., or a first loss.
 
     So every label is played again about once, however many there are.
@@ -172,7 +172,7 @@ def is_due(before: State, after: State) -> bool:
     return m & (m - 1) == 0 or before.terms <= 0 < after.terms
 
 
-def limits(game: Game, state: State) -> tuple[float, float]:
+def limits(game: Game, state: GameState) -> tuple[float, float]:
     """The interval: the nearest rejected candidates, within what is logically possible."""
     share = game.drawable / game.pool_size
     logical = logical_limits(np.asarray(state.total), state.n_labels, game.drawable, game.bounds)

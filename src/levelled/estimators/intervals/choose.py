@@ -18,7 +18,7 @@ from levelled.estimators.intervals.fixed import (
     t_interval,
 )
 from levelled.estimators.intervals.logical import logical_limits
-from levelled.estimators.problem import Problem
+from levelled.estimators.problem import LossSample
 
 __all__ = ["INTERVALS", "Interval", "interval_for"]
 
@@ -43,7 +43,7 @@ class Interval:
     warnings: tuple[str, ...] = ()
 
 
-def interval_for(problem: Problem, wanted: str) -> Interval:
+def interval_for(problem: LossSample, wanted: str) -> Interval:
     """The `wanted` interval, or with "auto" the one that holds for losses like these.
 
     Cut to what is logically possible, and widened by what could never be drawn.
@@ -72,7 +72,7 @@ def interval_for(problem: Problem, wanted: str) -> Interval:
     return _final(problem, low, high, method, warnings)
 
 
-def _automatic(problem: Problem, size: float) -> str:
+def _automatic(problem: LossSample, size: float) -> str:
     """The default for a fixed number of labels."""
     if problem.kind == "0/1" or _sparse(problem):
         return "cp_safe"
@@ -85,20 +85,20 @@ def _automatic(problem: Problem, size: float) -> str:
     return "log_t" if spread and problem.found.value > 0 and size >= _THIN else "betting"
 
 
-def _spread(problem: Problem) -> bool:
+def _spread(problem: LossSample) -> bool:
     """Whether the terms differ by more than rounding."""
     largest = float(np.abs(problem.losses).max())
     return NO_VARIANCE * largest**2 < float(problem.found.variance) < np.inf
 
 
-def _sparse(problem: Problem) -> bool:
+def _sparse(problem: LossSample) -> bool:
     """Bounded losses most of which are zero behave like 0/1 losses."""
     low, high = problem.bounds
     mostly_zero = 2 * int(np.count_nonzero(problem.losses)) < len(problem.losses)
     return problem.kind == "positive" and low == 0 and high < np.inf and mostly_zero
 
 
-def _refuse(problem: Problem, method: str, size: float) -> None:
+def _refuse(problem: LossSample, method: str, size: float) -> None:
     if problem.population and method not in _FIXED:
         raise InputError(
             f"There is no {method!r} interval for the population: use one of {', '.join(_FIXED)}."
@@ -121,7 +121,7 @@ def _refuse(problem: Problem, method: str, size: float) -> None:
         )
 
 
-def _thin(problem: Problem, method: str, size: float) -> tuple[str, ...]:
+def _thin(problem: LossSample, method: str, size: float) -> tuple[str, ...]:
     M = len(problem.draws)
     if size >= min(_POOR, 0.8 * M) or method == "betting" or M == 1:
         return ()
@@ -129,7 +129,7 @@ def _thin(problem: Problem, method: str, size: float) -> tuple[str, ...]:
 
 
 def _final(
-    problem: Problem, low: float, high: float, method: str, warnings: tuple[str, ...]
+    problem: LossSample, low: float, high: float, method: str, warnings: tuple[str, ...]
 ) -> Interval:
     """The interval for what could be drawn, widened by whatever the rest may be."""
     draws, (lowest, highest) = problem.draws, problem.bounds
@@ -143,7 +143,7 @@ def _final(
     return Interval(low + lowest * share, high + highest * share, method, (*warnings, told))
 
 
-def _logical(problem: Problem) -> Limits:
+def _logical(problem: LossSample) -> Limits:
     """What is certain about the drawable items' share of the risk.
 
     Of a population nothing is certain but that its losses keep within their bounds.
@@ -157,19 +157,19 @@ def _logical(problem: Problem) -> Limits:
     return float(low) * share, float(high) * share
 
 
-def _t(problem: Problem) -> Limits | None:
+def _t(problem: LossSample) -> Limits | None:
     if not _spread(problem):
         return None
     return _plain(t_interval(problem.found, problem.level))
 
 
-def _log_t(problem: Problem) -> Limits | None:
+def _log_t(problem: LossSample) -> Limits | None:
     if not _spread(problem) or problem.found.value <= 0:
         return None
     return _plain(log_t_interval(problem.found, problem.level))
 
 
-def _cp_safe(problem: Problem) -> Limits | None:
+def _cp_safe(problem: LossSample) -> Limits | None:
     if problem.found.budget < 2:
         return None
     high = problem.bounds[1]
@@ -182,7 +182,7 @@ def _cp_safe(problem: Problem) -> Limits | None:
     return _plain((low * high, up * high))
 
 
-def _anytime(problem: Problem) -> Limits | None:
+def _anytime(problem: LossSample) -> Limits | None:
     found, level = problem.found, problem.level
     if found.budget < anytime.LEAST:
         return None
@@ -195,7 +195,7 @@ def _anytime(problem: Problem) -> Limits | None:
     return _plain(anytime.anytime_log_t(found, level)) if found.value > 0 else None
 
 
-def _betting(problem: Problem) -> Limits | None:
+def _betting(problem: LossSample) -> Limits | None:
     draws = problem.draws
     if np.isinf(problem.bounds[0]):
         return None
@@ -211,7 +211,7 @@ def _betting(problem: Problem) -> Limits | None:
     return (low, high) if low < high else None
 
 
-def _losses_and_weights(problem: Problem) -> tuple[np.ndarray, np.ndarray]:
+def _losses_and_weights(problem: LossSample) -> tuple[np.ndarray, np.ndarray]:
     draws = problem.draws
     return problem.losses, ranked_weights(draws.probability, draws.pool_size)
 
@@ -220,7 +220,7 @@ def _plain(limits: tuple[np.ndarray, np.ndarray]) -> Limits:
     return float(limits[0]), float(limits[1])
 
 
-_METHODS: dict[str, Callable[[Problem], Limits | None]] = {
+_METHODS: dict[str, Callable[[LossSample], Limits | None]] = {
     "t": _t,
     "log_t": _log_t,
     "cp_safe": _cp_safe,
@@ -229,7 +229,7 @@ _METHODS: dict[str, Callable[[Problem], Limits | None]] = {
 }
 
 
-def _unavailable(problem: Problem, method: str) -> str:
+def _unavailable(problem: LossSample, method: str) -> str:
     """Why the interval is only what is logically possible."""
     if method == "anytime":
         why = f"an asymptotic interval needs {anytime.LEAST} labels and some spread"

@@ -1,0 +1,54 @@
+"""The paper's figures and our own benchmarks on real data, one module each.
+
+A study is frozen settings in, a table out; figures and claims are made from the table.
+"""
+
+import importlib
+
+from levelled_studies.errors import StudyError
+from levelled_studies.study import Study
+
+__all__ = ["NAMES", "find"]
+
+_HOME = {
+    "linear-illustration": "linear.illustration",
+    "linear-bias": "linear.bias",
+    "linear-training": "linear.training",
+    "linear-overfitting": "linear.overfitting",
+    "linear-variance": "linear.variance",
+    "linear-epsilon-greedy": "linear.epsilon_greedy",
+    "linear-proposals": "linear.proposals",
+    "linear-consistency": "linear.consistency",
+    "linear-decomposition": "linear.decomposition",
+    "intervals": "intervals",
+    "ratios": "ratios",
+    "demo": "demo",
+    "verdicts": "verdicts",
+    "learning-linear": "learning.studies",
+    "learning-logistic": "learning.studies",
+    "learning-trees": "learning.studies",
+    "learning-boosting": "learning.studies",
+    "image-bias": "images.bias",
+    "image-training": "images.training",
+    "image-overfitting": "images.overfitting",
+    "image-temperature": "images.temperature",
+    "image-lure-throughout": "images.throughout",
+    "image-proposals": "images.proposals",
+}
+"""The module of each study, which holds it in its dict STUDIES."""
+
+NAMES = tuple(_HOME)
+
+
+def find(name: str) -> list[Study]:
+    """The study of that name, or the whole family: "linear" finds "linear-bias" and the rest."""
+    found = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
+    if not found:
+        raise StudyError(f"There is no study {name!r}. There are: {', '.join(NAMES)}.")
+    return [_load(study) for study in found]
+
+
+def _load(name: str) -> Study:
+    module = importlib.import_module(f"levelled_studies.{_HOME[name]}")
+    study: Study = module.STUDIES[name]
+    return study

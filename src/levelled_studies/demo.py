@@ -1,0 +1,103 @@
+"""The campaign of `levelled demo` with many seeds: how often its interval holds the truth."""
+
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import Generator
+
+from levelled.demo import digits_pool, label_all, start, truth
+from levelled.reports.plots import canvas, footnote
+from levelled_studies.study import Claim, Study, StudySettings
+from levelled_studies.study import Figure as Picture
+
+__all__ = ["STUDIES", "DemoSettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class DemoSettings(StudySettings):
+    """How many campaigns are run, and how many labels each of them buys."""
+
+    trajectories: int = 200
+    labels: int = 200
+    batch: int = 25
+    """Campaigns in one task."""
+
+
+def tasks(settings: DemoSettings) -> list[str]:
+    """Batches of seeds."""
+    batch = min(settings.batch, settings.trajectories)
+    return [f"seeds {first}" for first in range(0, settings.trajectories, batch)]
+
+
+def run(settings: DemoSettings, task: str, rng: Generator) -> pa.Table:
+    """The final interval of each campaign of a batch, and whether it holds the truth."""
+    first = int(task.split()[1])
+    last = min(first + settings.batch, settings.trajectories)
+    rows = []
+    with TemporaryDirectory() as folder:
+        pool = Path(folder) / "pool.parquet"
+        answers = digits_pool(pool)
+        known = truth(pool, answers)
+        for seed in range(first, last):
+            campaign = start(
+                pool, f"sqlite:///{folder}/{seed}.db", labels=settings.labels, seed=seed
+            )
+            for figures in label_all(campaign, answers, batch=settings.labels):
+                est = figures[0].estimate
+            rows.append(
+                {"seed": seed, "truth": known, "value": est.value, "low": est.low, "high": est.high}
+            )
+    return pa.Table.from_pylist(rows)
+
+
+def claims(table: pa.Table, settings: DemoSettings) -> list[Claim]:
+    """The demo's interval contains the truth in at least 95% of the seeds."""
+    known, low, high = (table[name].to_numpy() for name in ("truth", "low", "high"))
+    holds = (low <= known) & (known <= high)
+    return [
+        Claim(
+            "demo",
+            "Levelled, demo",
+            f"The interval of the demo, {settings.labels} labels, holds the truth in at least 95% "
+            f"of the seeds.",
+            f"{holds.mean():.3f} of {len(holds)} seeds",
+            "holds" if holds.mean() >= 0.95 else "does not hold",
+        )
+    ]
+
+
+def figures(table: pa.Table, settings: DemoSettings) -> dict[str, Picture]:
+    """Every campaign's estimate and interval, in order of the estimate."""
+    value, low, high = (table[name].to_numpy() for name in ("value", "low", "high"))
+    known = float(table["truth"][0].as_py())
+    order = np.argsort(value)
+    fig, axes = canvas(height=3.0)
+    place = np.arange(len(order))
+    missed = (known < low[order]) | (known > high[order])
+    axes.vlines(place[~missed], low[order][~missed], high[order][~missed], color="#009E73", lw=0.6)
+    axes.vlines(place[missed], low[order][missed], high[order][missed], color="#D55E00", lw=1.2)
+    axes.plot(place, value[order], ".", color="black", markersize=1.5)
+    axes.axhline(known, color="black", linestyle="--", linewidth=0.8)
+    axes.set(xlabel="campaigns, by their estimate", ylabel="error rate")
+    footnote(fig, f"{len(order)} campaigns of {settings.labels} labels; dashed: the truth")
+    return {"demo": fig}
+
+
+STUDIES = {
+    "demo": Study(
+        name="demo",
+        title="How often the interval of the demo's campaign holds the truth",
+        presets={
+            "smoke": DemoSettings(trajectories=4, labels=40, batch=2),
+            "cpu": DemoSettings(),
+            "paper": DemoSettings(),
+        },
+        tasks=tasks,
+        run=run,
+        figures=figures,
+        claims=claims,
+    )
+}

@@ -1,0 +1,190 @@
+"""The page of the image experiments: every figure with what the ledger says of it.
+
+python -m levelled_studies.images.page docs/        # writes docs/images.md from docs/results
+"""
+
+import json
+import re
+import sys
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from string import ascii_lowercase
+
+from levelled_studies.images.layout import FIGURES, Panel, PaperFigure
+from levelled_studies.runner import load
+from levelled_studies.study import Claim
+
+__all__ = ["page", "write"]
+
+_INTRODUCTION = """\
+# The paper's image experiments
+
+Sections 6 and 7 and appendix C.2: Bayesian networks on noisy, unbalanced MNIST and FashionMNIST.
+A tenth of the training labels is replaced at random, then classes are thinned out in the ratios
+1, .5, .5, .2, .2, .2, .1, .1, .01, .01; of a quarter of that, 1,000 images are for early stopping
+and the rest is the pool. Ten points are drawn uniformly; then a network trained on what was drawn
+scores the pool by BALD, the scores are divided by their sum, and the next point is drawn with
+probability proportional to exp(T s), up to 70 points. At checkpoints fresh networks are trained
+on the same draws with naive, PURE and LURE weights, from the same start, and tested. The data are
+drawn anew for each trajectory. Beside them a network that has seen none of the pool, trained on
+four fifths of the validation images, shows the active learning bias alone.
+
+Panels are laid out and lettered as in the paper; those without a letter are ours. Panels (a) of
+linear regression are told on the page of [studies](studies.md), and what Table 1 leaves open about
+networks and their training on that of [networks](bayes.md).
+
+The paper ran 45 trajectories of hours on a GPU. What is shown here was run on two cores: the
+fixed network at full size but for the length of its training, the trained ones with smaller
+images, fewer samples and steps, and fewer trajectories. Each caption names every difference from
+Table 1, and each claim says what so many trajectories can tell. The method is the same, and
+`--preset paper` runs it at full size.
+
+```
+levelled data fetch mnist fashion-mnist
+levelled reproduce image-bias --out docs/results
+levelled reproduce image-training --data mnist --network cnn --workers 2 --out docs/results
+levelled reproduce image-temperature --workers 2 --out docs/results
+```
+
+Each trajectory is kept row by row in `image-trajectories`, which all these studies but the first
+share: killed at any point they go on after the last row, with the same numbers, and more
+trajectories can be added at any time with `--trajectories`. This page is generated: `python -m
+levelled_studies.images.page docs/`."""
+
+
+def page(results: Path) -> str:
+    """The page as Markdown, from the folder that holds one folder a study.
+
+    Figures of which no study has finished are left out.
+    """
+    sections = [_section(figure, results) for figure in FIGURES if _finished(figure, results)]
+    return "\n\n".join([_INTRODUCTION, *sections]) + "\n"
+
+
+def write(docs: Path) -> Path:
+    """Write images.md from results, both in `docs`."""
+    target = docs / "images.md"
+    target.write_text(page(docs / "results"))
+    return target
+
+
+def _finished(figure: PaperFigure, results: Path) -> list[str]:
+    """The folders of a figure's studies that have finished, in the order of the panels."""
+    return [folder for folder in figure.folders if (results / folder / "claims.json").exists()]
+
+
+def _section(figure: PaperFigure, results: Path) -> str:
+    folders = _finished(figure, results)
+    parts = [
+        f"## {figure.title}",
+        _grid(figure, results),
+        _captions(figure, folders, results),
+        _commands(folders, results),
+        "The [ledger](claims.md) says of it:",
+        "\n".join(_verdicts(figure, folders, results)),
+    ]
+    return "\n\n".join(part for part in parts if part)
+
+
+def _grid(figure: PaperFigure, results: Path) -> str:
+    """Rows of pictures, each above its letter and caption; what is not there leaves a gap."""
+    rows = [
+        [panel if panel and (results / panel.file).exists() else None for panel in row]
+        for row in figure.rows
+    ]
+    width = max(map(len, rows))
+    lines = [
+        _line(["" if panel is None else told(panel) for panel in row], width)
+        for row in rows
+        if any(row)
+        for told in (_picture, _below)
+    ]
+    lines[1:1] = [_line([":---:"] * width, width)]
+    return "\n".join(lines) if lines[1:] else ""
+
+
+def _line(cells: Sequence[str], width: int) -> str:
+    return f"| {' | '.join([*cells, *[''] * (width - len(cells))])} |"
+
+
+def _picture(panel: Panel) -> str:
+    return f"![{_below(panel)}](results/{panel.file})"
+
+
+def _below(panel: Panel) -> str:
+    return f"({panel.letter}) {panel.told}" if panel.letter else panel.told
+
+
+def _captions(figure: PaperFigure, folders: Sequence[str], results: Path) -> str:
+    """Every line of the studies' captions once, after the letters of the panels it is about."""
+    saying: dict[str, list[str]] = {}
+    for folder in folders:
+        for line in _caption(results / folder):
+            saying.setdefault(line, []).append(folder)
+    grouped: dict[str, list[str]] = {}
+    for line, who in saying.items():
+        grouped.setdefault(_letters(figure, who), []).append(line)
+    return "\n".join(f"- {whose}{' '.join(lines)}" for whose, lines in grouped.items())
+
+
+def _caption(folder: Path) -> list[str]:
+    path = folder / "caption.txt"
+    return path.read_text().splitlines() if path.exists() else []
+
+
+def _letters(figure: PaperFigure, folders: Sequence[str], among: str = ascii_lowercase) -> str:
+    """The paper's letters of the panels that these studies drew, before what is said of them.
+
+    A figure that is all of one study needs none.
+    """
+    letters = [panel.letter for panel in figure if panel.letter and panel.folder in folders]
+    told = ", ".join(f"({letter})" for letter in letters if letter in among)
+    return f"{told}: " if told and len(figure.folders) > 1 else ""
+
+
+def _commands(folders: Sequence[str], results: Path) -> str:
+    lines = [f"levelled reproduce {_command(results / folder)}" for folder in folders]
+    return "\n".join(["```", *lines, "```"])
+
+
+def _command(folder: Path) -> str:
+    settings = json.loads((folder / "settings.json").read_text())
+    chosen = [
+        f"--{name} {settings[name]}"
+        for name in ("data", "network", "trajectories")
+        if name in settings
+    ]
+    return " ".join([settings["study"], *chosen])
+
+
+def _verdicts(figure: PaperFigure, folders: Sequence[str], results: Path) -> Iterator[str]:
+    for folder in folders:
+        for claim in load(results / folder):
+            if _about(claim, folder, figure):
+                named = "".join(_named(claim).get(figure.number, ())) or ascii_lowercase
+                because = f" {claim.because}" if claim.because else ""
+                told = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
+                yield f"- {_letters(figure, [folder], named)}{told}"
+
+
+def _about(claim: Claim, folder: str, figure: PaperFigure) -> bool:
+    """Whether a claim names the figure; what names none is told at the first of its study."""
+    showing = [each.number for each in FIGURES if folder in each.folders]
+    named = _named(claim).keys() & set(showing)
+    return figure.number in (named or showing[:1])
+
+
+def _named(claim: Claim) -> dict[str, list[str]]:
+    """The figures that a claim says it is about, each with its letters if it names any.
+
+    >>> _named(Claim("loss", "section 6, Figures 3b, 3c and 8", "It falls.", "", "holds"))
+    {'3': ['b', 'c'], '8': ['']}
+    """
+    found: dict[str, list[str]] = {}
+    for number, letter in re.findall(r"\b(\d+)([a-f]?)\b", claim.where.partition("Figure")[2]):
+        found.setdefault(number, []).append(letter)
+    return found
+
+
+if __name__ == "__main__":
+    write(Path(sys.argv[1] if len(sys.argv) > 1 else "docs"))

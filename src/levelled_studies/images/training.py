@@ -1,0 +1,163 @@
+"""Figures 3b to 3f, 8 and 10: networks trained with naive, PURE and LURE weights."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import get_args
+
+import numpy as np
+import pyarrow as pa
+
+from levelled._check import choice
+from levelled_studies.images.captions import small_print
+from levelled_studies.images.data import Data
+from levelled_studies.images.loop import TRAJECTORIES, Way
+from levelled_studies.images.networks import Kind
+from levelled_studies.images.pictures import QUANTITIES, Width, performance
+from levelled_studies.images.reading import SLIGHT, Found, difference, read
+from levelled_studies.images.settings import CPU, PAPER, SMOKE, ImageSettings
+from levelled_studies.images.shared import tasks
+from levelled_studies.study import Claim, Figure, Ruling, Study
+from levelled_studies.tables import judged
+
+__all__ = ["STUDIES", "TrainingSettings"]
+
+FIGURES = {
+    ("mnist", "cnn"): ("MNIST, unbalanced", "3b and 8a", "3c and 8b"),
+    ("fashion-mnist", "cnn"): ("FashionMNIST, unbalanced", "3d", "10a"),
+    ("mnist", "dropout"): ("MNIST, MC dropout", "3e", "10b"),
+    ("mnist-balanced", "cnn"): ("MNIST, balanced", "3f", "10c"),
+    ("mnist", "mlp"): ("MNIST, 50-unit MLP", "10d", "10e"),
+}
+"""The name of each setting, and where the paper shows its test loss and its accuracy."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings(ImageSettings):
+    """Which images, and which network."""
+
+    data: str = "mnist"
+    network: str = "cnn"
+
+    def __post_init__(self) -> None:
+        ImageSettings.__post_init__(self)
+        choice("--data", self.data, get_args(Data))
+        choice("--network", self.network, get_args(Kind))
+
+    @property
+    def way(self) -> Way:
+        """How its trajectories go."""
+        return Way(self.data, self.network)
+
+    @property
+    def told(self) -> tuple[str, str, str]:
+        """Its name, and where the paper shows its test loss and its accuracy, if it does."""
+        ours = f"{self.data}, {self.network}"
+        named, *shown = FIGURES.get((self.data, self.network), (ours, "", ""))
+        loss, accuracy = (f"section 6, Figure {one}" if one else "ours" for one in shown)
+        return named, loss, accuracy
+
+
+def figures(table: pa.Table, settings: TrainingSettings) -> Mapping[str, Figure]:
+    """Test loss and accuracy with standard deviations, and again with standard errors."""
+    found = read(table, settings.way).curves
+    named, *_ = settings.told
+    endings: dict[Width, str] = {"sd": "", "stderr": "-standard-errors"}
+    return {
+        f"{what}{ending}": performance(found, what, named, settings.way, width=width)
+        for width, ending in endings.items()
+        for what in QUANTITIES
+    }
+
+
+def caption(settings: TrainingSettings) -> str:
+    """Of the panels of one setting."""
+    alone = "the paper gives no number here, and 45 for Figures 3b and 3c"
+    return small_print(
+        settings,
+        [settings.way],
+        "Means over trajectories; shading is one standard deviation, or one standard error where "
+        "the panel says s.e.",
+        paper_ran="the paper: 45" if settings.way == Way() else alone,
+    )
+
+
+def claims(table: pa.Table, settings: TrainingSettings) -> list[Claim]:
+    """Training with corrected weights is worse, in loss and in accuracy, or nearly as good."""
+    found = read(table, settings.way)
+    _, loss, accuracy = settings.told
+    name = f"{settings.data}-{settings.network}"
+    return [_loss(found, loss, name), _accuracy(found, accuracy, name), _same_points(found, loss)]
+
+
+def _loss(found: Found, where: str, name: str) -> Claim:
+    naive = found.series["naive nll"]
+    lure, pure = (
+        difference(found.series[f"{name} nll"], naive, comparisons=2) for name in ("LURE", "PURE")
+    )
+    within = SLIGHT * float(naive.mean())
+    return Claim(
+        f"training-loss-{name}",
+        where,
+        "Training with R_LURE or R_PURE does not lower the test loss of networks, which is similar "
+        "or slightly higher.",
+        f"paired difference in NLL, mean over all checkpoints: LURE - naive {lure}, "
+        f"PURE - naive {pure} (naive {naive.mean():.3f})",
+        _neither(lure.above(-within), pure.above(-within)),
+        f"Not lowered: by {within:.2g} at most; how much higher is not judged. {lure.reach}",
+    )
+
+
+def _accuracy(found: Found, where: str, name: str) -> Claim:
+    naive = found.series["naive accuracy"]
+    lure, pure = (
+        difference(found.series[f"{name} accuracy"], naive, comparisons=2)
+        for name in ("LURE", "PURE")
+    )
+    within = SLIGHT * float(naive.mean())
+    return Claim(
+        f"training-accuracy-{name}",
+        where,
+        "Training with R_LURE or R_PURE does not raise the test accuracy of networks, which is "
+        "similar or slightly lower.",
+        f"paired difference in accuracy, mean over all checkpoints: LURE - naive {lure}, "
+        f"PURE - naive {pure} (naive {naive.mean():.3f})",
+        _neither(lure.below(within), pure.below(within)),
+        f"Not raised: by {within:.2g} at most; how much lower is not judged. {lure.reach}",
+    )
+
+
+def _neither(*each: Ruling) -> Ruling:
+    return judged([one == "holds" for one in each], [one == "does not hold" for one in each])
+
+
+def _same_points(found: Found, where: str) -> Claim:
+    """Active learning learns at all: the last checkpoint beats the first."""
+    last = found.series["naive nll"][:, -1:]
+    gain = difference(found.series["naive nll"][:, :1], last)
+    spread = float(np.std(last))
+    return Claim(
+        "training-learns",
+        where,
+        f"More points lower the test loss (from {found.labels[0]} to {found.labels[-1]} points).",
+        f"naive NLL falls by {gain}; s.d. over trajectories at the end {spread:.3f}",
+        gain.above(0),
+    )
+
+
+def _sized(base: ImageSettings) -> TrainingSettings:
+    return TrainingSettings(trajectories=base.trajectories, **base.made_of())  # type: ignore[arg-type]
+
+
+STUDIES = {
+    "image-training": Study(
+        name="image-training",
+        title="Figures 3b-3f, 8 and 10: networks trained with naive, PURE and LURE weights",
+        presets={"smoke": _sized(SMOKE), "cpu": _sized(CPU), "paper": _sized(PAPER)},
+        tasks=lambda settings: tasks([settings.way], settings),
+        run=TRAJECTORIES,
+        figures=figures,
+        claims=claims,
+        caption=caption,
+        variant=lambda settings: f"{settings.data}-{settings.network}",
+    )
+}

@@ -1,0 +1,168 @@
+"""From the rows of trajectories to what weights change, and whether the verdicts knew."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+from numpy.typing import NDArray
+
+from levelled._check import BoolArray, FloatArray, IntArray
+from levelled.advice.rule import TOLERANCE
+from levelled.reports.numbers import with_error
+from levelled_studies.learning.settings import Case
+from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.tables import Difference
+
+__all__ = ["Advised", "Effect", "Found", "advised", "effect", "read"]
+
+_EVERY = ("Brier score", "log loss", "error", "MSE")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Found:
+    """All trajectories of a case: arrays [trajectories, checkpoints]."""
+
+    labels: IntArray
+    tested: Mapping[str, Mapping[str, FloatArray]]
+    """Test risks by measure and objective; the first measure is the one that is compared."""
+    overfitting: FloatArray
+    bias: FloatArray
+    """Active learning bias as the verdicts measured it, NaN where none was asked for."""
+    advice: NDArray[np.object_]
+
+    @property
+    def measure(self) -> str:
+        """The measure that is compared: the Brier score of a classifier, else the MSE."""
+        return next(iter(self.tested))
+
+    def share(self, bias: FloatArray) -> float:
+        """A bias after the last label, as a share of the test risk without weights."""
+        known = bias[~np.isnan(bias[:, -1]), -1]
+        return float(known.mean() / self.risk("naive")[:, -1].mean()) if len(known) else 0.0
+
+    def risk(self, objective: str) -> FloatArray:
+        """Test risks of the models trained one way."""
+        return self.tested[self.measure][objective]
+
+    def change(self, objective: str = "LURE", beside: str = "naive", measure: str = "") -> "Effect":
+        """What one way of training changes beside another, by this measure or that of the risk."""
+        risks = self.tested[measure or self.measure]
+        return effect(self.labels, risks[objective], risks[beside])
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Effect:
+    """By which share one set of risks lies above another, after each checkpoint."""
+
+    labels: IntArray
+    value: FloatArray
+    stderr: FloatArray
+    n: int
+    """Trajectories."""
+
+    def __sub__(self, other: "Effect") -> "Effect":
+        """Beside an effect on other trajectories.
+
+        The degrees of freedom are those of the fewer, which are never too many (Welch).
+        """
+        stderr = np.hypot(self.stderr, other.stderr)
+        return Effect(self.labels, self.value - other.value, stderr, min(self.n, other.n))
+
+    @property
+    def size(self) -> "Effect":
+        """The same without its sign."""
+        return replace(self, value=np.abs(self.value))
+
+    def at(self, place: int, *, comparisons: int) -> Difference:
+        """The effect after one checkpoint, among so many comparisons of a claim."""
+        return Difference(float(self.value[place]), float(self.stderr[place]), self.n, comparisons)
+
+    def shows(self, sign: int, *, comparisons: int) -> BoolArray:
+        """At which checkpoints it has that sign, beyond chance."""
+        places = range(len(self.labels))
+        return np.array([self.at(each, comparisons=comparisons).shows(sign) for each in places])
+
+    def told(self, at: int = -1) -> str:
+        """In per cent, with its standard error."""
+        if not self.value[at] and not self.stderr[at]:
+            return "0%"
+        return f"({with_error(100 * self.value[at], 100 * self.stderr[at])})%"
+
+
+def read(table: pa.Table, case: Case) -> Found:
+    """The trajectories of one case."""
+    rows = [row for row in table.to_pylist() if case._asdict().items() <= row.items()]
+    labels = np.unique([row["labels"] for row in rows])
+
+    def column(name: str) -> NDArray[np.object_]:
+        return np.array([row[name] for row in rows], dtype=object).reshape(-1, len(labels))
+
+    known = [each for each in _EVERY if rows[0].get(f"naive {each}") is not None]
+    tested = {
+        each: {name: column(f"{name} {each}").astype(float) for name in OBJECTIVES}
+        for each in known
+    }
+    overfitting, bias = (column(name).astype(float) for name in ("overfitting", "bias"))
+    return Found(labels, tested, overfitting, bias, column("advice"))
+
+
+def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
+    """The ratio of mean risks over the same trajectories, less one.
+
+    Its standard error is that of the linearised ratio, trajectory by trajectory, so what both
+    have in common cancels.
+
+    >>> found = effect(np.array([10]), np.array([[0.9], [1.9]]), np.array([[1.0], [2.0]]))
+    >>> found.value.round(4), found.stderr.round(4)
+    (array([-0.0667]), array([0.0222]))
+    """
+    base = beside.mean(axis=0)
+    ratio = risks.mean(axis=0) / base
+    spread = (risks - ratio * beside).std(axis=0, ddof=1)
+    return Effect(labels, ratio - 1, spread / base / np.sqrt(len(risks)), len(risks))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Advised:
+    """What verdicts said at the last checkpoint, and what following them is worth."""
+
+    counts: Mapping[str, int]
+    agree: int
+    """Verdicts that the test set confirms."""
+    decided: int
+    """Verdicts that say something: all but "not enough labels"."""
+    beside_naive: Effect
+    """The risk of who corrects only where told to, beside never correcting."""
+    beside_lure: Effect
+    """The same, beside always correcting."""
+
+    @property
+    def cost(self) -> Effect:
+        """The same, beside the better of both."""
+        never, always = self.beside_naive, self.beside_lure
+        return never if never.value[0] > always.value[0] else always
+
+
+def advised(found: Found) -> Advised:
+    """The verdicts after the last label against the test set.
+
+    "Correct" and "do not correct" are confirmed by the sign of the difference between the test
+    risks, "no difference" by one of less than 2%.
+    """
+    said, labels = found.advice[:, -1], found.labels[-1:]
+    naive, lure = found.risk("naive")[:, -1:], found.risk("LURE")[:, -1:]
+    change = ((lure - naive) / naive)[:, 0]
+    right = {
+        "correct": change < 0,
+        "do not correct": change > 0,
+        "no difference": np.abs(change) < TOLERANCE,
+    }
+    followed = np.where((said == "correct")[:, None], lure, naive)
+    return Advised(
+        {name: int((said == name).sum()) for name in (*right, "not enough labels")},
+        agree=int(sum(((said == name) & held).sum() for name, held in right.items())),
+        decided=int(np.isin(said.astype(str), list(right)).sum()),
+        beside_naive=effect(labels, followed, naive),
+        beside_lure=effect(labels, followed, lure),
+    )

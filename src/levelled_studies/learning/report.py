@@ -1,0 +1,190 @@
+"""What a learning study says: where weights help, and whether the rules of thumb hold."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import numpy as np
+import pyarrow as pa
+
+from levelled._check import BoolArray
+from levelled.advice.rule import TOLERANCE
+from levelled_studies.learning.reading import Effect, Found, advised, read
+from levelled_studies.learning.settings import Case, LearningSettings, cases
+from levelled_studies.learning.words import named, titled
+from levelled_studies.study import Claim
+from levelled_studies.tables import alarm_told, judged, where_told
+
+__all__ = ["claims"]
+
+WHERE = "Levelled, learning"
+Pair = tuple[str, str]
+
+SMALLER: tuple[Pair, ...] = (
+    ("hours ridge geometric", "hours-all ridge geometric"),
+    ("adult-few logistic entropy", "adult logistic entropy"),
+    ("adult-coded tree entropy", "adult-coded forest entropy"),
+    ("fashion tree entropy", "fashion forest entropy"),
+    ("breast-cancer tree entropy", "breast-cancer forest entropy"),
+    ("adult-coded stumps entropy", "adult-coded boosting entropy"),
+    ("fraud stumps entropy", "fraud boosting entropy"),
+    ("breast-cancer stumps entropy", "breast-cancer boosting entropy"),
+)
+"""The same to learn, by a model that overfits less and by one that overfits more."""
+UNEVEN: tuple[Pair, ...] = (
+    ("fashion-uneven logistic entropy", "fashion logistic entropy"),
+    ("fashion-uneven tree entropy", "fashion tree entropy"),
+    ("fraud logistic entropy", "adult logistic entropy"),
+    ("fraud stumps entropy", "adult-coded stumps entropy"),
+    ("fraud boosting entropy", "adult-coded boosting entropy"),
+)
+"""Uneven classes, and the same classes or others that are even, or less uneven."""
+
+
+def claims(study: str, table: pa.Table, settings: LearningSettings) -> list[Claim]:
+    """One claim a case, one for each rule of thumb that pairs of cases test, and the verdicts."""
+    found = {str(case): read(table, case) for case in cases(settings)}
+    told = [_case(Case(*case.split()), one) for case, one in found.items()]
+    smaller, uneven = (
+        [pair for pair in pairs if found.keys() >= set(pair)] for pairs in (SMALLER, UNEVEN)
+    )
+    if smaller:
+        told.append(_less_overfitting(found, smaller))
+    if uneven:
+        told.append(_uneven(found, uneven))
+    told += [_prefer_lure(found), _verdicts(found)]
+    return [replace(claim, name=f"{study}-{claim.name}") for claim in told]
+
+
+def _rule(effects: Iterable[Effect], comparisons: int) -> str:
+    """When a difference counts."""
+    n = min(each.n for each in effects)
+    return f"By Student's t over {n} trajectories, with {alarm_told(comparisons)}"
+
+
+def _case(case: Case, found: Found) -> Claim:
+    lure, pure, looks = found.change(), found.change("PURE"), len(found.labels)
+    lower, higher = (lure.shows(sign, comparisons=looks) for sign in (-1, 1))
+    others = ", ".join(
+        f"{each} {found.change(measure=each).told()}" for each in list(found.tested)[1:]
+    )
+    because = f"{_rule([lure], looks)}: lower at {where_told(found.labels, lower)}, higher at "
+    because += where_told(found.labels, higher)
+    return Claim(
+        "-".join(case),
+        WHERE,
+        f"Training with the weights of R_LURE lowers the test risk of {named(case)}.",
+        f"{found.measure} {found.risk('naive')[:, -1].mean():.4g} without weights at M = "
+        f"{found.labels[-1]}; with R_LURE {lure.told()} beside it, with R_PURE {pure.told()}",
+        judged(lower, higher),
+        f"{because}." + (f" By other measures with R_LURE: {others}." if others else ""),
+    )
+
+
+def _less_overfitting(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
+    """In each pair first comes what in fact overfits less."""
+    ordered = [sorted(pair, key=lambda case: _overfits(found[case])) for pair in pairs]
+    return _compared(
+        ("overfitting", "second", "The less a model overfits, the more R_LURE helps its training."),
+        found,
+        {(less, more): found[more].change() - found[less].change() for less, more in ordered},
+    )
+
+
+def _uneven(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
+    return _compared(
+        ("uneven", "third", "R_LURE has more of an effect where classes are highly imbalanced."),
+        found,
+        {(one, even): found[one].change().size - found[even].change().size for one, even in pairs},
+    )
+
+
+def _compared(
+    rule: tuple[str, str, str], found: Mapping[str, Found], apart: Mapping[Pair, Effect]
+) -> Claim:
+    """A rule of thumb by pairs of cases, each with a difference that it says is above 0."""
+    name, place, says = rule
+    looks = sum(len(each.labels) for each in apart.values())
+    so, reverse = (
+        {pair: each.shows(sign, comparisons=looks) for pair, each in apart.items()}
+        for sign in (1, -1)
+    )
+    told = (" against ".join(_told(case, found[case]) for case in pair) for pair in apart)
+    return Claim(
+        name,
+        f"{WHERE}; section 8, {place} rule of thumb",
+        says,
+        "R_LURE beside no weights after the last label: " + "; ".join(told),
+        judged(np.concatenate([*so.values()]), np.concatenate([*reverse.values()])),
+        f"{_rule(apart.values(), looks)}: so for {_where(found, so)}; the reverse for "
+        f"{_where(found, reverse)}.",
+    )
+
+
+def _told(case: str, found: Found) -> str:
+    return (
+        f"{found.change().told()} for {_title(case)} (overfitting bias {_overfits(found):z.0%}, "
+        f"active learning bias {found.share(found.bias):z.0%} of the risk)"
+    )
+
+
+def _overfits(found: Found) -> float:
+    return found.share(found.overfitting)
+
+
+def _where(found: Mapping[str, Found], held: Mapping[Pair, BoolArray]) -> str:
+    told = [
+        f"{_title(case)} at {where_told(found[case].labels, own)}"
+        for (case, _), own in held.items()
+        if own.any()
+    ]
+    return "; ".join(told) or "none"
+
+
+def _title(case: str) -> str:
+    return titled(Case(*case.split()))
+
+
+def _prefer_lure(found: Mapping[str, Found]) -> Claim:
+    changes = {case: one.change("LURE", "PURE") for case, one in found.items()}
+    last = [change.at(-1, comparisons=len(changes)) for change in changes.values()]
+    better, worse = ([each.shows(sign) for each in last] for sign in (-1, 1))
+    return Claim(
+        "lure-pure",
+        f"{WHERE}; section 8",
+        "For training R_LURE is to be preferred to R_PURE.",
+        "R_LURE beside R_PURE after the last label: "
+        + "; ".join(f"{change.told()} for {_title(case)}" for case, change in changes.items()),
+        judged(better, worse),
+        f"{_rule(changes.values(), len(last))}: better in {sum(better)} of {len(last)} cases, "
+        f"worse in {sum(worse)}.",
+    )
+
+
+def _verdicts(found: Mapping[str, Found]) -> Claim:
+    said = {case: advised(one) for case, one in found.items()}
+    costs = {case: one.cost for case, one in said.items()}
+    looks = 2 * len(costs)  # beside always, and beside never
+    each = [cost.at(0, comparisons=looks) for cost in costs.values()]
+    small = [cost.below(TOLERANCE) for cost in each]
+    told = "; ".join(
+        f"{_title(case)}: {_counted(said[case].counts)}, {cost.told(0)}"
+        for case, cost in costs.items()
+    )
+    return Claim(
+        "verdicts",
+        WHERE,
+        "Who corrects only where `advise` says so does no worse than with always or never, but for "
+        f"{TOLERANCE:.0%} of the risk.",
+        f"{sum(one.agree for one in said.values())} of {sum(one.decided for one in said.values())} "
+        f"verdicts that decide are confirmed by the test set; verdicts, and the risk of following "
+        f"them beside the better of always and never: {told}",
+        judged([one == "holds" for one in small], [one == "does not hold" for one in small]),
+        f"{_rule(costs.values(), looks)}: so in {small.count('holds')} of {len(each)} cases, worse "
+        f"than that in {small.count('does not hold')}, worse at all in "
+        f"{sum(cost.shows(1) for cost in each)}. Where labels are not enough for a verdict nothing "
+        f"is corrected.",
+    )
+
+
+def _counted(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{n} {name}" for name, n in counts.items() if n)

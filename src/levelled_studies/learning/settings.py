@@ -1,0 +1,76 @@
+"""What the learning studies' settings have in common: how much is drawn, and of what."""
+
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from levelled._check import whole
+from levelled_studies.errors import StudyError
+from levelled_studies.study import StudySettings
+
+__all__ = ["Case", "LearningSettings", "cases", "tasks"]
+
+
+class Case(NamedTuple):
+    """A model that learns something by a score."""
+
+    data: str
+    model: str
+    score: str
+
+    def __str__(self) -> str:
+        return " ".join(self)
+
+
+@dataclass(frozen=True, slots=True)
+class LearningSettings(StudySettings):
+    """The cases, and the size of each.
+
+    `cases` are written as data, model and score. At every checkpoint the model is trained
+    anew on all labels so far, each way, and at those of `advice` the verdict is asked as well.
+    """
+
+    cases: tuple[str, ...] = ()
+    trajectories: int = 50
+    pool_size: int = 2000
+    test_size: int = 4000
+    start: int = 10
+    """Labels drawn uniformly before the model chooses."""
+    batch: int = 10
+    """Labels drawn before the model that chooses is trained anew."""
+    checkpoints: tuple[int, ...] = (50, 100, 150, 200)
+    advice: tuple[int, ...] = (200,)
+    folds: int = 10
+    """Folds of the cross-fitting behind a verdict."""
+    at_once: int = 5
+    """Trajectories in one task."""
+
+    def __post_init__(self) -> None:
+        whole("trajectories", self.trajectories, least=2)
+        unknown = set(self.advice) - set(self.checkpoints)
+        if unknown:
+            raise StudyError(f"Advice is asked at checkpoints, and {min(unknown)} is none.")
+        wrong = [each for each in self.checkpoints if each % self.batch]
+        if wrong:
+            raise StudyError(f"A checkpoint at {wrong[0]} is amid a batch of {self.batch} labels.")
+
+
+def cases(settings: LearningSettings) -> list[Case]:
+    """The cases of a study.
+
+    >>> cases(LearningSettings(cases=("adult logistic entropy",)))[0].model
+    'logistic'
+    """
+    return [Case(*case.split()) for case in settings.cases]
+
+
+def tasks(settings: LearningSettings) -> list[str]:
+    """Some trajectories of a case each.
+
+    >>> tasks(LearningSettings(cases=("adult logistic entropy",), trajectories=10))
+    ['adult logistic entropy 0', 'adult logistic entropy 5']
+    """
+    return [
+        f"{case} {first}"
+        for case in settings.cases
+        for first in range(0, settings.trajectories, settings.at_once)
+    ]

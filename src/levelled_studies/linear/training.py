@@ -1,0 +1,110 @@
+"""Figure 3a: lines trained on actively drawn points, with and without corrective weights."""
+
+from collections.abc import Mapping
+
+import numpy as np
+import pyarrow as pa
+from numpy.random import Generator
+
+from levelled._check import FloatArray
+from levelled.reports.plots import canvas, footnote, legend, reference
+from levelled_studies.linear import data, experiment
+from levelled_studies.linear.pictures import against_budget, small_print
+from levelled_studies.linear.rules import geometric
+from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
+from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
+
+__all__ = ["STUDIES", "better_claim", "fitted_errors", "ideal_risk", "training_figure"]
+
+WHERE = "section 6, Figure 3a"
+SMALL = 50
+"""Up to here the number of labels counts as small: half of the pool."""
+AT = 30
+
+
+def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
+    """The test error of the line that each objective prefers after each budget."""
+    return summarised(fitted_errors(experiment.run(geometric(), settings, rng=rng)), BUDGETS)
+
+
+def fitted_errors(found: experiment.Experiment) -> Mapping[str, FloatArray]:
+    """Test errors of each objective, and by how much weights lower them on the same draws."""
+    errors = {name: fit.unseen for name, fit in experiment.fits(found).items()}
+    gains = {f"naive - {name}": errors["naive"] - errors[name] for name in ("PURE", "LURE")}
+    return errors | gains
+
+
+def ideal_risk() -> float:
+    """The test error of the line fitted to the whole pool."""
+    return float(data.unseen().risk(data.best_line(data.pool())))
+
+
+def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:
+    """Test error against the budget, mean and one standard deviation."""
+    return {"figure-3a": training_figure(curves(table), settings)}
+
+
+def training_figure(found: Mapping[str, Curve], settings: LinearSettings) -> Figure:
+    """Figure 3a, or 6b, from its curves."""
+    figure, axes = canvas()
+    against_budget(axes, found, shading="sd")
+    reference(axes, ideal_risk(), "ideal: all labels")
+    axes.set_ylabel("test MSE of the fitted line")
+    axes.set_ylim(bottom=0)
+    legend(axes, "upper right")
+    footnote(figure, small_print(settings) + "; shading ±1 s.d.")
+    return figure
+
+
+def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
+    """Whether weights lower the test error, and how near they come to the ideal."""
+    found = curves(table)
+    return [better_claim(found, WHERE), _near_the_ideal(found["LURE"])]
+
+
+def better_claim(found: Mapping[str, Curve], where: str) -> Claim:
+    """Models trained with the weights have lower population risk."""
+    gain = {name: found[f"naive - {name}"] for name in ("PURE", "LURE")}
+    labels = found["naive"].labels
+    better = np.minimum(gain["PURE"].z, gain["LURE"].z) > 4
+    at = found["naive"].at(AT)
+    told = ", ".join(f"{found[name].mean[at]:.3f} {name}" for name in ("naive", "PURE", "LURE"))
+    return Claim(
+        "training-improves",
+        where,
+        "Lines trained with R_PURE or R_LURE have lower population risk than those trained "
+        "without weights.",
+        f"test MSE at M = {AT}: {told}, ideal {ideal_risk():.3f}; LURE gains "
+        f"{gain['LURE'].told(AT)}",
+        verdict(better[labels <= SMALL]),
+        f"Both are better by 4 standard errors at {where_told(labels, better)}.",
+    )
+
+
+def _near_the_ideal(lure: Curve) -> Claim:
+    excess = lure.mean / ideal_risk() - 1
+    near = excess < 0.1
+    return Claim(
+        "nearly-optimal",
+        WHERE,
+        "Even with small numbers of acquired points the test loss is nearly optimal.",
+        f"R_LURE is {excess[lure.at(10)]:.0%} above the ideal at M = 10, {excess[lure.at(20)]:.0%} "
+        f"at 20, {excess[lure.at(30)]:.1%} at 30 and {excess[lure.at(50)]:.1%} at 50 (standard "
+        f"error at M = 30: {lure.stderr[lure.at(30)] / ideal_risk():.1%})",
+        verdict(near),
+        f"Within a tenth of the ideal at {where_told(lure.labels, near)}.",
+    )
+
+
+STUDIES = {
+    "linear-training": Study(
+        name="linear-training",
+        title="Figure 3a: test error of lines trained on actively drawn points",
+        presets=presets(LinearSettings(), LinearSettings(trajectories=200)),
+        tasks=lambda settings: ("geometric",),
+        run=run,
+        figures=figures,
+        claims=claims,
+    )
+}

@@ -1,0 +1,92 @@
+"""Pages of the docs that are made from the code: `python -m levelled_studies.manual docs/`."""
+
+import importlib
+import inspect
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from typer.main import get_command
+from typer.testing import CliRunner
+
+import levelled
+from levelled.cli.app import app
+
+__all__ = ["pages"]
+
+_WIDTH = 96
+_PARTS = (
+    "campaigns",
+    "scores",
+    "proposals",
+    "samplers",
+    "estimators",
+    "metrics",
+    "losses",
+    "sources",
+    "advice",
+    "learning",
+    "bayes",
+    "errors",
+)
+
+
+def pages() -> dict[str, str]:
+    """The text of each page under its file name; a test keeps the files equal to it."""
+    return {"commands.md": _commands(), "reference.md": _reference()}
+
+
+def _commands() -> str:
+    sections = [_help(words) for words in _below(get_command(app), [])]
+    return "# Commands\n\n" + "\n".join(sections)
+
+
+def _below(command: object, words: list[str]) -> Iterator[list[str]]:
+    """The words of a command, then of each command in it."""
+    yield words
+    inner = getattr(command, "commands", {})
+    for name in sorted(inner):
+        yield from _below(inner[name], [*words, name])
+
+
+def _help(command: list[str]) -> str:
+    result = CliRunner().invoke(
+        app, [*command, "--help"], prog_name="levelled", terminal_width=_WIDTH
+    )
+    lines = "\n".join(line.rstrip() for line in result.output.strip().splitlines())
+    return f"## {' '.join(['levelled', *command])}\n\n```\n{lines}\n```\n"
+
+
+def _reference() -> str:
+    first = sorted(set(levelled.__all__) - {*_PARTS})
+    sections = [_section("levelled", first), *(_section(f"levelled.{part}") for part in _PARTS)]
+    opening = "# Public names\n\nWritten `lv.` after `import levelled as lv`.\n\n"
+    return opening + "\n".join(sections)
+
+
+def _section(name: str, names: list[str] | None = None) -> str:
+    module = importlib.import_module(name)
+    listed = names or list(module.__all__)
+    title = name.replace("levelled", "lv", 1)
+    about = "" if names else f"{_first_line(module)}\n\n"
+    return f"## {title}\n\n{about}" + "".join(f"- {line}\n" for line in _lines(module, listed))
+
+
+def _lines(module: object, names: list[str]) -> Iterator[str]:
+    for name in names:
+        thing = getattr(module, name)
+        signature = ""
+        if inspect.isfunction(thing):
+            signature = f"({', '.join(inspect.signature(thing).parameters)})"
+        described = inspect.ismodule(thing) or (callable(thing) and hasattr(thing, "__module__"))
+        about = _first_line(thing) if described else ""
+        yield f"`{name}{signature}`" + (f": {about}" if about else "")
+
+
+def _first_line(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n")[0]
+
+
+if __name__ == "__main__":
+    for file, text in pages().items():
+        (Path(sys.argv[1]) / file).write_text(text)

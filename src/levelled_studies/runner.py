@@ -1,0 +1,180 @@
+"""Run a study so that it can be interrupted at any point and taken up again."""
+
+import json
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.csv as pacsv
+import pyarrow.parquet as pq
+from numpy.random import Generator
+
+from levelled._optional import optional
+from levelled.backends import Backend
+from levelled_studies.errors import StudyError
+from levelled_studies.journal import opened
+from levelled_studies.study import Claim, Figure, Resumable, Row, Study, StudySettings
+
+__all__ = ["Results", "load", "run"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Results:
+    """A finished study: its table, what it says about each claim, and the files written."""
+
+    table: pa.Table
+    claims: Sequence[Claim]
+    files: Sequence[Path]
+    already_done: bool
+
+
+def run(
+    study: Study,
+    settings: StudySettings,
+    out: Path,
+    *,
+    trajectories: Path | None = None,
+    backend: Backend = map,
+) -> Results:
+    """Run what is not there yet, then write table, figures, caption and claims to `out`.
+
+    Every part is saved under `out/parts` the moment it is finished, or under `trajectories` if
+    the study shares its parts with others. Parts of other settings in the same folder are
+    refused, never overwritten or mixed.
+    """
+    kept = _prepared(study, settings, out, trajectories)
+    tasks = list(study.tasks(settings))
+    missing = [at for at, task in enumerate(tasks) if not _part(kept, task).exists()]
+    if not missing and (out / "claims.json").exists() and _told(study, settings) == _said(out):
+        return Results(_read(kept, tasks), load(out), _files(out), already_done=True)
+    (out / "claims.json").unlink(missing_ok=True)  # of fewer parts
+    for _ in backend(partial(_run_part, study, settings, kept, tasks), missing):
+        pass  # each part saves itself
+    table = _read(kept, tasks)
+    claims = study.claims(table, settings)
+    pacsv.write_csv(table, out / "table.csv")
+    for name, figure in study.figures(table, settings).items():
+        _draw(figure, out / name)
+    if caption := study.caption(settings):
+        (out / "caption.txt").write_text(caption + "\n")
+    _write(out / "settings.json", _told(study, settings))
+    # Written last: it says that everything else is there.
+    _write(out / "claims.json", [asdict(claim) for claim in claims])
+    return Results(table, claims, _files(out), already_done=False)
+
+
+def load(out: Path) -> list[Claim]:
+    """The claims that a finished study left in its folder."""
+    return [Claim(**claim) for claim in json.loads((out / "claims.json").read_text())]
+
+
+def _draw(figure: Figure, path: Path) -> None:
+    """As PNG and as SVG, the same files every time."""
+    matplotlib = optional("matplotlib", extra="plots")
+    figure.savefig(path.with_name(f"{path.name}.png"), dpi=150)
+    with matplotlib.rc_context({"svg.hashsalt": path.name}):
+        figure.savefig(path.with_name(f"{path.name}.svg"), metadata={"Date": None})
+
+
+def _prepared(study: Study, settings: StudySettings, out: Path, shared: Path | None) -> Path:
+    """Make the folders, check that they hold the same settings, and return that of the parts."""
+    if not isinstance(study.run, Resumable):
+        _same_settings(out, _told(study, settings))
+        return out / "parts"
+    kept = shared or out / study.run.home
+    made_of = {"trajectories": study.run.home, "version": study.run.version}
+    _same_settings(kept, made_of | dict(study.run.made_of(settings)))
+    out.mkdir(parents=True, exist_ok=True)
+    return kept / "parts"
+
+
+def _run_part(
+    study: Study, settings: StudySettings, kept: Path, tasks: Sequence[str], at: int
+) -> None:
+    if isinstance(study.run, Resumable):
+        _follow(study.run, settings, kept, tasks[at])
+        return
+    seeds = np.random.SeedSequence(settings.seed).spawn(len(tasks))
+    _save(study.run(settings, tasks[at], np.random.default_rng(seeds[at])), kept, tasks[at])
+
+
+def _follow(trajectories: Resumable, settings: StudySettings, kept: Path, task: str) -> None:
+    """Go on with a trajectory after the rows that are there, keeping each new one."""
+    unfinished = kept / f"{task}.jsonl"
+    with opened(unfinished) as journal:
+        if not _part(kept, task).exists():  # another process may just have finished it
+            rng = _rng_of(settings.seed, trajectories.stream(task))
+            for row in trajectories.steps(settings, task, rng, tuple(journal.rows)):
+                journal.append(row)
+            _save(_table(journal.rows), kept, task)
+    unfinished.unlink(missing_ok=True)
+
+
+def _table(rows: Sequence[Row]) -> pa.Table:
+    names = dict.fromkeys(name for row in rows for name in row)  # some rows say more than others
+    return pa.table({name: [row.get(name) for row in rows] for name in names})
+
+
+def _rng_of(seed: int, stream: str) -> Generator:
+    """Random numbers that depend on a name alone, so that more tasks change nothing."""
+    return np.random.default_rng([seed, zlib.crc32(stream.encode())])
+
+
+def _save(table: pa.Table, kept: Path, task: str) -> None:
+    kept.mkdir(parents=True, exist_ok=True)
+    unfinished = kept / f"{task}.unfinished"
+    pq.write_table(table, unfinished)
+    unfinished.replace(_part(kept, task))
+
+
+def _part(kept: Path, task: str) -> Path:
+    return kept / f"{task}.parquet"
+
+
+def _read(kept: Path, tasks: Sequence[str]) -> pa.Table:
+    tables = [pq.read_table(_part(kept, task)) for task in tasks]
+    return pa.concat_tables(tables, promote_options="default")  # a part may lack every value
+
+
+def _files(out: Path) -> list[Path]:
+    return sorted(path for path in out.iterdir() if path.is_file())
+
+
+def _told(study: Study, settings: StudySettings) -> dict[str, object]:
+    """The settings as a file keeps them."""
+    kept: dict[str, object] = json.loads(json.dumps({"study": study.name, **asdict(settings)}))
+    return kept
+
+
+def _said(out: Path) -> object:
+    return json.loads((out / "settings.json").read_text())
+
+
+def _same_settings(folder: Path, now: Mapping[str, object]) -> None:
+    folder.mkdir(parents=True, exist_ok=True)
+    path = folder / "settings.json"
+    if not path.exists():
+        _write(path, now)
+        return
+    before = json.loads(path.read_text())
+    told = ", ".join(
+        f"{key} {before.get(key)!r}, not {now.get(key)!r}"
+        for key in sorted(before.keys() | now.keys())
+        if json.dumps(before.get(key)) != json.dumps(now.get(key))
+    )
+    if told:
+        raise StudyError(
+            f"{folder} holds results of other settings ({told}). Choose another folder with "
+            f"--out, or remove that one."
+        )
+
+
+def _write(path: Path, value: object) -> None:
+    """The file is whole or not there, whenever the process ends."""
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    unfinished.write_text(json.dumps(value, indent=1) + "\n")
+    unfinished.replace(path)

@@ -1,0 +1,76 @@
+"""What a study is: frozen settings in, a table out, a figure and claims from the table."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+import pyarrow as pa
+from numpy.random import Generator
+
+__all__ = ["Claim", "Figure", "Resumable", "Row", "Ruling", "Study", "StudySettings"]
+
+Ruling = Literal["holds", "holds partly", "does not hold", "cannot tell"]
+Figure = Any
+"""A matplotlib figure; matplotlib is optional and imported at first use."""
+Row = dict[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class StudySettings:
+    """What all settings have: where the randomness starts. Studies add their own."""
+
+    seed: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """One statement that was checked, with its evidence."""
+
+    name: str
+    where: str
+    """Where the paper, or Levelled, makes it."""
+    says: str
+    measured: str
+    verdict: Ruling
+    because: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Resumable:
+    """Parts that take too long to be lost, or to be run twice.
+
+    `steps` yields the rows of a part that come after those it is given, so that an interrupted
+    one goes on after its last row, with the same numbers as if nothing had happened. Studies
+    with the same `home` look at the same trajectories: the name of a part and the settings that
+    `made_of` names say all about it, and more may be added at any time. Parts of the same
+    `stream` meet the same random numbers, so that they can be compared pair by pair. `version`
+    goes up when `steps` comes to other numbers, so that old parts are not mixed with new ones.
+    """
+
+    home: str
+    steps: Callable[[Any, str, Generator, Sequence[Row]], Iterator[Row]]
+    made_of: Callable[[Any], Mapping[str, object]]
+    stream: Callable[[str], str] = lambda task: task
+    version: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Study:
+    """A study as functions of its settings.
+
+    `tasks` lists the parts that can be run apart, by name; `run` runs one of them with a
+    generator of its own, so results depend neither on the order nor on the number of workers.
+    `figures` are drawn from the table of all parts together, each under its name; `caption` is
+    what goes below all of them, one statement a line. `variant` names the folder of these
+    settings where a study has several kinds of results.
+    """
+
+    name: str
+    title: str
+    presets: Mapping[str, StudySettings]
+    tasks: Callable[[Any], Sequence[str]]
+    run: Callable[[Any, str, Generator], pa.Table] | Resumable
+    figures: Callable[[pa.Table, Any], Mapping[str, Figure]]
+    claims: Callable[[pa.Table, Any], Sequence[Claim]]
+    variant: Callable[[Any], str] = lambda settings: ""
+    caption: Callable[[Any], str] = lambda settings: ""

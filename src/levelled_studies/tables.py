@@ -1,0 +1,209 @@
+"""Tables of series against the number of labels, and how their figures are told and judged."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import pyarrow as pa
+
+from levelled._check import BoolArray, FloatArray, IntArray
+from levelled.estimators.intervals.fixed import t_quantile
+from levelled.reports.numbers import with_error
+from levelled_studies.study import Ruling
+
+__all__ = [
+    "ALARM",
+    "Curve",
+    "Difference",
+    "alarm_told",
+    "compact",
+    "curves",
+    "judged",
+    "summarised",
+    "verdict",
+    "where_told",
+]
+
+ALARM = 0.05
+"""The most that the chance may be that a claim shows a difference where there is none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Curve:
+    """One series of a table against the number of labels, over all trajectories."""
+
+    labels: IntArray
+    mean: FloatArray
+    sd: FloatArray
+    stderr: FloatArray
+    q25: FloatArray
+    median: FloatArray
+    q75: FloatArray
+
+    def at(self, labels: int) -> int:
+        """The place of that number of labels."""
+        return int(np.flatnonzero(self.labels == labels)[0])
+
+    @property
+    def z(self) -> FloatArray:
+        """The mean in standard errors."""
+        return self.mean / np.where(self.stderr > 0, self.stderr, np.inf)
+
+    def told(self, labels: int) -> str:
+        """The mean and its standard error, for people."""
+        at = self.at(labels)
+        return with_error(self.mean[at], self.stderr[at])
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A mean over n trajectories with its standard error, one of several comparisons of a claim.
+
+    With k comparisons it shows, by Student's t and Bonferroni's bound, where
+
+        |mean| > t stderr,    t the quantile at 1 - 0.05 / (2 k) with n - 1 degrees of freedom,
+
+    so where nothing differs the chance that any of the k shows is at most 5%. A single trajectory
+    shows nothing.
+
+    >>> [Difference(0.03, 0.01, n=10, comparisons=k).above(0) for k in (1, 4)]
+    ['holds', 'cannot tell']
+    """
+
+    mean: float
+    stderr: float
+    n: int
+    comparisons: int = 1
+
+    def __str__(self) -> str:
+        return with_error(self.mean, self.stderr)
+
+    @property
+    def least(self) -> float:
+        """The smallest difference that so many trajectories show; NaN of a single one."""
+        level = 1 - ALARM / (2 * self.comparisons)
+        return float(t_quantile(np.asarray(self.n - 1.0), level)) * self.stderr
+
+    def shows(self, sign: int) -> bool:
+        """Whether it has that sign, beyond chance."""
+        return self.mean * sign > self.least
+
+    def above(self, limit: float) -> Ruling:
+        """Whether it is more than `limit`, or that so many trajectories cannot tell."""
+        return judged([self.mean - self.least > limit], [self.mean + self.least < limit])
+
+    def below(self, limit: float) -> Ruling:
+        """Whether it is less than `limit`."""
+        return judged([self.mean + self.least < limit], [self.mean - self.least > limit])
+
+    def negligible(self, *, within: float) -> Ruling:
+        """Whether there is none, as far as differences up to `within` count as none.
+
+        >>> [Difference(0.01, 0.01, n).negligible(within=0.05) for n in (2, 20)]
+        ['cannot tell', 'holds']
+        """
+        size = abs(self.mean)
+        return judged([size + self.least <= within], [size - self.least > within])
+
+    @property
+    def reach(self) -> str:
+        """What so many trajectories can and cannot show."""
+        if self.n == 1:
+            return "A single trajectory cannot tell a difference from chance."
+        return (
+            f"{self.n} trajectories show differences from about {self.least:.2g} on, with "
+            f"{alarm_told(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
+            f"chance."
+        )
+
+
+def alarm_told(comparisons: int) -> str:
+    """How often differences are shown that are none, for people.
+
+    >>> alarm_told(4)
+    'at most a 5% chance of any false alarm in 4 comparisons'
+    """
+    if comparisons == 1:
+        return f"a {ALARM:.0%} chance of a false alarm"
+    return f"at most a {ALARM:.0%} chance of any false alarm in {comparisons} comparisons"
+
+
+def summarised(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArray) -> pa.Table:
+    """Mean, spread and quartiles over trajectories of each series [R, len(labels)]."""
+    parts = []
+    for name, values in series.items():
+        q25, median, q75 = np.quantile(values, [0.25, 0.5, 0.75], axis=0)
+        sd = values.std(axis=0, ddof=1)
+        columns = {
+            "mean": values.mean(axis=0),
+            "sd": sd,
+            "stderr": sd / np.sqrt(len(values)),
+            "q25": q25,
+            "median": median,
+            "q75": q75,
+        }
+        parts.append(
+            pa.table(
+                {"series": [name] * len(labels), "labels": np.asarray(labels)}
+                | {column: compact(found) for column, found in columns.items()}
+            )
+        )
+    return pa.concat_tables(parts)
+
+
+def compact(values: FloatArray) -> FloatArray:
+    """Six significant digits: more would be noise, and tables are kept small.
+
+    >>> compact(np.array([0.123456789, 1e-17 / 3]))
+    array([1.23457e-01, 3.33333e-18])
+    """
+    return np.array([float(f"{value:.6g}") for value in np.asarray(values).ravel()])
+
+
+def curves(table: pa.Table, **where: object) -> dict[str, Curve]:
+    """The series of a table, by name; `where` picks the rows that have these values."""
+    rows = [row for row in table.to_pylist() if where.items() <= row.items()]
+    found = {}
+    for name in dict.fromkeys(row["series"] for row in rows):
+        own = [row for row in rows if row["series"] == name]
+        found[name] = Curve(
+            labels=np.array([row["labels"] for row in own]),
+            **{
+                column: np.array([row[column] for row in own])
+                for column in ("mean", "sd", "stderr", "q25", "median", "q75")
+            },
+        )
+    return found
+
+
+def verdict(held: Sequence[bool] | BoolArray) -> Ruling:
+    """What to say of a claim that was checked several times."""
+    if all(held):
+        return "holds"
+    return "holds partly" if any(held) else "does not hold"
+
+
+def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
+    """What to say of a claim that was checked several times, where chance may hide the answer.
+
+    >>> judged([True, False], [False, False]), judged([False], [True]), judged([False], [False])
+    ('holds partly', 'does not hold', 'cannot tell')
+    """
+    if any(held):
+        return "holds" if all(held) else "holds partly"
+    return "does not hold" if any(refuted) else "cannot tell"
+
+
+def where_told(labels: IntArray, held: BoolArray) -> str:
+    """At which of the budgets something held, as ranges of neighbours.
+
+    >>> where_told(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
+    'M = 10 to 20, 40'
+    """
+    places = np.flatnonzero(held)
+    ranges = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
+    told = [
+        f"{labels[each[0]]} to {labels[each[-1]]}" if len(each) > 1 else str(labels[each[0]])
+        for each in ranges
+    ]
+    return "M = " + ", ".join(told) if told else "no M"

@@ -1,0 +1,25 @@
+"""How far the verdict of `levelled.advice` can be trusted: its error rates, measured."""
+
+from levelled_studies.study import Study
+from levelled_studies.verdicts.report import claims, figures
+from levelled_studies.verdicts.trial import VerdictSettings, run, tasks
+
+__all__ = ["STUDIES"]
+
+_QUICK = ("line, 30 labels", "line, 60 labels", "tree on moons, 60", "curve in x, 100")
+
+STUDIES = {
+    "verdicts": Study(
+        name="verdicts",
+        title="How often the advice on corrective weights is right",
+        presets={
+            "smoke": VerdictSettings(trajectories=4, batch=2, names=_QUICK),
+            "cpu": VerdictSettings(),
+            "paper": VerdictSettings(),
+        },
+        tasks=tasks,
+        run=run,
+        figures=figures,
+        claims=claims,
+    )
+}

@@ -1,0 +1,266 @@
+"""What the verdicts were worth: shares, the truth beside them, and the claims.
+
+The truth of a setting is the relative gain g of weighted training: how much lower the risk in the
+population is, on average over the runs, as a share of the risk without weights. With a tolerance
+of 2% of the risk, below which a difference counts as none,
+
+    "correct"          is right where  g > 2%
+    "do not correct"   is right where  g <= 2%, so that there is nothing to gain
+    "no difference"    is right where  |g| <= 2%
+"""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+import pyarrow as pa
+
+from levelled.advice.rule import TOLERANCE
+from levelled.reports.plots import BLACK, canvas, footnote
+from levelled_studies.study import Claim, Figure, Ruling
+from levelled_studies.tables import judged
+from levelled_studies.verdicts.settings import SETTINGS
+from levelled_studies.verdicts.trial import VERDICTS, VerdictSettings
+
+__all__ = ["Outcome", "claims", "figures", "is_right", "outcomes"]
+
+WHERE = "Levelled, advice"
+COLOURS = dict(zip(VERDICTS, ("#009E73", "#D55E00", "#0072B2", "#DDDDDD"), strict=True))
+DECIDED = VERDICTS[:3]
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """All runs of one setting: how often each verdict was given, and the truth."""
+
+    runs: int
+    counts: Mapping[str, int]
+    lower: Mapping[str, int]
+    """Runs with that verdict in which weights lowered the risk."""
+    higher: Mapping[str, int]
+    gain: float
+    """Relative to the risk without weights, on average over the runs."""
+    stderr: float
+    """That risk is taken for known: near the tolerance the same, for large gains too much."""
+
+    def share(self, *advice: str) -> float:
+        """How often one of these verdicts was given."""
+        return sum(self.counts[each] for each in advice) / self.runs
+
+    def n_right(self, tolerance: float) -> int:
+        """Verdicts that were right, of those that decide."""
+        return sum(self.counts[each] for each in DECIDED if is_right(each, self.gain, tolerance))
+
+    def n_right_between(self, tolerance: float) -> tuple[int, int]:
+        """The fewest and the most, were the true gain up to two standard errors off."""
+        near = [replace(self, gain=self.gain + off * self.stderr) for off in (-2, 0, 2)]
+        counts = [own.n_right(tolerance) for own in near]
+        return min(counts), max(counts)
+
+    @property
+    def takes_weights(self) -> bool:
+        """Whether weights changed the risk in any run; the model takes none where they did not."""
+        return any((*self.lower.values(), *self.higher.values()))
+
+    @property
+    def n_decided(self) -> int:
+        """Verdicts other than "not enough labels"."""
+        return sum(self.counts[each] for each in DECIDED)
+
+
+def is_right(advice: str, gain: float, tolerance: float) -> bool:
+    """Whether a verdict that decides is right where weights gain that share of the risk.
+
+    >>> is_right("correct", 0.08, 0.02), is_right("no difference", 0.08, 0.02)
+    (True, False)
+    """
+    if advice == "no difference":
+        return abs(gain) <= tolerance
+    return (gain > tolerance) == (advice == "correct")
+
+
+def outcomes(table: pa.Table) -> dict[str, Outcome]:
+    """The batches of each setting, put together."""
+    rows = table.to_pylist()
+    return {
+        name: _together([row for row in rows if row["setting"] == name])
+        for name in dict.fromkeys(row["setting"] for row in rows)
+    }
+
+
+def _together(rows: Sequence[Mapping[str, float]]) -> Outcome:
+    def total(column: str) -> float:
+        return sum(row[column] for row in rows)
+
+    runs, naive = total("runs"), total("naive")
+    mean = (naive - total("lure")) / runs
+    variance = max(total("gain squared") / runs - mean**2, 0.0) / (runs - 1)
+    return Outcome(
+        runs=int(runs),
+        counts={each: int(total(each)) for each in VERDICTS},
+        lower={each: int(total(f"{each}; lower")) for each in VERDICTS},
+        higher={each: int(total(f"{each}; higher")) for each in VERDICTS},
+        gain=mean / (naive / runs),
+        stderr=float(np.sqrt(variance)) / (naive / runs),
+    )
+
+
+def claims(table: pa.Table, settings: VerdictSettings) -> list[Claim]:
+    """One claim for each promise that the advice makes."""
+    found = outcomes(table)
+    return [
+        _on_the_line(found),
+        _interpolating(found),
+        _right("right", "all settings", list(found.values())),
+        _right(
+            "right-weights",
+            "all settings whose model takes weights",
+            [own for own in found.values() if own.takes_weights],
+        ),
+        _right(
+            "right-unknown",
+            "the settings that nobody looked at when the rule was made",
+            [own for name, own in found.items() if not SETTINGS[name].known],
+        ),
+        _classifiers({name: own for name, own in found.items() if _classifies(name)}),
+    ]
+
+
+def _on_the_line(found: Mapping[str, Outcome]) -> Claim:
+    lines = [found[f"line, {labels} labels"] for labels in (30, 60)]
+    held = all(o.share("correct") >= 0.6 and o.share("do not correct") <= 0.05 for o in lines)
+    told = "; ".join(
+        f"M = {labels}: {own.share('correct'):.1%} and {own.share('do not correct'):.1%}"
+        for labels, own in zip((30, 60), lines, strict=True)
+    )
+    return Claim(
+        "verdict-line",
+        WHERE,
+        'On the paper\'s linear problem with 30 and 60 labels the verdict is "correct" in at '
+        'least 60% of the runs and "do not correct" in at most 5%.',
+        f"{told} of {lines[0].runs} runs each",
+        _held(held),
+        f"Weights lower the risk by {lines[0].gain:.0%} and {lines[1].gain:.0%} there.",
+    )
+
+
+def _interpolating(found: Mapping[str, Outcome]) -> Claim:
+    useless = {
+        name: own
+        for name, own in found.items()
+        if SETTINGS[name].interpolates and own.gain <= TOLERANCE
+    }
+    told = ", ".join(f"{own.share('correct'):.1%} {name}" for name, own in useless.items())
+    rarely = [own.share("correct") <= 0.1 for own in useless.values()]
+    return Claim(
+        "verdict-interpolating",
+        WHERE,
+        f"For models that interpolate, where weights lower the risk by {TOLERANCE:.0%} or less, "
+        'the verdict is "correct" in at most 10% of the runs.',
+        told or "no such setting was run",
+        judged(rarely, np.logical_not(rarely)),
+    )
+
+
+def _right(name: str, of: str, found: Sequence[Outcome]) -> Claim:
+    share, finer = (_share_right(found, tolerance) for tolerance in (TOLERANCE, 0.01))
+    decided, runs = (sum(own.n_decided for own in found), sum(own.runs for own in found))
+    least, most = _share_between(found)
+    helped, hurt = _by_sign(found)
+    return Claim(
+        f"verdict-{name}",
+        WHERE,
+        f'Of all verdicts other than "not enough labels" in {of}, at least 90% are right.',
+        f"{share:.1%} of {decided:,} verdicts in {runs:,} runs; {least:.1%} to {most:.1%} where "
+        f"true gains are up to two standard errors off; with a tolerance of 1% of the risk instead "
+        f"of {TOLERANCE:.0%}, {finer:.1%}",
+        _held(share >= 0.9) if (least >= 0.9) == (most >= 0.9) and decided else "cannot tell",
+        f'Right is what is right on average over the runs of a setting. {helped:.1%} of "correct" '
+        f'are in settings where weights lower the mean risk at all, {hurt:.1%} of "do not correct" '
+        f"in settings where they raise it; {_right_in_run(found):.1%} of both agree with the sign "
+        f"of their own run's difference.",
+    )
+
+
+def _classifiers(found: Mapping[str, Outcome]) -> Claim:
+    given = {name: own.counts["correct"] for name, own in found.items() if own.counts["correct"]}
+    right = {name: n for name, n in given.items() if found[name].gain > TOLERANCE}
+    n_given, n_right = sum(given.values()), sum(right.values())
+    helped = sum(n for name, n in given.items() if found[name].gain > 0)
+    share = f" ({n_right / n_given:.1%})" if n_given else ""
+    return Claim(
+        "verdict-correct-classifiers",
+        WHERE,
+        'Of the verdicts "correct" on classifiers, at least 90% are right.',
+        f"{n_right:,} of {n_given:,}{share} in {sum(own.runs for own in found.values()):,} runs; "
+        f"in settings where weights lower the mean risk at all, {helped:,}",
+        _held(n_right >= 0.9 * n_given) if n_given else "cannot tell",
+        f"Right ones are in: {', '.join(right) or 'no setting'}.",
+    )
+
+
+def _classifies(name: str) -> bool:
+    return hasattr(SETTINGS[name].model(), "predict_proba")
+
+
+def _by_sign(found: Sequence[Outcome]) -> tuple[float, float]:
+    """Of "correct" the share where weights help, of "do not correct" that where they hurt."""
+    helped = [own for own in found if own.gain > 0]
+    hurt = [own for own in found if own.gain < 0]
+    return _share_given("correct", helped, found), _share_given("do not correct", hurt, found)
+
+
+def _share_given(advice: str, among: Sequence[Outcome], found: Sequence[Outcome]) -> float:
+    given = sum(own.counts[advice] for own in found)
+    return sum(own.counts[advice] for own in among) / given if given else 0.0
+
+
+def _right_in_run(found: Sequence[Outcome]) -> float:
+    said = sum(own.counts["correct"] + own.counts["do not correct"] for own in found)
+    agreed = sum(own.lower["correct"] + own.higher["do not correct"] for own in found)
+    return agreed / said if said else 0.0
+
+
+def _share_right(found: Sequence[Outcome], tolerance: float) -> float:
+    decided = sum(own.n_decided for own in found)
+    return sum(own.n_right(tolerance) for own in found) / decided if decided else 0.0
+
+
+def _share_between(found: Sequence[Outcome]) -> tuple[float, float]:
+    """The same, at worst and at best, as far as the truth is known."""
+    decided = sum(own.n_decided for own in found)
+    bounds = [own.n_right_between(TOLERANCE) for own in found]
+    least, most = (sum(each[at] for each in bounds) for at in (0, 1))
+    return (least / decided, most / decided) if decided else (0.0, 0.0)
+
+
+def _held(held: bool) -> Ruling:
+    return "holds" if held else "does not hold"
+
+
+def figures(table: pa.Table, settings: VerdictSettings) -> Mapping[str, Figure]:
+    """The shares of the four verdicts in each setting, and the truth beside them."""
+    found = outcomes(table)
+    figure, axes = canvas(height=4.6)
+    names = list(found)[::-1]
+    start = np.zeros(len(names))
+    for advice in VERDICTS:
+        share = np.array([found[name].share(advice) for name in names])
+        axes.barh(names, share, left=start, color=COLOURS[advice], label=advice, height=0.72)
+        start += share
+    for at, name in enumerate(names):
+        own = found[name]
+        axes.text(1.02, at, f"{own.gain:+.1%}", va="center", fontsize=6, color=BLACK)
+    axes.text(1.02, len(names) - 0.2, "true gain", fontsize=6, va="bottom")
+    axes.set_yticks(range(len(names)), [_marked(name) for name in names], fontsize=6)
+    axes.tick_params(axis="x", labelsize=7)
+    axes.set(xlim=(0, 1), ylim=(-0.6, len(names) - 0.4))
+    axes.set_xlabel("share of runs", fontsize=8)
+    axes.legend(loc="lower left", bbox_to_anchor=(-0.62, 1.03), ncols=2, fontsize=6, frameon=False)
+    runs = next(iter(found.values())).runs
+    footnote(figure, f"{runs} runs each; * not looked at when the rule was made")
+    return {"verdicts": figure}
+
+
+def _marked(name: str) -> str:
+    return name if SETTINGS[name].known else f"{name} *"
