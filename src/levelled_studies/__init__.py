@@ -4,9 +4,12 @@ A study is frozen settings in, a table out; figures and claims are made from the
 """
 
 import importlib
+from typing import TYPE_CHECKING
 
 from levelled_studies.errors import StudyError
-from levelled_studies.study import Study
+
+if TYPE_CHECKING:
+    from levelled_studies.study import Study
 
 __all__ = ["NAMES", "find"]
 
@@ -40,7 +43,7 @@ _HOME = {
 NAMES = tuple(_HOME)
 
 
-def find(name: str) -> list[Study]:
+def find(name: str) -> "list[Study]":
     """The study of that name, or the whole family: "linear" finds "linear-bias" and the rest."""
     found = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
     if not found:
@@ -48,7 +51,7 @@ def find(name: str) -> list[Study]:
     return [_load(study) for study in found]
 
 
-def _load(name: str) -> Study:
+def _load(name: str) -> "Study":
     module = importlib.import_module(f"levelled_studies.{_HOME[name]}")
-    study: Study = module.STUDIES[name]
+    study: "Study" = module.STUDIES[name]
     return study
