@@ -7,7 +7,7 @@ demo: .venv/demo
 	$(BIN)/levelled demo --out demo
 
 test: .venv/dev
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest -n auto --dist worksteal
 
 check: .venv/dev
 	$(BIN)/ruff format --check

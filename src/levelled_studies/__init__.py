@@ -53,5 +53,5 @@ def find(name: str) -> "list[Study]":
 
 def _load(name: str) -> "Study":
     module = importlib.import_module(f"levelled_studies.{_HOME[name]}")
-    study: "Study" = module.STUDIES[name]
+    study: Study = module.STUDIES[name]
     return study
