@@ -6,9 +6,9 @@ import pytest
 import levelled as lv
 from levelled._check import FloatArray, IntArray
 from levelled.errors import DrawsError
-from levelled.estimators.exact import every_path
 from levelled.estimators.moments import uniform_probability
 from levelled.estimators.murthy import murthy_weights
+from levelled_studies.exact import every_path
 
 SCORES = np.array([0.3, 1.0, 0.05, 4.0, 0.7, 2.0])
 LOSSES = np.array([3.0, -1.0, 0.5, 8.0, 2.0, 0.1])

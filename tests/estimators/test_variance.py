@@ -8,15 +8,15 @@ import pytest
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure, lure_weights, pure, pure_weights
-from levelled.estimators.exact import (
+from levelled.estimators.moments import moments
+from levelled.estimators.variance import degrees_of_freedom, variance
+from levelled_studies.exact import (
     Propose,
     conditional_variances,
     lure_variance,
     naive_moments,
     pure_variance,
 )
-from levelled.estimators.moments import moments
-from levelled.estimators.variance import degrees_of_freedom, variance
 from paths import LOSSES, POSITIVE, Weights, chase_large_losses, expectation, optimal, uniform
 
 POPULATION = np.array([0.2, 1.0, 4.0])

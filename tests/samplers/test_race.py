@@ -11,8 +11,8 @@ from bounds import chernoff, hoeffding
 from levelled import Draws, lure_weights
 from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError, ProposalError
-from levelled.estimators.exact import every_path
 from levelled.samplers import race
+from levelled_studies.exact import every_path
 from samplers.layout import LAYOUTS, LONG, REAL, TINY, Layout, laid_out
 
 POOLS = {

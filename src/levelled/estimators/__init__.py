@@ -1,10 +1,13 @@
 """Draws and losses -> an estimate of the pool risk."""
 
-from levelled.estimators import exact
 from levelled.estimators.diagnostics import Diagnosis, diagnose
 from levelled.estimators.estimate import estimate
-from levelled.estimators.intervals.betting import Betting, betting_interval, running_betting
-from levelled.estimators.intervals.betting_ratio import RatioBetting
+from levelled.estimators.intervals.betting import (
+    Betting,
+    RatioBetting,
+    betting_interval,
+    running_betting,
+)
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.murthy import murthy_weights
@@ -22,7 +25,6 @@ __all__ = [
     "betting_interval",
     "diagnose",
     "estimate",
-    "exact",
     "lure_weights",
     "moments",
     "murthy_weights",

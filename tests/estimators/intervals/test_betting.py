@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LevelledError, LossError
 from levelled.estimators.intervals.betting import Betting, betting_interval, running_betting
-from levelled.estimators.intervals.betting_truth import rejected_at
+from levelled_studies.betting_truth import rejected_at
 from levelled_studies.pools import POOLS
 from levelled_studies.trajectories import frozen
 
@@ -152,8 +152,8 @@ def test_columns_missing_at_one_label_leave_those_bets_out_and_the_rest_in(seed:
     before = watch._state.wealth
     watch.update(losses[1], q[1])
     after = watch._state.wealth
-    assert watch._state.variants == (("bound", "control"), ("bound", "middle", "control"))
-    kept = np.isin(before.left, after.left)
+    assert watch._state.wealth.variants == (("bound", "control"), ("bound", "middle", "control"))
+    kept = np.isin(before.candidates, after.candidates)
     same = (before.amounts[..., kept] == after.amounts).all(axis=(1, 2))
     assert same.tolist() == [False, True, False, True, True]
 

@@ -10,9 +10,8 @@ from scipy.stats import binom, norm, rankdata, t
 
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting import betting_interval
-from levelled.estimators.intervals.betting_ratio import ratio_rejected_at
-from levelled.estimators.intervals.betting_truth import rejected_at
 from levelled.estimators.moments import moments
+from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
 from levelled_studies.pools import POOLS, Pool
 from levelled_studies.trajectories import Trajectories, frozen, stratified
 

@@ -6,7 +6,8 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LevelledError, LossError
-from levelled.estimators.intervals.betting_ratio import RatioBetting, ratio_rejected_at
+from levelled.estimators.intervals.betting import RatioBetting
+from levelled_studies.betting_truth import ratio_rejected_at
 
 N = 2000
 Labels = list[dict[str, float]]

@@ -1,224 +1,183 @@
-"""A game of betting on the mean of a pool: its rules, its state, and what a label does to it."""
+"""One shell for all intervals by betting: a game, its state, and the update of one label.
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+A *game* is a target with the bets that each label offers on it: `betting_mean` and
+`betting_ratio` hold one each. The shell keeps the wealth of those bets up to date.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
 
-from levelled._check import FloatArray, between, whole
+from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError
-from levelled.estimators.intervals.betting_bets import (
+from levelled.estimators.intervals.betting_wealth import (
+    HUGE,
     Columns,
     Number,
-    Round,
-    check_columns,
-    mean_bets,
+    Sides,
+    Values,
+    Wealth,
+    bet_table,
+    step,
     variants_of,
 )
-from levelled.estimators.intervals.betting_wealth import (
-    N_CANDIDATES,
-    Sides,
-    Variants,
-    Wealth,
-    candidates,
-    opened,
-    step,
-    table,
-)
-from levelled.estimators.intervals.logical import Bounds, check_bounds, logical_limits
+from levelled.estimators.intervals.logical import Bounds
 
-__all__ = [
-    "Game",
-    "GameState",
-    "drawn_at",
-    "is_due",
-    "limits",
-    "number",
-    "probabilities_of",
-    "probability_of",
-    "rebuilt",
-    "started",
-    "told",
-]
+__all__ = ["BettingState", "Game", "Watch", "finite_number", "place_bets"]
 
-_HUGE = 1e100
+_FORMAT = 1  # of what to_dict writes; it holds amounts for the present FRACTIONS
 
 
-@dataclass(frozen=True, slots=True)
-class Game:
-    """What is fixed before the first label."""
+class Game(Protocol):
+    """A target, and the bets that labels offer on it: all that is fixed before the first label.
 
-    pool_size: int
-    bounds: Bounds
-    level: float
-    excluded: int = 0
+    Labels, and the sums over them that the game needs, are tuples of values. The coordinate of
+    the bets above is `mirror` minus the candidate.
+    """
 
-    def __post_init__(self) -> None:
-        whole("pool_size", self.pool_size, least=1)
-        whole("excluded", self.excluded, least=0)
-        between("level", self.level, 0, 1, open_=True)
-        if self.excluded >= self.pool_size:
-            raise InputError(
-                f"excluded must leave something to draw; it is {self.excluded} of a pool of "
-                f"{self.pool_size}."
-            )
-        low, high = self.bounds
-        if not (-_HUGE < low < high and (high < _HUGE or high == np.inf)):
-            raise InputError(
-                f"bounds must be two numbers (low, high), low < high, of which only high may be "
-                f"infinite; they are {self.bounds!r}. Betting needs one to hold on to."
-            )
+    mirror: ClassVar[float]
+    sum_names: ClassVar[tuple[str, ...]]
 
     @property
-    def drawable(self) -> int:
-        """How many items can be drawn."""
-        return self.pool_size - self.excluded
+    def level(self) -> float:
+        """The probability with which all the intervals cover the target."""
 
     @property
     def ends(self) -> Bounds:
-        """What the target can be before the first label."""
-        share = self.drawable / self.pool_size
-        return self.bounds[0] * share, self.bounds[1] * share
+        """The range of the target before the first label."""
 
-    @property
-    def bounded(self) -> bool:
-        """Whether there are two sides to bet on."""
-        return self.bounds[1] < np.inf
+    def first_candidates(self) -> FloatArray:
+        """The candidates at the first label, in order."""
+
+    def scale(self, candidates: FloatArray) -> float:
+        """The size of a loss, against which rounding is judged."""
+
+    def bets(self, m: int, label: Values, q: Number, sums: Values, columns: Columns) -> Sides:
+        """The bets of label m, given the sums before it; an impossible label is refused."""
+
+    def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
+        """The sums after label m."""
+
+    def possible(self, n_labels: int, sums: tuple[float, ...]) -> Bounds:
+        """The range of the target that the labels so far leave possible."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class GameState:
-    """What the labels so far have made of the game.
-
-    `terms` is the sum of a_m - A, from which an unbounded game knows where to look.
-    """
+class BettingState:
+    """The number of labels so far, the sums over them, and the wealth they have led to."""
 
     n_labels: int
-    total: float
-    terms: float
-    variants: Variants
+    sums: tuple[float, ...]
     wealth: Wealth
 
 
-def started(game: Game) -> GameState:
-    """The state before the first label, which decides who plays."""
-    return GameState(0, 0.0, 0.0, ((), ()), opened(np.empty(0), ((), ()), *game.ends))
+class Watch:
+    """The interval of a game, kept up to date label by label."""
+
+    _game: Game
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        wealth = Wealth.start(np.empty(0), ((), ()), *game.ends)
+        self._state = BettingState(0, (0.0,) * len(game.sum_names), wealth)
+
+    def __len__(self) -> int:
+        return self._state.n_labels
+
+    def interval(self) -> tuple[float, float]:
+        """The limits after the labels so far: the nearest rejected candidates, if possible."""
+        state = self._state
+        lowest, highest = self._game.possible(state.n_labels, state.sums)
+        low, high = state.wealth.low, state.wealth.high
+        return min(max(low, lowest), highest), max(min(high, highest), lowest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON, from which `from_dict` continues exactly."""
+        state = self._state
+        return {
+            "format": _FORMAT,
+            **self._settings(),
+            "n_labels": state.n_labels,
+            **dict(zip(self._game.sum_names, state.sums, strict=True)),
+            "variants": [list(names) for names in state.wealth.variants],
+            "wealth": state.wealth.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore what `to_dict` wrote."""
+        try:
+            if stored["format"] != _FORMAT:
+                raise InputError(f"format {stored['format']!r} is not {_FORMAT}")
+            watch = cls._create(stored)
+            watch._restore(stored)
+        except (KeyError, TypeError, ValueError) as wrong:
+            name = cls.__name__
+            raise InputError(f"This is not what {name}.to_dict writes: {wrong!r}.") from wrong
+        return watch
+
+    def _settings(self) -> dict[str, Any]:
+        """The arguments of the constructor, ready for JSON."""
+        raise NotImplementedError
+
+    @classmethod
+    def _create(cls, settings: Mapping[str, Any]) -> Self:
+        """Call the constructor with what `_settings` returned."""
+        raise NotImplementedError
+
+    def _restore(self, stored: Mapping[str, Any]) -> None:
+        below, above = (tuple(names) for names in stored["variants"])
+        sums = tuple(stored[name] for name in self._game.sum_names)
+        wealth = Wealth.from_dict(stored["wealth"], (below, above))
+        self._state = BettingState(stored["n_labels"], sums, wealth)
+
+    def _add(
+        self, label: Mapping[str, float], q: float, columns: Mapping[str, float | None]
+    ) -> FloatArray:
+        """Add one label and return its bets; a label with anything wrong changes nothing."""
+        game, state, m = self._game, self._state, self._state.n_labels + 1
+        values = tuple(finite_number(name, value) for name, value in label.items())
+        q = _probability(q)
+        known = {name: finite_number(name, x) for name, x in columns.items() if x is not None}
+        sides = game.bets(m, values, q, state.sums, known)
+        wealth = state.wealth
+        if m == 1:
+            wealth = Wealth.start(game.first_candidates(), variants_of(sides), *game.ends)
+        bets = bet_table(sides, wealth.variants)
+        wealth = place_bets(game, wealth, m, bets)
+        sums = tuple(float(total) for total in game.add(m, values, q, state.sums))
+        self._state = BettingState(m, sums, wealth)
+        return bets
 
 
-def told(
-    game: Game, state: GameState, loss: float, q: float, columns: Columns
-) -> tuple[GameState, FloatArray]:
-    """The state after one more label, and the bets that it offered."""
-    if not game.bounds[0] <= loss <= game.bounds[1]:
-        check_bounds(np.asarray(loss), game.bounds)
-    m = state.n_labels + 1
-    drawn, sides = drawn_at(game, m, loss, q, state.total, columns)
-    variants, wealth = state.variants, state.wealth
-    if state.n_labels == 0:
-        variants = variants_of(sides)
-        first = candidates(*game.ends, game.pool_size) if game.bounded else np.empty(0)
-        wealth = opened(first, variants, *game.ends)
-    bets = table(sides, variants)
-    wealth = step(wealth, bets, m=m, level=game.level, scale=_scale(game, wealth))
-    excess = loss - game.bounds[0]
-    before = state.total - game.bounds[0] * state.n_labels
-    terms = state.terms + drawn.weight * excess + before / game.pool_size
-    return GameState(m, state.total + loss, float(terms), variants, wealth), bets
+def place_bets(game: Game, wealth: Wealth, m: int, bets: FloatArray) -> Wealth:
+    """The wealth after the bets of label m."""
+    scale = game.scale(wealth.candidates)
+    return step(wealth, bets, m=m, level=game.level, scale=scale, mirror=game.mirror)
 
 
-def drawn_at(
-    game: Game,
-    m: int,
-    loss: Number,
-    q: Number,
-    before: Number,
-    columns: Columns,
-) -> tuple[Round, Sides]:
-    """Label m of one trajectory, or of many, with the bets that it offers."""
-    left = game.drawable - m + 1
-    if left < 1:
-        raise DrawsError(
-            f"All {game.drawable} items that can be drawn have their label: there is no label {m}."
-        )
-    weight = 1 / (game.pool_size * q)
-    check_columns(weight, game.bounds[1], columns)
-    drawn = Round(loss, weight, before, left, game.pool_size)
-    return drawn, mean_bets(drawn, game.bounds, columns)
-
-
-def rebuilt(game: Game, state: GameState, history: Sequence[FloatArray]) -> GameState:
-    """The state with new candidates around the present estimate, by playing `history` again.
-
-    For a game without an upper bound, where no grid can be laid out beforehand. The wealth
-    against a candidate does not depend on when somebody looks at it, so the limit holds.
-    """
-    estimate = state.terms / state.n_labels
-    if estimate <= 0:
-        return state
-    left = game.ends[0] + estimate * np.geomspace(1e-4, 2, N_CANDIDATES)
-    left = left[left > state.wealth.low]
-    wealth = opened(left, state.variants, state.wealth.low, np.inf)
-    for m, bets in enumerate(history, start=1):
-        wealth = step(wealth, bets, m=m, level=game.level, scale=_scale(game, wealth))
-    return replace(state, wealth=wealth)
-
-
-def is_due(before: GameState, after: GameState) -> bool:
-    """Whether an unbounded game needs new candidates: at m = 1, 2, 4, 8, ..., or a first loss.
-
-    So every label is played again about once, however many there are.
-    """
-    m = after.n_labels
-    return m & (m - 1) == 0 or before.terms <= 0 < after.terms
-
-
-def limits(game: Game, state: GameState) -> tuple[float, float]:
-    """The interval: the nearest rejected candidates, within what is logically possible."""
-    share = game.drawable / game.pool_size
-    logical = logical_limits(np.asarray(state.total), state.n_labels, game.drawable, game.bounds)
-    lowest, highest = (float(limit * share) for limit in logical)
-    low, high = state.wealth.low, state.wealth.high
-    return min(max(low, lowest), highest), max(min(high, highest), lowest)
-
-
-def number(name: str, value: float) -> float:
-    """Return `value` as a finite float, with room to multiply it."""
+def finite_number(name: str, value: float) -> float:
+    """Return `value` as a finite float that may be multiplied."""
     try:
-        as_float = float(value)
+        number = float(value)
     except (TypeError, ValueError) as wrong:
         raise InputError(f"{name} must be a number; it is {value!r}.") from wrong
-    if not -_HUGE < as_float < _HUGE:
-        raise InputError(f"{name} must be finite (below {_HUGE:g} in size); it is {as_float}.")
-    return as_float
+    if not -HUGE < number < HUGE:
+        raise InputError(f"{name} must be finite (below {HUGE:g} in size); it is {number}.")
+    return number
 
 
-def probability_of(q: float) -> float:
-    """Return `q` as a float that the probability of a drawn item can be.
+def _probability(q: float) -> float:
+    """Return `q` as the probability of a drawn item, raised to 1e-100 if it is smaller.
 
-    What is even smaller than 1e-100 is raised to it: such an item is never seen, and a smaller
-    weight wins less.
+    Such an item is never seen, and a smaller weight wins less.
     """
-    as_float = number("q", q)
-    if not 0 < as_float <= 1:
+    number = finite_number("q", q)
+    if not 0 < number <= 1:
         raise DrawsError(
             f"q must be above 0 and at most 1, the probability that the item had when it was "
-            f"drawn; it is {as_float}."
+            f"drawn; it is {number}."
         )
-    return max(as_float, 1 / _HUGE)
-
-
-def probabilities_of(values: FloatArray) -> FloatArray:
-    """`probability_of` for arrays."""
-    wrong = values[~((values > 0) & (values <= 1))]
-    if wrong.size:
-        raise DrawsError(
-            f"A drawn item had a probability above 0 and at most 1 when it was drawn; {wrong.size} "
-            f"of {values.size} do not, the first is {wrong[0]}."
-        )
-    return np.maximum(values, 1 / _HUGE)
-
-
-def _scale(game: Game, wealth: Wealth) -> float:
-    if game.bounded:
-        return game.bounds[1] - game.bounds[0]
-    return float(wealth.left[-1] - game.ends[0]) if len(wealth.left) else 1.0
+    return max(number, 1 / HUGE)

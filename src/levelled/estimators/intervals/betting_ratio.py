@@ -1,163 +1,125 @@
-"""Anytime intervals for ratios of pool means, such as precision, recall and F1."""
+"""The bets that labels offer on a ratio of pool means, such as precision, recall and F1.
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+theta = mean(A)/mean(D) with 0 <= A <= D <= d_max for every item. A candidate theta is tested by
+betting that the pool mean of l = A - theta D is 0, as in `betting_mean`, with the items' bounds
+-theta d_max <= l <= (1 - theta) d_max. With w = 1/(N q_m) and sums S over the labels before, the
+bet that theta is too low pays
+
+    bound     g = -theta d_max:  N w (A + theta (d_max - D)) / (theta (d_max left + S_D) - S_A)
+    known     g = -theta D:      w A / (theta mean(D) - S_A/N)
+    middle    g = 0:             (w A + theta (r - w D)) / (theta (r + S_D/N) - S_A/N)
+
+and the bet that it is too high is the same for D - A and 1 - theta. All fall with theta, so
+limits hold at any spacing of the candidates. "known" needs the pool mean of D (precision, slices:
+D comes from the predictions). "middle" suits metrics to which most items contribute nothing; it
+needs a bound r on w D over the items that could be drawn.
+"""
+
+from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray, floats
-from levelled.errors import InputError
-from levelled.estimators.intervals.betting_game import number, probabilities_of, probability_of
-from levelled.estimators.intervals.betting_ratio_game import (
-    RatioGame,
-    RatioState,
-    bets_of,
-    limits,
-    started,
-    told,
+from levelled._check import FloatArray, between, whole
+from levelled.errors import DrawsError, InputError, LossError
+from levelled.estimators.intervals.betting_wealth import (
+    Bet,
+    Columns,
+    Number,
+    Sides,
+    Values,
+    spread_candidates,
 )
-from levelled.estimators.intervals.betting_truth import first_rejections
-from levelled.estimators.intervals.betting_wealth import Sides, Wealth
+from levelled.estimators.intervals.logical import Bounds
 
-__all__ = ["RatioBetting", "ratio_rejected_at"]
-
-_FORMAT = 1  # of what to_dict writes; it holds amounts for the present FRACTIONS
+__all__ = ["RatioGame"]
 
 
-class RatioBetting:
-    """An interval for mean(A)/mean(D) over the pool that may be watched while labels come in.
+@dataclass(frozen=True, slots=True)
+class RatioGame:
+    """Betting on mean(A)/mean(D); a label is (A, D), and their totals are the sums kept."""
 
-    For 0 <= A <= D <= `d_max` it covers the ratio after all labels at once with probability
-    `level`, however the proposal adapts and whenever one stops. `denominator_mean` is the pool
-    mean of D if that is known exactly, as for precision, where D = 1 for the items predicted
-    positive. As in `Betting`, the first label decides which columns are used.
+    mirror: ClassVar[float] = 1.0
+    sum_names: ClassVar[tuple[str, ...]] = ("numerator", "denominator")
+    ends: ClassVar[Bounds] = (0.0, 1.0)
 
-    >>> watch = RatioBetting(pool_size=1000)
-    >>> for right, relevant in [(1, 1), (0, 0), (1, 1), (0, 1), (1, 1)] * 30:
-    ...     q = 1 / (1000 - len(watch))
-    ...     watch.update(right, relevant, q, max_weight=1 / (1000 * q))
-    >>> low, high = watch.interval()
-    >>> round(low, 2), round(high, 2)
-    (0.62, 0.85)
-    """
+    pool_size: int
+    d_max: float
+    level: float
+    denominator_mean: float | None = None
 
-    def __init__(
-        self,
-        pool_size: int,
-        d_max: float = 1.0,
-        level: float = 0.95,
-        denominator_mean: float | None = None,
-    ) -> None:
-        mean = None if denominator_mean is None else number("denominator_mean", denominator_mean)
-        self._game = RatioGame(pool_size, number("d_max", d_max), level, mean)
-        self._state = started()
-
-    def __len__(self) -> int:
-        return self._state.n_labels
-
-    def update(
-        self,
-        a: float,
-        d: float,
-        q: float,
-        *,
-        max_weight: float | None = None,
-        max_weighted_denominator: float | None = None,
-    ) -> None:
-        """Take in one label: its numerator and denominator, and its probability `q`.
-
-        `max_weight` is the largest 1/(N q(n)) over the items that could then be drawn, and
-        `max_weighted_denominator` the largest D(n)/(N q(n)) if all D are known, which is better.
-        """
-        reach = None
-        if max_weighted_denominator is not None:
-            reach = number("max_weighted_denominator", max_weighted_denominator)
-        elif max_weight is not None:
-            reach = self._game.d_max * number("max_weight", max_weight)
-        a, d, q = number("a", a), number("d", d), probability_of(q)
-        self._state = told(self._game, self._state, a, d, q, reach)
-
-    def interval(self) -> tuple[float, float]:
-        """The limits after the labels so far."""
-        return limits(self._game, self._state)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON, from which `from_dict` goes on exactly."""
-        game, state = self._game, self._state
-        return {
-            "format": _FORMAT,
-            "pool_size": game.pool_size,
-            "d_max": game.d_max,
-            "level": game.level,
-            "denominator_mean": game.denominator_mean,
-            "n_labels": state.n_labels,
-            "numerator": state.numerator,
-            "denominator": state.denominator,
-            "variants": [list(names) for names in state.variants],
-            "wealth": state.wealth.to_dict(),
-        }
-
-    @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "RatioBetting":
-        """What `to_dict` wrote."""
-        try:
-            if kept["format"] != _FORMAT:
-                raise InputError(f"format {kept['format']!r} is not {_FORMAT}")
-            watch = cls(kept["pool_size"], kept["d_max"], kept["level"], kept["denominator_mean"])
-            below, above = (tuple(names) for names in kept["variants"])
-            watch._state = RatioState(
-                kept["n_labels"],
-                kept["numerator"],
-                kept["denominator"],
-                (below, above),
-                Wealth.from_dict(kept["wealth"], n_variants=len(below) + len(above)),
+    def __post_init__(self) -> None:
+        whole("pool_size", self.pool_size, least=1)
+        between("d_max", self.d_max, 0, np.inf, open_=True)
+        between("level", self.level, 0, 1, open_=True)
+        if self.denominator_mean is not None and not 0 < self.denominator_mean <= self.d_max:
+            raise InputError(
+                f"denominator_mean must be above 0 and at most d_max = {self.d_max:g}; it is "
+                f"{self.denominator_mean!r}. A ratio over nothing has no value."
             )
-        except (KeyError, TypeError, ValueError) as wrong:
-            raise InputError(f"This is not what RatioBetting.to_dict writes: {wrong!r}.") from wrong
-        return watch
 
+    def first_candidates(self) -> FloatArray:
+        """The candidates at the first label."""
+        return spread_candidates(*self.ends, self.pool_size)
 
-def ratio_rejected_at(
-    theta: ArrayLike,
-    a: ArrayLike,
-    d: ArrayLike,
-    probability: ArrayLike,
-    pool_size: int,
-    d_max: float = 1.0,
-    level: float = 0.95,
-    *,
-    denominator_mean: float | None = None,
-    max_weighted_denominator: ArrayLike | None = None,
-) -> IntArray:
-    """The label, counted from 1, at which `RatioBetting` rejects `theta`; 0 if it never does.
+    def scale(self, candidates: FloatArray) -> float:
+        """The size of a denominator, against which rounding is judged."""
+        return self.d_max
 
-    `a`, `d`, `probability` and the column are [trajectories, M]; `theta` is one value, or one a
-    trajectory. Where only the largest weight is known, the column is d_max times that.
+    def bets(self, m: int, label: Values, q: Number, sums: Values, columns: Columns) -> Sides:
+        """The bets of label m, given the sums before it, in one trajectory or in many."""
+        (a, d), (before_a, before_d), N = label, sums, self.pool_size
+        left, weight = N - m + 1, 1 / (N * q)
+        if left < 1:
+            raise DrawsError(f"All {N} items of the pool have their label: there is no label {m}.")
+        self._check_label(a, d, before_d)
+        reach = self._reach(columns)
+        if reach is not None and not np.all(weight * d <= reach * (1 + 1e-6)):
+            raise DrawsError(
+                f"The drawn item of label {m} has a larger weight than the largest that was "
+                f"possible. Give the columns of the step at which it was drawn."
+            )
 
-    >>> a, q = np.array([[1, 1, 1, 1, 1, 1], [0, 1, 1, 0, 1, 1]]), np.full((2, 6), 0.01)
-    >>> ratio_rejected_at(0.03, a, np.ones((2, 6)), q, 100, denominator_mean=1.0)
-    array([2, 3])
-    """
-    given = {"a": a, "d": d, "probability": probability}
-    if max_weighted_denominator is not None:
-        given["max_weighted_denominator"] = max_weighted_denominator
-    arrays = {name: floats(name, values, ndim=2) for name, values in given.items()}
-    if len({values.shape for values in arrays.values()}) > 1:
-        shapes = ", ".join(f"{name} {values.shape}" for name, values in arrays.items())
-        raise InputError(f"One value a label is needed everywhere: {shapes}.")
-    arrays["probability"] = probabilities_of(arrays["probability"])
-    game = RatioGame(pool_size, d_max, level, denominator_mean)
-    n = len(arrays["a"])
-    return first_rejections(floats("theta", theta), _labels(game, arrays), n, level, d_max, 1.0)
+        def side(a: Number, before: Number) -> dict[str, Bet]:
+            e, all_d = before / N, (self.d_max * left + before_d) / N
+            bets: dict[str, Bet] = {"bound": (weight * a, weight * (self.d_max - d), all_d, e)}
+            if self.denominator_mean is not None:
+                bets["known"] = (weight * a, 0.0, self.denominator_mean, e)
+            if reach is not None:
+                bets["middle"] = (weight * a, reach - weight * d, reach + before_d / N, e)
+            return bets
 
+        return side(a, before_a), side(d - a, before_d - before_a)
 
-def _labels(game: RatioGame, arrays: Mapping[str, FloatArray]) -> Iterator[Sides]:
-    a, d, q = arrays["a"], arrays["d"], arrays["probability"]
-    reach = arrays.get("max_weighted_denominator")
-    before = np.zeros(len(a)), np.zeros(len(a))
-    for at in range(a.shape[1]):
-        label = a[:, at], d[:, at]
-        possible = None if reach is None else reach[:, at]
-        yield bets_of(game, at + 1, label, q[:, at], before, possible)
-        before = before[0] + label[0], before[1] + label[1]
+    def _reach(self, columns: Columns) -> Number | None:
+        """The bound r on w D, from the largest w D or else from the largest w."""
+        if "max_weighted_denominator" in columns:
+            return columns["max_weighted_denominator"]
+        return self.d_max * columns["max_weight"] if "max_weight" in columns else None
+
+    def _check_label(self, a: Number, d: Number, before: Number) -> None:
+        if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
+            raise LossError(
+                f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
+                f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
+            )
+        known = self.denominator_mean
+        if known is not None and np.any(before + d > known * self.pool_size * (1 + 1e-9)):
+            raise LossError(
+                f"The denominators seen sum to {np.max(before + d):g}, more than denominator_mean "
+                f"= {known:g} times the pool size {self.pool_size}. It is to be the exact mean "
+                f"over the pool."
+            )
+
+    def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
+        """The sums after label m."""
+        return sums[0] + label[0], sums[1] + label[1]
+
+    def possible(self, n_labels: int, sums: tuple[float, ...]) -> Bounds:
+        """The range of the ratio that the labels seen so far leave possible."""
+        (a, d), unseen = sums, self.pool_size - n_labels
+        if self.denominator_mean is None or unseen == 0:
+            pool_d = d + self.d_max * unseen
+        else:
+            pool_d = max(self.denominator_mean * self.pool_size, d)
+        return (a / pool_d, (a + pool_d - d) / pool_d) if pool_d > 0 else self.ends
