@@ -11,8 +11,7 @@ from levelled.estimators.intervals.betting import (
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.murthy import murthy_weights
-from levelled.estimators.naive import naive_weights
-from levelled.estimators.pure import pure_weights
+from levelled.estimators.pure import naive_weights, pure_weights
 from levelled.estimators.record import Estimate
 from levelled.estimators.running import running
 

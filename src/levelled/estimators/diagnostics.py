@@ -10,7 +10,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import lure, pure
 from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.estimators.problem import checked_losses
+from levelled.estimators.loss_sample import checked_losses
 
 __all__ = ["Diagnosis", "design_size", "diagnose", "effective_size", "thin_warning"]
 

@@ -5,10 +5,10 @@ from numpy.typing import ArrayLike
 
 from levelled._check import choice
 from levelled.draws import Draws
-from levelled.estimators import lure, murthy, naive, pure
+from levelled.estimators import lure, murthy, pure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
-from levelled.estimators.problem import LossSample, control_columns
+from levelled.estimators.loss_sample import LossSample, control_columns
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -16,7 +16,7 @@ __all__ = ["estimate"]
 _WEIGHTS = {
     "lure": lure.lure_weights,
     "pure": pure.pure_weights,
-    "naive": naive.naive_weights,
+    "naive": pure.naive_weights,
     "murthy": murthy.murthy_weights,
 }
 

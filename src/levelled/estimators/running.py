@@ -6,7 +6,7 @@ from numpy.typing import ArrayLike
 from levelled._check import FloatArray, choice
 from levelled.draws import Draws
 from levelled.estimators import lure, pure
-from levelled.estimators.problem import checked_losses
+from levelled.estimators.loss_sample import checked_losses
 
 __all__ = ["running", "running_lure", "running_naive", "running_pure"]
 

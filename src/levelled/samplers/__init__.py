@@ -5,8 +5,7 @@ draw. `part`, `merge` and `finish` run one race over pools that no single call c
 """
 
 from levelled.samplers.design import with_design
-from levelled.samplers.parts import Part, finish, merge, part
-from levelled.samplers.race import race
+from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
 __all__ = [

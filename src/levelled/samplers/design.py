@@ -11,8 +11,7 @@ from numpy.typing import ArrayLike
 from levelled._check import BoolArray, FloatArray, IntArray, between, floats
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
-from levelled.samplers.blocks import cut
-from levelled.samplers.remaining import running_sum
+from levelled.samplers.blocks import cut, running_sum
 
 __all__ = ["with_design"]
 

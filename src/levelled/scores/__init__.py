@@ -7,11 +7,10 @@ score goes with any proposal.
     samples   [N, K, C]    items, posterior samples, classes
 """
 
-from levelled.scores.disagreement import bald, variation_ratio
 from levelled.scores.distance import geometric
 from levelled.scores.expected import expected_loss, root_mean_squared_loss
 from levelled.scores.gradient import gradient_norm
-from levelled.scores.uncertainty import entropy, least_confidence, margin
+from levelled.scores.uncertainty import bald, entropy, least_confidence, margin, variation_ratio
 
 __all__ = [
     "bald",

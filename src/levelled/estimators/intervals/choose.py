@@ -18,7 +18,7 @@ from levelled.estimators.intervals.fixed import (
     t_interval,
 )
 from levelled.estimators.intervals.logical import logical_limits
-from levelled.estimators.problem import LossSample
+from levelled.estimators.loss_sample import LossSample
 
 __all__ = ["INTERVALS", "Interval", "interval_for"]
 

@@ -8,8 +8,7 @@ import pytest
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure, lure_weights, pure, pure_weights
-from levelled.estimators.moments import moments
-from levelled.estimators.variance import degrees_of_freedom, variance
+from levelled.estimators.moments import degrees_of_freedom, moments, variance
 from levelled_studies.exact import (
     Propose,
     conditional_variances,
