@@ -11,9 +11,8 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, floats
 from levelled.errors import DrawsError, InputError
-from levelled.estimators.intervals.betting_game import Game
-from levelled.estimators.intervals.betting_mean import COLUMNS, MeanGame
-from levelled.estimators.intervals.betting_ratio import RatioGame
+from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
+from levelled.estimators.intervals.betting_watch import Game
 from levelled.estimators.intervals.betting_wealth import (
     HUGE,
     Values,

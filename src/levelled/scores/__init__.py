@@ -8,8 +8,7 @@ score goes with any proposal.
 """
 
 from levelled.scores.distance import geometric
-from levelled.scores.expected import expected_loss, root_mean_squared_loss
-from levelled.scores.gradient import gradient_norm
+from levelled.scores.expected import expected_loss, gradient_norm, root_mean_squared_loss
 from levelled.scores.uncertainty import bald, entropy, least_confidence, margin, variation_ratio
 
 __all__ = [

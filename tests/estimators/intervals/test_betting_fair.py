@@ -7,8 +7,7 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.intervals.betting_mean import MeanGame
-from levelled.estimators.intervals.betting_ratio import RatioGame
+from levelled.estimators.intervals.betting_games import MeanGame, RatioGame
 from levelled.estimators.intervals.betting_wealth import (
     Sides,
     Wealth,

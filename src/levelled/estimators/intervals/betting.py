@@ -1,7 +1,7 @@
 """Intervals that hold at every label at once, for any number of labels and any proposal.
 
 They come from betting (Waudby-Smith and Ramdas, arXiv:2010.09686) on the terms a_m of the
-estimators. `betting_mean` and `betting_ratio` show the bets.
+estimators. `betting_games` shows the bets.
 """
 
 from collections.abc import Mapping
@@ -13,9 +13,8 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, floats, same_length
 from levelled.errors import InputError
-from levelled.estimators.intervals.betting_game import Watch, finite_number, place_bets
-from levelled.estimators.intervals.betting_mean import COLUMNS, MeanGame
-from levelled.estimators.intervals.betting_ratio import RatioGame
+from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
+from levelled.estimators.intervals.betting_watch import Watch, finite_number, place_bets
 from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
 
 __all__ = ["Betting", "RatioBetting", "betting_interval", "running_betting"]

@@ -1,7 +1,7 @@
 """One shell for all intervals by betting: a game, its state, and the update of one label.
 
-A *game* is a target with the bets that each label offers on it: `betting_mean` and
-`betting_ratio` hold one each. The shell keeps the wealth of those bets up to date.
+A *game* is a target with the bets that each label offers on it; `betting_games` has two. The shell
+keeps the wealth of those bets up to date and turns it into an interval.
 """
 
 from collections.abc import Mapping
