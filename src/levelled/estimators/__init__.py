@@ -1,4 +1,8 @@
-"""Draws and losses -> an estimate of the pool risk."""
+"""Draws and losses -> an estimate of the pool risk, the mean loss over the whole pool.
+
+R_PURE is the plain unbiased risk estimator of Farquhar, Gal and Rainforth (2021), R_LURE the
+levelled one, which has less variance and is the default.
+"""
 
 from levelled.estimators.diagnostics import Diagnosis, diagnose
 from levelled.estimators.estimate import estimate

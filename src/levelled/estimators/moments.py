@@ -1,4 +1,8 @@
-"""Value, variance and degrees of freedom of an estimate: all that a fixed-M interval needs."""
+"""Value, variance and degrees of freedom of an estimate.
+
+That is all that an interval for a fixed number of labels needs. R_PURE and R_LURE are the plain
+and the levelled unbiased risk estimator (`pure`, `lure`).
+"""
 
 from dataclasses import dataclass, replace
 
@@ -21,23 +25,23 @@ _NO_VARIANCE = 1e-12
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """What M draws say about the mean of a pool of N, for one trajectory or many at once."""
+    """Moments of an estimate from M draws of a pool of N, for one trajectory or many at once."""
 
     value: FloatArray
     variance: FloatArray
     df: FloatArray
     total: FloatArray
-    """The summed losses S_M: what is known for certain."""
+    """The summed losses S_M."""
     budget: int
     pool_size: int
     exact: bool
-    """Whether `variance` is exactly unbiased here."""
+    """True if `variance` is exactly unbiased."""
 
     def unless_clear(self, difference: "Moments") -> "Moments":
         """The moments of the difference form where it helps and is clear of zero, else these.
 
-        A predictor that makes the variance larger does not help, one that leaves none at all is
-        not to be believed, and a difference that is all noise cannot be put on a log scale.
+        A predictor does not help if it makes the variance larger, is not trusted if it leaves no
+        variance at all, and a difference that is all noise cannot be put on a log scale.
         """
         least = _NO_VARIANCE * np.maximum(self.variance, difference.value**2)
         helps = (least < difference.variance) & (difference.variance < self.variance)
@@ -70,8 +74,8 @@ def moments(
 ) -> Moments:
     """Moments of "lure" or "pure" for losses and probabilities [..., M].
 
-    The naive estimate is R_LURE of draws taken for uniform: give `uniform_probability`. With a
-    predictor of the loss (`terms` says which) they are those of the difference form.
+    The naive estimate is R_LURE with `uniform_probability`. With a predictor of the loss (the
+    columns of `pure.terms`) the moments are those of the difference form.
     """
     N, M = pool_size, losses.shape[-1]
     shares = np.full(M, 1 / M) if estimator == "pure" else lure.levels(N, M) / M
@@ -88,7 +92,7 @@ def moments(
 
 
 def variance(terms: FloatArray, shares: FloatArray) -> FloatArray:
-    """The variance of sum_m u_m a_m around the pool risk, from the terms themselves.
+    """An estimate of the variance of sum_m u_m a_m around the pool risk, from the terms a_m.
 
         R^ = sum u_m a_m,  h_m = u_m^2 / (1 - 2 u_m),  V^ = sum h_m (a_m - R^)^2 / (1 + sum h_m)
 
@@ -97,9 +101,9 @@ def variance(terms: FloatArray, shares: FloatArray) -> FloatArray:
     and E[V^] is exactly the variance given the pool, however adaptive the proposal, wherever
     every u_m is below 1/2. It contains the finite-pool correction.
 
-    Elsewhere (two draws, or all but one of the pool) the plain form M/(M-1) sum u_m^2 (a_m -
-    R^)^2 is given, which is biased, for uniform draws low: see `is_exact`. One draw has no
-    variance to show: infinity. One share of one and the rest zero (the whole pool): zero.
+    Elsewhere (two draws, or all but one of the pool) it is M/(M-1) sum u_m^2 (a_m - R^)^2,
+    which is biased (too low for uniform draws): see `is_exact`. It is infinite for one draw, and
+    zero for one share of one and the rest zero (the whole pool).
 
     >>> variance(np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3))
     array(0.33333333)
@@ -116,12 +120,12 @@ def variance(terms: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def is_exact(shares: FloatArray) -> bool:
-    """Whether `variance` is exactly unbiased for these shares."""
+    """True if `variance` is exactly unbiased for these shares."""
     return bool((shares < 0.5).all())
 
 
 def degrees_of_freedom(terms: FloatArray, shares: FloatArray) -> FloatArray:
-    """How many degrees of freedom `variance` has, by Satterthwaite's rule.
+    """The degrees of freedom of `variance`, by Satterthwaite's rule.
 
         x_m = u_m^2 (a_m - R^)^2,    df = 2 (sum x)^2 / sum x^2 - 1,  between 1 and M - 1
 
@@ -140,5 +144,5 @@ def degrees_of_freedom(terms: FloatArray, shares: FloatArray) -> FloatArray:
 
 
 def uniform_probability(pool_size: int, budget: int) -> FloatArray:
-    """The probabilities 1/N, 1/(N-1), ... of draws that favour nobody."""
+    """The probabilities 1/N, 1/(N-1), ... of uniform draws."""
     return 1 / (pool_size - np.arange(float(budget)))

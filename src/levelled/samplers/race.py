@@ -1,4 +1,7 @@
-"""A race run in parts: each part keeps its leaders, and merging the parts decides the race."""
+"""Draw without replacement in proportion to frozen weights, in one call or in parts.
+
+Each part keeps its leaders, the rows that arrive first; merging the parts decides the race.
+"""
 
 from __future__ import annotations
 
@@ -42,10 +45,11 @@ _LEADER = np.dtype(
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Part:
-    """What a race must remember of some of its rows; made by `part` and `merge`.
+    """The result of a race over some of the rows; made by `part` and `merge`.
 
     `blocks` are in order of place, `leaders` in order of arrival. `opened` holds the weights of
-    those blocks whose leaders weigh more than half: what they leave is added up, not subtracted.
+    those blocks whose leaders hold more than half of the weight: there the rest is added up, not
+    subtracted.
     """
 
     k: int
@@ -78,7 +82,7 @@ def race(
         q_m = w_m / (sum of the weights not drawn before it)
 
     The draws depend on the weights and the seed alone, and the first draws of a longer race are
-    those of a shorter one. A pool of 20 million costs little more than reading it.
+    those of a shorter one. Drawing from 20 million items takes little longer than reading them.
 
     `log=True` takes log-weights of any range, such as `boltzmann` exponents; -inf is weight zero.
     Items of weight zero are refused unless `allow_zero`, and are then counted in `excluded`.
@@ -104,23 +108,25 @@ def part(
     """Run the race of `levelled.samplers.race` over some of the rows.
 
     A unit is one in-memory array or one row group of a file; units are numbered 0, 1, 2, ... and
-    their rows are counted on from one to the next. A unit may be handed over in pieces, each
-    starting at a multiple of 4,096 rows. The draws are the same, bit for bit, whatever the pieces
-    and whoever runs them in whatever order; another cut into units gives other draws.
+    their rows are counted on from one to the next. A unit may come in pieces, each starting at a
+    multiple of 4,096 rows. The draws are the same, bit for bit, whatever the pieces and in
+    whatever order and process they run; another cut into units gives other draws.
 
     >>> pieces = [part([4.0, 1.0], 3, seed=7, unit=1), part([1.0, 2.0, 3.0], 3, seed=7)]
     >>> finish(merge(pieces))
     Draws(3 of 5, probabilities 0.182 to 0.667)
     """
-    k, seed, unit = whole("k", k, least=0), _checked_seed(seed), whole("unit", unit, least=0)
-    first_row = whole("first_row", first_row, least=0)
+    k, seed = whole("k", k, least=0), whole("seed", seed, least=0)
+    unit, first_row = whole("unit", unit, least=0), whole("first_row", first_row, least=0)
+    if seed >= 2**128:
+        raise InputError(f"seed must be below 2**128; it is {seed}.")
     if first_row % blocks.BLOCK or unit >= 2**63:
         raise InputError(
             f"A part starts at a multiple of {blocks.BLOCK} rows, in a unit below 2**63; this one "
             f"starts at row {first_row} of unit {unit}."
         )
-    given = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
-    pool = cut(given, log=log, allow_zero=allow_zero)
+    array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
+    pool = cut(array, log=log, allow_zero=allow_zero)
     first_block = first_row // blocks.BLOCK
     row, log_time = leaders(pool, k, Source(seed, unit, first_block))
     block, row = np.divmod(row, blocks.BLOCK)
@@ -142,7 +148,7 @@ def part(
 
 
 def merge(parts: Iterable[Part]) -> Part:
-    """Join parts of one race, in any order, keeping those who may still be among the first k.
+    """Join parts of one race, in any order, keeping the rows that may be among the first k.
 
     >>> merge([part([1.0], 1, seed=7), part([2.0, 3.0], 1, seed=7, unit=1)])
     Part(3 rows of 2 units, k=1)
@@ -161,39 +167,39 @@ def merge(parts: Iterable[Part]) -> Part:
         raise InputError(f"Row {block * blocks.BLOCK} of unit {unit} is in two of the parts.")
     first = np.concatenate([one.leaders for one in parts])
     first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])][:k]
-    led = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
-    opened = {at: kept for one in parts for at, kept in one.opened.items() if at in led}
+    places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
+    opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
     return Part(k, seed, log, sum(one.excluded for one in parts), table, first, opened)
 
 
 def finish(part: Part) -> Draws:
-    """The draws of a race whose every row has been heard of.
+    """The draws of a race, from the merged parts of all its rows.
 
     >>> finish(part([1.0, 2.0, 3.0], 2, seed=7))
     Draws(2 of 3, probabilities 0.333 to 0.75)
     """
-    table, drawn = part.blocks, part.leaders
+    table, leaders = part.blocks, part.leaders
     _check_complete(table)
     pool_size = int(table["rows"].sum())
     _check_size(part.k, pool_size, part.excluded)
-    place = np.searchsorted(table["unit"], drawn["unit"]) + drawn["block"]
+    place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
     rest, shift = _never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
-    q = probabilities(drawn["weight"], drawn["shift"], rest, shift)
-    return Draws(first_row[place] + drawn["row"], q, pool_size, part.excluded)
+    q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
+    return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded)
 
 
 def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
-    """The weight that was never drawn, in units of e^shift, and that shift.
+    """The total weight that was never drawn, in units of e^shift, and that shift.
 
-    A function of the weights of each block and its final draws alone, added up in order of place.
+    It depends on the weights of each block and its final draws alone, added up in order of place.
     """
     total, shift = part.blocks["total"], part.blocks["shift"].copy()
     with np.errstate(over="ignore"):
         check_total(2 * total.sum())  # room for rounding in the sums to come
     mass = _mass(part.leaders, place, part.blocks)
     rest = total - mass
-    for at, rows in _drawn_from(np.flatnonzero(mass > total / 2), part.leaders, place):
+    for at, rows in _leader_rows(np.flatnonzero(mass > total / 2), part.leaders, place):
         unit, block, *_ = part.blocks[at].item()
         weights = part.opened[unit, block].copy()
         weights[rows] = -np.inf if part.log else 0.0
@@ -206,10 +212,10 @@ def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
     return float((rest[some] * np.exp(shift[some] - top)).sum()), float(top)
 
 
-def _drawn_from(
+def _leader_rows(
     heavy: IntArray, leaders: _Table, place: IntArray
 ) -> Iterator[tuple[int, IntArray]]:
-    """Each of those places with its rows among the leaders."""
+    """Yield each heavy place with its rows among the leaders."""
     if len(heavy):
         order = np.argsort(place, kind="stable")
         ends = np.searchsorted(place[order], [heavy, heavy + 1])
@@ -218,7 +224,7 @@ def _drawn_from(
 
 
 def _mass(leaders: _Table, place: IntArray, table: _Table) -> FloatArray:
-    """What the leaders of each block weigh, added in their order, so that more weigh no less."""
+    """The weight of the leaders of each block, added in their order, so that more weigh no less."""
     weight = leaders["weight"] * np.exp(leaders["shift"] - table["shift"][place])
     return np.asarray(np.bincount(place, weight, minlength=len(table)), dtype=np.float64)
 
@@ -245,13 +251,6 @@ def _table(kind: np.dtype[np.void], length: int, **columns: ArrayLike) -> _Table
     return table
 
 
-def _checked_seed(seed: int) -> int:
-    seed = whole("seed", seed, least=0)
-    if seed >= 2**128:
-        raise InputError(f"seed must be below 2**128; it is {seed}.")
-    return seed
-
-
 def _check_complete(table: _Table) -> None:
     unit, block, rows = table["unit"], table["block"], table["rows"]
     follows = (block[1:] == block[:-1] + 1) & (rows[:-1] == blocks.BLOCK)
@@ -273,6 +272,6 @@ def _check_size(k: int, pool_size: int, excluded: int) -> None:
         raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
     if k > pool_size - excluded:
         raise InputError(
-            f"{k} draws without replacement were asked for, but only {pool_size - excluded} of "
+            f"{k} draws without replacement are wanted, but only {pool_size - excluded} of "
             f"{pool_size} items can be drawn."
         )

@@ -140,8 +140,8 @@ class Watch:
         game, state, m = self._game, self._state, self._state.n_labels + 1
         values = tuple(finite_number(name, value) for name, value in label.items())
         q = _probability(q)
-        known = {name: finite_number(name, x) for name, x in columns.items() if x is not None}
-        sides = game.bets(m, values, q, state.sums, known)
+        present = {name: finite_number(name, x) for name, x in columns.items() if x is not None}
+        sides = game.bets(m, values, q, state.sums, present)
         wealth = state.wealth
         if m == 1:
             wealth = Wealth.start(game.first_candidates(), variants_of(sides), *game.ends)

@@ -1,4 +1,4 @@
-"""What is certain about the pool risk, whatever the items not drawn turn out to be."""
+"""Limits on the pool risk that are certain, whatever the losses of the items not drawn."""
 
 import numpy as np
 
@@ -29,14 +29,14 @@ def logical_limits(
     if unseen == 0:
         return total / pool_size, total / pool_size
     low, high = ((total + bound * unseen) / pool_size for bound in bounds)
-    # A sum in another order is another by rounding, unless it is a count.
+    # The rounding of a sum depends on the order of its terms, unless it is a count.
     exact = (budget == 1) | (total == np.floor(total))
     slack = np.where(exact, 0.0, _ULPS * np.abs(total) / pool_size)
     return low - slack, high + slack
 
 
 def bounds_of(losses: FloatArray) -> Bounds:
-    """Bounds that go without saying: [0, 1] for 0/1 losses, else no upper one.
+    """The bounds of losses for which none are declared: [0, 1] for 0/1 losses, else no upper one.
 
     >>> bounds_of(np.array([0.0, 1.0, 1.0]))
     (0.0, 1.0)
@@ -49,7 +49,7 @@ def bounds_of(losses: FloatArray) -> Bounds:
 
 
 def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
-    """Refuse losses outside the declared bounds: the guarantee would be void."""
+    """Refuse losses outside the declared bounds, because the interval would not hold."""
     low, high = bounds
     outside = losses[(losses < low) | (losses > high)]
     if outside.size:
