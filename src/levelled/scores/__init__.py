@@ -1,7 +1,7 @@
-"""Predictions -> interest: one number an item, higher where a label is worth more.
+"""Predictions -> scores: one number an item, higher where a label is worth more.
 
-A score knows models only by what they predict and nothing of probabilities of being drawn; any
-score goes with any proposal.
+A score is computed from predictions alone and does not depend on the proposal that turns it into
+probabilities: any score goes with any proposal.
 
     proba     [N, C]       items, classes
     samples   [N, K, C]    items, posterior samples, classes

@@ -1,4 +1,7 @@
-"""How unsure one predictive distribution is (Settles, 2009, TR 1648, section 3.1)."""
+"""Uncertainty of one predictive distribution [N, C], or of posterior samples [N, K, C].
+
+`entropy`, `margin` and `least_confidence` are described by Settles (2009, TR 1648, section 3.1).
+"""
 
 from collections.abc import Iterator
 
@@ -27,11 +30,11 @@ def entropy(proba: ArrayLike) -> FloatArray:
 
 
 def margin(proba: ArrayLike) -> FloatArray:
-    """How close the second most probable class comes to the first: from 0 (sure) to 1 (tied).
+    """One minus the lead of the most probable class: from 0 (certain) to 1 (tied).
 
         1 - (p_(1) - p_(2)),    p_(1) >= p_(2) >= ...
 
-    The margin itself is p_(1) - p_(2); it is turned round so that higher is more interesting.
+    The margin itself is p_(1) - p_(2); it is reversed so that higher is more interesting.
 
     >>> margin([[0.5, 0.5, 0.0], [0.75, 0.25, 0.0]])
     array([1. , 0.5])
@@ -42,7 +45,7 @@ def margin(proba: ArrayLike) -> FloatArray:
 
 
 def least_confidence(proba: ArrayLike) -> FloatArray:
-    """The chance, in the model's own eyes, that its most probable class is wrong.
+    """The probability that the most probable class is wrong, according to the model.
 
         1 - max_c p_c
 
@@ -58,10 +61,9 @@ def bald(samples: ArrayLike) -> FloatArray:
 
         I = H(mean_k p_k) - mean_k H(p_k),    H(p) = -sum_c p_c log p_c
 
-    Bayesian active learning by disagreement (Houlsby et al., 2011): high where every sample is
-    sure of itself and they contradict each other. float32 samples are worked on in float32, so
-    differences of about 1e-6 mean nothing. Works in blocks: beside the result it needs no memory
-    that grows with N.
+    Bayesian active learning by disagreement (Houlsby et al., 2011): high where each sample is
+    certain and they contradict each other. float32 samples are computed with in float32, so
+    differences of about 1e-6 are rounding. Beside the result it needs no memory that grows with N.
 
     >>> agree, contradict = [[0.5, 0.5], [0.5, 0.5]], [[1.0, 0.0], [0.0, 1.0]]
     >>> bald([agree, contradict]).round(3)
@@ -84,11 +86,11 @@ def bald(samples: ArrayLike) -> FloatArray:
 
 
 def variation_ratio(samples: ArrayLike) -> FloatArray:
-    """The share of posterior samples that do not vote for the class most of them vote for.
+    """The share of posterior samples whose most probable class is not the most common one.
 
         1 - max_c #{k : argmax p_k = c} / K
 
-    A sample that is torn between classes votes for the first of them.
+    Of equally probable classes the first counts.
 
     >>> variation_ratio([[[0.9, 0.1], [0.8, 0.2], [0.3, 0.7], [0.6, 0.4]]])
     array([0.25])
