@@ -14,14 +14,13 @@ from levelled.errors import DrawsError, InputError
 from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
 from levelled.estimators.intervals.betting_watch import Game
 from levelled.estimators.intervals.betting_wealth import (
-    HUGE,
     Values,
     Wealth,
     bet_table,
     grow,
     reject,
-    variants_of,
 )
+from levelled.estimators.intervals.logical import LARGEST
 
 __all__ = ["ratio_rejected_at", "rejected_at"]
 
@@ -97,7 +96,7 @@ def _first_rejections(
         sides = game.bets(m, values, q[:, m - 1], sums, here)
         sums = game.add(m, values, q[:, m - 1], sums)
         if m == 1:
-            start = Wealth.start(truth, variants_of(sides), 0.0, 0.0)
+            start = Wealth.start(truth, sides, 0.0, 0.0)
             amounts, t = start.amounts, start.coordinates(game.mirror)
         bets = bet_table(sides, start.variants, n_trajectories)
         amounts, impossible = grow(amounts, t, bets, m=m, scale=scale)
@@ -124,4 +123,4 @@ def _checked_arrays(
             f"A drawn item had a probability above 0 and at most 1 when it was drawn; {wrong.size} "
             f"of {q.size} do not, the first is {wrong[0]}."
         )
-    return list(label.values()), np.maximum(q, 1 / HUGE), design
+    return list(label.values()), np.maximum(q, 1 / LARGEST), design

@@ -22,13 +22,13 @@ def frozen(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
 def test_murthy_is_the_mean_of_lure_over_all_orders_of_the_same_set(budget: int) -> None:
     chances: dict[frozenset[int], float] = defaultdict(float)
     sums: dict[frozenset[int], float] = defaultdict(float)
-    found: dict[frozenset[int], list[float]] = defaultdict(list)
+    estimates: dict[frozenset[int], list[float]] = defaultdict(list)
     for draws, chance in every_path(6, budget, frozen):
         drawn, losses = frozenset(draws.index.tolist()), LOSSES[draws.index]
         chances[drawn] += chance
         sums[drawn] += chance * float(np.mean(lv.lure_weights(draws) * losses))
-        found[drawn].append(float(np.mean(murthy_weights(draws) * losses)))
-    for drawn, values in found.items():
+        estimates[drawn].append(float(np.mean(murthy_weights(draws) * losses)))
+    for drawn, values in estimates.items():
         np.testing.assert_allclose(values, sums[drawn] / chances[drawn], atol=1e-9)
 
 

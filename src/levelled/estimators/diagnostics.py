@@ -85,5 +85,5 @@ def thin_warning(draws: Draws, size: float) -> str:
         items = "1 item carries" if heavy == 1 else f"{heavy} items carry"
         text += f", because {items} {share[heavy - 1]:.0%} of the weight"
     else:
-        text += ", because some items of the pool have hardly any chance to be drawn"
+        text += ", because some items of the pool have hardly any chance of being drawn"
     return text + ": raise the floor of the proposal"

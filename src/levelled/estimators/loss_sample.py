@@ -12,28 +12,26 @@ from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.intervals.fixed import NO_VARIANCE
 from levelled.estimators.intervals.logical import (
+    LARGEST,
     Bounds,
     bounds_of,
     check_bounds,
+    checked_pair,
     logical_limits,
 )
 from levelled.estimators.moments import Moments, moments, uniform_probability
 
 __all__ = [
     "ESTIMATORS",
-    "LARGEST",
     "Control",
     "Kind",
     "LossSample",
     "checked_losses",
-    "checked_pair",
     "control_columns",
     "kind_of",
 ]
 
 ESTIMATORS = ("lure", "pure", "naive", "murthy")
-LARGEST = 1e100
-"""A larger loss cannot be squared and summed."""
 _LEAST_PROBABILITY = 1e-100
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
@@ -165,22 +163,6 @@ def control_columns(
     mean = float(floats("control_mean", control_mean, ndim=0))
     before = np.cumsum(values) - values
     return values, draws.pool_size * mean - before
-
-
-def checked_pair(bounds: tuple[float, float]) -> Bounds:
-    """Return `bounds` as two ordered numbers."""
-    try:
-        low, high = (float(bound) for bound in bounds)
-    except (TypeError, ValueError) as wrong:
-        raise InputError(
-            f"bounds must be two numbers such as (0, 1); they are {bounds!r}."
-        ) from wrong
-    if not low < high or (np.isfinite(high) and high > LARGEST):
-        raise InputError(
-            f"The lower of the bounds must be below the upper, and that at most {LARGEST:g} or "
-            f"infinite; they are {bounds!r}."
-        )
-    return low, high
 
 
 def _moments(

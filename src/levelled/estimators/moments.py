@@ -138,8 +138,8 @@ def degrees_of_freedom(terms: FloatArray, shares: FloatArray) -> FloatArray:
     largest = x.max(axis=-1, keepdims=True)
     x = x / np.where(largest > 0, largest, 1)  # so that squares of tiny terms do not vanish
     total, squares = x.sum(axis=-1), (x**2).sum(axis=-1)
-    seen = squares > 0
-    df = np.where(seen, 2 * total**2 / np.where(seen, squares, 1) - 1, M - 1)
+    varies = squares > 0
+    df = np.where(varies, 2 * total**2 / np.where(varies, squares, 1) - 1, M - 1)
     return np.asarray(np.clip(df, 1, max(M - 1, 1)))
 
 

@@ -8,14 +8,6 @@ from typing import Any
 __all__ = ["Estimate"]
 
 
-def _labels(n: int) -> str:
-    return "1 label" if n == 1 else f"{n} labels"
-
-
-def _finite(limit: float) -> float | None:
-    return limit if isfinite(limit) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """An estimate of a pool average, its interval, and how far to trust it.
@@ -42,8 +34,9 @@ class Estimate:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values under the field names, ready for JSON; an infinite limit is None."""
-        limits = {name: _finite(getattr(self, name)) for name in ("low", "high")}
-        return asdict(self) | limits | {"warnings": list(self.warnings)}
+        values = asdict(self) | {"warnings": list(self.warnings)}
+        infinite = {name: None for name in ("low", "high") if not isfinite(values[name])}
+        return values | infinite
 
     def _repr_html_(self) -> str:
         """HTML for a notebook: the value and its interval first, the rest below."""
@@ -56,6 +49,7 @@ class Estimate:
         text = "undefined so far" if self.value is None else f"{self.value:.4g}"
         if self.interval != "none":
             text += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
-        text += f" ({self.estimator}, {self.interval}; {_labels(self.n_labels)} of {self.pool_size}"
+        labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
+        text += f" ({self.estimator}, {self.interval}; {labels} of {self.pool_size}"
         text += f", worth {self.ess:.0f})"
         return text + "".join(f"; note: {warning}" for warning in self.warnings)

@@ -13,7 +13,7 @@ from levelled.errors import InputError, LossError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size, thin_warning
 from levelled.estimators.intervals.betting import RatioBetting
-from levelled.estimators.loss_sample import LARGEST
+from levelled.estimators.intervals.logical import LARGEST
 from levelled.estimators.record import Estimate
 from levelled.metrics.linearised import ratio_moments, wilson_limits
 

@@ -80,17 +80,11 @@ def leaders(pool: Blocks, k: int, source: Source) -> tuple[IntArray, FloatArray]
         log_since, log_bound, step = log_bound, log_bound + step, 2 * step
         more = _between(log_since, log_bound, pool, log_rate, source)
         row, log_time = _first_of_each(np.append(row, more[0]), np.append(log_time, more[1]))
-    first = _in_order(log_time)[:k]
-    return row[first], log_time[first]
-
-
-def _in_order(log_time: FloatArray) -> IntArray:
-    """The order of arrival; ties are broken by row."""
     order = np.argsort(log_time)
     ordered = log_time[order]
-    if (ordered[1:] == ordered[:-1]).any():  # a stable sort takes four times as long
+    if (ordered[1:] == ordered[:-1]).any():  # by row then; a stable sort takes four times as long
         order = np.argsort(log_time, kind="stable")
-    return order
+    return row[order[:k]], log_time[order[:k]]
 
 
 def _guess(pool: Blocks, log_rate: FloatArray, k: int, n: int) -> float:
@@ -109,10 +103,10 @@ def _guess(pool: Blocks, log_rate: FloatArray, k: int, n: int) -> float:
     with np.errstate(over="ignore"):
         for _ in range(10 * bool(len(weight))):
             arrived = 1 - np.exp(-np.exp(log_weight + log_time))
-            seen = arrived.mean() - arrived.std() / np.sqrt(len(arrived))
-            if seen > share:
+            reached = arrived.mean() - arrived.std() / np.sqrt(len(arrived))
+            if reached > share:
                 break
-            log_time += np.log(1.02 * share / max(seen, 1e-9))
+            log_time += np.log(1.02 * share / max(reached, 1e-9))
     return float(log_time)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -109,22 +108,21 @@ def _sums_and_maxima(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
 
 
 def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[str, float]]:
-    add: defaultdict[str, list[float]] = defaultdict(list)
-    most: defaultdict[str, list[float]] = defaultdict(list)
+    """The sums and maxima over the items that were never drawn."""
+    sums: list[dict[str, float]] = []
+    maxima: list[dict[str, float]] = []
     drawn = np.sort(index)
     for start in range(0, len(pool.weights), _CHUNK):
         rows = slice(start, start + _CHUNK)
         left = pool.weights[rows] > (-np.inf if pool.log else 0.0)
         first, last = np.searchsorted(drawn, [rows.start, rows.stop])
         left[drawn[first:last] - start] = False
-        to_add, to_compare = pool.terms(left, rows)
-        for name, column in to_add.items():
-            add[name].append(column.sum())
-        for name, column in to_compare.items():
-            most[name].append(column.max(initial=-np.inf))
+        add, most = pool.terms(left, rows)
+        sums.append({name: column.sum() for name, column in add.items()})
+        maxima.append({name: column.max(initial=-np.inf) for name, column in most.items()})
     return (
-        {name: float(np.sum(values)) for name, values in add.items()},
-        {name: max(values) for name, values in most.items()},
+        {name: float(np.sum([chunk[name] for chunk in sums])) for name in sums[0]},
+        {name: max(chunk[name] for chunk in maxima) for name in maxima[0]},
     )
 
 

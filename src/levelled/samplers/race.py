@@ -16,7 +16,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import Blocks, check_total, cut, probabilities, scaled
+from levelled.samplers.blocks import check_total, cut, probabilities, scaled
 from levelled.samplers.design import with_design
 
 __all__ = ["Part", "finish", "merge", "part", "race"]
@@ -131,17 +131,11 @@ def part(
     row, log_time = leaders(pool, k, Source(seed, unit, first_block))
     block, row = np.divmod(row, blocks.BLOCK)
     weight, shift = scaled(pool.weights[block * blocks.BLOCK + row], log=log)
-    first = _table(
-        _LEADER,
-        len(row),
-        unit=unit,
-        block=first_block + block,
-        row=row,
-        log_time=log_time,
-        weight=weight,
-        shift=shift,
-    )
-    table = _block_table(pool, unit, first_block)
+    first = _table(_LEADER, unit, first_block + block, row, log_time, weight, shift)
+    n = len(pool.total)
+    rows = np.full(n, blocks.BLOCK)
+    rows[-1] = len(pool.rows(n - 1))
+    table = _table(_BLOCK, unit, first_block + np.arange(n), rows, pool.total, pool.shift)
     heavy = np.flatnonzero(_mass(first, block, table) > pool.total / 2)
     opened = {(unit, first_block + int(b)): pool.rows(int(b)).copy() for b in heavy}
     return Part(k, seed, log, pool.excluded, table, first, opened)
@@ -229,24 +223,10 @@ def _mass(leaders: _Table, place: IntArray, table: _Table) -> FloatArray:
     return np.asarray(np.bincount(place, weight, minlength=len(table)), dtype=np.float64)
 
 
-def _block_table(pool: Blocks, unit: int, first_block: int) -> _Table:
-    n = len(pool.total)
-    rows = np.full(n, blocks.BLOCK)
-    rows[-1] = len(pool.rows(n - 1))
-    return _table(
-        _BLOCK,
-        n,
-        unit=unit,
-        block=first_block + np.arange(n),
-        rows=rows,
-        total=pool.total,
-        shift=pool.shift,
-    )
-
-
-def _table(kind: np.dtype[np.void], length: int, **columns: ArrayLike) -> _Table:
-    table = np.empty(length, kind)
-    for name, values in columns.items():
+def _table(kind: np.dtype[np.void], *columns: ArrayLike) -> _Table:
+    """The columns as records of that kind, of which the last column sets the length."""
+    table = np.empty(len(np.asarray(columns[-1])), kind)
+    for name, values in zip(kind.names or (), columns, strict=True):
         table[name] = values
     return table
 

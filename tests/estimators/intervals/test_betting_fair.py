@@ -13,7 +13,6 @@ from levelled.estimators.intervals.betting_wealth import (
     Wealth,
     bet_table,
     grow,
-    variants_of,
 )
 from levelled_studies.exact import Propose, every_path
 from paths import chase_large_losses, ignoring, uniform
@@ -89,11 +88,10 @@ def expected_wealth(
     expected: FloatArray | float = 0.0
     for draws, chance in every_path(pool_size, budget, propose):
         sides = labels(draws)
-        variants = variants_of(sides[0])
-        wealth = Wealth.start(np.array([truth]), variants, 0, 0)
+        wealth = Wealth.start(np.array([truth]), sides[0], 0, 0)
         amounts, t = wealth.amounts, wealth.coordinates(mirror)
         for m, side in enumerate(sides, start=1):
-            amounts, impossible = grow(amounts, t, bet_table(side, variants), m=m, scale=1)
+            amounts, impossible = grow(amounts, t, bet_table(side, wealth.variants), m=m, scale=1)
             assert impossible is None
         expected = expected + chance * amounts[..., 0]
     return np.asarray(expected)

@@ -12,10 +12,10 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, floats, same_length
-from levelled.errors import InputError
 from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
 from levelled.estimators.intervals.betting_watch import Watch, finite_number, place_bets
 from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
+from levelled.estimators.intervals.logical import checked_pair
 
 __all__ = ["Betting", "RatioBetting", "betting_interval", "running_betting"]
 
@@ -52,10 +52,7 @@ class Betting(Watch):
         level: float = 0.95,
         excluded: int = 0,
     ) -> None:
-        pair = floats("bounds", bounds, ndim=1, finite=False)
-        if len(pair) != 2:
-            raise InputError(f"bounds must be two numbers, (low, high); they are {bounds!r}.")
-        super().__init__(MeanGame(pool_size, (float(pair[0]), float(pair[1])), level, excluded))
+        super().__init__(MeanGame(pool_size, checked_pair(bounds), level, excluded))
         self._history: list[FloatArray] = []  # the bets so far; needed only where B is infinite
 
     def update(

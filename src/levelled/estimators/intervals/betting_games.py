@@ -39,7 +39,6 @@ import numpy as np
 from levelled._check import FloatArray, between, whole
 from levelled.errors import DrawsError, InputError, LossError
 from levelled.estimators.intervals.betting_wealth import (
-    HUGE,
     Bet,
     Columns,
     Number,
@@ -47,7 +46,7 @@ from levelled.estimators.intervals.betting_wealth import (
     Values,
     spread_candidates,
 )
-from levelled.estimators.intervals.logical import Bounds, check_bounds, logical_limits
+from levelled.estimators.intervals.logical import LARGEST, Bounds, check_bounds, logical_limits
 
 __all__ = ["COLUMNS", "MeanGame", "RatioGame"]
 
@@ -88,7 +87,7 @@ class MeanGame:
                 f"{self.pool_size}."
             )
         low, high = self.bounds
-        if not (-HUGE < low < high and (high < HUGE or high == np.inf)):
+        if not (-LARGEST < low < high and (high < LARGEST or high == np.inf)):
             raise InputError(
                 f"bounds must be two numbers (low, high), low < high, of which only high may be "
                 f"infinite; they are {self.bounds!r}. Betting needs at least a lower bound."

@@ -13,7 +13,6 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError
 from levelled.estimators.intervals.betting_wealth import (
-    HUGE,
     Columns,
     Number,
     Sides,
@@ -21,9 +20,8 @@ from levelled.estimators.intervals.betting_wealth import (
     Wealth,
     bet_table,
     step,
-    variants_of,
 )
-from levelled.estimators.intervals.logical import Bounds
+from levelled.estimators.intervals.logical import LARGEST, Bounds
 
 __all__ = ["BettingState", "Game", "Watch", "finite_number", "place_bets"]
 
@@ -144,7 +142,7 @@ class Watch:
         sides = game.bets(m, values, q, state.sums, present)
         wealth = state.wealth
         if m == 1:
-            wealth = Wealth.start(game.first_candidates(), variants_of(sides), *game.ends)
+            wealth = Wealth.start(game.first_candidates(), sides, *game.ends)
         bets = bet_table(sides, wealth.variants)
         wealth = place_bets(game, wealth, m, bets)
         sums = tuple(float(total) for total in game.add(m, values, q, state.sums))
@@ -164,8 +162,8 @@ def finite_number(name: str, value: float) -> float:
         number = float(value)
     except (TypeError, ValueError) as wrong:
         raise InputError(f"{name} must be a number; it is {value!r}.") from wrong
-    if not -HUGE < number < HUGE:
-        raise InputError(f"{name} must be finite (below {HUGE:g} in size); it is {number}.")
+    if not -LARGEST < number < LARGEST:
+        raise InputError(f"{name} must be finite (below {LARGEST:g} in size); it is {number}.")
     return number
 
 
@@ -180,4 +178,4 @@ def _probability(q: float) -> float:
             f"q must be above 0 and at most 1, the probability that the item had when it was "
             f"drawn; it is {number}."
         )
-    return max(number, 1 / HUGE)
+    return max(number, 1 / LARGEST)

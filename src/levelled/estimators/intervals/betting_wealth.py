@@ -19,7 +19,7 @@ nearest rejected candidates are limits that hold at any spacing of the candidate
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -28,7 +28,6 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 
 __all__ = [
-    "HUGE",
     "N_CANDIDATES",
     "Bet",
     "Columns",
@@ -44,14 +43,11 @@ __all__ = [
     "spread_candidates",
     "step",
     "unpack",
-    "variants_of",
 ]
 
 FRACTIONS: FloatArray = np.geomspace(0.02, 0.95, 6)
 """The shares of wealth that strategies stake; more of them would dilute the best one."""
 N_CANDIDATES = 800
-HUGE = 1e100
-"""Larger numbers are refused, so that products of two fit a float."""
 _LEAST = 1e-150
 _EVEN = (1.0, 0.0, 0.0, -1.0)  # a bet that pays back the stake: for a variant that cannot bet
 _ROUNDING = 1e-12
@@ -88,8 +84,15 @@ class Wealth:
     high: float
 
     @classmethod
-    def start(cls, candidates: FloatArray, variants: Variants, low: float, high: float) -> "Wealth":
-        """Give every strategy a wealth of one against every candidate."""
+    def start(
+        cls,
+        candidates: FloatArray,
+        names: tuple[Iterable[str], Iterable[str]],
+        low: float,
+        high: float,
+    ) -> "Wealth":
+        """Give each variant, below and above, a wealth of one against every candidate."""
+        variants = tuple(names[0]), tuple(names[1])
         n_variants = len(variants[0]) + len(variants[1])
         amounts = np.ones((n_variants, len(FRACTIONS), len(candidates)))
         return cls(candidates, amounts, variants, low, high)
@@ -193,11 +196,6 @@ def reject(
         enough = total >= max(2 / (1 - level) * n_strategies, 1)  # a side may have no strategies
         sides.append(enough if impossible is None else enough | impossible[side].any(axis=0))
     return sides[0], sides[1]
-
-
-def variants_of(sides: Sides) -> Variants:
-    """The names of the variants that have a bet, below and above."""
-    return tuple(sides[0]), tuple(sides[1])
 
 
 def bet_table(sides: Sides, variants: Variants, width: int | None = None) -> FloatArray:

@@ -86,14 +86,16 @@ def effective(
         kish = kish * (-np.log1p(-fraction) / fraction)
         share = np.clip(moments.value, moments.total / N, (moments.total + N - M) / N)
     share = np.where(moments.total == 0, 0.0, share)
-    seen = (moments.variance > NO_VARIANCE) & (share > 0) & (share < 1)
-    n0 = np.where(seen, share * (1 - share) / np.where(seen, moments.variance, 1), kish)
+    informative = (moments.variance > NO_VARIANCE) & (share > 0) & (share < 1)
+    n0 = np.where(
+        informative, share * (1 - share) / np.where(informative, moments.variance, 1), kish
+    )
     heaviest = np.maximum(weights.max(axis=-1), 1)
     errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
     doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
     shrink = (normal_quantile((1 + level) / 2) / t_quantile(moments.df, (1 + level) / 2)) ** 2
-    return Effective(share, np.where(seen, size * shrink, size))
+    return Effective(share, np.where(informative, size * shrink, size))
 
 
 def cp_safe(

@@ -3,11 +3,13 @@
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.errors import LossError
+from levelled.errors import InputError, LossError
 
-__all__ = ["bounds_of", "check_bounds", "logical_limits"]
+__all__ = ["LARGEST", "Bounds", "bounds_of", "check_bounds", "checked_pair", "logical_limits"]
 
 Bounds = tuple[float, float]
+LARGEST = 1e100
+"""A larger loss cannot be squared and summed."""
 
 _ULPS = 4 * np.finfo(np.float64).eps
 
@@ -58,3 +60,19 @@ def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
             f"[{low:g}, {high:g}], the first is {outside[0]:g}. An interval that relies on "
             f"those bounds would not hold: declare wider ones, or cap the loss itself."
         )
+
+
+def checked_pair(bounds: tuple[float, float]) -> Bounds:
+    """Return `bounds` as two ordered numbers."""
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(
+            f"bounds must be two numbers such as (0, 1); they are {bounds!r}."
+        ) from wrong
+    if not low < high or (np.isfinite(high) and high > LARGEST):
+        raise InputError(
+            f"The lower of the bounds must be below the upper, and that at most {LARGEST:g} or "
+            f"infinite; they are {bounds!r}."
+        )
+    return low, high
