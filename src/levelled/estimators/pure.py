@@ -12,7 +12,7 @@ __all__ = ["naive_weights", "pure_weights", "terms", "weights"]
 
 
 def naive_weights(draws: Draws) -> FloatArray:
-    """Weights of one: the unweighted mean of the drawn losses.
+    """Weights of one, for the unweighted mean of the drawn losses.
 
         R_naive = 1/M sum_m L_m
 

@@ -54,7 +54,7 @@ def sequential(
 def adaptive(
     propose: Proposal, k: int, pool_size: int, *, rng: Generator, allow_zero: bool = False
 ) -> Draws:
-    """The first k draws of `sequential` at once, for a `propose` that knows all labels.
+    """The first k draws of `sequential` at once, for a `propose` that looks up labels.
 
     >>> scores = np.array([1.0, 2.0, 0.0, 1.0])
     >>> propose = lambda left: scores[left] / scores[left].sum()
