@@ -10,7 +10,7 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting import Betting, betting_interval
-from levelled.estimators.intervals.betting_truth import rejected_at
+from levelled_studies.betting_truth import rejected_at
 from levelled_studies.pools import POOLS, Pool
 from levelled_studies.trajectories import Trajectories, frozen
 

@@ -6,7 +6,7 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.exact import Propose, every_path
+from levelled_studies.exact import Propose, every_path
 
 Weights = Callable[[Draws], FloatArray]
 Running = Callable[[FloatArray, FloatArray, int], FloatArray]

@@ -1,4 +1,4 @@
-"""What an argument must be before anything is computed from it."""
+"""Checks of arguments: each returns the checked value or raises an `InputError`."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -79,8 +79,8 @@ def same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
     """Refuse arguments that should go item by item but differ in length."""
     lengths = {name: len(array) for name, array in arrays.items()}
     if len(set(lengths.values())) > 1:
-        told = ", ".join(f"{name} has {length}" for name, length in lengths.items())
-        raise InputError(f"One value a draw is needed everywhere: {told}.")
+        listed = ", ".join(f"{name} has {length}" for name, length in lengths.items())
+        raise InputError(f"One value a draw is needed everywhere: {listed}.")
 
 
 def choice(name: str, value: object, allowed: Sequence[str]) -> str:

@@ -1,4 +1,4 @@
-"""Draws: the record that every part of Levelled speaks in."""
+"""Draws: the record of which items were drawn, in order, each with its probability."""
 
 from __future__ import annotations
 

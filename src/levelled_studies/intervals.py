@@ -17,7 +17,6 @@ from numpy.random import Generator
 from levelled._check import BoolArray, FloatArray
 from levelled.estimators.intervals import anytime
 from levelled.estimators.intervals.betting import betting_interval
-from levelled.estimators.intervals.betting_truth import rejected_at
 from levelled.estimators.intervals.fixed import (
     cp_safe,
     effective,
@@ -29,6 +28,7 @@ from levelled.estimators.intervals.fixed import (
 from levelled.estimators.intervals.logical import logical_limits
 from levelled.estimators.moments import moments
 from levelled_studies import trajectories as draw
+from levelled_studies.betting_truth import rejected_at
 from levelled_studies.coverage import Cell, pooled, relative
 from levelled_studies.intervals_report import claims, figures
 from levelled_studies.pools import POOLS, Pool

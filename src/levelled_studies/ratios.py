@@ -12,8 +12,8 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import FloatArray
-from levelled.estimators.intervals.betting_ratio import ratio_rejected_at
 from levelled.metrics.linearised import ratio_moments, wilson_limits
+from levelled_studies.betting_truth import ratio_rejected_at
 from levelled_studies.coverage import Cell, pooled
 from levelled_studies.intervals_report import claims, figures
 from levelled_studies.study import Study, StudySettings

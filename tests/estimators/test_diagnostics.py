@@ -9,33 +9,33 @@ from levelled.estimators.moments import uniform_probability
 
 def test_uniform_draws_are_worth_themselves() -> None:
     draws = Draws(np.arange(5), uniform_probability(9, 5), 9, design={"dispersion": np.ones(5)})
-    found = diagnose(np.arange(5.0), draws)
-    assert found.effective_size == pytest.approx(5)
-    assert found.design_size == pytest.approx(5)
-    assert found.max_weight == pytest.approx(1)
-    assert found.variance_share.sum() == pytest.approx(1)
+    diagnosis = diagnose(np.arange(5.0), draws)
+    assert diagnosis.effective_size == pytest.approx(5)
+    assert diagnosis.design_size == pytest.approx(5)
+    assert diagnosis.max_weight == pytest.approx(1)
+    assert diagnosis.variance_share.sum() == pytest.approx(1)
 
 
 def test_the_heaviest_item_is_named_by_its_place_in_the_pool() -> None:
     q = np.array([0.5, 0.01, 0.3])
-    found = diagnose([1.0, 1.0, 0.0], Draws(np.array([4, 7, 0]), q, 9))
-    assert found.heaviest == 7
-    assert found.design_size is None
-    assert found.variance_share.argmax() == 1
+    diagnosis = diagnose([1.0, 1.0, 0.0], Draws(np.array([4, 7, 0]), q, 9))
+    assert diagnosis.heaviest == 7
+    assert diagnosis.design_size is None
+    assert diagnosis.variance_share.argmax() == 1
 
 
 def test_equal_terms_have_no_variance_to_share() -> None:
-    found = diagnose(np.zeros(3), Draws(np.arange(3), np.full(3, 0.2), 9))
-    assert found.variance_share.tolist() == [0, 0, 0]
+    diagnosis = diagnose(np.zeros(3), Draws(np.arange(3), np.full(3, 0.2), 9))
+    assert diagnosis.variance_share.tolist() == [0, 0, 0]
 
 
 def test_a_thin_design_is_told_in_words_with_the_items_that_make_it_so() -> None:
     q = np.full(20, 0.2)
     q[:2] = 1e-4
     draws = Draws(np.arange(20), q, 100)
-    told = thin_warning(draws, design_size(draws))
-    assert told.startswith("20 labels behave like 1, because 1 item carries")
-    assert told.endswith("raise the floor of the proposal")
+    text = thin_warning(draws, design_size(draws))
+    assert text.startswith("20 labels behave like 1, because 1 item carries")
+    assert text.endswith("raise the floor of the proposal")
 
 
 def test_a_thin_design_whose_heavy_items_never_came_up_is_told_as_such() -> None:

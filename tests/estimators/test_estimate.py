@@ -49,11 +49,11 @@ def test_the_control_that_predicts_every_loss_leaves_no_error() -> None:
     control = LOSSES[[4, 1, 0]]
     draws = lv.Draws(np.array([4, 1, 0]), np.array([0.2, 0.5, 0.1]), pool_size=5)
     left = LOSSES.sum() - np.append(0, np.cumsum(control)[:-1])
-    found = lv.estimators.moments(
+    result = lv.estimators.moments(
         LOSSES[draws.index], draws.probability, 5, control=control, control_left=left
     )
-    assert found.value == pytest.approx(LOSSES.mean())
-    assert found.variance == pytest.approx(0, abs=1e-20)
+    assert result.value == pytest.approx(LOSSES.mean())
+    assert result.variance == pytest.approx(0, abs=1e-20)
 
 
 def test_one_label_has_no_standard_error_and_the_logical_interval() -> None:

@@ -6,8 +6,8 @@ from hypothesis import strategies as st
 from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import lure, lure_weights, naive_weights, pure, pure_weights, running
-from levelled.estimators.exact import every_path
 from levelled.estimators.moments import uniform_probability
+from levelled_studies.exact import every_path
 from paths import LOSSES, POSITIVE, chase_large_losses, optimal
 
 

@@ -6,7 +6,7 @@ import pytest
 from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import lure_weights, naive_weights, pure, pure_weights
-from levelled.estimators.exact import Propose, every_path
+from levelled_studies.exact import Propose, every_path
 from paths import LOSSES, POSITIVE, Weights, chase_large_losses, expectation, ignoring, uniform
 
 PROPOSALS = [uniform, chase_large_losses(LOSSES)]

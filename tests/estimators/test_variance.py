@@ -8,15 +8,14 @@ import pytest
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure, lure_weights, pure, pure_weights
-from levelled.estimators.exact import (
+from levelled.estimators.moments import degrees_of_freedom, moments, variance
+from levelled_studies.exact import (
     Propose,
     conditional_variances,
     lure_variance,
     naive_moments,
     pure_variance,
 )
-from levelled.estimators.moments import moments
-from levelled.estimators.variance import degrees_of_freedom, variance
 from paths import LOSSES, POSITIVE, Weights, chase_large_losses, expectation, optimal, uniform
 
 POPULATION = np.array([0.2, 1.0, 4.0])
@@ -36,10 +35,10 @@ def spread(weights: Weights, losses: FloatArray, budget: int, propose: Propose) 
 def test_enumerated_variances_equal_the_formulas_of_theorems_1_and_3(
     propose: Propose, budget: int
 ) -> None:
-    pure_found = spread(pure_weights, LOSSES, budget, propose)
-    lure_found = spread(lure_weights, LOSSES, budget, propose)
-    assert pure_found == pytest.approx(pure_variance(LOSSES, budget, propose), abs=1e-10)
-    assert lure_found == pytest.approx(lure_variance(LOSSES, budget, propose), abs=1e-10)
+    pure_spread = spread(pure_weights, LOSSES, budget, propose)
+    lure_spread = spread(lure_weights, LOSSES, budget, propose)
+    assert pure_spread == pytest.approx(pure_variance(LOSSES, budget, propose), abs=1e-10)
+    assert lure_spread == pytest.approx(lure_variance(LOSSES, budget, propose), abs=1e-10)
 
 
 @pytest.mark.parametrize("budget", [3, 4, 5])
@@ -49,9 +48,9 @@ def test_the_variance_estimate_is_exactly_unbiased(estimator: str, budget: int) 
     propose = chase_large_losses(losses)
 
     def estimated(draws: Draws) -> float:
-        found = moments(losses[draws.index], draws.probability, 7, estimator=estimator)
-        assert found.exact
-        return float(found.variance)
+        result = moments(losses[draws.index], draws.probability, 7, estimator=estimator)
+        assert result.exact
+        return float(result.variance)
 
     true = (pure_variance if estimator == "pure" else lure_variance)(losses, budget, propose)
     assert expectation(estimated, 7, budget, propose) == pytest.approx(true, abs=1e-10)
@@ -61,7 +60,7 @@ def test_the_variance_estimate_is_exactly_unbiased_with_a_refitted_predictor() -
     losses, budget = np.append(POSITIVE, -1.5), 4
     propose = chase_large_losses(losses)
 
-    def found(draws: Draws) -> FloatArray:
+    def estimated_and_true(draws: Draws) -> FloatArray:
         seen = losses[draws.index]
         control, left = np.empty(budget), np.empty(budget)
         for m in range(budget):
@@ -70,7 +69,7 @@ def test_the_variance_estimate_is_exactly_unbiased_with_a_refitted_predictor() -
         got = moments(seen, draws.probability, 7, control=control, control_left=left)
         return np.array([got.variance, (got.value - losses.mean()) ** 2])
 
-    estimated, true = expectation(found, 7, budget, propose)
+    estimated, true = expectation(estimated_and_true, 7, budget, propose)
     assert estimated == pytest.approx(true, abs=1e-10)
 
 
@@ -79,19 +78,19 @@ def test_where_it_is_not_exact_the_variance_of_uniform_draws_is_low_and_says_so(
     budget: int,
 ) -> None:
     def estimated(draws: Draws) -> float:
-        found = moments(POSITIVE[draws.index], draws.probability, 6)
-        assert not found.exact
-        return float(found.variance)
+        result = moments(POSITIVE[draws.index], draws.probability, 6)
+        assert not result.exact
+        return float(result.variance)
 
     expected = expectation(estimated, 6, budget, uniform)
     assert 0.5 < expected / lure_variance(POSITIVE, budget, uniform) < 1
 
 
 def test_the_whole_pool_leaves_no_variance() -> None:
-    found = moments(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.9, 1.0]), 3)
-    assert found.value == pytest.approx(7 / 3)
-    assert found.variance == 0
-    assert found.exact
+    result = moments(np.array([1.0, 2.0, 4.0]), np.array([0.2, 0.9, 1.0]), 3)
+    assert result.value == pytest.approx(7 / 3)
+    assert result.variance == 0
+    assert result.exact
 
 
 def weight_normalised(losses: FloatArray, budget: int, propose: Propose) -> FloatArray:
@@ -121,15 +120,15 @@ def test_lure_varies_less_than_pure_where_the_assumption_of_theorem_4_holds(
     half = budget // 2
     assert (F[:half] >= F[::-1][:half] - 1e-12).all()
     assert F[0] > 0  # the strict clause of the theorem
-    lure_found = spread(lure_weights, POSITIVE, budget, propose)
-    assert lure_found < spread(pure_weights, POSITIVE, budget, propose)
+    lure_spread = spread(lure_weights, POSITIVE, budget, propose)
+    assert lure_spread < spread(pure_weights, POSITIVE, budget, propose)
 
 
 def test_lure_varies_more_than_pure_under_a_proposal_that_gets_worse() -> None:
     F = weight_normalised(POSITIVE, 3, worsening)
     assert F[0] < F[2]  # the assumption does not hold
-    lure_found = spread(lure_weights, POSITIVE, 3, worsening)
-    assert lure_found > spread(pure_weights, POSITIVE, 3, worsening)
+    lure_spread = spread(lure_weights, POSITIVE, 3, worsening)
+    assert lure_spread > spread(pure_weights, POSITIVE, 3, worsening)
 
 
 def test_theorem_4_is_not_strict_for_one_draw_or_an_optimal_first_one() -> None:
@@ -192,19 +191,19 @@ def test_the_four_terms_of_theorem_6_add_up_over_pools() -> None:
         first_two_moments += expectation(powers, 4, budget, propose) / len(pools())
         naive.append(naive_moments(pool, budget, propose))
     mean, square = first_two_moments
-    assert np.mean([found.mean for found in naive]) == pytest.approx(mean, abs=1e-10)
+    assert np.mean([result.mean for result in naive]) == pytest.approx(mean, abs=1e-10)
     assert abs(mean - POPULATION.mean()) > 0.01  # it is biased
-    between_pools = np.var([found.mean for found in naive])  # term 1
-    terms = between_pools + np.mean([found.variance for found in naive])
+    between_pools = np.var([result.mean for result in naive])  # term 1
+    terms = between_pools + np.mean([result.variance for result in naive])
     assert terms == pytest.approx(square - mean**2, abs=1e-10)
 
 
 def test_the_terms_of_theorem_6_for_uniform_draws_are_the_textbook_ones() -> None:
-    found, N, M = naive_moments(LOSSES, 3, uniform), 5, 3
+    result, N, M = naive_moments(LOSSES, 3, uniform), 5, 3
     textbook = LOSSES.var(ddof=1) / M * (1 - M / N)
-    assert found.mean == pytest.approx(LOSSES.mean())
-    assert found.variance == pytest.approx(textbook)
-    assert found.covariance < 0
+    assert result.mean == pytest.approx(LOSSES.mean())
+    assert result.variance == pytest.approx(textbook)
+    assert result.covariance < 0
 
 
 def test_variance_and_degrees_of_freedom_take_leading_axes() -> None:

@@ -11,11 +11,11 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import lure_weights, naive_weights
-from levelled.estimators.exact import every_path
 from levelled.learning import ActiveLearner
 from levelled.learning.drawing import next_draws, proposed, seed_of
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState, begun, drawn, told
+from levelled_studies.exact import every_path
 
 X = np.array([[-2.0, 0.3], [-0.4, 1.0], [0.1, -0.5], [0.6, 0.2], [1.9, -1.0]])
 Y = np.array([0, 0, 1, 0, 1])

@@ -7,10 +7,11 @@ import levelled as lv
 from levelled import losses, metrics
 from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError
-from levelled.estimators import exact, moments
+from levelled.estimators import moments
 from levelled.estimators.intervals.fixed import cp_safe, log_t_interval, ranked_weights
 from levelled.metrics.planning import _variances
 from levelled.proposals import mixture, proportional, uniform
+from levelled_studies import exact
 from levelled_studies.trajectories import frozen
 
 N = 4000

@@ -11,8 +11,8 @@ from bounds import chernoff, hoeffding
 from levelled import Draws, lure_weights
 from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError, ProposalError
-from levelled.estimators.exact import every_path
 from levelled.samplers import race
+from levelled_studies.exact import every_path
 from samplers.layout import LAYOUTS, LONG, REAL, TINY, Layout, laid_out
 
 POOLS = {
@@ -81,11 +81,11 @@ def test_a_shorter_race_is_the_beginning_of_a_longer_one(
     layout: Layout, log: bool, seed: int
 ) -> None:
     weights = np.random.default_rng(seed).lognormal(sigma=3, size=40)
-    given = np.log(weights) if log else weights
+    weights_ = np.log(weights) if log else weights
     with laid_out(layout):
-        longest = race(given, 40, seed=seed, log=log)
+        longest = race(weights_, 40, seed=seed, log=log)
         for k in range(40):
-            draws = race(given, k, seed=seed, log=log)
+            draws = race(weights_, k, seed=seed, log=log)
             np.testing.assert_array_equal(draws.index, longest.index[:k])
             np.testing.assert_allclose(draws.probability, longest.probability[:k], rtol=1e-12)
 

@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from levelled.estimators.exact import every_path, naive_moments
+from levelled_studies.exact import every_path, naive_moments
 from levelled_studies.linear.terms import naive_terms
 from paths import LOSSES, uniform
 

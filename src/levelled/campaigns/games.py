@@ -10,7 +10,7 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import Betting, RatioBetting
-from levelled.estimators.intervals.betting_bets import COLUMNS
+from levelled.estimators.intervals.betting_games import COLUMNS
 
 __all__ = ["Games", "Kept", "Table", "play"]
 

@@ -1,15 +1,21 @@
-"""Draws and losses -> an estimate of the pool risk."""
+"""Draws and losses -> an estimate of the pool risk, the mean loss over the whole pool.
 
-from levelled.estimators import exact
+R_PURE is the plain unbiased risk estimator of Farquhar, Gal and Rainforth (2021), R_LURE the
+levelled one, which has less variance and is the default.
+"""
+
 from levelled.estimators.diagnostics import Diagnosis, diagnose
 from levelled.estimators.estimate import estimate
-from levelled.estimators.intervals.betting import Betting, betting_interval, running_betting
-from levelled.estimators.intervals.betting_ratio import RatioBetting
+from levelled.estimators.intervals.betting import (
+    Betting,
+    RatioBetting,
+    betting_interval,
+    running_betting,
+)
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.murthy import murthy_weights
-from levelled.estimators.naive import naive_weights
-from levelled.estimators.pure import pure_weights
+from levelled.estimators.pure import naive_weights, pure_weights
 from levelled.estimators.record import Estimate
 from levelled.estimators.running import running
 
@@ -22,7 +28,6 @@ __all__ = [
     "betting_interval",
     "diagnose",
     "estimate",
-    "exact",
     "lure_weights",
     "moments",
     "murthy_weights",

@@ -1,4 +1,4 @@
-"""How much a set of draws can be trusted, before and after the labels are known."""
+"""Diagnostics of a set of draws: effective sizes, largest weights, shares of the variance."""
 
 from dataclasses import dataclass
 
@@ -10,20 +10,20 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import lure, pure
 from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.estimators.problem import checked_losses
+from levelled.estimators.loss_sample import checked_losses
 
 __all__ = ["Diagnosis", "design_size", "diagnose", "effective_size", "thin_warning"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:
-    """What the weights of a set of draws are worth, and who carries the uncertainty.
+    """The number of uniform labels that draws are worth, and the items that carry the uncertainty.
 
-    `effective_size` is how many uniform labels the realised weights are worth. It looks best
-    exactly while the rare huge weight has not come up yet, so decisions are made by
+    `effective_size` is the number of uniform labels that the realised weights are worth. It is
+    largest while the rare huge weight has not been drawn yet, so decisions are made by
     `design_size`, which counts all that could have been drawn; it is None for draws without
     the design column "dispersion". `heaviest` is the pool index of the largest weight.
-    `variance_share` says, draw by draw, how much of the estimated variance is its doing.
+    `variance_share` is the share of each draw in the estimated variance.
     """
 
     effective_size: float
@@ -34,10 +34,10 @@ class Diagnosis:
 
 
 def diagnose(losses: ArrayLike, draws: Draws) -> Diagnosis:
-    """Look behind an estimate: sizes, the largest weight and whose, shares of the variance.
+    """The effective sizes, the largest weight and the shares of the variance of an estimate.
 
-    >>> found = diagnose([1.0, 0.0, 1.0], Draws([4, 1, 0], [0.5, 0.01, 0.3], pool_size=9))
-    >>> found.heaviest, round(found.effective_size, 1)
+    >>> diagnosis = diagnose([1.0, 0.0, 1.0], Draws([4, 1, 0], [0.5, 0.01, 0.3], pool_size=9))
+    >>> diagnosis.heaviest, round(diagnosis.effective_size, 1)
     (1, 1.2)
     """
     losses = checked_losses(losses, draws)
@@ -58,13 +58,13 @@ def diagnose(losses: ArrayLike, draws: Draws) -> Diagnosis:
 
 
 def effective_size(weights: FloatArray) -> float:
-    """Kish's size, (sum w)^2 / sum w^2: equal weights count fully."""
+    """Kish's effective size, (sum w)^2 / sum w^2: equal weights count fully."""
     square = float(np.sum(weights**2))
     return float(weights.sum()) ** 2 / square if square > 0 else 0.0
 
 
 def design_size(draws: Draws) -> float:
-    """How many uniform labels the design is worth: M over the mean of its dispersions.
+    """The number of uniform labels that the design is worth: M over the mean of its dispersions.
 
         D_m = sum_{n not yet drawn} 1 / ((N - m + 1)^2 q_m(n)),    1 for uniform draws
 
@@ -76,14 +76,14 @@ def design_size(draws: Draws) -> float:
 
 
 def thin_warning(draws: Draws, size: float) -> str:
-    """Why few labels are worth even fewer, and what to do about it."""
+    """A sentence on why the labels are worth only `size` uniform ones, and what to do about it."""
     weights = np.sort(ranked_weights(draws.probability, draws.pool_size))[::-1]
     share = np.cumsum(weights) / weights.sum()
     heavy = int(np.searchsorted(share, 0.5)) + 1
-    told = f"{len(draws)} labels behave like {max(size, 1):.0f}"
+    text = f"{len(draws)} labels behave like {max(size, 1):.0f}"
     if heavy <= max(3, len(draws) // 10):
         items = "1 item carries" if heavy == 1 else f"{heavy} items carry"
-        told += f", because {items} {share[heavy - 1]:.0%} of the weight"
+        text += f", because {items} {share[heavy - 1]:.0%} of the weight"
     else:
-        told += ", because some items of the pool have hardly any chance to be drawn"
-    return told + ": raise the floor of the proposal"
+        text += ", because some items of the pool have hardly any chance of being drawn"
+    return text + ": raise the floor of the proposal"

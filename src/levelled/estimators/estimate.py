@@ -1,14 +1,14 @@
-"""From drawn losses to an estimate with an interval."""
+"""The estimate of a pool risk, with its interval, from the losses of drawn items."""
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import choice
 from levelled.draws import Draws
-from levelled.estimators import lure, murthy, naive, pure
+from levelled.estimators import lure, murthy, pure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
-from levelled.estimators.problem import LossSample, control_columns
+from levelled.estimators.loss_sample import LossSample, control_columns
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -16,7 +16,7 @@ __all__ = ["estimate"]
 _WEIGHTS = {
     "lure": lure.lure_weights,
     "pure": pure.pure_weights,
-    "naive": naive.naive_weights,
+    "naive": pure.naive_weights,
     "murthy": murthy.murthy_weights,
 }
 
@@ -40,20 +40,21 @@ def estimate(
     `interval="auto"` picks what holds for losses like these when the number of labels was fixed
     beforehand: "cp_safe" for 0/1 losses, "log_t" for positive ones, "t" for ones of either
     sign, "betting" where the design is too thin for those. If you look while labels come in,
-    or stop when you like what you see, ask for "betting" (holds for any number of labels) or
+    or stop when you like what you see, choose "betting" (holds for any number of labels) or
     "anytime" (from 25 labels). "none" still gives the standard error.
 
     `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
-    pool; a good one makes the standard error smaller, a bad one does no harm but noise.
-    `control="design"` takes the one that came with the draws. With `population=True` the
-    interval is for the population that the pool was sampled from, not for the pool.
+    pool. A good one makes the standard error smaller; a poor one cannot bias the estimate, it
+    only widens the interval. `control="design"` takes the one that came with the draws. With
+    `population=True` the interval is for the population that the pool was sampled from, not for
+    the pool.
 
     >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
     >>> print(estimate([1, 0, 0, 0] * 10, draws))
     0.25 [0.1433, 0.3819] at 0.95 (lure, cp_safe; 40 labels of 100, worth 40)
     """
     choice("interval", interval, INTERVALS)
-    problem = LossSample.of(
+    sample = LossSample.of(
         losses,
         draws,
         estimator=estimator,
@@ -62,37 +63,37 @@ def estimate(
         control=control_columns(control, control_mean, draws),
         population=population,
     )
-    weights, found = _WEIGHTS[estimator](draws), problem.found
-    limits = interval_for(problem, interval)
-    value = float(np.mean(weights * problem.losses)) if estimator == "murthy" else found.value
+    weights, moments = _WEIGHTS[estimator](draws), sample.moments
+    limits = interval_for(sample, interval)
+    value = float(np.mean(weights * sample.losses) if estimator == "murthy" else moments.value)
     return Estimate(
-        value=float(value),
+        value=value,
         low=limits.low,
         high=limits.high,
-        level=problem.level,
-        stderr=float(np.sqrt(found.variance)) if found.budget > 1 else None,
-        n_labels=found.budget,
-        pool_size=found.pool_size,
+        level=sample.level,
+        stderr=float(np.sqrt(moments.variance)) if moments.budget > 1 else None,
+        n_labels=moments.budget,
+        pool_size=moments.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
         estimator=estimator,
         interval=limits.method,
-        warnings=(*_notes(problem, estimator), *limits.warnings, *_outside(float(value), limits)),
+        warnings=_warnings(sample, estimator, value, limits),
     )
 
 
-def _notes(problem: LossSample, estimator: str) -> tuple[str, ...]:
-    told = []
+def _warnings(
+    sample: LossSample, estimator: str, value: float, limits: Interval
+) -> tuple[str, ...]:
+    warnings = []
     if estimator == "naive":
-        told.append("the naive estimate is biased unless the draws were uniform")
-    if not problem.found.exact and problem.found.budget > 1:
-        told.append("the standard error is only rough with two labels, or with one item left")
-    return tuple(told)
-
-
-def _outside(value: float, limits: Interval) -> tuple[str, ...]:
-    """An unbiased estimate may lie outside of what is possible; a reader must not be puzzled."""
+        warnings.append("the naive estimate is biased unless the draws were uniform")
+    if not sample.moments.exact and sample.moments.budget > 1:
+        warnings.append("the standard error is only rough with two labels, or with one item left")
+    warnings.extend(limits.warnings)
+    # An unbiased estimate may lie outside of what is possible.
     slack = 1e-9 * abs(value)
-    if limits.low - slack <= value <= limits.high + slack or limits.method == "none":
-        return ()
-    return ("the estimate lies outside its interval; trust the interval",)
+    inside = limits.low - slack <= value <= limits.high + slack
+    if not inside and limits.method != "none":
+        warnings.append("the estimate lies outside its interval; trust the interval")
+    return tuple(warnings)

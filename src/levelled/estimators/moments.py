@@ -1,4 +1,8 @@
-"""Value, variance and degrees of freedom of an estimate: all that a fixed-M interval needs."""
+"""Value, variance and degrees of freedom of an estimate.
+
+That is all that an interval for a fixed number of labels needs. R_PURE and R_LURE are the plain
+and the levelled unbiased risk estimator (`pure`, `lure`).
+"""
 
 from dataclasses import dataclass, replace
 
@@ -6,32 +10,38 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.estimators import lure, pure
-from levelled.estimators.variance import degrees_of_freedom, is_exact, variance
 
-__all__ = ["Moments", "moments", "uniform_probability"]
+__all__ = [
+    "Moments",
+    "degrees_of_freedom",
+    "is_exact",
+    "moments",
+    "uniform_probability",
+    "variance",
+]
 
 _NO_VARIANCE = 1e-12
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Moments:
-    """What M draws say about the mean of a pool of N, for one trajectory or many at once."""
+    """Moments of an estimate from M draws of a pool of N, for one trajectory or many at once."""
 
     value: FloatArray
     variance: FloatArray
     df: FloatArray
     total: FloatArray
-    """The summed losses S_M: what is known for certain."""
+    """The summed losses S_M."""
     budget: int
     pool_size: int
     exact: bool
-    """Whether `variance` is exactly unbiased here."""
+    """True if `variance` is exactly unbiased."""
 
     def unless_clear(self, difference: "Moments") -> "Moments":
         """The moments of the difference form where it helps and is clear of zero, else these.
 
-        A predictor that makes the variance larger does not help, one that leaves none at all is
-        not to be believed, and a difference that is all noise cannot be put on a log scale.
+        A predictor does not help if it makes the variance larger, is not trusted if it leaves no
+        variance at all, and a difference that is all noise cannot be put on a log scale.
         """
         least = _NO_VARIANCE * np.maximum(self.variance, difference.value**2)
         helps = (least < difference.variance) & (difference.variance < self.variance)
@@ -64,8 +74,8 @@ def moments(
 ) -> Moments:
     """Moments of "lure" or "pure" for losses and probabilities [..., M].
 
-    The naive estimate is R_LURE of draws taken for uniform: give `uniform_probability`. With a
-    predictor of the loss (`terms` says which) they are those of the difference form.
+    The naive estimate is R_LURE with `uniform_probability`. With a predictor of the loss (the
+    columns of `pure.terms`) the moments are those of the difference form.
     """
     N, M = pool_size, losses.shape[-1]
     shares = np.full(M, 1 / M) if estimator == "pure" else lure.levels(N, M) / M
@@ -81,6 +91,58 @@ def moments(
     )
 
 
+def variance(terms: FloatArray, shares: FloatArray) -> FloatArray:
+    """An estimate of the variance of sum_m u_m a_m around the pool risk, from the terms a_m.
+
+        R^ = sum u_m a_m,  h_m = u_m^2 / (1 - 2 u_m),  V^ = sum h_m (a_m - R^)^2 / (1 + sum h_m)
+
+    `terms` a_m are [..., M], the constant `shares` u_m sum to one: c_m / M for R_LURE, 1 / M for
+    R_PURE. The terms are a martingale around the pool risk, so their errors are uncorrelated
+    and E[V^] is exactly the variance given the pool, however adaptive the proposal, wherever
+    every u_m is below 1/2. It contains the finite-pool correction.
+
+    Elsewhere (two draws, or all but one of the pool) it is M/(M-1) sum u_m^2 (a_m - R^)^2,
+    which is biased (too low for uniform draws): see `is_exact`. It is infinite for one draw, and
+    zero for one share of one and the rest zero (the whole pool).
+
+    >>> variance(np.array([1.0, 2.0, 3.0]), np.full(3, 1 / 3))
+    array(0.33333333)
+    """
+    M = terms.shape[-1]
+    if M == 1:
+        return np.full(terms.shape[:-1], np.inf)
+    risk = np.sum(shares * terms, axis=-1, keepdims=True)
+    squares = (terms - risk) ** 2
+    if not is_exact(shares):
+        return np.asarray(M / (M - 1) * np.sum(shares**2 * squares, axis=-1))
+    h = shares**2 / (1 - 2 * shares)
+    return np.asarray(np.sum(h * squares, axis=-1) / (1 + h.sum()))
+
+
+def is_exact(shares: FloatArray) -> bool:
+    """True if `variance` is exactly unbiased for these shares."""
+    return bool((shares < 0.5).all())
+
+
+def degrees_of_freedom(terms: FloatArray, shares: FloatArray) -> FloatArray:
+    """The degrees of freedom of `variance`, by Satterthwaite's rule.
+
+        x_m = u_m^2 (a_m - R^)^2,    df = 2 (sum x)^2 / sum x^2 - 1,  between 1 and M - 1
+
+    >>> degrees_of_freedom(np.array([1.0, 2.0, 3.0, 4.0]), np.full(4, 1 / 4))
+    array(3.)
+    """
+    M = terms.shape[-1]
+    risk = np.sum(shares * terms, axis=-1, keepdims=True)
+    x = (shares * (terms - risk)) ** 2
+    largest = x.max(axis=-1, keepdims=True)
+    x = x / np.where(largest > 0, largest, 1)  # so that squares of tiny terms do not vanish
+    total, squares = x.sum(axis=-1), (x**2).sum(axis=-1)
+    varies = squares > 0
+    df = np.where(varies, 2 * total**2 / np.where(varies, squares, 1) - 1, M - 1)
+    return np.asarray(np.clip(df, 1, max(M - 1, 1)))
+
+
 def uniform_probability(pool_size: int, budget: int) -> FloatArray:
-    """The probabilities 1/N, 1/(N-1), ... of draws that favour nobody."""
+    """The probabilities 1/N, 1/(N-1), ... of uniform draws."""
     return 1 / (pool_size - np.arange(float(budget)))

@@ -1,4 +1,7 @@
-"""Murthy's estimator: R_LURE without the noise of the order in which a set was drawn."""
+"""Murthy's estimator: the mean of R_LURE over all orders in which a set could have been drawn.
+
+R_LURE is the levelled unbiased risk estimator, see `lure`.
+"""
 
 import numpy as np
 
@@ -9,12 +12,12 @@ from levelled.errors import DrawsError
 __all__ = ["murthy_weights"]
 
 _POINTS, _REACH = 801, 14.0  # of the integral, and how many widths it reaches
-_TAIL = 45.0  # e^-45 is nothing
+_TAIL = 45.0  # e^-45 is negligible
 _HALVINGS, _NEAR = 80, 1e-4
 
 
 def murthy_weights(draws: Draws) -> FloatArray:
-    """Weights of R_LURE averaged over all orders of the drawn set: for frozen scores only.
+    """Weights of R_LURE averaged over all orders of the drawn set, for frozen scores only.
 
     With frozen probabilities p_i (summing to one), S the drawn set and rho = 1 - sum_S p_i the
     mass not drawn, item i of S counts C_i times, its weight is M C_i / N, and
@@ -22,7 +25,7 @@ def murthy_weights(draws: Draws) -> FloatArray:
         P(S) = int_0^inf rho e^(-rho t) prod_{j in S} (1 - e^(-p_j t)) dt
         C_i  = the mean of 1 / (1 - e^(-p_i t)) under that integrand
 
-    Murthy (1957). It gains over R_LURE once a good part of the pool is labelled, nothing before.
+    Murthy (1957). It is more precise than R_LURE once a good part of the pool is labelled.
     The draws must come from scores that never changed: `race` makes such draws.
 
     >>> murthy_weights(Draws([2, 0], [0.25, 1 / 3], pool_size=4)).round(6)
@@ -32,19 +35,19 @@ def murthy_weights(draws: Draws) -> FloatArray:
     if M == 0 or N - draws.excluded == M:
         return np.full(M, M / N)
     p, rho = frozen_shares(draws.probability)
-    log_t = _around_the_peak(p, rho)
+    log_t = _integration_points(p, rho)
     pt = np.exp(log_t) * p[:, None]
-    arrived = -np.expm1(-pt)  # 1 - e^(-p t), each item's chance to have come by t
+    arrived = -np.expm1(-pt)  # 1 - e^(-p t), the chance that an item has arrived by t
     log_integrand = log_t - rho * np.exp(log_t) + np.log(arrived).sum(axis=0)
     density = np.exp(log_integrand - log_integrand.max())
     return M / N * ((density / arrived).sum(axis=1) / density.sum())
 
 
-def _around_the_peak(p: FloatArray, rho: float) -> FloatArray:
+def _integration_points(p: FloatArray, rho: float) -> FloatArray:
     """Points of s = log t that cover the integrand, evenly spaced.
 
     Its logarithm is concave in s; the slope 1 - rho e^s + sum x/(e^x - 1), x = p e^s, has one
-    root, and the curvature there tells the width.
+    root, and the curvature there gives the width.
     """
     low, high = np.log(1e-6 / (p.max() + rho)), np.log(1e3 * (len(p) + 1) / rho)
     for _ in range(_HALVINGS):
@@ -52,13 +55,13 @@ def _around_the_peak(p: FloatArray, rho: float) -> FloatArray:
         low, high = (middle, high) if _slope(middle, p, rho) > 0 else (low, middle)
     curvature = (_slope(low - _NEAR, p, rho) - _slope(low + _NEAR, p, rho)) / (2 * _NEAR)
     width = 1 / np.sqrt(curvature)
-    # To the left what is averaged falls no faster than t^M.
+    # To the left the integrand falls no faster than t^M.
     left = max(_REACH * width, _TAIL / len(p))
     return low + np.linspace(-left, _REACH * width, _POINTS)
 
 
 def _slope(s: float, p: FloatArray, rho: float) -> float:
-    x = np.minimum(p * np.exp(s), 700.0)  # beyond that an item has come for certain
+    x = np.minimum(p * np.exp(s), 700.0)  # beyond that an item has certainly arrived
     return float(1 - rho * np.exp(s) + np.sum(x / np.expm1(x)))
 
 

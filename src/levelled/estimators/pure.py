@@ -1,15 +1,33 @@
-"""R_PURE, the plain unbiased risk estimator, and the terms that everything else is built on."""
+"""The naive estimator, R_PURE (the plain unbiased risk estimator), and the terms of R_PURE.
+
+The terms are also those of R_LURE, of the variance and of betting.
+"""
 
 import numpy as np
 
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
 
-__all__ = ["pure_weights", "terms", "weights"]
+__all__ = ["naive_weights", "pure_weights", "terms", "weights"]
+
+
+def naive_weights(draws: Draws) -> FloatArray:
+    """Weights of one, for the unweighted mean of the drawn losses.
+
+        R_naive = 1/M sum_m L_m
+
+    It estimates the pool risk only if the draws were uniform. Theorem 6 of Farquhar, Gal and
+    Rainforth (2021) gives its mean and variance under any other proposal.
+
+    >>> naive_weights(Draws([2, 0], [0.5, 0.25], pool_size=4))
+    array([1., 1.])
+    """
+    check_draws(draws)
+    return np.ones(len(draws))
 
 
 def pure_weights(draws: Draws) -> FloatArray:
-    """Weights under which the mean of actively drawn losses is unbiased, in their plainest form.
+    """Weights under which the mean of actively drawn losses is unbiased, in the plainest form.
 
         R_PURE = 1/M sum_m (1/(N q_m) + (M - m)/N) L_m
 
@@ -43,7 +61,7 @@ def terms(
         a_m = w_m L_m + 1/N sum_{t<m} L_t,    w_m = 1/(N q_m)
 
     Lemma 1 of Farquhar, Gal and Rainforth (2021); N a_m is the ordered estimator of Des Raj
-    (1956). R_PURE is their mean. With a predictor g_m of the loss that does not know label m,
+    (1956). R_PURE is their mean. With a predictor g_m of the loss that does not use label m,
     the difference form has less variance the better it predicts:
 
         a_m = w_m (L_m - g_m(i_m)) + 1/N (sum_{t<m} L_t + sum_{n not yet drawn} g_m(n))

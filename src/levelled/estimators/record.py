@@ -1,4 +1,4 @@
-"""Estimate: a figure with all that is needed to defend it."""
+"""Estimate: a value with its interval, and what is needed to judge it."""
 
 from dataclasses import asdict, dataclass
 from html import escape
@@ -8,23 +8,15 @@ from typing import Any
 __all__ = ["Estimate"]
 
 
-def _labels(n: int) -> str:
-    return "1 label" if n == 1 else f"{n} labels"
-
-
-def _finite(limit: float) -> float | None:
-    return limit if isfinite(limit) else None
-
-
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """An estimate of a pool average, its interval, and how much to trust it.
+    """An estimate of a pool average, its interval, and how far to trust it.
 
     `value` is None where the metric is undefined so far, such as a recall before any positive
-    has been seen; `low` and `high` then say what is possible. `stderr` is None where no spread
+    has been seen; `low` and `high` are then what is possible. `stderr` is None where no spread
     can be estimated (one label). `low` and `high` may be infinite where nothing bounds the loss.
-    `ess` is how many uniform labels the weights are worth, `max_weight` the largest weight of a
-    single label. `warnings` are for people.
+    `ess` is the number of uniform labels that the weights are worth, `max_weight` the largest
+    weight of a single label. `warnings` are sentences for the reader.
     """
 
     value: float | None
@@ -41,21 +33,23 @@ class Estimate:
     warnings: tuple[str, ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values under the field names, ready for JSON; no limit is None."""
-        limits = {name: _finite(getattr(self, name)) for name in ("low", "high")}
-        return asdict(self) | limits | {"warnings": list(self.warnings)}
+        """Plain values under the field names, ready for JSON; an infinite limit is None."""
+        values = asdict(self) | {"warnings": list(self.warnings)}
+        infinite = {name: None for name in ("low", "high") if not isfinite(values[name])}
+        return values | infinite
 
     def _repr_html_(self) -> str:
-        """The estimate in a notebook: the figure first, what qualifies it below."""
+        """HTML for a notebook: the value and its interval first, the rest below."""
         value = "undefined so far" if self.value is None else f"{self.value:.4g}"
         limits = "" if self.interval == "none" else f" [{self.low:.4g}, {self.high:.4g}]"
         rest = str(self).partition(" at ")[2] or str(self)
         return f"<b>{value}</b>{limits}<br><small>{escape(rest)}</small>"
 
     def __str__(self) -> str:
-        told = "undefined so far" if self.value is None else f"{self.value:.4g}"
+        text = "undefined so far" if self.value is None else f"{self.value:.4g}"
         if self.interval != "none":
-            told += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
-        told += f" ({self.estimator}, {self.interval}; {_labels(self.n_labels)} of {self.pool_size}"
-        told += f", worth {self.ess:.0f})"
-        return told + "".join(f"; note: {warning}" for warning in self.warnings)
+            text += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
+        labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
+        text += f" ({self.estimator}, {self.interval}; {labels} of {self.pool_size}"
+        text += f", worth {self.ess:.0f})"
+        return text + "".join(f"; note: {warning}" for warning in self.warnings)

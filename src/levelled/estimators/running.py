@@ -1,4 +1,7 @@
-"""An estimate after each label, from one pass over the labels."""
+"""Estimates after each label, from one pass over the labels.
+
+R_PURE and R_LURE are the plain and the levelled unbiased risk estimator (`pure`, `lure`).
+"""
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -6,7 +9,7 @@ from numpy.typing import ArrayLike
 from levelled._check import FloatArray, choice
 from levelled.draws import Draws
 from levelled.estimators import lure, pure
-from levelled.estimators.problem import checked_losses
+from levelled.estimators.loss_sample import checked_losses
 
 __all__ = ["running", "running_lure", "running_naive", "running_pure"]
 
@@ -14,8 +17,8 @@ __all__ = ["running", "running_lure", "running_naive", "running_pure"]
 def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatArray:
     """The estimate after 1, 2, ..., M labels, as it would have been read at the time.
 
-    Choosing where to stop by looking at it biases it (the scale of R_LURE's error depends on
-    M); decide by an interval that may be watched instead.
+    Stopping when the estimate looks right biases it (the scale of R_LURE's error depends on M).
+    Decide by an interval that may be watched instead, such as `Betting`.
 
     >>> running([1.0, 0.0], Draws([2, 0], [0.5, 0.25], pool_size=4))
     array([0.5       , 0.33333333])

@@ -11,8 +11,7 @@ from levelled._check import FloatArray, between, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
-from levelled.estimators.intervals.logical import Bounds, check_bounds
-from levelled.estimators.problem import LARGEST, checked_pair
+from levelled.estimators.intervals.logical import LARGEST, Bounds, check_bounds, checked_pair
 from levelled.estimators.record import Estimate
 from levelled.metrics.table import aligned, cells, footnotes
 

@@ -17,7 +17,7 @@ from functools import partial
 
 from levelled._check import between
 from levelled.errors import InputError
-from levelled.estimators.problem import checked_pair
+from levelled.estimators.intervals.logical import checked_pair
 from levelled.metrics.class_ratio import ClassRatio
 from levelled.metrics.classes import check_class, class_text
 from levelled.metrics.kinds import Errors, Mean, NumberLosses, ProbabilityLosses, Share

@@ -12,8 +12,8 @@ from levelled.draws import Draws, check_draws
 from levelled.errors import InputError, LossError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size, thin_warning
-from levelled.estimators.intervals.betting_ratio import RatioBetting
-from levelled.estimators.problem import LARGEST
+from levelled.estimators.intervals.betting import RatioBetting
+from levelled.estimators.intervals.logical import LARGEST
 from levelled.estimators.record import Estimate
 from levelled.metrics.linearised import ratio_moments, wilson_limits
 

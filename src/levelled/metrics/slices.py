@@ -11,8 +11,13 @@ from levelled._check import BoolArray, FloatArray, choice, same_length
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import log_t_interval, t_interval
-from levelled.estimators.intervals.logical import bounds_of, check_bounds, logical_limits
-from levelled.estimators.problem import Kind, checked_losses, checked_pair, kind_of
+from levelled.estimators.intervals.logical import (
+    bounds_of,
+    check_bounds,
+    checked_pair,
+    logical_limits,
+)
+from levelled.estimators.loss_sample import Kind, checked_losses, kind_of
 from levelled.estimators.record import Estimate
 from levelled.metrics.classes import Class, class_names
 from levelled.metrics.linearised import ratio_moments

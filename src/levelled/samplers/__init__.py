@@ -1,12 +1,11 @@
-"""Weights -> draws: which items to label, in which order, each with its probability.
+"""Weights -> draws: the items to label, in order, each with its probability.
 
-`race` is for weights that stay as they are, `sequential` for proposals that change after every
-draw. `part`, `merge` and `finish` run one race over pools that no single call can hold.
+`race` is for weights that do not change, `sequential` for proposals that change after every draw.
+`part`, `merge` and `finish` run one race over pools that no single call can hold.
 """
 
 from levelled.samplers.design import with_design
-from levelled.samplers.parts import Part, finish, merge, part
-from levelled.samplers.race import race
+from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
 __all__ = [

@@ -1,13 +1,13 @@
-"""Who arrives first: the random part of a race, fixed by (seed, unit, block) and nothing else.
+"""The rows that arrive first: the random part of a race, which depends on (seed, unit, block) only.
 
 A block of total weight W is a Poisson process of rate W whose arrivals pick rows in proportion to
-their weights; only the first arrival of a row counts. After its last round of arrivals a block has
-no memory of the past, so each row not seen yet is given a waiting time of its own from there on.
-That settles blocks in which a few rows hold nearly all the weight.
+their weights; only the first arrival of a row counts. A Poisson process has no memory, so after
+the last round of arrivals each row that has not arrived gets an exponential waiting time of its
+own. That decides blocks in which a few rows hold nearly all the weight.
 
-Every random number has a fixed place in a Philox stream. How far the arrivals are followed (the
-bound), how the rows are split over calls and which thread does the work change nothing. Times are
-logarithms, because weights may be of any size.
+Every random number has a fixed place in a Philox stream, so the result does not depend on the
+bound up to which arrivals are computed, on the split of the rows over calls, or on threads. Times
+are logarithms, because weights may be of any size.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ROUNDS = (4, 60, 192)  # arrivals of a block made at once; even, because words c
 
 _Words = NDArray[np.uint64]
 _EXTREME = 1e150  # a ratio of weights that is still far from where floats lose digits
-_SAMPLE = 256  # rows that the first bound is guessed from
+_SAMPLE = 256  # rows that the first bound is estimated from
 _ROWS = 0  # the stream of the rows; those of the rounds are 1, 2, ...
 
 
@@ -39,11 +39,11 @@ class Source:
     first_block: int
 
     def for_blocks(self, stream: int, block: IntArray, width: int) -> tuple[_Words, _Words]:
-        """Twice `width` words for each block: for the gaps between arrivals, for the picks."""
+        """Twice `width` words for each block: for the gaps between arrivals and for the picks."""
         n, size = int(block[-1]) + 1, 2 * width
         if 16 * len(block) > n:
             words = self._words(stream, self.first_block * size, n * size).reshape(n, size)[block]
-        else:  # it is quicker to jump to each
+        else:  # jumping to each place is quicker
             places = (self.first_block + block) * size
             words = np.stack([self._words(stream, place, size) for place in places.tolist()])
         return words[:, :width], words[:, width:]
@@ -63,9 +63,10 @@ def uniform(words: _Words) -> FloatArray:
 
 
 def leaders(pool: Blocks, k: int, source: Source) -> tuple[IntArray, FloatArray]:
-    """The first k rows to arrive (or all, if there are fewer) and when, in order of arrival.
+    """The first k rows to arrive (or all, if there are fewer) and their times, in order.
 
-    Arrivals are followed up to a bound that should see k rows, and is raised until it does.
+    Arrivals are computed up to a time by which k rows should have arrived; it is raised until
+    they have.
     """
     n = len(pool.weights) - pool.excluded
     k = min(k, n)
@@ -79,23 +80,17 @@ def leaders(pool: Blocks, k: int, source: Source) -> tuple[IntArray, FloatArray]
         log_since, log_bound, step = log_bound, log_bound + step, 2 * step
         more = _between(log_since, log_bound, pool, log_rate, source)
         row, log_time = _first_of_each(np.append(row, more[0]), np.append(log_time, more[1]))
-    first = _in_order(log_time)[:k]
-    return row[first], log_time[first]
-
-
-def _in_order(log_time: FloatArray) -> IntArray:
-    """The order of arrival; ties go by row."""
     order = np.argsort(log_time)
     ordered = log_time[order]
-    if (ordered[1:] == ordered[:-1]).any():  # a stable sort takes four times as long
+    if (ordered[1:] == ordered[:-1]).any():  # by row then; a stable sort takes four times as long
         order = np.argsort(log_time, kind="stable")
-    return order
+    return row[order[:k]], log_time[order[:k]]
 
 
 def _guess(pool: Blocks, log_rate: FloatArray, k: int, n: int) -> float:
-    """When k of n rows have most likely arrived: mean(1 - exp(-w T)) = k / n.
+    """A time T by which k of n rows have most likely arrived: mean(1 - exp(-w T)) = k / n.
 
-    T is right for equal weights, and is then put right for those of a sample of the rows.
+    T is solved for equal weights first, then corrected for the weights of a sample of the rows.
     """
     share = (k + 2.5 * np.sqrt(k) + 8) / n
     if share >= 1:
@@ -108,17 +103,17 @@ def _guess(pool: Blocks, log_rate: FloatArray, k: int, n: int) -> float:
     with np.errstate(over="ignore"):
         for _ in range(10 * bool(len(weight))):
             arrived = 1 - np.exp(-np.exp(log_weight + log_time))
-            seen = arrived.mean() - arrived.std() / np.sqrt(len(arrived))
-            if seen > share:
+            reached = arrived.mean() - arrived.std() / np.sqrt(len(arrived))
+            if reached > share:
                 break
-            log_time += np.log(1.02 * share / max(seen, 1e-9))
+            log_time += np.log(1.02 * share / max(reached, 1e-9))
     return float(log_time)
 
 
 def _between(
     log_since: float, log_bound: float, pool: Blocks, log_rate: FloatArray, source: Source
 ) -> tuple[IntArray, FloatArray]:
-    """The rows that arrive after one bound and by another, in order of row, and when."""
+    """The rows that arrive after one bound and by another, in order of row, and their times."""
     picked, times = [], []
     block, waited = np.flatnonzero(log_rate > -np.inf), np.zeros(1)
     for stream, width in enumerate(ROUNDS, start=1):
@@ -144,18 +139,18 @@ def _between(
 def _row_by_row(
     pool: Blocks, block: int, start: float, log_rate: float, log_bound: float, source: Source
 ) -> tuple[IntArray, FloatArray]:
-    """Time each row of a block from its last arrival on: t_i = start / W + wait_i / w_i.
+    """The time of each row of a block after its last arrival: t_i = start / W + wait_i / w_i.
 
-    Rows that were seen before get a time as well, but an earlier one already stands.
+    Rows that have arrived before get a time as well, but theirs is earlier and counts.
     """
-    given = pool.rows(block)
-    wait = -np.log(uniform(source.for_rows(block, len(given))))
+    weights = pool.rows(block)
+    wait = -np.log(uniform(source.for_rows(block, len(weights))))
     with np.errstate(divide="ignore", over="ignore"):
-        # Most rows are far too late, which shows without a logarithm if their weight is no extreme.
-        ratio = pool.total[block] / (np.exp(given - pool.shift[block]) if pool.log else given)
+        # Most rows are far too late; no logarithm is needed to see it unless a weight is extreme.
+        ratio = pool.total[block] / (np.exp(weights - pool.shift[block]) if pool.log else weights)
         too_late = (wait * ratio > 1.001 * np.exp(log_bound + log_rate)) & (ratio < _EXTREME)
-    row = np.flatnonzero(~too_late & (given > (-np.inf if pool.log else 0.0)))
-    weight, shift = scaled(given[row], log=pool.log)
+    row = np.flatnonzero(~too_late & (weights > (-np.inf if pool.log else 0.0)))
+    weight, shift = scaled(weights[row], log=pool.log)
     log_wait = np.log(wait[row]) - np.log(weight) - shift
     log_time = np.logaddexp(np.log(start) - log_rate, log_wait)
     in_time = log_time <= log_bound

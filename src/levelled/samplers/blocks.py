@@ -1,7 +1,7 @@
-"""Weights cut into blocks of rows, checked and added up in one pass.
+"""Weights cut into blocks of rows, checked and added up in one pass; sums over what is left.
 
-A weight is kept as a number times e^shift. The shift is 0 for plain weights; for log-weights it is
-a multiple of 256, so that weights like e^0 and e^-2000 can be compared and added all the same.
+A weight is a number times e^shift. The shift is 0 for plain weights; for log-weights it is a
+multiple of 256, so that weights like e^0 and e^-2000 can be compared and added all the same.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from levelled.errors import ProposalError
 
 BLOCK = 4096  # rows that share one Poisson process; a power of two
 STRIP = 64  # rows of a block whose sum is kept, to find a row quickly; a power of two
-CHUNK = 64  # blocks handled at once: they stay in the cache between the sum and the check
+CHUNK = 64  # blocks processed at once: they stay in the cache between the sum and the check
 PICKS = 8192  # picks made at once
-SPAN = 256.0  # e^-256 is nothing beside 1, yet their squares fit a float
+SPAN = 256.0  # e^-256 is negligible beside 1, yet its square fits a float
+RUN = 1024  # sums in runs lose digits with the length of a run, not with the number of draws
 FARTHEST = 1e9  # beyond it a log-weight is too coarse to order a race
 
 _Halves = Sequence[Callable[[IntArray], FloatArray]]
@@ -28,7 +29,7 @@ _Halves = Sequence[Callable[[IntArray], FloatArray]]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Blocks:
-    """The weights of a run of rows, with the sums that lead a pick to its row."""
+    """The weights of a run of rows, with the sums by which a row is picked."""
 
     weights: FloatArray  # as they were given
     log: bool
@@ -42,7 +43,7 @@ class Blocks:
         return self.weights[block * BLOCK : (block + 1) * BLOCK]
 
     def pick(self, block: IntArray, u: FloatArray) -> IntArray:
-        """For each u, a row of its block in proportion to weight."""
+        """Pick for each u a row of its block, in proportion to weight."""
         row = np.empty(len(u), np.int64)
         for start in range(0, len(u), PICKS):
             now = slice(start, start + PICKS)
@@ -53,14 +54,14 @@ class Blocks:
         sums, line = self.strips, block
         if len(sums) > len(line):
             sums, line = sums[block], np.arange(len(block))
-        at, target = _descend(_looked_up(sums), sums, line, target)
+        at, target = _descend(_all_halves(sums), sums, line, target)
         strip = block * (BLOCK // STRIP) + at
         lines, line = self._lines(strip, block)
-        at, _ = _descend(_added_up(lines), lines, line, target)
+        at, _ = _descend(_lazy_halves(lines), lines, line, target)
         return strip * STRIP + at
 
     def _lines(self, strip: IntArray, block: IntArray) -> tuple[FloatArray, IntArray]:
-        """Lines of STRIP weights, in units of e^shift, and which of them each strip is."""
+        """Lines of STRIP weights, in units of e^shift, and the line of each strip."""
         n_whole = len(self.weights) // STRIP
         whole = self.weights[: n_whole * STRIP].reshape(-1, STRIP)
         if not self.log and strip.max() < n_whole:
@@ -68,7 +69,7 @@ class Blocks:
         lines = np.empty((len(strip), STRIP))
         if n_whole:
             whole.take(strip, axis=0, mode="clip", out=lines)
-        lines[strip == n_whole] = _filled(self.weights[n_whole * STRIP :], STRIP, log=self.log)
+        lines[strip == n_whole] = _fill(self.weights[n_whole * STRIP :], STRIP, log=self.log)
         if self.log:
             lines = np.exp(lines - self.shift[block, None])
         return lines, np.arange(len(strip))
@@ -77,7 +78,7 @@ class Blocks:
 def _descend(
     halves: _Halves, lines: FloatArray, line: IntArray, target: FloatArray
 ) -> tuple[IntArray, FloatArray]:
-    """Where in its line of weights the running sum passes the target, and how deep.
+    """The place in its line of weights at which the running sum passes the target, and the excess.
 
     A line is halved again and again: the target lies in the left half or, less its sum, in the
     right one. That takes far fewer additions than all running sums.
@@ -89,22 +90,22 @@ def _descend(
         right = target >= left
         place, target = place + right, target - left * right
     at = place - line * lines.shape[1]
-    lost = lines.reshape(-1).take(place) == 0  # rounding can lead past the last weight of a line
+    lost = lines.reshape(-1).take(place) == 0  # rounding may pass the last weight of a line
     if lost.any():
         at[lost] = lines[line[lost]].argmax(axis=1)
     return at, target
 
 
-def _looked_up(lines: FloatArray) -> _Halves:
-    """Sums of halves, quarters, ... of lines that are few: all are made beforehand."""
+def _all_halves(lines: FloatArray) -> _Halves:
+    """Sums of halves, quarters, ... of few lines, all computed beforehand."""
     levels = [lines]
     while levels[-1].shape[1] > 2:
         levels.append(levels[-1][:, 0::2] + levels[-1][:, 1::2])
     return [level.reshape(-1).take for level in reversed(levels) if level.shape[1] > 1]
 
 
-def _added_up(lines: FloatArray) -> _Halves:
-    """Sums of halves, quarters, ... of lines that are many: only those asked for are made."""
+def _lazy_halves(lines: FloatArray) -> _Halves:
+    """Sums of halves, quarters, ... of many lines, computed where they are needed."""
     width = lines.shape[1]
     parts = (lines.reshape(-1, width >> depth) for depth in range(1, width.bit_length()))
     return [partial(_sum_at, part) for part in parts]
@@ -125,7 +126,7 @@ def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
     """Cut weights into blocks, refusing those that no race can be run with."""
     n_whole, n_blocks = len(weights) // BLOCK, max(1, -(-len(weights) // BLOCK))
     shift, strips, excluded = np.zeros(n_blocks), np.empty((n_blocks, BLOCK // STRIP)), 0
-    with np.errstate(all="ignore"):  # what is wrong with a weight is said once it has been added
+    with np.errstate(all="ignore"):  # wrong weights are reported after they have been added
         for first, last in pairwise([*range(0, n_whole, CHUNK), n_whole, n_blocks]):
             chunk = weights[first * BLOCK : last * BLOCK]
             shift[first:last], strips[first:last] = _sums(chunk, last - first, log=log)
@@ -148,7 +149,7 @@ def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
 def _sums(chunk: FloatArray, n_blocks: int, *, log: bool) -> tuple[FloatArray | float, FloatArray]:
     """The shift of each block of a chunk, and the sums of its strips."""
     if len(chunk) < n_blocks * BLOCK:
-        chunk = _filled(chunk, n_blocks * BLOCK, log=log)
+        chunk = _fill(chunk, n_blocks * BLOCK, log=log)
     shift: FloatArray | float = 0.0
     if log:
         lines = chunk.reshape(-1, BLOCK)
@@ -179,15 +180,15 @@ def _shift(log_weights: FloatArray) -> FloatArray:
     return np.ceil(log_weights / SPAN, out=np.zeros_like(log_weights), where=possible) * SPAN
 
 
-def _filled(weights: FloatArray, length: int, *, log: bool) -> FloatArray:
+def _fill(weights: FloatArray, length: int, *, log: bool) -> FloatArray:
     filled = np.full(length, -np.inf if log else 0.0)
     filled[: len(weights)] = weights
     return filled
 
 
 def _count_zeros(chunk: FloatArray, *, log: bool, first_row: int) -> int:
-    # One comparison settles the usual case. NaN fails it too, and infinity shows in the sums. It
-    # comes after the sums because it is the quicker of the two when the chunk is in the cache.
+    # One comparison is enough in the usual case. NaN fails it too, and infinity shows in the sums.
+    # It comes after the sums because it is the quicker of the two when the chunk is in the cache.
     if not len(chunk) or (not log and chunk.min() > 0):
         return 0
     zero = np.isneginf(chunk) if log else chunk == 0
@@ -200,3 +201,38 @@ def _count_zeros(chunk: FloatArray, *, log: bool, first_row: int) -> int:
         f"{'Log-weights' if log else 'Weights'} must be {wanted}; weights[{first_row + at}] is "
         f"{chunk[at]}."
     )
+
+
+def probabilities(
+    weight: FloatArray, shift: FloatArray, rest: float, rest_shift: float
+) -> FloatArray:
+    """The probability of each draw, from the weights of the draws and of what was never drawn.
+
+        q_m = w_m / (rest + w_M + ... + w_m)
+
+    Weights are in units of e^shift. They are added from the last draw back to the first, never
+    subtracted, in the largest unit so far.
+    """
+    weight, shift = weight[::-1], shift[::-1]
+    unit = np.maximum.accumulate(np.append(rest_shift, shift))[1:]
+    term = weight * np.exp(shift - unit)
+    left = np.empty(len(term))
+    for begin, end in pairwise([0, *np.flatnonzero(unit[1:] != unit[:-1]) + 1, len(unit)]):
+        if end:
+            start = rest * np.exp(rest_shift - unit[begin])
+            left[begin:end] = running_sum(term[begin:end], start=start)
+            rest, rest_shift = left[end - 1], unit[begin]
+    return (term / left)[::-1]
+
+
+def running_sum(terms: FloatArray, *, start: float) -> FloatArray:
+    """The sums start + terms[0] + ... + terms[m], accurate however many there are.
+
+    >>> running_sum(np.array([1.0, 2.0]), start=0.5)
+    array([1.5, 3.5])
+    """
+    if len(terms) <= RUN:
+        return np.cumsum(np.append(start, terms))[1:]
+    within = np.cumsum(np.append(terms, np.zeros(-len(terms) % RUN)).reshape(-1, RUN), axis=1)
+    before = np.append(start, running_sum(within[:-1, -1], start=start))
+    return np.asarray(before[:, None] + within).reshape(-1)[: len(terms)]

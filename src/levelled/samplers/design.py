@@ -1,8 +1,7 @@
-"""What else could have been drawn at each step: the columns that some intervals need."""
+"""Design columns: properties of all items that could have been drawn at each step."""
 
 from __future__ import annotations
 
-from collections import defaultdict
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -11,12 +10,11 @@ from numpy.typing import ArrayLike
 from levelled._check import BoolArray, FloatArray, IntArray, between, floats
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
-from levelled.samplers.blocks import cut
-from levelled.samplers.remaining import running_sum
+from levelled.samplers.blocks import cut, running_sum
 
 __all__ = ["with_design"]
 
-_CHUNK = 1 << 17  # rows handled at once
+_CHUNK = 1 << 17  # rows processed at once
 
 _ALL = slice(None)
 
@@ -31,7 +29,7 @@ def with_design(
     control: ArrayLike | None = None,
     bound: float | None = None,
 ) -> Draws:
-    """Add to draws in proportion to frozen weights what each of them could have been instead.
+    """Add the design columns to draws in proportion to frozen weights. Some intervals use them.
 
     At step m, with q_m(n) the probability of item n and w_m(n) = 1 / (N q_m(n)), over the items
     then in the pool that could be drawn:
@@ -52,7 +50,7 @@ def with_design(
     """
     pool = _checked_pool(draws, weights, log=log, control=control, bound=bound)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        sums, maxima = _from_each_draw_on(pool, draws.index)
+        sums, maxima = _sums_and_maxima(pool, draws.index)
         left, N = sums["weight"], draws.pool_size
         _check_probabilities(draws, pool.terms(draws.index)[0]["weight"] / left)
         design = {name: left / N * most for name, most in maxima.items()}
@@ -60,8 +58,8 @@ def with_design(
     if not all(np.isfinite(column).all() for column in design.values()):
         raise ProposalError(
             "Some weights are so small beside others that 1 / q does not fit a float, so an "
-            "estimate would hang on items that never come up. Mix the weights with uniform ones, "
-            "for example by mixture(probabilities, share=0.05)."
+            "estimate would depend on items that are never drawn. Mix the weights with uniform "
+            "ones, for example by mixture(probabilities, share=0.05)."
         )
     if pool.control is not None:
         design |= {"control": pool.control[draws.index], "control_left": sums["control"]}
@@ -77,13 +75,13 @@ class _Pool:
     bound: float | None
 
     def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
-        """Of which items: what is added up over those left, and what the largest is sought of.
+        """The columns to add up over the items left, and those to take the largest of.
 
         Weights are relative to the largest one, so that their sums fit a float.
         """
-        given, top = self.weights[rows][which], self.largest
-        weight = np.exp(given - top) if self.log else given / top
-        inverse = np.exp(top - given) if self.log else top / given
+        weights, top = self.weights[rows][which], self.largest
+        weight = np.exp(weights - top) if self.log else weights / top
+        inverse = np.exp(top - weights) if self.log else top / weights
         add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
         if self.control is not None:
             g = add["control"] = self.control[rows][which]
@@ -93,8 +91,8 @@ class _Pool:
         return add, most
 
 
-def _from_each_draw_on(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
-    """For each draw, the sums and maxima over the items left in the pool, itself included."""
+def _sums_and_maxima(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
+    """The sums and maxima over the items left in the pool at each draw, itself included."""
     rest_add, rest_most = _never_drawn(pool, index)
     add, most = pool.terms(index)
     return (
@@ -110,22 +108,21 @@ def _from_each_draw_on(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns
 
 
 def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[str, float]]:
-    add: defaultdict[str, list[float]] = defaultdict(list)
-    most: defaultdict[str, list[float]] = defaultdict(list)
+    """The sums and maxima over the items that were never drawn."""
+    sums: list[dict[str, float]] = []
+    maxima: list[dict[str, float]] = []
     drawn = np.sort(index)
     for start in range(0, len(pool.weights), _CHUNK):
         rows = slice(start, start + _CHUNK)
         left = pool.weights[rows] > (-np.inf if pool.log else 0.0)
         first, last = np.searchsorted(drawn, [rows.start, rows.stop])
         left[drawn[first:last] - start] = False
-        to_add, to_compare = pool.terms(left, rows)
-        for name, column in to_add.items():
-            add[name].append(column.sum())
-        for name, column in to_compare.items():
-            most[name].append(column.max(initial=-np.inf))
+        add, most = pool.terms(left, rows)
+        sums.append({name: column.sum() for name, column in add.items()})
+        maxima.append({name: column.max(initial=-np.inf) for name, column in most.items()})
     return (
-        {name: float(np.sum(values)) for name, values in add.items()},
-        {name: max(values) for name, values in most.items()},
+        {name: float(np.sum([chunk[name] for chunk in sums])) for name in sums[0]},
+        {name: max(chunk[name] for chunk in maxima) for name in maxima[0]},
     )
 
 
@@ -137,15 +134,15 @@ def _checked_pool(
     control: ArrayLike | None,
     bound: float | None,
 ) -> _Pool:
-    given = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
+    array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     g = None if control is None else floats("control", control, ndim=1)
-    for name, values in (("weights", given), ("control", g)):
+    for name, values in (("weights", array), ("control", g)):
         if values is not None and len(values) != draws.pool_size:
             raise InputError(
                 f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
                 f"{len(values)}."
             )
-    cut(given, log=log, allow_zero=True)
+    cut(array, log=log, allow_zero=True)
     if bound is not None:
         bound = between("bound", bound, -np.inf, np.inf, open_=True)
         if g is None:
@@ -155,7 +152,7 @@ def _checked_pool(
                 f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
                 f"it to the bound."
             )
-    return _Pool(given, log, float(given.max()), g, bound)
+    return _Pool(array, log, float(array.max()), g, bound)
 
 
 def _check_probabilities(draws: Draws, probability: FloatArray) -> None:

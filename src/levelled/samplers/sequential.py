@@ -30,17 +30,17 @@ def sequential(
 ) -> Iterator[Draw]:
     """Draw items one at a time, never the same twice, each with its probability.
 
-    `propose` is given the indices still in the pool and returns their probabilities, in that
-    order. It may use every label received so far: it is called when the next draw is asked for,
-    so the caller is free to retrain between draws.
+    `propose` takes the indices still in the pool and returns their probabilities, in that order.
+    It may use every label received so far: it is called when the next draw is taken, so the
+    caller is free to retrain between draws.
 
-    For a batch, keep the scores as they are until its labels are in, and take several draws.
-    Each draw of the batch still has its own probability, normalised over what is then left;
-    sharing one normaliser over a batch would bias the estimate. Draws made with weights that
-    stay as they are all come at once, and faster, from `levelled.samplers.race`.
+    For a batch, keep the scores unchanged until its labels are in, and take several draws. Each
+    draw of the batch still has its own probability, normalised over what is then left; sharing
+    one normaliser over a batch would bias the estimate. If the weights never change,
+    `levelled.samplers.race` makes all draws at once, and faster.
 
-    With `allow_zero` the items a proposal gives no chance bias the estimate, by no more than
-    their largest number at any step: give that as `excluded` of `Draws`, or let `adaptive` do it.
+    With `allow_zero`, items of probability zero bias the estimate, by no more than their largest
+    number at any step: pass that as `excluded` of `Draws`, or let `adaptive` do it.
 
     >>> from levelled.proposals import proportional
     >>> scores = np.array([1.0, 2.0, 3.0, 4.0])
@@ -54,7 +54,7 @@ def sequential(
 def adaptive(
     propose: Proposal, k: int, pool_size: int, *, rng: Generator, allow_zero: bool = False
 ) -> Draws:
-    """The first k draws of `sequential` at once, for a `propose` that can look up its labels.
+    """The first k draws of `sequential` at once, for a `propose` that looks up labels.
 
     >>> scores = np.array([1.0, 2.0, 0.0, 1.0])
     >>> propose = lambda left: scores[left] / scores[left].sum()
@@ -62,19 +62,19 @@ def adaptive(
     1
     """
     steps = _steps(propose, pool_size, rng, allow_zero)
-    taken = list(islice(steps, whole("k", k, least=0)))
+    draws = list(islice(steps, whole("k", k, least=0)))
     return Draws(
-        np.array([draw.index for draw, _ in taken], dtype=np.int64),
-        np.array([draw.probability for draw, _ in taken]),
+        np.array([draw.index for draw, _ in draws], dtype=np.int64),
+        np.array([draw.probability for draw, _ in draws]),
         pool_size,
-        excluded=max((n_zero for _, n_zero in taken), default=0),
+        excluded=max((n_zero for _, n_zero in draws), default=0),
     )
 
 
 def _steps(
     propose: Proposal, pool_size: int, rng: Generator, allow_zero: bool
 ) -> Iterator[tuple[Draw, int]]:
-    """Each draw, and how many items had no chance at its step."""
+    """Each draw, and the number of items of probability zero at its step."""
     if not isinstance(rng, Generator):
         raise InputError("rng must be a generator, such as numpy.random.default_rng(7).")
     return _walk(propose, np.arange(whole("pool_size", pool_size, least=1)), rng, allow_zero)
@@ -85,19 +85,19 @@ def _walk(
 ) -> Iterator[tuple[Draw, int]]:
     while len(left):
         left.flags.writeable = False  # a proposal that sorts in place would mix up the items
-        probability = _probabilities(propose(left), left, allow_zero)
+        probability = _checked(propose(left), left, allow_zero)
         at = _pick(probability, rng.random())
         n_zero = int(np.count_nonzero(probability == 0))
         yield Draw(int(left[at]), min(1.0, float(probability[at]))), n_zero
         left = np.delete(left, at)
 
 
-def _probabilities(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArray:
+def _checked(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArray:
     probability = floats("probabilities", proposed, ndim=1)
     if len(probability) != len(left):
         raise ProposalError(
             f"The proposal gave {len(probability)} probabilities for the {len(left)} items left. "
-            f"It is called with their indices and must answer for each of them, in that order."
+            f"It is called with their indices and must return one for each, in that order."
         )
     return checked(probability, allow_zero=allow_zero)
 

@@ -1,17 +1,15 @@
-"""Predictions -> interest: one number an item, higher where a label is worth more.
+"""Predictions -> scores: one number an item, higher where a label is worth more.
 
-A score knows models only by what they predict and nothing of probabilities of being drawn; any
-score goes with any proposal.
+A score is computed from predictions alone and does not depend on the proposal that turns it into
+probabilities: any score goes with any proposal.
 
     proba     [N, C]       items, classes
     samples   [N, K, C]    items, posterior samples, classes
 """
 
-from levelled.scores.disagreement import bald, variation_ratio
 from levelled.scores.distance import geometric
-from levelled.scores.expected import expected_loss, root_mean_squared_loss
-from levelled.scores.gradient import gradient_norm
-from levelled.scores.uncertainty import entropy, least_confidence, margin
+from levelled.scores.expected import expected_loss, gradient_norm, root_mean_squared_loss
+from levelled.scores.uncertainty import bald, entropy, least_confidence, margin, variation_ratio
 
 __all__ = [
     "bald",

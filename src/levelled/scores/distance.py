@@ -1,4 +1,4 @@
-"""How far an item lies from the items already drawn."""
+"""Distances between the items left in the pool and the items drawn."""
 
 from typing import Literal
 
@@ -16,13 +16,13 @@ _BLOCK = 2**18  # distances held at once
 def geometric(
     X_left: ArrayLike, X_drawn: ArrayLike, norm: Literal["squared", "absolute"] = "squared"
 ) -> FloatArray:
-    """Summed distance from each item left to all items drawn.
+    """The summed distance from each item left to all items drawn.
 
         s_j = sum_k |x_j - x_k|^2    or    s_j = sum_k |x_j - x_k|,    k drawn, j left
 
     The linear-regression experiments of the paper (appendix C.1): squared distances for the
     Boltzmann proposal, absolute ones for the epsilon-greedy. Items are numbers [N] or features
-    [N, D] with Euclidean distance. Nothing drawn yet: every score is 0.
+    [N, D] with Euclidean distance. Before the first draw every score is 0.
 
     >>> geometric([0.0, 1.0, 3.0], [1.0, 2.0])
     array([5., 1., 5.])

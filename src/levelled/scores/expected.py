@@ -1,46 +1,51 @@
-"""What an item's label is expected to cost: the interest of whoever measures a model."""
+"""The expected loss of a prediction, and the expected gradient of that loss.
+
+The label is not known yet, only its distribution: that of a second model, or the model's own.
+"""
+
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, choice, floats, same_length
 from levelled.errors import InputError
 from levelled.losses import Loss, Normal, as_array, distributions, expected, root_mean_square
 
-__all__ = ["expected_loss", "root_mean_squared_loss"]
+__all__ = ["expected_loss", "gradient_norm", "root_mean_squared_loss"]
 
 
 def expected_loss(
-    answer: ArrayLike,
+    pred: ArrayLike,
     label: ArrayLike | Normal | None = None,
     *,
     loss: Loss = "zero_one",
     cap: float | None = None,
 ) -> FloatArray:
-    """E[L]: what the model's answer is expected to cost.
+    """E[L], the expected loss of each prediction of the model under test.
 
-    `answer` is what the model under test says: class indices [N] or probabilities [N, C] for
-    `zero_one` (whose answer is then the most probable class), probabilities for `log_loss` and
-    `brier`, numbers [N] for `squared` and `absolute`. `label` is a distribution of the label: the
-    probabilities [N, C] of a second model, or a `levelled.losses.Normal` or values [N, K] for
-    numbers. Without it the model's own probabilities are believed.
+    `pred` is class indices [N] or probabilities [N, C] for `zero_one` (which takes the most
+    probable class), probabilities for `log_loss` and `brier`, numbers [N] for `squared` and
+    `absolute`. `label` is a distribution of the label: the probabilities [N, C] of a second model,
+    or a `levelled.losses.Normal` or values [N, K] for numbers. Without it the model's own
+    probabilities are used.
 
     >>> expected_loss([[0.9, 0.1], [0.6, 0.4]])
     array([0.1, 0.4])
     >>> expected_loss([[0.9, 0.1], [0.6, 0.4]], [[0.5, 0.5], [0.25, 0.75]])
     array([0.5 , 0.75])
     """
-    return expected(*_filled_in(answer, label, loss), loss=loss, cap=cap)
+    return expected(*_prediction_and_label(pred, label, loss), loss=loss, cap=cap)
 
 
 def root_mean_squared_loss(
-    answer: ArrayLike,
+    pred: ArrayLike,
     label: ArrayLike | Normal | None = None,
     *,
     loss: Loss = "zero_one",
     cap: float | None = None,
 ) -> FloatArray:
-    """sqrt(E[L^2]): the interest that measures a risk with the fewest labels.
+    """sqrt(E[L^2]), the score that measures a risk with the fewest labels.
 
     The variance of a weighted draw is a sum of E[L_n^2] / q_n, and that is smallest for q_n in
     proportion to sqrt(E[L_n^2]); where labels are certain this is the loss itself, the optimal
@@ -49,26 +54,86 @@ def root_mean_squared_loss(
     >>> root_mean_squared_loss([[0.91, 0.09], [0.64, 0.36]])
     array([0.3, 0.6])
     """
-    return root_mean_square(*_filled_in(answer, label, loss), loss=loss, cap=cap)
+    return root_mean_square(*_prediction_and_label(pred, label, loss), loss=loss, cap=cap)
 
 
-def _filled_in(
-    answer: ArrayLike, label: ArrayLike | Normal | None, loss: Loss
-) -> tuple[ArrayLike, ArrayLike | Normal]:
-    """Believe the model's own probabilities if nobody else's are there; answer with the largest."""
-    said = as_array("answer", answer)
-    if label is None:
-        if loss in ("squared", "absolute") or said.ndim != 2:
-            raise InputError(
-                f"The {loss} loss of these answers cannot be expected without a distribution of "
-                f"the label: give label, or answer with probabilities [N, C] to believe the "
-                f"model's own."
-            )
-        label = said
-    if loss != "zero_one" or said.ndim != 2:
-        return said, label
-    if not isinstance(label, Normal) and said.shape != as_array("label", label).shape:
+def gradient_norm(
+    pred: ArrayLike,
+    label: ArrayLike | Normal | None = None,
+    *,
+    loss: Literal["log_loss", "squared"] = "log_loss",
+    features: ArrayLike | None = None,
+) -> FloatArray:
+    """Expected length of the loss's gradient (Settles, 2009, TR 1648, section 3.3).
+
+        log_loss    sum_c r_c |p - e_c|    in the logits of a softmax p; e_c is class c alone
+        squared     2 E|f - y|             in the number f
+
+    It tells how far one more label would move the model. `pred` is the model's p [N, C] or f [N].
+    `label` is a distribution of the label: r [N, C], p itself by default, or for `squared` a
+    `levelled.losses.Normal` or values [N, K]. With the `features` [N, D] that enter a linear last
+    layer, the gradient is that in the layer's weights: an outer product, whose length is the one
+    above times |features|.
+
+    >>> gradient_norm([[0.5, 0.5], [1.0, 0.0]]).round(3)
+    array([0.707, 0.   ])
+    >>> gradient_norm([1.0], [[0.0, 2.0]], loss="squared", features=[[3.0, 4.0]])
+    array([10.])
+    """
+    choice("loss", loss, ("log_loss", "squared"))
+    if loss == "log_loss":
+        length = _softmax_length(pred, pred if label is None else label)
+    elif label is None:
         raise InputError(
-            f"answer has shape {said.shape} and label {np.shape(label)}: make them equal."
+            "The squared loss needs a distribution of the label: a levelled.losses.Normal, or "
+            "values [N, K]."
         )
-    return distributions("answer", said).argmax(axis=1), label
+    else:
+        length = 2 * expected(pred, label, loss="absolute")
+    return length if features is None else _times_features(length, features)
+
+
+def _prediction_and_label(
+    pred: ArrayLike, label: ArrayLike | Normal | None, loss: Loss
+) -> tuple[ArrayLike, ArrayLike | Normal]:
+    """Fill in the model's own probabilities for the label, and the predicted class."""
+    array = as_array("pred", pred)
+    if label is None:
+        if loss in ("squared", "absolute") or array.ndim != 2:
+            raise InputError(
+                f"The {loss} loss of these predictions cannot be expected without a distribution "
+                f"of the label: give label, or probabilities [N, C] as pred to use the model's own."
+            )
+        label = array
+    if loss != "zero_one" or array.ndim != 2:
+        return array, label
+    if not isinstance(label, Normal) and array.shape != as_array("label", label).shape:
+        raise InputError(
+            f"pred has shape {array.shape} and label {np.shape(label)}: make them equal."
+        )
+    return distributions("pred", array).argmax(axis=1), label
+
+
+def _softmax_length(pred: ArrayLike, label: ArrayLike | Normal) -> FloatArray:
+    # |p - e_c|^2 is the Brier loss of label c, so its root is averaged.
+    if isinstance(label, Normal):
+        raise InputError("log_loss is a loss of classes: label must be their probabilities [N, C].")
+    p, chance = distributions("pred", pred), distributions("label", label)
+    if p.shape != chance.shape:
+        raise InputError(f"pred has shape {p.shape} and label {chance.shape}: make them equal.")
+    p = p.astype(np.float64)
+    square = np.einsum("nc,nc->n", p, p)[:, None] - 2 * p + 1
+    return np.einsum("nc,nc->n", chance, np.sqrt(np.maximum(square, 0)))
+
+
+def _times_features(length: FloatArray, features: ArrayLike) -> FloatArray:
+    array = floats("features", features, ndim=2)
+    same_length(features=array, pred=length)
+    with np.errstate(over="ignore"):
+        outer = length * np.sqrt(np.einsum("nd,nd->n", array, array))
+    if not np.isfinite(outer).all():
+        raise InputError(
+            f"The gradients are too large for a floating-point number; features reach "
+            f"{np.abs(array).max():.3g}. Standardise them."
+        )
+    return np.asarray(outer)

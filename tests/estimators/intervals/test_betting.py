@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LevelledError, LossError
 from levelled.estimators.intervals.betting import Betting, betting_interval, running_betting
-from levelled.estimators.intervals.betting_truth import rejected_at
+from levelled_studies.betting_truth import rejected_at
 from levelled_studies.pools import POOLS
 from levelled_studies.trajectories import frozen
 
@@ -31,7 +31,7 @@ def one_trajectory(
     return pool.losses[drawn.index[0]], drawn.probability[0], columns, pool.bounds, truth
 
 
-def told(watch: Betting, losses: FloatArray, q: FloatArray, columns: Columns) -> Betting:
+def update_all(watch: Betting, losses: FloatArray, q: FloatArray, columns: Columns) -> Betting:
     for m in range(len(losses)):
         watch.update(losses[m], q[m], **{name: column[m] for name, column in columns.items()})
     return watch
@@ -46,7 +46,7 @@ def test_wealth_falls_below_and_rises_above_along_the_candidates(
     name: str, with_columns: bool, seed: int
 ) -> None:
     losses, q, columns, bounds, _ = one_trajectory(name, seed, budget=60)
-    watch = told(Betting(300, bounds), losses, q, columns if with_columns else {})
+    watch = update_all(Betting(300, bounds), losses, q, columns if with_columns else {})
     wealth = watch._state.wealth
     below, above = wealth.amounts[: wealth.n_below], wealth.amounts[wealth.n_below :]
     assert wealth.amounts.shape[2] > 50
@@ -60,12 +60,12 @@ def test_a_stored_game_goes_on_exactly(name: str, at: int, seed: int) -> None:
     losses, q, columns, bounds, _ = one_trajectory(name, seed)
     head = {key: column[:at] for key, column in columns.items()}
     tail = {key: column[at:] for key, column in columns.items()}
-    watch = told(Betting(300, bounds, level=0.9), losses[:at], q[:at], head)
+    watch = update_all(Betting(300, bounds, level=0.9), losses[:at], q[:at], head)
     text = json.dumps(watch.to_dict(), allow_nan=False)
     again = Betting.from_dict(json.loads(text))
     assert again.interval() == watch.interval()
-    told(watch, losses[at:], q[at:], tail)
-    told(again, losses[at:], q[at:], tail)
+    update_all(watch, losses[at:], q[at:], tail)
+    update_all(again, losses[at:], q[at:], tail)
     assert again.interval() == watch.interval()
     assert again.to_dict() == watch.to_dict()
 
@@ -152,8 +152,8 @@ def test_columns_missing_at_one_label_leave_those_bets_out_and_the_rest_in(seed:
     before = watch._state.wealth
     watch.update(losses[1], q[1])
     after = watch._state.wealth
-    assert watch._state.variants == (("bound", "control"), ("bound", "middle", "control"))
-    kept = np.isin(before.left, after.left)
+    assert watch._state.wealth.variants == (("bound", "control"), ("bound", "middle", "control"))
+    kept = np.isin(before.candidates, after.candidates)
     same = (before.amounts[..., kept] == after.amounts).all(axis=(1, 2))
     assert same.tolist() == [False, True, False, True, True]
 
@@ -162,7 +162,7 @@ def test_columns_that_appear_after_the_first_label_are_not_used(seed: int) -> No
     losses, q, columns, bounds, _ = one_trajectory("errors 5%", seed)
     watch = Betting(300, bounds)
     watch.update(losses[0], q[0])
-    told(watch, losses[1:], q[1:], {name: column[1:] for name, column in columns.items()})
+    update_all(watch, losses[1:], q[1:], {name: column[1:] for name, column in columns.items()})
     assert watch.interval() == betting_interval(losses, q, 300, bounds)
 
 

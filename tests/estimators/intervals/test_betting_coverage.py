@@ -10,9 +10,8 @@ from scipy.stats import binom, norm, rankdata, t
 
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting import betting_interval
-from levelled.estimators.intervals.betting_ratio import ratio_rejected_at
-from levelled.estimators.intervals.betting_truth import rejected_at
 from levelled.estimators.moments import moments
+from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
 from levelled_studies.pools import POOLS, Pool
 from levelled_studies.trajectories import Trajectories, frozen, stratified
 
@@ -84,12 +83,12 @@ def test_the_true_ratio_survives_every_label_at_once(metric: str, floor: str, se
         drawn = draw(pool, floor, rng)
         theta, reach = a.sum() / d[metric].sum(), drawn.design["max_weight"]
         labels = a[drawn.index], d[metric][drawn.index], drawn.probability, N
-        found = (
+        result = (
             ratio_rejected_at(theta, *labels),
             ratio_rejected_at(theta, *labels, max_weighted_denominator=reach),
             ratio_rejected_at(theta, *labels, denominator_mean=d[metric].mean()),
         )
-        misses += [np.count_nonzero(when) for when in found]
+        misses += [np.count_nonzero(when) for when in result]
     assert misses.max() <= most_misses(N_POOLS * REPEATS, 0.05)
 
 
@@ -101,9 +100,9 @@ def test_a_t_interval_watched_at_every_label_fails_in_the_same_place(seed: int) 
         drawn = draw(pool, "floor 0.1", rng)
         losses, holds = pool.losses[drawn.index], np.ones(REPEATS, dtype=bool)
         for m in range(25, BUDGET + 1):
-            found = moments(losses[:, :m], drawn.probability[:, :m], 2000)
-            half = t.ppf(0.975, m - 1) * np.sqrt(found.variance)
-            holds &= np.abs(found.value - pool.losses.mean()) <= half
+            result = moments(losses[:, :m], drawn.probability[:, :m], 2000)
+            half = t.ppf(0.975, m - 1) * np.sqrt(result.variance)
+            holds &= np.abs(result.value - pool.losses.mean()) <= half
         misses += int(np.count_nonzero(~holds))
     assert misses > most_misses(N_POOLS * REPEATS, 0.05)
     assert misses > 0.35 * N_POOLS * REPEATS

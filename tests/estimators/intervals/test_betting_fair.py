@@ -7,10 +7,14 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.exact import Propose, every_path
-from levelled.estimators.intervals.betting_bets import Round, mean_bets, variants_of
-from levelled.estimators.intervals.betting_ratio_game import RatioGame, bets_of
-from levelled.estimators.intervals.betting_wealth import Sides, grown, opened, table
+from levelled.estimators.intervals.betting_games import MeanGame, RatioGame
+from levelled.estimators.intervals.betting_wealth import (
+    Sides,
+    Wealth,
+    bet_table,
+    grow,
+)
+from levelled_studies.exact import Propose, every_path
 from paths import chase_large_losses, ignoring, uniform
 
 BOUNDED = np.array([0.3, 0.0, 1.0, 0.7, 0.2])
@@ -33,6 +37,7 @@ def mean_labels(
 ) -> Labels:
     """The bets of each label of a path, with all the columns."""
     N = len(losses)
+    game = MeanGame(N, bounds, 0.95, n_excluded)
 
     def labels(draws: Draws) -> list[Sides]:
         sides = []
@@ -50,8 +55,7 @@ def mean_labels(
                 "max_weighted_headroom": (weights * (bounds[1] - g[left])).max(),
             }
             before = losses[drawn].sum()
-            label = Round(losses[item], 1 / (N * q), before, N - n_excluded - m, N)
-            sides.append(mean_bets(label, bounds, columns))
+            sides.append(game.bets(m + 1, (losses[item],), q, (before,), columns))
         return sides
 
     return labels
@@ -70,7 +74,8 @@ def ratio_labels(propose: Propose, *, known: bool) -> Labels:
             reach = (weights * DENOMINATOR[left]).max() if known else 1.5 * weights.max()
             before = NUMERATOR[drawn].sum(), DENOMINATOR[drawn].sum()
             label = NUMERATOR[item], DENOMINATOR[item]
-            sides.append(bets_of(game, m + 1, label, q, before, reach))
+            columns = {"max_weighted_denominator": reach}
+            sides.append(game.bets(m + 1, label, q, before, columns))
         return sides
 
     return labels
@@ -83,12 +88,10 @@ def expected_wealth(
     expected: FloatArray | float = 0.0
     for draws, chance in every_path(pool_size, budget, propose):
         sides = labels(draws)
-        variants = variants_of(sides[0])
-        wealth = opened(np.array([truth]), variants, 0, 0)
-        t = np.repeat([truth, mirror - truth], [len(names) for names in variants])[:, None]
-        amounts = wealth.amounts
+        wealth = Wealth.start(np.array([truth]), sides[0], 0, 0)
+        amounts, t = wealth.amounts, wealth.coordinates(mirror)
         for m, side in enumerate(sides, start=1):
-            amounts, impossible = grown(amounts, t, table(side, variants), m=m, scale=1)
+            amounts, impossible = grow(amounts, t, bet_table(side, wealth.variants), m=m, scale=1)
             assert impossible is None
         expected = expected + chance * amounts[..., 0]
     return np.asarray(expected)

@@ -6,7 +6,8 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LevelledError, LossError
-from levelled.estimators.intervals.betting_ratio import RatioBetting, ratio_rejected_at
+from levelled.estimators.intervals.betting import RatioBetting
+from levelled_studies.betting_truth import ratio_rejected_at
 
 N = 2000
 Labels = list[dict[str, float]]
@@ -42,7 +43,7 @@ def precision(seed: int, pool_size: int = N) -> tuple[FloatArray, FloatArray, Fl
     return a, d, 0.5 / pool_size + 0.5 * d / d.sum()
 
 
-def told(watch: RatioBetting, labels: Labels, *columns: str) -> RatioBetting:
+def update_all(watch: RatioBetting, labels: Labels, *columns: str) -> RatioBetting:
     for label in labels:
         watch.update(**{name: label[name] for name in ("a", "d", "q", *columns)})
     return watch
@@ -55,7 +56,7 @@ def test_wealth_falls_below_and_rises_above_along_the_candidates(
 ) -> None:
     a, d, weights = precision(seed)
     watch = RatioBetting(N, denominator_mean=d.mean() if known else None)
-    wealth = told(watch, labels_of(a, d, weights, 200, seed), *columns)._state.wealth
+    wealth = update_all(watch, labels_of(a, d, weights, 200, seed), *columns)._state.wealth
     below, above = wealth.amounts[: wealth.n_below], wealth.amounts[wealth.n_below :]
     assert wealth.amounts.shape[2] > 50
     assert (np.diff(below, axis=2) <= 1e-9 * below[..., 1:]).all()
@@ -71,7 +72,7 @@ def test_whatever_is_known_narrows_the_interval() -> None:
         (RatioBetting(N), ["max_weight"]),
         (RatioBetting(N, denominator_mean=mean), ["max_weighted_denominator"]),
     ):
-        low, high = told(watch, labels, *columns).interval()
+        low, high = update_all(watch, labels, *columns).interval()
         widths.append(high - low)
     assert widths[2] < widths[1] < widths[0]
 
@@ -80,7 +81,7 @@ def test_whatever_is_known_narrows_the_interval() -> None:
 def test_the_whole_pool_gives_the_ratio(known: bool, seed: int) -> None:
     a, d, weights = precision(seed, pool_size=60)
     watch = RatioBetting(60, denominator_mean=d.mean() if known else None)
-    low, high = told(watch, labels_of(a, d, weights, 60, seed)).interval()
+    low, high = update_all(watch, labels_of(a, d, weights, 60, seed)).interval()
     assert low == high == pytest.approx(a.sum() / d.sum())
 
 
@@ -96,8 +97,8 @@ def test_one_minus_the_ratio_has_the_mirrored_interval(seed: int) -> None:
     a, d, weights = precision(seed)
     labels = labels_of(a, d, weights, 200, seed)
     other = [label | {"a": label["d"] - label["a"]} for label in labels]
-    low, high = told(RatioBetting(N), labels, "max_weight").interval()
-    mirrored = told(RatioBetting(N), other, "max_weight").interval()
+    low, high = update_all(RatioBetting(N), labels, "max_weight").interval()
+    mirrored = update_all(RatioBetting(N), other, "max_weight").interval()
     np.testing.assert_allclose(mirrored, (1 - high, 1 - low), rtol=0, atol=1e-9)
 
 
@@ -105,11 +106,13 @@ def test_one_minus_the_ratio_has_the_mirrored_interval(seed: int) -> None:
 def test_a_stored_game_goes_on_exactly(at: int, seed: int) -> None:
     a, d, weights = precision(seed)
     labels = labels_of(a, d, weights, 200, seed)
-    watch = told(RatioBetting(N, level=0.9, denominator_mean=d.mean()), labels[:at], "max_weight")
+    watch = update_all(
+        RatioBetting(N, level=0.9, denominator_mean=d.mean()), labels[:at], "max_weight"
+    )
     again = RatioBetting.from_dict(json.loads(json.dumps(watch.to_dict(), allow_nan=False)))
     assert again.interval() == watch.interval()
-    told(watch, labels[at:], "max_weight")
-    told(again, labels[at:], "max_weight")
+    update_all(watch, labels[at:], "max_weight")
+    update_all(again, labels[at:], "max_weight")
     assert again.to_dict() == watch.to_dict()
 
 

@@ -1,1 +1,1 @@
-"""Intervals for the pool risk."""
+"""Intervals for the pool risk and for ratios of pool means."""

@@ -1,7 +1,8 @@
 """Intervals that hold at every look at once, asymptotically: from 25 labels on.
 
-The error of R_LURE is a known scale times a martingale, so a boundary that a Brownian motion
-rarely ever crosses gives intervals that may be watched while labels come in.
+The error of R_LURE (the levelled unbiased risk estimator, see `lure`) is a known scale times a
+martingale, so a boundary that a Brownian motion rarely crosses gives intervals that may be
+watched while labels come in.
 """
 
 import numpy as np
@@ -13,11 +14,11 @@ from levelled.estimators.moments import Moments
 __all__ = ["LEAST", "anytime_log_t", "boundary", "wilson"]
 
 LEAST = 25
-"""Labels below which the asymptotics are not to be trusted."""
+"""Number of labels below which the asymptotics cannot be trusted."""
 
 
 def boundary(budget: int, pool_size: int, level: float) -> float:
-    """How many standard errors a confidence sequence of this level is wide after `budget` labels.
+    """Half the width of a confidence sequence after `budget` labels, in standard errors.
 
         tau = N m / (N - m),    kappa^2 = (1 + 1 / (rho^2 tau)) log((rho^2 tau + 1) / alpha^2)
 
@@ -34,19 +35,19 @@ def boundary(budget: int, pool_size: int, level: float) -> float:
     return float(np.sqrt((1 + 1 / (rho2 * tau)) * np.log((rho2 * tau + 1) / alpha**2)))
 
 
-def anytime_log_t(found: Moments, level: float) -> tuple[FloatArray, FloatArray]:
-    """The sequence on the log scale, for positive losses; the estimate must be positive.
+def anytime_log_t(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+    """The confidence sequence on the log scale, for positive losses and a positive estimate.
 
     The boundary, which is the normal's, is replaced by the quantile of t_df with the same tail.
     """
     from scipy.special import ndtr
 
-    tail = float(ndtr(boundary(found.budget, found.pool_size, level)))
-    return log_t_interval(found, level, quantile=t_quantile(found.df, tail))
+    tail = float(ndtr(boundary(moments.budget, moments.pool_size, level)))
+    return log_t_interval(moments, level, quantile=t_quantile(moments.df, tail))
 
 
 def wilson(sample: Effective, quantile: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-    """Wilson's interval for a share known as well as from `sample.size` uniform labels.
+    """Wilson's interval for a share measured as precisely as by `sample.size` uniform labels.
 
     >>> low, high = wilson(Effective(np.array(0.5), np.array(100.0)), 1.96)
     >>> round(float(low), 3), round(float(high), 3)

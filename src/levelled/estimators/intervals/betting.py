@@ -1,44 +1,36 @@
-"""Intervals that hold at every label at once, for any number of labels and any proposal."""
+"""Intervals that hold at every label at once, for any number of labels and any proposal.
+
+They come from betting (Waudby-Smith and Ramdas, arXiv:2010.09686) on the terms a_m of the
+estimators. `betting_games` shows the bets.
+"""
 
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import asdict, replace
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, floats, same_length
-from levelled.errors import InputError
-from levelled.estimators.intervals.betting_bets import COLUMNS
-from levelled.estimators.intervals.betting_game import (
-    Game,
-    GameState,
-    is_due,
-    limits,
-    number,
-    probability_of,
-    rebuilt,
-    started,
-    told,
-)
-from levelled.estimators.intervals.betting_wealth import Wealth, packed, unpacked
+from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
+from levelled.estimators.intervals.betting_watch import Watch, finite_number, place_bets
+from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
+from levelled.estimators.intervals.logical import checked_pair
 
-__all__ = ["Betting", "betting_interval", "running_betting"]
-
-_FORMAT = 1  # of what to_dict writes; it holds amounts for the present FRACTIONS
+__all__ = ["Betting", "RatioBetting", "betting_interval", "running_betting"]
 
 
-class Betting:
+class Betting(Watch):
     """An interval for the pool risk that may be watched while labels come in.
 
     For losses in `bounds` = (A, B) it covers the pool risk after all labels at once with
     probability `level`, however the proposal adapts and whenever one stops. B may be infinite;
-    then there is a lower limit only. The method is betting (Waudby-Smith and Ramdas,
-    arXiv:2010.09686) on the terms a_m of the estimators: `betting_bets` shows the bets.
+    then there is a lower limit only.
 
     The columns that `update` takes describe what else could have been drawn. All are optional,
-    and make the interval narrower. The money is shared out at the first label, equally among
-    the predictions for which that label has the columns; at a later label without them such a
-    share does not bet, and columns that appear only later are not used.
+    and make the interval narrower. The wealth is split at the first label, equally among the
+    bets for which that label has the columns; at a later label without them that share does not
+    bet, and columns that appear only later are not used.
 
     With `excluded` items that can never be drawn, the interval is for 1/N times the summed
     losses of the others: widen it by what the excluded ones may have.
@@ -51,6 +43,8 @@ class Betting:
     (0.071, 0.594)
     """
 
+    _game: MeanGame
+
     def __init__(
         self,
         pool_size: int,
@@ -58,12 +52,8 @@ class Betting:
         level: float = 0.95,
         excluded: int = 0,
     ) -> None:
-        self._game = Game(pool_size, _pair(bounds), level, excluded)
-        self._state = started(self._game)
-        self._history: list[FloatArray] = []  # needed only where B is infinite
-
-    def __len__(self) -> int:
-        return self._state.n_labels
+        super().__init__(MeanGame(pool_size, checked_pair(bounds), level, excluded))
+        self._history: list[FloatArray] = []  # the bets so far; needed only where B is infinite
 
     def update(
         self,
@@ -76,71 +66,125 @@ class Betting:
         max_weighted_control: float | None = None,
         max_weighted_headroom: float | None = None,
     ) -> None:
-        """Take in one label: its loss, and the probability `q` with which it was drawn.
+        """Add one label: its loss, and the probability `q` with which it was drawn.
 
         Of the items that could then be drawn, this one included, with w(n) = 1/(N q(n)) and a
-        prediction g(n) of the loss that does not know this label, the columns are: the largest
-        w; g of this item; the sum of g; the largest w g; and the largest w (B - g). In any
-        trouble the label is refused as a whole.
+        prediction g(n) of the loss that does not use this label, the columns are: the largest
+        w; g of this item; the sum of g; the largest w g; and the largest w (B - g). If anything
+        is wrong, an error is raised and nothing changes.
         """
         columns = (max_weight, control, control_left, max_weighted_control, max_weighted_headroom)
-        given = {
-            name: number(name, value)
-            for name, value in zip(COLUMNS, columns, strict=True)
-            if value is not None
-        }
-        loss, q = number("loss", loss), probability_of(q)
-        state, bets = told(self._game, self._state, loss, q, given)
+        terms = self._state.sums[1]
+        bets = self._add({"loss": loss}, q, dict(zip(COLUMNS, columns, strict=True)))
         if not self._game.bounded:
             self._history.append(bets)
-            if is_due(self._state, state):
-                state = rebuilt(self._game, state, self._history)
-        self._state = state
+            # At m = 1, 2, 4, 8, ... every label is replayed about once, however many there are.
+            if len(self) & (len(self) - 1) == 0 or terms <= 0 < self._state.sums[1]:
+                self._replay()
 
-    def interval(self) -> tuple[float, float]:
-        """The limits after the labels so far."""
-        return limits(self._game, self._state)
+    def _replay(self) -> None:
+        """Put new candidates around the present estimate, and place all bets against them.
+
+        No grid can be laid out beforehand without an upper bound. The wealth against a candidate
+        does not depend on when the candidate is chosen, so the limit holds.
+        """
+        game, state = self._game, self._state
+        estimate = state.sums[1] / state.n_labels
+        if estimate <= 0:
+            return
+        candidates = game.ends[0] + estimate * np.geomspace(1e-4, 2, N_CANDIDATES)
+        candidates = candidates[candidates > state.wealth.low]
+        wealth = Wealth.start(candidates, state.wealth.variants, state.wealth.low, np.inf)
+        for m, bets in enumerate(self._history, start=1):
+            wealth = place_bets(game, wealth, m, bets)
+        self._state = replace(state, wealth=wealth)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON, from which `from_dict` goes on exactly."""
-        game, state = self._game, self._state
-        low, high = game.bounds
+        """Plain values, ready for JSON, from which `from_dict` continues exactly."""
+        return super().to_dict() | {"history": pack(np.array(self._history))}
+
+    def _settings(self) -> dict[str, Any]:
+        game, (low, high) = self._game, self._game.bounds
         return {
-            "format": _FORMAT,
             "pool_size": game.pool_size,
             "bounds": [low, high if game.bounded else None],
             "level": game.level,
             "excluded": game.excluded,
-            "n_labels": state.n_labels,
-            "total": state.total,
-            "terms": state.terms,
-            "variants": [list(names) for names in state.variants],
-            "wealth": state.wealth.to_dict(),
-            "history": packed(np.array(self._history)),
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any]) -> "Betting":
-        """What `to_dict` wrote."""
-        try:
-            if kept["format"] != _FORMAT:
-                raise InputError(f"format {kept['format']!r} is not {_FORMAT}")
-            low, high = kept["bounds"]
-            bounds = low, np.inf if high is None else high
-            watch = cls(kept["pool_size"], bounds, kept["level"], kept["excluded"])
-            below, above = (tuple(names) for names in kept["variants"])
-            watch._state = GameState(
-                kept["n_labels"],
-                kept["total"],
-                kept["terms"],
-                (below, above),
-                Wealth.from_dict(kept["wealth"], n_variants=len(below) + len(above)),
-            )
-            n_kept = 0 if watch._game.bounded else watch._state.n_labels
-            watch._history = list(unpacked(kept["history"]).reshape(n_kept, 4, len(below), 1))
-        except (KeyError, TypeError, ValueError) as wrong:
-            raise InputError(f"This is not what Betting.to_dict writes: {wrong!r}.") from wrong
-        return watch
+    def _create(cls, settings: Mapping[str, Any]) -> Self:
+        low, high = settings["bounds"]
+        bounds = low, np.inf if high is None else high
+        return cls(settings["pool_size"], bounds, settings["level"], settings["excluded"])
+
+    def _restore(self, stored: Mapping[str, Any]) -> None:
+        super()._restore(stored)
+        n_bets = 0 if self._game.bounded else len(self)
+        shape = n_bets, 4, self._state.wealth.n_below, 1
+        self._history = list(unpack(stored["history"]).reshape(shape))
+
+
+class RatioBetting(Watch):
+    """An interval for mean(A)/mean(D) over the pool that may be watched while labels come in.
+
+    For 0 <= A <= D <= `d_max` it covers the ratio after all labels at once with probability
+    `level`, however the proposal adapts and whenever one stops. `denominator_mean` is the pool
+    mean of D if that is known exactly, as for precision, where D = 1 for the items predicted
+    positive. As in `Betting`, the first label decides which columns are used.
+
+    >>> watch = RatioBetting(pool_size=1000)
+    >>> for right, relevant in [(1, 1), (0, 0), (1, 1), (0, 1), (1, 1)] * 30:
+    ...     q = 1 / (1000 - len(watch))
+    ...     watch.update(right, relevant, q, max_weight=1 / (1000 * q))
+    >>> low, high = watch.interval()
+    >>> round(low, 2), round(high, 2)
+    (0.62, 0.85)
+    """
+
+    _game: RatioGame
+
+    def __init__(
+        self,
+        pool_size: int,
+        d_max: float = 1.0,
+        level: float = 0.95,
+        denominator_mean: float | None = None,
+    ) -> None:
+        mean = (
+            None
+            if denominator_mean is None
+            else finite_number("denominator_mean", denominator_mean)
+        )
+        super().__init__(RatioGame(pool_size, finite_number("d_max", d_max), level, mean))
+
+    def update(
+        self,
+        a: float,
+        d: float,
+        q: float,
+        *,
+        max_weight: float | None = None,
+        max_weighted_denominator: float | None = None,
+    ) -> None:
+        """Add one label: its numerator and denominator, and its probability `q`.
+
+        `max_weight` is the largest 1/(N q(n)) over the items that could then be drawn, and
+        `max_weighted_denominator` the largest D(n)/(N q(n)) if all D are known, which is better.
+        """
+        columns = {
+            "max_weight": max_weight,
+            "max_weighted_denominator": max_weighted_denominator,
+        }
+        self._add({"a": a, "d": d}, q, columns)
+
+    def _settings(self) -> dict[str, Any]:
+        return asdict(self._game)
+
+    @classmethod
+    def _create(cls, settings: Mapping[str, Any]) -> Self:
+        names = "pool_size", "d_max", "level", "denominator_mean"
+        return cls(*(settings[name] for name in names))
 
 
 def betting_interval(
@@ -156,7 +200,7 @@ def betting_interval(
     """The interval of `Betting` after all the labels, in the order in which they were drawn.
 
     `design` has one value a draw under the names of the columns of `Betting.update`; other
-    names in it are passed over.
+    names in it are ignored.
 
     >>> low, high = betting_interval([1.0, 0.0, 0.0], [0.2, 0.1, 0.1], pool_size=10)
     >>> round(low, 3), round(high, 3)
@@ -185,11 +229,11 @@ def running_betting(
     (array([0.1, 0.1, 0.1]), array([1. , 0.9, 0.8]))
     """
     watch = Betting(pool_size, bounds, level, excluded)
-    seen = []
+    limits = []
     for label in _labels(losses, probability, design):
         watch.update(**label)
-        seen.append(watch.interval())
-    low, high = np.array(seen, dtype=np.float64).reshape(-1, 2).T
+        limits.append(watch.interval())
+    low, high = np.array(limits, dtype=np.float64).reshape(-1, 2).T
     return low, high
 
 
@@ -205,10 +249,3 @@ def _labels(
         dict(zip(arrays, row, strict=True))
         for row in zip(*(array.tolist() for array in arrays.values()), strict=True)
     ]
-
-
-def _pair(bounds: tuple[float, float]) -> tuple[float, float]:
-    pair = floats("bounds", bounds, ndim=1, finite=False)
-    if len(pair) != 2:
-        raise InputError(f"bounds must be two numbers, (low, high); they are {bounds!r}.")
-    return float(pair[0]), float(pair[1])

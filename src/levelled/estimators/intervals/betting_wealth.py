@@ -1,23 +1,25 @@
-"""Wealth: what gamblers who bet against each candidate value have made of one unit so far.
+"""Test martingales: the wealth of betting strategies against each candidate value.
 
-A candidate is a value that the pool average might have. Against each candidate stand gamblers
-on two sides: those `below` win when the average lies above the candidate (the candidate is too
-low), those `above` win when it lies below. If a candidate is the truth their games are fair, so
-by Ville's inequality the average wealth of a side ever reaches K with probability at most 1/K. A
-candidate that has made its gamblers rich is therefore rejected, for good.
+A candidate is a value that the target (a pool mean, or a ratio of two) might have. Against each
+candidate, strategies start with a wealth of one and bet on every label, on two sides: a strategy
+`below` gains when the target lies above the candidate (the candidate is too low), a strategy
+`above` gains when it lies below. If the candidate is the target, all bets are fair and wealth is
+a martingale, so by Ville's inequality the average wealth of a side ever reaches K with probability
+at most 1/K. A candidate against which a side's average has reached 2 / (1 - level) is rejected for
+good.
 
+A strategy is a variant (the bet it places) and a fraction f (the share of its wealth it stakes).
 A unit staked pays a ratio of two lines in the side's own coordinate t,
 
     payoff(t) = (a + b t) / (c t - e),    a c + b e >= 0,
 
-which never rises with t, and a gambler who stakes the fraction f multiplies its wealth by
-1 + f (payoff - 1). So wealth never rises with t either: whatever lies beyond a rejected
-candidate would be rejected too, and the nearest rejected candidates are limits that hold at any
-spacing of the candidates.
+which never rises with t, and multiplies the strategy's wealth by 1 + f (payoff - 1). So wealth
+never rises with t either: all values beyond a rejected candidate would be rejected too, and the
+nearest rejected candidates are limits that hold at any spacing of the candidates.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,56 +28,86 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 
 __all__ = [
-    "EVEN",
     "N_CANDIDATES",
     "Bet",
+    "Columns",
+    "Number",
     "Sides",
+    "Values",
     "Variants",
     "Wealth",
-    "candidates",
-    "grown",
-    "opened",
-    "packed",
-    "rejected",
+    "bet_table",
+    "grow",
+    "pack",
+    "reject",
+    "spread_candidates",
     "step",
-    "table",
-    "unpacked",
+    "unpack",
 ]
 
 FRACTIONS: FloatArray = np.geomspace(0.02, 0.95, 6)
-"""The shares of their money that gamblers stake; more of them would dilute the lucky one."""
+"""The shares of wealth that strategies stake; more of them would dilute the best one."""
 N_CANDIDATES = 800
 _LEAST = 1e-150
+_EVEN = (1.0, 0.0, 0.0, -1.0)  # a bet that pays back the stake: for a variant that cannot bet
+_ROUNDING = 1e-12
+_POOR, _CLEAN_UP = 1e-200, 64
+# A factor is at least 0.1, so wealth that is set to 0 below 1e-200 every 64 labels never reaches
+# the subnormal numbers, which are slow. Smaller wealth cannot void the guarantee.
+_FEW = 100  # with fewer candidates left, their spacing would begin to show in the limits
 
-Bet = tuple[float | FloatArray, float | FloatArray, float | FloatArray, float | FloatArray]
+Number = float | FloatArray
+"""A value of one trajectory, or an array with a value for each of many."""
+Values = tuple[Number, ...]
+Columns = Mapping[str, Number]
+"""The design columns of one draw by name, without those that are not known."""
+Bet = tuple[Number, Number, Number, Number]
+"""The coefficients a, b, c, e of a payoff."""
 Sides = tuple[Mapping[str, Bet], Mapping[str, Bet]]
 """The bets of one label by variant, below and above."""
 Variants = tuple[tuple[str, ...], tuple[str, ...]]
-"""Who was given money at the start, below and above."""
-EVEN: Bet = (1.0, 0.0, 0.0, -1.0)
-"""A bet that pays back the stake whatever t is: what a variant does that cannot bet."""
-
-ROUNDING = 1e-12
-_POOR, _CLEAN_UP = 1e-200, 64
-# A factor is at least 0.1, so wealth that is cleaned up every 64 labels never gets down to the
-# subnormal numbers, which are slow. Money thrown away cannot void the guarantee.
-_FEW = 100
-"""With fewer candidates left, their spacing would begin to show in the limits."""
+"""The names of the variants that have wealth, below and above."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Wealth:
-    """The candidates that are left, and the wealth against each.
+    """The candidates not yet rejected, and the wealth of each strategy against each of them.
 
-    `amounts` are [variants, fractions, candidates]; the first `n_below` variants bet below.
+    `amounts` are [variants, fractions, candidates], the variants below before those above.
     `low` and `high` are the nearest rejected candidates, or the ends of what is possible.
     """
 
-    left: FloatArray
+    candidates: FloatArray
     amounts: FloatArray
-    n_below: int
+    variants: Variants
     low: float
     high: float
+
+    @classmethod
+    def start(
+        cls,
+        candidates: FloatArray,
+        names: tuple[Iterable[str], Iterable[str]],
+        low: float,
+        high: float,
+    ) -> "Wealth":
+        """Give each variant, below and above, a wealth of one against every candidate."""
+        variants = tuple(names[0]), tuple(names[1])
+        n_variants = len(variants[0]) + len(variants[1])
+        amounts = np.ones((n_variants, len(FRACTIONS), len(candidates)))
+        return cls(candidates, amounts, variants, low, high)
+
+    @property
+    def n_below(self) -> int:
+        """The number of variants that bet below."""
+        return len(self.variants[0])
+
+    def coordinates(self, mirror: float) -> FloatArray:
+        """The coordinate t of each variant at each candidate: below the candidate itself, above
+        `mirror` minus the candidate."""
+        t = np.empty((len(self.amounts), len(self.candidates)))
+        t[: self.n_below], t[self.n_below :] = self.candidates, mirror - self.candidates
+        return t
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values from which `from_dict` restores every bit."""
@@ -83,60 +115,49 @@ class Wealth:
             "low": self.low,
             "high": None if np.isinf(self.high) else self.high,
             "n_below": self.n_below,
-            "left": packed(self.left),
-            "amounts": packed(self.amounts),
+            "left": pack(self.candidates),
+            "amounts": pack(self.amounts),
         }
 
     @classmethod
-    def from_dict(cls, kept: Mapping[str, Any], n_variants: int) -> "Wealth":
-        """What `to_dict` wrote."""
-        left = unpacked(kept["left"])
-        amounts = unpacked(kept["amounts"]).reshape(n_variants, len(FRACTIONS), len(left))
-        high = np.inf if kept["high"] is None else float(kept["high"])
-        return cls(left, amounts, int(kept["n_below"]), float(kept["low"]), high)
-
-
-def opened(left: FloatArray, variants: Variants, low: float, high: float) -> Wealth:
-    """Everybody starts with one unit against every candidate."""
-    below, above = variants
-    amounts = np.ones((len(below) + len(above), len(FRACTIONS), len(left)))
-    return Wealth(left, amounts, len(below), low, high)
+    def from_dict(cls, stored: Mapping[str, Any], variants: Variants) -> "Wealth":
+        """Restore the wealth of these variants that `to_dict` wrote."""
+        candidates, n_variants = unpack(stored["left"]), len(variants[0]) + len(variants[1])
+        amounts = unpack(stored["amounts"]).reshape(n_variants, len(FRACTIONS), len(candidates))
+        high = np.inf if stored["high"] is None else float(stored["high"])
+        return cls(candidates, amounts, variants, float(stored["low"]), high)
 
 
 def step(
-    wealth: Wealth, bets: FloatArray, *, m: int, level: float, scale: float, mirror: float = 0.0
+    wealth: Wealth, bets: FloatArray, *, m: int, level: float, scale: float, mirror: float
 ) -> Wealth:
-    """The wealth after the bets [4, variants, 1] of label `m`, without what it rejects.
+    """The wealth after the bets [4, variants, 1] of label `m`, without the rejected candidates.
 
-    The coordinate is t = candidate below and t = mirror - candidate above. `scale` is the size
-    of a loss, against which rounding is judged. A candidate rejected on one side is dropped on
-    both. The cost does not depend on m.
+    `scale` is the size of a loss, against which rounding is judged. A candidate rejected on one
+    side is dropped on both. The cost does not depend on m.
     """
-    n_below = wealth.n_below
-    t = np.empty((len(wealth.amounts), len(wealth.left)))
-    t[:n_below], t[n_below:] = wealth.left, mirror - wealth.left
-    amounts, impossible = grown(wealth.amounts, t, bets, m=m, scale=scale)
-    too_low, too_high = rejected(amounts, impossible, n_below, level)
-    first, last = 0, len(wealth.left)
-    low, high = wealth.low, wealth.high
+    candidates, low, high = wealth.candidates, wealth.low, wealth.high
+    amounts, impossible = grow(wealth.amounts, wealth.coordinates(mirror), bets, m=m, scale=scale)
+    too_low, too_high = reject(amounts, impossible, wealth.n_below, level)
+    first, last = 0, len(candidates)
     if too_low.any():
         first = last - int(too_low[::-1].argmax())
-        low = float(wealth.left[first - 1])
+        low = float(candidates[first - 1])
     if too_high.any():
         last = int(too_high.argmax())
-        high = max(low, float(wealth.left[last]))
-    kept = slice(first, max(first, last))
-    wealth = Wealth(wealth.left[kept], amounts[..., kept], n_below, low, high)
-    return _refined(wealth) if 1 < len(wealth.left) < _FEW else wealth
+        high = max(low, float(candidates[last]))
+    rest = slice(first, max(first, last))
+    wealth = Wealth(candidates[rest], amounts[..., rest], wealth.variants, low, high)
+    return _refine(wealth) if 1 < len(wealth.candidates) < _FEW else wealth
 
 
-def grown(
+def grow(
     amounts: FloatArray, t: FloatArray, bets: FloatArray, *, m: int, scale: float
 ) -> tuple[FloatArray, BoolArray | None]:
-    """The amounts after one label, and where [variants, candidates] t was impossible, if it was.
+    """The amounts after label m, and where [variants, candidates] t is impossible, if anywhere.
 
-    The bound c t - e of the stake shows what is impossible by being negative. Where it is 0 but
-    for rounding there is nothing to bet on.
+    A value t is impossible where the bound c t - e of the stake is negative. Where it is 0 but
+    for rounding, no bet is placed.
     """
     a, b, c, e = bets
     bound = c * t
@@ -145,7 +166,7 @@ def grown(
     payoff += a
     impossible = None
     # A payoff over less than _LEAST could overflow; not to bet there is safe.
-    nothing, smallest = max(ROUNDING * scale, _LEAST), bound.min(initial=np.inf)
+    nothing, smallest = max(_ROUNDING * scale, _LEAST), bound.min(initial=np.inf)
     if smallest > nothing:
         payoff /= bound
     else:
@@ -160,34 +181,34 @@ def grown(
     return result, impossible
 
 
-def rejected(
+def reject(
     amounts: FloatArray, impossible: BoolArray | None, n_below: int, level: float
 ) -> tuple[BoolArray, BoolArray]:
-    """Which candidates are too low and which too high: each side errs with half of 1 - level.
+    """The candidates that are too low, and those that are too high.
 
-    A side's money is shared equally between its variants and fractions at the start.
+    Each side errs with probability (1 - level) / 2; its wealth is the average of its strategies.
     """
     sides = []
     for side in (slice(None, n_below), slice(n_below, None)):
-        money = amounts[side]
-        n_gamblers = money.shape[0] * money.shape[1]
-        total = money.reshape(n_gamblers, money.shape[2]).sum(axis=0)
-        rich = total >= max(2 / (1 - level) * n_gamblers, 1)  # nobody gambles: nobody is rich
-        sides.append(rich if impossible is None else rich | impossible[side].any(axis=0))
+        wealth = amounts[side]
+        n_strategies = wealth.shape[0] * wealth.shape[1]
+        total = wealth.reshape(n_strategies, wealth.shape[2]).sum(axis=0)
+        enough = total >= max(2 / (1 - level) * n_strategies, 1)  # a side may have no strategies
+        sides.append(enough if impossible is None else enough | impossible[side].any(axis=0))
     return sides[0], sides[1]
 
 
-def table(sides: Sides, variants: Variants, width: int | None = None) -> FloatArray:
+def bet_table(sides: Sides, variants: Variants, width: int | None = None) -> FloatArray:
     """The bets of a label as [4, variants, 1], or [4, variants, width] in `width` trajectories.
 
-    A variant without a bet gets an even one. Of what is paid, a negative part can only be
-    rounding, and a smaller payment is still fair.
+    A variant without a bet gets an even one. A negative part of a payment can only be rounding;
+    it is raised to 0.
     """
     parts = [
         part
         for side, names in zip(sides, variants, strict=True)
         for name in names
-        for part in side.get(name, EVEN)
+        for part in side.get(name, _EVEN)
     ]
     if width is not None:
         parts = [np.broadcast_to(part, width) for part in parts]
@@ -196,16 +217,16 @@ def table(sides: Sides, variants: Variants, width: int | None = None) -> FloatAr
     return numbers
 
 
-def candidates(low: float, high: float, pool_size: int) -> FloatArray:
+def spread_candidates(low: float, high: float, pool_size: int) -> FloatArray:
     """800 values strictly between two bounds, close together where limits tend to be.
 
     They are uniform in the logit of (value - low)/(high - low), down to half an item of the
     pool or 1e-4. Where 0 lies inside, half of them go to each side of it in that way, since
     differences between models are small compared with their bounds.
 
-    >>> candidates(0.0, 1.0, 100)[[0, 399, 799]].round(4)
+    >>> spread_candidates(0.0, 1.0, 100)[[0, 399, 799]].round(4)
     array([1.000e-04, 4.971e-01, 9.999e-01])
-    >>> candidates(-1.0, 1.0, 100)[[0, 399, 400]].round(4)
+    >>> spread_candidates(-1.0, 1.0, 100)[[0, 399, 400]].round(4)
     array([-9.999e-01, -1.000e-04,  1.000e-04])
     """
     least = min(1e-4, 0.5 / pool_size)
@@ -220,30 +241,30 @@ def _logistic(least: float, n: int) -> FloatArray:
     return 1 / (1 + np.exp(np.linspace(end, -end, n)))
 
 
-def _refined(wealth: Wealth) -> Wealth:
-    """Twice the candidates, since an interval may get narrow compared with their spacing.
+def _refine(wealth: Wealth) -> Wealth:
+    """Double the candidates, since an interval may get narrow compared with their spacing.
 
-    Wealth never rises with t. So what the neighbour with the larger t has is a lower bound on
-    what there would be against a candidate between, and a lower bound is valid to go on with.
+    Wealth never rises with t. So the wealth against the neighbour with the larger t is a lower
+    bound on the wealth against a candidate in between, and it is valid to continue from that.
     """
-    left, n_below = wealth.left, wealth.n_below
-    between = (left[1:] + left[:-1]) / 2
-    if not ((left[:-1] < between) & (between < left[1:])).all():
+    old, n_below = wealth.candidates, wealth.n_below
+    between = (old[1:] + old[:-1]) / 2
+    if not ((old[:-1] < between) & (between < old[1:])).all():
         return wealth  # they are as close as numbers get
-    finer = np.empty(2 * len(left) - 1)
-    finer[::2], finer[1::2] = left, between
-    amounts = np.empty((*wealth.amounts.shape[:2], len(finer)))
+    candidates = np.empty(2 * len(old) - 1)
+    candidates[::2], candidates[1::2] = old, between
+    amounts = np.empty((*wealth.amounts.shape[:2], len(candidates)))
     amounts[..., ::2] = wealth.amounts
     amounts[:n_below, :, 1::2] = wealth.amounts[:n_below, :, 1:]
     amounts[n_below:, :, 1::2] = wealth.amounts[n_below:, :, :-1]
-    return Wealth(finer, amounts, n_below, wealth.low, wealth.high)
+    return Wealth(candidates, amounts, wealth.variants, wealth.low, wealth.high)
 
 
-def packed(numbers: FloatArray) -> str:
-    """The array's bytes as text: exact, and half the length of decimals."""
+def pack(numbers: FloatArray) -> str:
+    """Encode the array's bytes as text: exact, and half the length of decimals."""
     return b64encode(np.ascontiguousarray(numbers, dtype="<f8").tobytes()).decode("ascii")
 
 
-def unpacked(text: str) -> FloatArray:
-    """The flat array that `packed` wrote."""
+def unpack(text: str) -> FloatArray:
+    """Decode the flat array that `pack` encoded."""
     return np.frombuffer(b64decode(text, validate=True), dtype="<f8").astype(np.float64)

@@ -1,6 +1,6 @@
 """Intervals for a number of labels that was fixed beforehand.
 
-All take arrays with any leading axes, so that a thousand trajectories are one call.
+All take the `Moments` of an estimate, of any shape: a thousand trajectories are one call.
 """
 
 from dataclasses import dataclass
@@ -26,17 +26,17 @@ _LARGEST_EXPONENT = 700.0  # exp of more than that overflows
 NO_VARIANCE = 1e-24  # rounding leaves less than this where every term is equal
 
 
-def t_interval(found: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+def t_interval(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
     """The symmetric interval, for losses of either sign.
 
     R^ -+ t_df sqrt(V^), with Satterthwaite's degrees of freedom.
     """
-    half = t_quantile(found.df, (1 + level) / 2) * np.sqrt(found.variance)
-    return found.value - half, found.value + half
+    half = t_quantile(moments.df, (1 + level) / 2) * np.sqrt(moments.variance)
+    return moments.value - half, moments.value + half
 
 
 def log_t_interval(
-    found: Moments, level: float, *, quantile: FloatArray | None = None
+    moments: Moments, level: float, *, quantile: FloatArray | None = None
 ) -> tuple[FloatArray, FloatArray]:
     """The interval on the log scale, for positive losses: R^ exp(-+ t_df sqrt(V^) / R^).
 
@@ -44,21 +44,21 @@ def log_t_interval(
     replaces t_df where the interval is to hold at more than one time. The estimate must be
     positive.
     """
-    t = t_quantile(found.df, (1 + level) / 2) if quantile is None else quantile
-    exponent = np.minimum(t * np.sqrt(found.variance) / found.value, _LARGEST_EXPONENT)
-    return found.value * np.exp(-exponent), found.value * np.exp(exponent)
+    t = t_quantile(moments.df, (1 + level) / 2) if quantile is None else quantile
+    exponent = np.minimum(t * np.sqrt(moments.variance) / moments.value, _LARGEST_EXPONENT)
+    return moments.value * np.exp(-exponent), moments.value * np.exp(exponent)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effective:
-    """A share and the number of uniform labels that would know it as well."""
+    """A share, and the number of uniform labels that would measure it as precisely."""
 
     share: FloatArray
     size: FloatArray
 
 
 def effective(
-    found: Moments,
+    moments: Moments,
     losses: FloatArray,
     weights: FloatArray,
     level: float,
@@ -67,53 +67,55 @@ def effective(
 ) -> Effective:
     """The binomial sample that weighted 0/1 losses amount to.
 
-    With p the estimate, n_0 = p (1 - p) / V^ is the size the variance speaks for and Kish's
-    size k the one the weights w~_m speak for. The fewer errors have been seen, and the lighter
-    they are beside the heaviest item, the less V^ is to be believed, so the two are blended:
+    With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
+    size k the one that the weights w~_m imply. The fewer errors have been seen, and the smaller
+    their weights beside the largest, the less reliable V^ is, so the two are blended:
 
         1/n = (1 - lambda)/n_0 + lambda/min(k, n_0),  lambda = (1 + sum_errors w~_m / max w~)^-2
 
-    and n is shrunk by (z / t_df)^2. Counting errors by their weight beside the heaviest is what
-    makes it hold where the predictor behind the proposal misses a part of the errors: those few
-    then carry most of the variance.
+    and n is shrunk by (z / t_df)^2. Errors are counted by their weight beside the largest, so
+    that the interval also holds where the predictor behind the proposal misses a part of the
+    errors: those few then carry most of the variance.
     """
-    N, M = found.pool_size, found.budget
+    N, M = moments.pool_size, moments.budget
     fraction = M / N
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), M)
-    if population:  # which no finite pool makes more certain
-        share = np.clip(found.value, 0, 1)
+    if population:  # labelling more of a finite pool does not make it more certain
+        share = np.clip(moments.value, 0, 1)
     else:
         kish = kish * (-np.log1p(-fraction) / fraction)
-        share = np.clip(found.value, found.total / N, (found.total + N - M) / N)
-    share = np.where(found.total == 0, 0.0, share)
-    seen = (found.variance > NO_VARIANCE) & (share > 0) & (share < 1)
-    n0 = np.where(seen, share * (1 - share) / np.where(seen, found.variance, 1), kish)
+        share = np.clip(moments.value, moments.total / N, (moments.total + N - M) / N)
+    share = np.where(moments.total == 0, 0.0, share)
+    informative = (moments.variance > NO_VARIANCE) & (share > 0) & (share < 1)
+    n0 = np.where(
+        informative, share * (1 - share) / np.where(informative, moments.variance, 1), kish
+    )
     heaviest = np.maximum(weights.max(axis=-1), 1)
     errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
     doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
-    shrink = (normal_quantile((1 + level) / 2) / t_quantile(found.df, (1 + level) / 2)) ** 2
-    return Effective(share, np.where(seen, size * shrink, size))
+    shrink = (normal_quantile((1 + level) / 2) / t_quantile(moments.df, (1 + level) / 2)) ** 2
+    return Effective(share, np.where(informative, size * shrink, size))
 
 
 def cp_safe(
-    found: Moments,
+    moments: Moments,
     losses: FloatArray,
     weights: FloatArray,
     level: float,
     *,
     population: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's interval for the effective binomial sample: for 0/1 losses.
+    """Clopper and Pearson's interval for the effective binomial sample, for 0/1 losses.
 
     `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
     where a normal approximation would be far off. Widened by half an item on either side.
     """
     from scipy.special import betaincinv
 
-    sample = effective(found, losses, weights, level, population=population)
+    sample = effective(moments, losses, weights, level, population=population)
     n, x = sample.size, sample.size * sample.share
-    tail, half_item = (1 - level) / 2, 1 / (2 * found.pool_size)
+    tail, half_item = (1 - level) / 2, 1 / (2 * moments.pool_size)
     none, all_ = x <= 0, n - x <= 0
     low = np.where(none, 0, betaincinv(np.where(none, 1, x), n - x + 1, tail))
     high = np.where(all_, 1, betaincinv(x + 1, np.where(all_, 1, n - x), 1 - tail))
@@ -121,7 +123,7 @@ def cp_safe(
 
 
 def ranked_weights(probability: FloatArray, pool_size: int) -> FloatArray:
-    """w~_m = 1 / ((N - m + 1) q_m): one for uniform draws, with mean one at every step."""
+    """The weights w~_m = 1 / ((N - m + 1) q_m), of mean one at every step, one if uniform."""
     left = pool_size - np.arange(float(probability.shape[-1]))
     return 1 / (left * probability)
 

@@ -1,13 +1,15 @@
-"""What is certain about the pool risk, whatever the items not drawn turn out to be."""
+"""Limits on the pool risk that are certain, whatever the losses of the items not drawn."""
 
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.errors import LossError
+from levelled.errors import InputError, LossError
 
-__all__ = ["bounds_of", "check_bounds", "logical_limits"]
+__all__ = ["LARGEST", "Bounds", "bounds_of", "check_bounds", "checked_pair", "logical_limits"]
 
 Bounds = tuple[float, float]
+LARGEST = 1e100
+"""A larger loss cannot be squared and summed."""
 
 _ULPS = 4 * np.finfo(np.float64).eps
 
@@ -29,14 +31,14 @@ def logical_limits(
     if unseen == 0:
         return total / pool_size, total / pool_size
     low, high = ((total + bound * unseen) / pool_size for bound in bounds)
-    # A sum in another order is another by rounding, unless it is a count.
+    # The rounding of a sum depends on the order of its terms, unless it is a count.
     exact = (budget == 1) | (total == np.floor(total))
     slack = np.where(exact, 0.0, _ULPS * np.abs(total) / pool_size)
     return low - slack, high + slack
 
 
 def bounds_of(losses: FloatArray) -> Bounds:
-    """Bounds that go without saying: [0, 1] for 0/1 losses, else no upper one.
+    """The bounds of losses for which none are declared: [0, 1] for 0/1 losses, else no upper one.
 
     >>> bounds_of(np.array([0.0, 1.0, 1.0]))
     (0.0, 1.0)
@@ -49,7 +51,7 @@ def bounds_of(losses: FloatArray) -> Bounds:
 
 
 def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
-    """Refuse losses outside the declared bounds: the guarantee would be void."""
+    """Refuse losses outside the declared bounds, because the interval would not hold."""
     low, high = bounds
     outside = losses[(losses < low) | (losses > high)]
     if outside.size:
@@ -58,3 +60,19 @@ def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
             f"[{low:g}, {high:g}], the first is {outside[0]:g}. An interval that relies on "
             f"those bounds would not hold: declare wider ones, or cap the loss itself."
         )
+
+
+def checked_pair(bounds: tuple[float, float]) -> Bounds:
+    """Return `bounds` as two ordered numbers."""
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(
+            f"bounds must be two numbers such as (0, 1); they are {bounds!r}."
+        ) from wrong
+    if not low < high or (np.isfinite(high) and high > LARGEST):
+        raise InputError(
+            f"The lower of the bounds must be below the upper, and that at most {LARGEST:g} or "
+            f"infinite; they are {bounds!r}."
+        )
+    return low, high

@@ -3,10 +3,9 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LossError
-from levelled.estimators.intervals.betting import Betting
-from levelled.estimators.intervals.betting_ratio import RatioBetting, ratio_rejected_at
-from levelled.estimators.intervals.betting_truth import rejected_at
-from levelled.estimators.intervals.betting_wealth import candidates
+from levelled.estimators.intervals.betting import Betting, RatioBetting
+from levelled.estimators.intervals.betting_wealth import spread_candidates
+from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
 from levelled_studies.pools import POOLS
 from levelled_studies.trajectories import frozen
 
@@ -30,7 +29,7 @@ def test_a_candidate_is_rejected_at_the_label_at_which_the_interval_loses_it(
     weights = 0.3 / N + 0.7 * pool.predictor / pool.predictor.sum()
     drawn = frozen(weights, BUDGET, 3, control=pool.predictor, bound=pool.bounds[1], rng=rng)
     losses = pool.losses[drawn.index]
-    grid = candidates(*pool.bounds, N)
+    grid = spread_candidates(*pool.bounds, N)
     design = dict(drawn.design) if with_design else {}
     design.pop("dispersion", None)
     limits = [
@@ -76,7 +75,7 @@ def test_a_ratio_is_rejected_at_the_label_at_which_the_interval_loses_it(seed: i
             watch.update(a[row, m], d[row, m], q[row, m], max_weight=1 / (N * q[row, m]))
             seen.append((watch._state.wealth.low, watch._state.wealth.high))
         limits.append(seen)
-    values = candidates(0.0, 1.0, N)[::20]
+    values = spread_candidates(0.0, 1.0, N)[::20]
     for row, seen in enumerate(limits):
         a_, d_, q_ = (repeated(part[row], values) for part in (a, d, q))
         reach = 1 / (N * q_)

@@ -1,4 +1,4 @@
-"""Exact moments of the estimators on small pools, by walking every path of draws.
+"""Exact moments of the estimators on small pools, by enumerating every path of draws.
 
 A pool of eight items has 1,680 ordered paths of four draws, so an expectation can be summed
 instead of sampled. Tests use this to check the theorems, studies to show them.
@@ -26,12 +26,12 @@ __all__ = [
 ]
 
 Propose = Callable[[tuple[int, ...], IntArray], FloatArray]
-"""What was drawn, in order, and what is left -> the probabilities of what is left."""
+"""A function of the items drawn, in order, and the items left, to the latter's probabilities."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Step:
-    """One node of the tree of paths: what was drawn so far, and the proposal for the next draw."""
+    """One node of the tree of paths: the items drawn so far, and the proposal for the next draw."""
 
     drawn: tuple[int, ...]
     probability: tuple[float, ...]
@@ -41,7 +41,7 @@ class Step:
 
 
 def every_step(pool_size: int, budget: int, propose: Propose) -> Iterator[Step]:
-    """Every situation in which draw 1, 2, ..., `budget` can be made, with its chance."""
+    """Yield every state before draw 1, 2, ..., `budget`, with its probability."""
     stack: list[tuple[tuple[int, ...], tuple[float, ...], float]] = [((), (), 1.0)]
     while stack:
         drawn, probability, chance = stack.pop()
@@ -53,7 +53,7 @@ def every_step(pool_size: int, budget: int, propose: Propose) -> Iterator[Step]:
 
 
 def every_path(pool_size: int, budget: int, propose: Propose) -> Iterator[tuple[Draws, float]]:
-    """Every ordered path of `budget` draws, with its chance.
+    """Yield every ordered path of `budget` draws, with its probability.
 
     >>> paths = every_path(3, 2, lambda drawn, left: np.full(len(left), 1 / len(left)))
     >>> [draws.index.tolist() for draws, chance in paths]

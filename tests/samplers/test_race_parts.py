@@ -71,16 +71,16 @@ def test_draws_do_not_depend_on_the_pieces_or_on_the_order_of_merging(
 @pytest.mark.parametrize("k", [5, 700, 20_000])
 def test_threads_and_pieces_change_no_bit_of_a_race(k: int, log: bool, seed: int) -> None:
     weights = np.random.default_rng(seed).lognormal(sigma=3, size=20_000)
-    given = np.log(weights) if log else weights
+    weights_ = np.log(weights) if log else weights
     run = partial(part, k=k, seed=seed, log=log)
     starts = [0, 4096, 12_288, 16_384]
     with ThreadPoolExecutor(4) as threads:
         parts = threads.map(
-            lambda start, stop: run(given[start:stop], first_row=start),
+            lambda start, stop: run(weights_[start:stop], first_row=start),
             starts,
             [*starts[1:], 20_000],
         )
-        assert same(finish(merge(reversed([*parts]))), race(given, k, seed=seed, log=log))
+        assert same(finish(merge(reversed([*parts]))), race(weights_, k, seed=seed, log=log))
 
 
 def test_rows_are_counted_on_from_unit_to_unit() -> None:

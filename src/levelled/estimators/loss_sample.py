@@ -1,4 +1,4 @@
-"""All that an interval may be computed from, checked once."""
+"""Losses of drawn items, checked once, with all that an interval may be computed from."""
 
 from dataclasses import dataclass, replace
 from typing import Literal
@@ -10,12 +10,19 @@ from levelled._check import FloatArray, between, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators import lure
-from levelled.estimators.intervals.logical import Bounds, bounds_of, check_bounds
+from levelled.estimators.intervals.fixed import NO_VARIANCE
+from levelled.estimators.intervals.logical import (
+    LARGEST,
+    Bounds,
+    bounds_of,
+    check_bounds,
+    checked_pair,
+    logical_limits,
+)
 from levelled.estimators.moments import Moments, moments, uniform_probability
 
 __all__ = [
     "ESTIMATORS",
-    "LARGEST",
     "Control",
     "Kind",
     "LossSample",
@@ -25,8 +32,6 @@ __all__ = [
 ]
 
 ESTIMATORS = ("lure", "pure", "naive", "murthy")
-LARGEST = 1e100
-"""A larger loss cannot be squared and summed."""
 _LEAST_PROBABILITY = 1e-100
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
@@ -35,14 +40,14 @@ Control = tuple[FloatArray, FloatArray]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossSample:
-    """Losses of drawn items, what is known of them, and the moments of their estimate."""
+    """Losses of drawn items, their bounds and kind, and the moments of their estimate."""
 
     losses: FloatArray
     draws: Draws
     level: float
     bounds: Bounds
     kind: Kind
-    found: Moments
+    moments: Moments
     population: bool
 
     @classmethod
@@ -63,7 +68,8 @@ class LossSample:
             raise InputError("An estimate needs at least one label.")
         choice("estimator", estimator, ESTIMATORS)
         if estimator == "naive":
-            draws = _as_if_uniform(draws)
+            uniform = uniform_probability(draws.pool_size, len(draws))
+            draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
         if bounds is not None:
             bounds = checked_pair(bounds)
             check_bounds(losses, bounds)
@@ -73,7 +79,7 @@ class LossSample:
             level=between("level", level, 0, 1, open_=True),
             bounds=bounds_of(losses) if bounds is None else bounds,
             kind=kind_of(losses, bounds),
-            found=_moments(
+            moments=_moments(
                 losses, draws, "pure" if estimator == "pure" else "lure", control, population
             ),
             population=population,
@@ -81,12 +87,32 @@ class LossSample:
 
     @property
     def complete(self) -> bool:
-        """Whether every item that matters has been seen, so that nothing is left to estimate."""
+        """True if the whole pool is labelled, so that nothing is left to estimate."""
         return not self.population and len(self.draws) == self.draws.pool_size
+
+    @property
+    def has_spread(self) -> bool:
+        """True if the terms of the estimate differ by more than rounding."""
+        largest = float(np.abs(self.losses).max())
+        return NO_VARIANCE * largest**2 < float(self.moments.variance) < np.inf
+
+    @property
+    def possible(self) -> Bounds:
+        """The logical limits of the drawable items' share of the risk.
+
+        Of a population nothing is certain but that its losses keep within their bounds.
+        """
+        if self.population:
+            return self.bounds
+        draws, total = self.draws, self.moments.total
+        drawable = draws.pool_size - draws.excluded
+        low, high = logical_limits(total, len(draws), drawable, self.bounds)
+        share = drawable / draws.pool_size
+        return float(low) * share, float(high) * share
 
 
 def checked_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
-    """Losses that go with the draws, one each, and numbers that can be computed with."""
+    """Return `losses` as numbers, refusing what does not go with the draws, one each."""
     check_draws(draws)
     array = floats("losses", losses, ndim=1, largest=LARGEST)
     same_length(losses=array, draws=draws.index)
@@ -99,7 +125,7 @@ def checked_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
 
 
 def kind_of(losses: FloatArray, bounds: Bounds | None) -> Kind:
-    """Which family of intervals fits: 0/1 losses, positive ones, or ones of either sign.
+    """The family of intervals that fits: for 0/1 losses, positive ones, or ones of either sign.
 
     >>> kind_of(np.array([0.0, 1.0]), None), kind_of(np.array([0.0, 1.0]), (-1.0, 1.0))
     ('0/1', 'signed')
@@ -114,7 +140,7 @@ def kind_of(losses: FloatArray, bounds: Bounds | None) -> Kind:
 def control_columns(
     control: ArrayLike | str | None, control_mean: float | None, draws: Draws
 ) -> Control | None:
-    """The predictor of the loss behind the arguments of `estimate`, as `terms` wants it."""
+    """The predictor that the arguments of `estimate` describe, as `pure.terms` takes it."""
     if control is None:
         if control_mean is not None:
             raise InputError("control_mean is the pool mean of control: give control as well.")
@@ -128,54 +154,30 @@ def control_columns(
                 "see levelled.samplers.with_design."
             )
         return design["control"], design["control_left"]
-    drawn = floats("control", control, ndim=1, largest=LARGEST)
-    same_length(control=drawn, draws=draws.index)
+    values = floats("control", control, ndim=1, largest=LARGEST)
+    same_length(control=values, draws=draws.index)
     if control_mean is None:
         raise InputError(
             "control needs control_mean, the mean of the same predictor over the whole pool."
         )
     mean = float(floats("control_mean", control_mean, ndim=0))
-    before = np.cumsum(drawn) - drawn
-    return drawn, draws.pool_size * mean - before
-
-
-def checked_pair(bounds: tuple[float, float]) -> Bounds:
-    """Bounds as two ordered numbers."""
-    try:
-        low, high = (float(bound) for bound in bounds)
-    except (TypeError, ValueError) as wrong:
-        raise InputError(
-            f"bounds must be two numbers such as (0, 1); they are {bounds!r}."
-        ) from wrong
-    if not low < high or (np.isfinite(high) and high > LARGEST):
-        raise InputError(
-            f"The lower of the bounds must be below the upper, and that at most {LARGEST:g} or "
-            f"infinite; they are {bounds!r}."
-        )
-    return low, high
-
-
-def _as_if_uniform(draws: Draws) -> Draws:
-    q = uniform_probability(draws.pool_size, len(draws))
-    return Draws(draws.index, q, draws.pool_size, draws.excluded)
+    before = np.cumsum(values) - values
+    return values, draws.pool_size * mean - before
 
 
 def _moments(
     losses: FloatArray, draws: Draws, estimator: str, control: Control | None, population: bool
 ) -> Moments:
-    """Moments of the difference form where there is a control that helps, else of the plain one."""
+    """Moments of the difference form if there is a control that helps, else without it."""
     q, N = draws.probability, draws.pool_size
-    found = moments(losses, q, N, estimator=estimator)
+    result = moments(losses, q, N, estimator=estimator)
     if control is not None:
-        drawn, left = control
-        other = moments(losses, q, N, estimator=estimator, control=drawn, control_left=left)
-        found = other if (losses < 0).any() else found.unless_clear(other)
-    return _for_population(found, losses, q) if population else found
-
-
-def _for_population(found: Moments, losses: FloatArray, probability: FloatArray) -> Moments:
-    """Add the variance of the pool itself, drawn from a population: s^2 / N."""
-    N = found.pool_size
-    squares = float(np.mean(lure.weights(probability, N) * losses**2))
-    s2 = max(squares - float(found.value) ** 2 + float(found.variance), 0.0)
-    return replace(found, variance=found.variance + s2 / N)
+        values, left = control
+        other = moments(losses, q, N, estimator=estimator, control=values, control_left=left)
+        result = other if (losses < 0).any() else result.unless_clear(other)
+    if not population:
+        return result
+    # The pool itself is a sample: its mean varies around the population's with s^2 / N.
+    squares = float(np.mean(lure.weights(q, N) * losses**2))
+    s2 = max(squares - float(result.value) ** 2 + float(result.variance), 0.0)
+    return replace(result, variance=result.variance + s2 / N)
