@@ -1,4 +1,4 @@
-"""Whether confidence can be taken at its word: calibration by bins."""
+"""Calibration: accuracy against confidence in bins, and the expected calibration error."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,10 +15,10 @@ from levelled.estimators import lure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
-from levelled.metrics.averages import label_columns
-from levelled.metrics.classes import Class, class_names
+from levelled.labels import Class, class_names
 from levelled.metrics.linearised import ratio_moments
-from levelled.metrics.ratio import Pairs, checked_level, ratio_estimate
+from levelled.metrics.pool_averages import label_columns
+from levelled.metrics.ratio import Pairs, check_level, ratio_estimate
 from levelled.metrics.table import aligned, cells, footnotes
 
 __all__ = ["Bin", "Calibration", "calibration"]
@@ -26,7 +26,7 @@ __all__ = ["Bin", "Calibration", "calibration"]
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The items whose confidence is in [low, high): how confident, and how often right."""
+    """The items whose confidence is in [low, high): their mean confidence and their accuracy."""
 
     low: float
     high: float
@@ -103,11 +103,11 @@ def calibration(
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> pool = np.array([0.9, 0.2, 0.3, 0.8, 0.9])
-    >>> found = calibration([1, 0, 1, 0], pool[draws.index], draws, pool, positive=1, bins=2)
-    >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in found.bins]
+    >>> bins = calibration([1, 0, 1, 0], pool[draws.index], draws, pool, positive=1, bins=2).bins
+    >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in bins]
     [(0.4, 0.25, 0.0), (0.6, 0.867, 0.667)]
     """
-    level = checked_level(level, draws)
+    level = check_level(level, draws)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
     edges = _edges(bins)
     place = np.searchsorted(edges[1:-1], confidence, side="right")
@@ -148,7 +148,10 @@ def _by_bins(
 def _error(
     bins: Sequence[Bin], sure: Sequence[Estimate], residuals: FloatArray, draws: Draws, level: float
 ) -> Estimate:
-    """The expected calibration error, with the limits that `sure` ones for all bins allow."""
+    """The expected calibration error, with the limits that the intervals `sure` of all bins allow.
+
+    The intervals of `sure` hold at once.
+    """
     value = low = high = unlabelled = 0.0
     for bin_, limits in zip(bins, sure, strict=True):
         far = max(abs(limits.low - bin_.confidence), abs(limits.high - bin_.confidence))
@@ -162,8 +165,8 @@ def _error(
     if low < high:
         warnings = ("biased upwards: noise in a bin counts as miscalibration",)
     if unlabelled:
-        told = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
-        warnings = (*warnings, told)
+        note = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
+        warnings = (*warnings, note)
     weights = lure.lure_weights(draws)
     spread = moments(residuals, draws.probability, draws.pool_size).variance
     return Estimate(
@@ -190,9 +193,9 @@ def _residuals(
     for bin_, at in zip(bins, filled, strict=True):
         if bin_.accuracy.value is not None:
             D = (place == at).astype(np.float64)
-            found = ratio_moments(hit * D, D, draws.probability, draws.pool_size)
+            ratio = ratio_moments(hit * D, D, draws.probability, draws.pool_size)
             sign = np.sign(bin_.accuracy.value - bin_.confidence)
-            total += bin_.share * sign * found.residuals
+            total += bin_.share * sign * ratio.residuals
     return total
 
 
@@ -210,7 +213,7 @@ def _confidence(
     classes: Sequence[Class] | None,
     positive: Class | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Which drawn items turned out as said, and the confidence of every item of the pool."""
+    """1 for each drawn item that was predicted rightly, and the confidence of every pool item."""
     p, pool = floats("proba", proba), floats("pool_proba", pool_proba)
     same_length(labels=class_names("labels", labels), proba=np.atleast_1d(p), draws=draws.index)
     if len(np.atleast_1d(pool)) != draws.pool_size or pool.shape[1:] != p.shape[1:]:

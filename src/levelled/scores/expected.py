@@ -3,9 +3,9 @@
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, as_array
 from levelled.errors import InputError
-from levelled.losses import Loss, Normal, as_array, distributions, expected, root_mean_square
+from levelled.losses import Loss, Normal, distributions, expected, root_mean_square
 
 __all__ = ["expected_loss", "root_mean_squared_loss"]
 

@@ -1,4 +1,4 @@
-"""Where the rows of a pool are: in a frame in memory, or in files."""
+"""The rows of a pool, in a frame in memory or in files."""
 
 from __future__ import annotations
 
@@ -7,25 +7,23 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Protocol
 
 import pyarrow as pa
 
 from levelled._check import IntArray
 from levelled.errors import PoolError
-from levelled.sources import delimited, jsonl, parquet
 from levelled.sources.columns import Roles, is_text
-from levelled.sources.paths import digest, ending
+from levelled.sources.files import digest, format_of
+from levelled.sources.formats import open_table
 
-__all__ = ["Files", "Frame", "Origin", "as_table", "in_words"]
+__all__ = ["Files", "Frame", "Origin", "as_table", "name_unreadable"]
 
-_FORMATS: dict[str, ModuleType] = {"parquet": parquet, "csv": delimited, "jsonl": jsonl}
 _ROWS = 65_536
 
 
 class Origin(Protocol):
-    """What a pool is read from."""
+    """A frame or files from which a pool is read."""
 
     @property
     def schema(self) -> pa.Schema:
@@ -58,18 +56,18 @@ class Frame:
 
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of some rows."""
-        found: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
-        return found
+        rows: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
+        return rows
 
     def fingerprint(self) -> str:
         """The sha256 of the columns as an Arrow stream, whatever their chunks and encodings."""
-        found = _Hash()
+        sink = _Hash()
         plain = pa.schema([(field.name, _plain(field.type)) for field in self.table.schema])
-        with pa.ipc.new_stream(pa.PythonFile(found, "w"), plain) as stream:
+        with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
             for start in range(0, len(self.table), _ROWS):
                 part = self.table.slice(start, _ROWS).cast(plain)
                 stream.write_table(part.combine_chunks())
-        return found.total.hexdigest()
+        return sink.total.hexdigest()
 
 
 class Files:
@@ -77,7 +75,6 @@ class Files:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
-        self._format = _FORMATS[ending(self.paths[0])]
         self._lengths: dict[Path, int] = {}  # known once they have been read
         schemas = [self._schema(path) for path in self.paths]
         for path, other in zip(self.paths, schemas, strict=True):
@@ -88,36 +85,36 @@ class Files:
         """The columns that have a role, of all rows in order."""
         for path in self.paths:
             length = 0
-            with in_words(path, ending(path)):
+            with name_unreadable(path, format_of(path)):
                 texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
                 numbers = [name for name in roles.numbers if name not in texts]
-                for batch in self._format.batches(path, texts, numbers):
+                for batch in open_table(path).batches(texts, numbers):
                     length += len(batch)
                     yield batch
             self._lengths[path] = length
 
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of some rows, which increase, from the files they are in."""
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         start = 0
         for path in self.paths:
             end = start + self._lengths[path]
             inside = wanted[(wanted >= start) & (wanted < end)]
             if len(inside):
-                with in_words(path, ending(path)):
-                    found += self._format.rows(path, inside - start, columns)
+                with name_unreadable(path, format_of(path)):
+                    rows += open_table(path).rows(inside - start, columns)
             start = end
-        if len(found) != len(wanted):
+        if len(rows) != len(wanted):
             raise PoolError("The files have become shorter since the pool was opened.")
-        return found
+        return rows
 
     def fingerprint(self) -> str:
         """The sha256 of the bytes of all files in order."""
         return digest(self.paths)
 
     def _schema(self, path: Path) -> pa.Schema:
-        with in_words(path, ending(path)):
-            return self._format.schema(path)
+        with name_unreadable(path, format_of(path)):
+            return open_table(path).schema()
 
 
 def as_table(frame: object) -> pa.Table:
@@ -134,7 +131,7 @@ def as_table(frame: object) -> pa.Table:
 
 
 class _Hash:
-    """A file that only remembers the hash of what is written to it."""
+    """A file that keeps only the hash of what is written to it."""
 
     closed = False
 
@@ -163,13 +160,13 @@ def _check_same_columns(first: Path, schema: pa.Schema, path: Path, other: pa.Sc
     missing = [name for name in schema.names if name not in other.names]
     extra = [name for name in other.names if name not in schema.names]
     if missing or extra:
-        told = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
-        raise PoolError(f"{path} has other columns than {first}: {told}. All files need the same.")
+        how = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
+        raise PoolError(f"{path} has other columns than {first}: {how}. All files need the same.")
 
 
 @contextmanager
-def in_words(name: object, kind: str) -> Iterator[None]:
-    """Say which file cannot be read, on one line."""
+def name_unreadable(name: object, kind: str) -> Iterator[None]:
+    """Turn an error of reading into one line that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeError) as wrong:

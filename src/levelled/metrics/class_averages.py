@@ -2,6 +2,7 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from typing import Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,37 +12,40 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
-from levelled.metrics.averages import complement
-from levelled.metrics.classes import Answers, Class, shown
-from levelled.metrics.classification import Metric, class_pairs, terms
+from levelled.labels import Class, list_names
+from levelled.metrics.classification import (
+    ClassMetric,
+    ClassOptions,
+    ClassSample,
+    class_pairs,
+    terms,
+)
 from levelled.metrics.linearised import mean_limits, mean_of_ratios, ratio_moments
+from levelled.metrics.pool_averages import complement
 from levelled.metrics.ratio import (
     Limits,
     Pairs,
     Unseen,
-    checked_level,
-    figure,
-    fixed_as,
+    check_level,
+    make_estimate,
     ratio_estimate,
+    translate_fixed,
     undefined,
-    with_excluded,
+    widen_for_excluded,
 )
 
 __all__ = ["balanced_accuracy", "macro", "micro"]
 
 
 def macro(
-    metric: Metric,
+    metric: ClassMetric,
     labels: ArrayLike,
     pred: ArrayLike,
     draws: Draws,
     *,
     over: Sequence[Class] | None = None,
-    classes: Sequence[Class] | None = None,
     beta: float = 1.0,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """The plain mean of the metric of each class, rare ones counting as much as common ones.
 
@@ -52,20 +56,13 @@ def macro(
     >>> macro("recall", ["a", "b", "c", "c"], ["a", "c", "c", "b"], draws).value
     0.5
     """
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    parts = [class_pairs(metric, given, name, draws, beta) for name in _chosen(given, over)]
-    return _mean(parts, draws, level, interval)
+    sample = ClassSample.of(labels, pred, draws, **options)
+    chosen = _choose(sample, over)
+    return _mean([class_pairs(metric, sample, name, beta) for name in chosen], sample)
 
 
 def balanced_accuracy(
-    labels: ArrayLike,
-    pred: ArrayLike,
-    draws: Draws,
-    *,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[ClassOptions]
 ) -> Estimate:
     """The mean recall of the classes: of those declared, or else of those that labels have.
 
@@ -73,30 +70,26 @@ def balanced_accuracy(
     >>> balanced_accuracy(["a", "b", "b", "b"], ["a", "b", "a", "b"], draws).value
     0.8333333333333333
     """
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    seen = [given.classes[number] for number in np.unique(given.label)]
-    over = given.classes if given.declared else tuple(seen)
-    parts = [class_pairs("recall", given, name, draws, 1.0) for name in over]
-    found = _mean(parts, draws, level, interval)
-    missing = [name for name in given.classes if name not in over]
-    if missing and len(draws) < draws.pool_size:
-        told = f"predicted but not among the labels yet, so left out: {shown(missing)}"
-        found = replace(found, warnings=(*found.warnings, told))
-    return found
+    sample = ClassSample.of(labels, pred, draws, **options)
+    seen = [sample.classes[number] for number in np.unique(sample.label)]
+    over = sample.classes if sample.declared else tuple(seen)
+    mean = _mean([class_pairs("recall", sample, name) for name in over], sample)
+    missing = [name for name in sample.classes if name not in over]
+    if missing and sample.n_left:
+        note = f"predicted but not among the labels yet, so left out: {list_names(missing)}"
+        mean = replace(mean, warnings=(*mean.warnings, note))
+    return mean
 
 
 def micro(
-    metric: Metric,
+    metric: ClassMetric,
     labels: ArrayLike,
     pred: ArrayLike,
     draws: Draws,
     *,
     over: Sequence[Class] | None = None,
-    classes: Sequence[Class] | None = None,
     beta: float = 1.0,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """The metric of all classes' counts put together.
 
@@ -109,43 +102,44 @@ def micro(
     >>> micro("f1", labels, pred, draws, over=["a", "b"]).value
     0.5
     """
-    how = fixed_as("wilson", interval)
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    chosen = _chosen(given, over)
-    parts = [class_pairs(metric, given, name, draws, beta) for name in chosen]
-    if set(chosen) == set(given.classes) and metric != "specificity":
-        wrong = (given.label != given.pred).astype(np.float64)
-        how = fixed_as("cp_safe", interval)
-        return complement(estimate(wrong, draws, level=level, interval=how, bounds=(0, 1)))
+    sample = ClassSample.of(labels, pred, draws, **options)
+    interval, level = translate_fixed("wilson", sample.interval), sample.level
+    chosen = _choose(sample, over)
+    parts = [class_pairs(metric, sample, name, beta) for name in chosen]
+    if set(chosen) == set(sample.classes) and metric != "specificity":
+        wrong = (sample.label != sample.pred).astype(np.float64)
+        interval = translate_fixed("cp_safe", sample.interval)
+        return complement(estimate(wrong, draws, level=level, interval=interval, bounds=(0, 1)))
     together = Pairs(
         np.sum([part.numerator for part in parts], axis=0),
         np.sum([part.denominator for part in parts], axis=0),
-        _unseen(metric, given, chosen, draws, beta),
+        _unseen(metric, sample, chosen, beta),
         "label or prediction of these classes",
     )
-    return ratio_estimate(together, draws, level=level, interval=how)
+    return ratio_estimate(together, draws, level=level, interval=interval)
 
 
-def _mean(parts: Sequence[Pairs], draws: Draws, level: float, interval: str) -> Estimate:
+def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
     """The plain mean of ratios; undefined while one of them is."""
+    draws, interval = sample.draws, sample.interval
     choice("interval", interval, ("auto", "wilson", "none"))
-    level = checked_level(level, draws)
+    level = check_level(sample.level, draws)
     low, high = np.mean([part.possible for part in parts], axis=0).tolist()
     missing = [part for part in parts if not part.denominator.any()]
     if missing:
         first = missing[0]
         return undefined(draws, (low, high), level, first.what, final=first.settled)
     q, N = draws.probability, draws.pool_size
-    found = [ratio_moments(part.numerator, part.denominator, q, N) for part in parts]
-    value, joint = mean_of_ratios(found, q)
+    ratios = [ratio_moments(part.numerator, part.denominator, q, N) for part in parts]
+    value, joint = mean_of_ratios(ratios, q)
 
     def asymptotic() -> Limits:
-        limits = mean_limits(found, value, joint, level)
-        rarest = min(float(part.denominator) for part in found)
+        limits = mean_limits(ratios, value, joint, level)
+        rarest = min(float(part.denominator) for part in ratios)
         most = max(part.most for part in parts)
-        return with_excluded((float(limits[0]), float(limits[1])), rarest, most, draws)
+        return widen_for_excluded((float(limits[0]), float(limits[1])), rarest, most, draws)
 
-    return figure(
+    return make_estimate(
         float(value),
         float(joint.variance),
         draws,
@@ -157,16 +151,16 @@ def _mean(parts: Sequence[Pairs], draws: Draws, level: float, interval: str) -> 
     )
 
 
-def _chosen(given: Answers, over: Sequence[Class] | None) -> Sequence[Class]:
+def _choose(sample: ClassSample, over: Sequence[Class] | None) -> Sequence[Class]:
     if over is None:
-        return given.classes
+        return sample.classes
     if not len(over) or len(set(over)) < len(over):
-        raise InputError(f"over must name one class or more, each once; it is {shown(over)}.")
+        raise InputError(f"over must name one class or more, each once; it is {list_names(over)}.")
     return over
 
 
 def _unseen(
-    metric: Metric, given: Answers, chosen: Sequence[Class], draws: Draws, beta: float
+    metric: ClassMetric, sample: ClassSample, chosen: Sequence[Class], beta: float
 ) -> Unseen:
     """What an item without a label may add to the counts of the chosen classes together."""
     K = len(chosen)
@@ -179,9 +173,8 @@ def _unseen(
 
     predicted = [pair((1, 1)), pair((0, 1))] + ([pair((1, 0), (0, 1))] if K > 1 else [])
     other = [pair((1, 0)), pair()]
-    left = draws.pool_size - len(draws)
-    if given.pool is None:
-        return [(left, predicted + other)]
-    numbers = [given.number_of(name) for name in chosen]
-    unlabelled = int(np.isin(given.pool, numbers).sum() - np.isin(given.pred, numbers).sum())
-    return [(unlabelled, predicted), (left - unlabelled, other)]
+    if sample.pool is None:
+        return [(sample.n_left, predicted + other)]
+    numbers = [sample.number_of(name) for name in chosen]
+    unlabelled = int(np.isin(sample.pool, numbers).sum() - np.isin(sample.pred, numbers).sum())
+    return [(unlabelled, predicted), (sample.n_left - unlabelled, other)]
