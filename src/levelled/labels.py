@@ -16,6 +16,7 @@ from levelled.errors import InputError
 
 __all__ = [
     "Class",
+    "Id",
     "ItemValues",
     "Label",
     "as_classes",
@@ -32,6 +33,8 @@ Label = str | int | float | bool
 """A person's label of an item: the name of a class, or a number."""
 Class = Label
 """A class, by the label that names it."""
+Id = str | int
+"""The id of an item."""
 ItemValues = Sequence[Any] | NDArray[Any]
 """Labels or predictions, one an item, as somebody wrote them."""
 

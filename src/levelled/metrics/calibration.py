@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled import losses
-from levelled._check import BoolArray, FloatArray, IntArray, floats, same_length
+from levelled._check import FloatArray, IntArray, floats, same_length
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import lure
@@ -128,7 +128,7 @@ def _by_bins(
     bins, sure = [], []
     for at in filled:
         members, inside = place == at, (place == at)[draws.index]
-        pairs = _pairs(hit, inside, int(members.sum()), draws)
+        pairs = Pairs.over_part(hit, inside, int(members.sum()), draws, "label in this bin")
         sure.append(ratio_estimate(pairs, draws, level=strict, interval=interval))
         bins.append(
             Bin(
@@ -197,12 +197,6 @@ def _residuals(
             sign = np.sign(bin_.accuracy.value - bin_.confidence)
             total += bin_.share * sign * ratio.residuals
     return total
-
-
-def _pairs(hit: FloatArray, inside: BoolArray, pool_size: int, draws: Draws) -> Pairs:
-    D = inside.astype(np.float64)
-    unseen = [(pool_size - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
-    return Pairs(hit * D, D, unseen, "label in this bin", pool_size / draws.pool_size)
 
 
 def _confidence(

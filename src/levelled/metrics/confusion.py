@@ -103,18 +103,17 @@ def confusion(
 
 def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
     draws, level, interval = sample.draws, sample.level, sample.interval
-    D = indicator(sample.pred, pred)
-    A = indicator(sample.label, label) * D
+    is_label, inside = indicator(sample.label, label), sample.pred == pred
     if sample.pool is None:
-        return estimate(A, draws, level=level, interval=interval, bounds=(0, 1))
+        return estimate(is_label * inside, draws, level=level, interval=interval, bounds=(0, 1))
     pool_size = int(np.sum(sample.pool == pred))
     if not pool_size:
         nothing = undefined(draws, (0.0, 0.0), level, "")
         return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
-    share = pool_size / draws.pool_size
-    unseen = [(pool_size - int(D.sum()), [(0.0, 1.0), (1.0, 1.0)])]
-    pairs = Pairs(A, D, unseen, f"prediction {sample.classes[pred]!r}", share)
-    return scaled(ratio_estimate(pairs, draws, level=level, interval=interval), share)
+    what = f"prediction {sample.classes[pred]!r}"
+    pairs = Pairs.over_part(is_label, inside, pool_size, draws, what)
+    share = ratio_estimate(pairs, draws, level=level, interval=interval)
+    return scaled(share, pool_size / draws.pool_size)
 
 
 def _cell_text(cell: Estimate) -> str:

@@ -56,6 +56,15 @@ class Pairs:
     what: str
     denominator_mean: float | None = None
 
+    @classmethod
+    def over_part(
+        cls, values: FloatArray, inside: BoolArray, size: int, draws: Draws, what: str
+    ) -> "Pairs":
+        """The mean of values in [0, 1] over a part of the pool with `size` items in all."""
+        D = inside.astype(np.float64)
+        unseen = [(size - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
+        return cls(values * D, D, unseen, what, size / draws.pool_size)
+
     @property
     def most(self) -> float:
         """The largest D an item may have."""

@@ -210,14 +210,8 @@ def _bounded(part: _Part, level: float, interval: str) -> Estimate:
             f"interval='betting' needs losses with bounds; these have {part.bounds}. Declare "
             f"them, for example bounds=(0, 1)."
         )
-    D = part.inside.astype(np.float64)
-    pairs = Pairs(
-        np.clip((part.losses - low) / (high - low), 0, 1) * D,
-        D,
-        [(part.pool_size - part.n_labels, [(0.0, 1.0), (1.0, 1.0)])],
-        "label of this slice",
-        part.pool_size / part.draws.pool_size,
-    )
+    unit = np.clip((part.losses - low) / (high - low), 0, 1)
+    pairs = Pairs.over_part(unit, part.inside, part.pool_size, part.draws, "label of this slice")
     return scaled(
         ratio_estimate(pairs, part.draws, level=level, interval=interval), high - low, low
     )

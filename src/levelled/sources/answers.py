@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import IO, Any
 
 from levelled.errors import PoolError
-from levelled.labels import Label
+from levelled.labels import Id, Label
 from levelled.sources.files import PathName, files_of, format_of, json_objects
-from levelled.sources.pool import ArrowStream, Id
+from levelled.sources.pool import ArrowStream
 
 __all__ = ["AnswerRow", "read_answers"]
 
@@ -109,7 +109,7 @@ def _of_parquet(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
 def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
     import pyarrow as pa
 
-    from levelled.sources.formats import open_csv
+    from levelled.sources.origin import open_csv
 
     def start(kinds: dict[str, pa.DataType] | None = None) -> Any:  # noqa: ANN401
         file = pa.BufferReader(source) if isinstance(source, bytes) else source

@@ -11,9 +11,10 @@ import pyarrow as pa
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.errors import PoolError
+from levelled.labels import Id
 from levelled.sources.columns import Columns, Roles, is_list, is_number, shorten
 from levelled.sources.files import PathName, files_of
-from levelled.sources.ids import Id, rows_of
+from levelled.sources.ids import rows_of
 from levelled.sources.origin import Files
 from levelled.sources.reading import read_columns
 

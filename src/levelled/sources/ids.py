@@ -11,11 +11,10 @@ from numpy.typing import NDArray
 
 from levelled._check import IntArray
 from levelled.errors import PoolError
+from levelled.labels import Id
 from levelled.sources.columns import is_text
 
-__all__ = ["Id", "batch_ids", "check_unique", "join_ids", "rows_of"]
-
-Id = str | int
+__all__ = ["batch_ids", "check_unique", "join_ids", "rows_of"]
 
 _ROWS = 16_384
 _CELLS = 1 << 26

@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import IntArray
 from levelled.errors import PoolError
-from levelled.labels import list_names
+from levelled.labels import Id, list_names
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.files import PathName, files_of, format_of
 
@@ -23,9 +23,7 @@ if TYPE_CHECKING:
     from levelled.sources.origin import Origin
     from levelled.sources.reading import PoolColumns
 
-__all__ = ["ArrowStream", "Id", "Pool", "open_pool"]
-
-Id = str | int
+__all__ = ["ArrowStream", "Pool", "open_pool"]
 
 
 class ArrowStream(Protocol):
