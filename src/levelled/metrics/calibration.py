@@ -1,7 +1,7 @@
 """Calibration: accuracy against confidence in bins, and the expected calibration error."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -18,8 +18,8 @@ from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names
 from levelled.metrics.linearised import ratio_moments
 from levelled.metrics.pool_averages import label_columns
-from levelled.metrics.ratio import Pairs, check_level, ratio_estimate
-from levelled.metrics.table import aligned, cells, footnotes
+from levelled.metrics.ratio import Pairs, check_level, ratio_estimate, undefined
+from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Bin", "Calibration", "calibration"]
 
@@ -73,7 +73,7 @@ class Calibration:
             for bin_ in self.bins
         ]
         notes = footnotes((bin_.name, bin_.accuracy) for bin_ in self.bins)
-        return f"{aligned(header, rows)}\nexpected calibration error {self.error}{notes}"
+        return f"{align(header, rows)}\nexpected calibration error {self.error}{notes}"
 
 
 def calibration(
@@ -94,8 +94,8 @@ def calibration(
 
     With probabilities [M, C] (and [N, C] for the pool) the confidence is that of the most
     probable class, and `classes` names the columns. With probabilities [M] it is that of the
-    `positive` class. How much of the pool is in a bin and how confident it is are known from
-    `pool_proba`; only the accuracy is estimated. `bins` is a number of equal widths, or edges
+    `positive` class. The share of the pool in a bin and its confidence follow from `pool_proba`;
+    only the accuracy is estimated. `bins` is a number of equal widths, or edges
     from 0 to 1.
 
     The estimated ECE is biased upwards, because noise in a bin counts as miscalibration. Its
@@ -109,20 +109,18 @@ def calibration(
     """
     level = check_level(level, draws)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
-    edges = _edges(bins)
-    place = np.searchsorted(edges[1:-1], confidence, side="right")
-    return _by_bins(hit, confidence, place, edges, draws, level, interval)
+    return _by_bins(hit, confidence, _edges(bins), draws, level, interval)
 
 
 def _by_bins(
     hit: FloatArray,
     confidence: FloatArray,
-    place: IntArray,
     edges: FloatArray,
     draws: Draws,
     level: float,
     interval: str,
 ) -> Calibration:
+    place = np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = 1 - (1 - level) / len(filled)
     bins, sure = [], []
@@ -148,10 +146,7 @@ def _by_bins(
 def _error(
     bins: Sequence[Bin], sure: Sequence[Estimate], residuals: FloatArray, draws: Draws, level: float
 ) -> Estimate:
-    """The expected calibration error, with the limits that the intervals `sure` of all bins allow.
-
-    The intervals of `sure` hold at once.
-    """
+    """The expected calibration error, with the limits that the intervals `sure` allow at once."""
     value = low = high = unlabelled = 0.0
     for bin_, limits in zip(bins, sure, strict=True):
         far = max(abs(limits.low - bin_.confidence), abs(limits.high - bin_.confidence))
@@ -167,19 +162,12 @@ def _error(
     if unlabelled:
         note = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
         warnings = (*warnings, note)
-    weights = lure.lure_weights(draws)
     spread = moments(residuals, draws.probability, draws.pool_size).variance
-    return Estimate(
+    return replace(
+        undefined(draws, (low, high), level, ""),
         value=value,
-        low=low,
-        high=high,
-        level=level,
         stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
-        n_labels=len(draws),
-        pool_size=draws.pool_size,
-        ess=effective_size(weights),
-        max_weight=float(weights.max()),
-        estimator="lure",
+        ess=effective_size(lure.lure_weights(draws)),
         interval="bins" if low < high else "point",
         warnings=warnings,
     )

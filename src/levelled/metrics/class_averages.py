@@ -162,7 +162,7 @@ def _choose(sample: ClassSample, over: Sequence[Class] | None) -> Sequence[Class
 def _unseen(
     metric: ClassMetric, sample: ClassSample, chosen: Sequence[Class], beta: float
 ) -> Unseen:
-    """What an item without a label may add to the counts of the chosen classes together."""
+    """The pairs that an item without a label may add to the counts of the chosen classes."""
     K = len(chosen)
 
     def pair(*cells: tuple[float, float]) -> tuple[float, float]:

@@ -54,7 +54,7 @@ NEEDED = {
     "f1": "label or prediction {!r}",
     "f_beta": "label or prediction {!r}",
 }
-"""What must have been seen of a class for the ratio to be defined."""
+"""An item that must have been seen for the ratio of a class to be defined."""
 
 
 class ClassOptions(TypedDict, total=False):
@@ -266,7 +266,7 @@ def class_pairs(
 def terms(
     metric: ClassMetric, y: FloatArray, p: FloatArray, beta: float
 ) -> tuple[FloatArray, FloatArray]:
-    """What each item adds to the numerator and to the denominator."""
+    """The terms that each item adds to the numerator and to the denominator."""
     if metric == "precision":
         return y * p, p
     if metric == "recall":

@@ -14,7 +14,7 @@ from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import Bounds, check_bounds
 from levelled.estimators.problem import LARGEST, checked_pair
 from levelled.estimators.record import Estimate
-from levelled.metrics.table import aligned, cells, footnotes
+from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Comparison", "Ranking", "compare", "compare_all"]
 
@@ -88,7 +88,7 @@ class Ranking:
             [(f"risk of {name}", risk) for name, risk in self.risks.items()]
             + [(f"difference of {row.a}", row.difference) for row in self.comparisons]
         )
-        return f"{aligned(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{levels}{notes}"
+        return f"{align(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{levels}{notes}"
 
 
 def compare(

@@ -20,7 +20,7 @@ from levelled.metrics.ratio import (
     translate_fixed,
     undefined,
 )
-from levelled.metrics.table import aligned, footnotes
+from levelled.metrics.table import align, footnotes
 
 __all__ = ["Confusion", "confusion"]
 
@@ -64,7 +64,7 @@ class Confusion:
             for label in self.classes
             for pred in self.classes
         )
-        return f"{aligned(header, rows)}{notes}"
+        return f"{align(header, rows)}{notes}"
 
 
 def confusion(

@@ -74,9 +74,9 @@ class Metric(ABC):
     """
 
     needs: ClassVar[Needs] = "pred"
-    """What it needs besides the label: nothing, a prediction, probabilities, a number."""
+    """The prediction it needs besides the label: none, any, probabilities, or a number."""
     label_kind: ClassVar[Literal["class", "number"] | None] = "class"
-    """What a label is; None for a function of your own, which takes any label."""
+    """The kind of its labels; None for a function of your own, which takes any label."""
     signed: ClassVar[bool] = False
     """Losses may be negative, so that without bounds not even their sign is known beforehand."""
 

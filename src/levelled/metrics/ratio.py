@@ -23,7 +23,6 @@ __all__ = [
     "Unseen",
     "check_level",
     "make_estimate",
-    "possible",
     "ratio",
     "ratio_estimate",
     "scaled",
@@ -44,10 +43,10 @@ _FIXED = ("wilson", "cp_safe")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The numerator A and denominator D of each drawn item, and what the others may have.
+    """The numerator A and denominator D of each drawn item, and those that the others may have.
 
     `what` names what must be seen for the ratio to be defined; `denominator_mean` is the pool
-    mean of D, where predictions or slices tell it.
+    mean of D, where it follows from predictions or slices.
     """
 
     numerator: FloatArray
@@ -77,8 +76,22 @@ class Pairs:
 
     @property
     def possible(self) -> Limits:
-        """The ratios that the labels so far leave possible."""
-        return possible(self.numerator.sum(), self.denominator.sum(), self.unseen)
+        """The least and the largest ratio that the labels so far leave possible.
+
+        A ratio of sums is largest and smallest where all items of a group turn out alike.
+
+        >>> unseen = [(5, [(0, 0), (0, 1), (1, 1)])]
+        >>> Pairs(np.array([1.0, 1, 0]), np.ones(3), unseen, "label").possible
+        (0.25, 0.875)
+        """
+        seen_A, seen_D = float(self.numerator.sum()), float(self.denominator.sum())
+        counts, ratios = [n for n, _ in self.unseen], []
+        for outcome in product(*(pairs for _, pairs in self.unseen)):
+            A = seen_A + sum(n * a for n, (a, _) in zip(counts, outcome, strict=True))
+            D = seen_D + sum(n * d for n, (_, d) in zip(counts, outcome, strict=True))
+            if D > 0:
+                ratios.append(A / D)
+        return (min(ratios), max(ratios)) if ratios else (0.0, 1.0)
 
 
 def ratio(
@@ -204,23 +217,6 @@ def undefined(
         interval="undefined",
         warnings=(note,),
     )
-
-
-def possible(numerator: float, denominator: float, unseen: Unseen) -> Limits:
-    """The range of ratios that the labels so far leave possible.
-
-    A ratio of sums is largest and smallest where all items of a group turn out alike.
-
-    >>> possible(2.0, 3.0, [(5, [(0, 0), (0, 1), (1, 1)])])
-    (0.25, 0.875)
-    """
-    ratios = []
-    for outcome in product(*(pairs for _, pairs in unseen)):
-        A = numerator + sum(n * a for (n, _), (a, _) in zip(unseen, outcome, strict=True))
-        D = denominator + sum(n * d for (n, _), (_, d) in zip(unseen, outcome, strict=True))
-        if D > 0:
-            ratios.append(float(A / D))
-    return (min(ratios), max(ratios)) if ratios else (0.0, 1.0)
 
 
 def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:

@@ -25,7 +25,7 @@ from levelled.metrics.ratio import (
     scaled,
     undefined,
 )
-from levelled.metrics.table import aligned, cells, footnotes
+from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Slice", "SliceTable", "by_slice"]
 
@@ -84,7 +84,7 @@ class SliceTable:
         header = ["slice", "pool", "labels", "value", "low", "high"]
         levels = f"intervals at {self.level:.4g}" + (", all at once" if self.simultaneous else "")
         notes = footnotes((str(row.name), row.estimate) for row in self.rows)
-        return f"{aligned(header, rows)}\n{levels}{notes}"
+        return f"{align(header, rows)}\n{levels}{notes}"
 
 
 def by_slice(
@@ -125,14 +125,14 @@ def by_slice(
     if bounds is not None:
         bounds = checked_pair(bounds)
         check_bounds(loss, bounds)
-    known = bounds_of(loss) if bounds is None else bounds
+    limits = bounds_of(loss) if bounds is None else bounds
     kind = kind_of(loss, bounds)
     drawn, pool = _check_slices(slices, pool_slices, draws)
     names, sizes = np.unique(pool, return_counts=True)
     each = 1 - (1 - level) / len(names) if simultaneous else level
     rows = []
     for name, pool_size in zip(names.tolist(), sizes.tolist(), strict=True):
-        part = _Part(loss, draws, np.asarray(drawn == name), pool_size, kind, known)
+        part = _Part(loss, draws, np.asarray(drawn == name), pool_size, kind, limits)
         rows.append(Slice(name, pool_size, part.n_labels, _estimate(part, each, interval)))
     return SliceTable(tuple(rows), level, simultaneous)
 

@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 
 from levelled.estimators.record import Estimate
 
-__all__ = ["aligned", "cells", "footnotes"]
+__all__ = ["align", "cells", "footnotes"]
 
 _NAMED = 6
 """Rows that a footnote names; it counts the others."""
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in plain text: the first column to the left, the others to the right.
 
-    >>> print(aligned(["slice", "labels"], [["mobile", "12"], ["web", "7"]]))
+    >>> print(align(["slice", "labels"], [["mobile", "12"], ["web", "7"]]))
     slice   labels
     mobile      12
     web          7

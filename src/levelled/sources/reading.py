@@ -26,10 +26,10 @@ MISSING = "(missing)"
 """The slice of items whose value is not known."""
 
 _OFF = 1e-3 + 1e-6
-"""How far from one probabilities may sum: as rounding to three digits leaves them."""
+"""The error that a sum of probabilities may have, as left by rounding to three digits."""
 
 _ROUNDING = 1e-6
-"""How far outside [0, 1] single precision may leave a probability."""
+"""The error that single precision may leave in a probability."""
 
 _MOST_SLICES = 10_000
 _WHOLE = r"^-?(0|[1-9][0-9]*)$"
