@@ -18,7 +18,7 @@ from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names
 from levelled.metrics.linearised import ratio_moments
 from levelled.metrics.pool_averages import label_columns
-from levelled.metrics.ratio import Pairs, check_level, ratio_estimate, undefined
+from levelled.metrics.ratio import Pairs, check_level, ratio_estimate, undefined_estimate
 from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Bin", "Calibration", "calibration"]
@@ -164,7 +164,7 @@ def _error(
         warnings = (*warnings, note)
     spread = moments(residuals, draws.probability, draws.pool_size).variance
     return replace(
-        undefined(draws, (low, high), level, ""),
+        undefined_estimate(draws, (low, high), level, ""),
         value=value,
         stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
         ess=effective_size(lure.lure_weights(draws)),

@@ -30,7 +30,7 @@ from levelled.metrics.ratio import (
     make_estimate,
     ratio_estimate,
     translate_fixed,
-    undefined,
+    undefined_estimate,
     widen_for_excluded,
 )
 
@@ -128,7 +128,7 @@ def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
     missing = [part for part in parts if not part.denominator.any()]
     if missing:
         first = missing[0]
-        return undefined(draws, (low, high), level, first.what, final=first.settled)
+        return undefined_estimate(draws, (low, high), level, first.what, final=first.settled)
     q, N = draws.probability, draws.pool_size
     ratios = [ratio_moments(part.numerator, part.denominator, q, N) for part in parts]
     value, joint = mean_of_ratios(ratios, q)

@@ -18,7 +18,7 @@ from levelled.metrics.ratio import (
     ratio_estimate,
     scaled,
     translate_fixed,
-    undefined,
+    undefined_estimate,
 )
 from levelled.metrics.table import align, footnotes
 
@@ -108,7 +108,7 @@ def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
         return estimate(is_label * inside, draws, level=level, interval=interval, bounds=(0, 1))
     pool_size = int(np.sum(sample.pool == pred))
     if not pool_size:
-        nothing = undefined(draws, (0.0, 0.0), level, "")
+        nothing = undefined_estimate(draws, (0.0, 0.0), level, "")
         return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
     what = f"prediction {sample.classes[pred]!r}"
     pairs = Pairs.over_part(is_label, inside, pool_size, draws, what)

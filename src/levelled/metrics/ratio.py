@@ -27,7 +27,7 @@ __all__ = [
     "ratio_estimate",
     "scaled",
     "translate_fixed",
-    "undefined",
+    "undefined_estimate",
     "widen_for_excluded",
 ]
 
@@ -138,7 +138,7 @@ def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -
     level = check_level(level, draws)
     limits, D = pairs.possible, pairs.denominator
     if not D.any():
-        return undefined(draws, limits, level, pairs.what, final=pairs.settled)
+        return undefined_estimate(draws, limits, level, pairs.what, final=pairs.settled)
     moments = ratio_moments(pairs.numerator, D, draws.probability, draws.pool_size)
 
     def asymptotic() -> Limits:
@@ -194,7 +194,7 @@ def make_estimate(
     )
 
 
-def undefined(
+def undefined_estimate(
     draws: Draws, limits: Limits, level: float, what: str, *, final: bool = False
 ) -> Estimate:
     """An estimate without a value, only with the limits of what is possible."""

@@ -17,7 +17,7 @@ from levelled.estimators.moments import Moments, moments
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names, class_numbers
 from levelled.metrics.linearised import MOST
-from levelled.metrics.ratio import Limits, check_level, make_estimate, undefined
+from levelled.metrics.ratio import Limits, check_level, make_estimate, undefined_estimate
 
 __all__ = ["auc"]
 
@@ -61,7 +61,7 @@ def auc(
         if is_positive.all() or not is_positive.any():
             what = f"label other than {name!r}" if is_positive.any() else f"label {name!r}"
             final = len(draws) == draws.pool_size
-            return undefined(draws, (0.0, 1.0), level, what, final=final)
+            return undefined_estimate(draws, (0.0, 1.0), level, what, final=final)
     weights, N = lure.lure_weights(draws), draws.pool_size
     areas = [_area(is_positive, score, weights) for _, is_positive, score in sides]
     value = float(np.mean([area.value for area in areas]))

@@ -23,7 +23,7 @@ from levelled.metrics.ratio import (
     make_estimate,
     ratio_estimate,
     scaled,
-    undefined,
+    undefined_estimate,
 )
 from levelled.metrics.table import align, cells, footnotes
 
@@ -189,7 +189,7 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
     methods = {"0/1": ("wilson",), "positive": ("log_t",), "signed": ("t",)}[part.kind]
     choice("interval", interval, ("auto", *methods, "betting", "none"))
     if not part.n_labels:
-        estimate = undefined(part.draws, part.bounds, level, "label of this slice")
+        estimate = undefined_estimate(part.draws, part.bounds, level, "label of this slice")
     elif part.kind == "0/1" or interval == "betting":
         estimate = _bounded(part, level, interval)
     elif interval == "auto" and part.alike and part.finite:
