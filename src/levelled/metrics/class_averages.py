@@ -94,8 +94,8 @@ def micro(
     """The metric of all classes' counts put together.
 
     Over all classes micro precision, recall and F are the accuracy, and are computed as such.
-    It says more `over` some of them, leaving out the one that means "nothing here". "wilson"
-    and "cp_safe" both ask for the interval of a number of labels fixed beforehand.
+    Use `over` to leave out a class that means "nothing here". "wilson" and "cp_safe" both ask for
+    the interval of a number of labels fixed beforehand.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> labels, pred = ["a", "b", "none", "none"], ["a", "none", "none", "b"]

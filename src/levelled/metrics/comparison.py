@@ -57,8 +57,8 @@ class Comparison:
 class Ranking:
     """Several models, the best first, each compared with one of them.
 
-    `level` is for all `n_compared` differences at once (Bonferroni); each has the stricter
-    level its own record says.
+    `level` is for all `n_compared` differences at once (Bonferroni); each has a stricter level,
+    which is in its own estimate.
     """
 
     against: str

@@ -32,7 +32,7 @@ __all__ = [
 ]
 
 MOST = 4.0
-"""A variance that claims a sample more than 4 times Kish's size is not believed."""
+"""The largest effective sample, in multiples of Kish's size, that a variance may imply."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -46,9 +46,9 @@ class Plan:
             f"{self._count(self.labels)} drawn by the root mean squared loss with a floor of "
             f"{self.floor:g}, or {self._count(self.labels_uniform)} drawn uniformly, give the "
             f"{self.metric} an interval {self.width:g} wide at {self.level:g} when it is read "
-            f"once, at the end; one that may be watched is half as wide again. This takes the "
-            f"probabilities at their word, by which the {self.metric} is {self.expected:.4g}; if "
-            f"they are overconfident, it takes more"
+            f"once, at the end; one that stays valid however often you look is half as wide again. "
+            f"This assumes that the probabilities are right, so that the {self.metric} is "
+            f"{self.expected:.4g}; if they are overconfident, it takes more"
         )
 
     def _count(self, labels: int) -> str:
@@ -70,7 +70,7 @@ def plan(
     `pred` are the model's predictions for the pool: probabilities [N, C] for the metrics error,
     accuracy, log_loss and brier, numbers [N] for mse and mae. `label` is a distribution of the
     true label, as in `levelled.scores.expected_loss`; without it the model's own probabilities
-    are believed. `cap` bounds the log loss, as log_loss:CAP does. For draws with frozen weights w
+    are used. `cap` bounds the log loss, as log_loss:CAP does. For draws with frozen weights w
     and E[L^2] of each item, the variance of R_LURE is a sum over the draws, in which an item is
     still in the pool after a time t of the race with chance exp(-w t):
 

@@ -115,7 +115,7 @@ def _limits(value: float, joint: Moments, size: float, level: float) -> Limits:
 
     The variance of an area is at most AUC (1 - AUC) / k with k the smaller of the two sides, and
     comes near it where a few positives are ranked at the very bottom. Those may not have been
-    seen yet, so no more is believed than 4 k labels would say. (On the logit scale without
+    seen yet, so the effective sample is at most 4 k labels. (On the logit scale without
     that limit an area of 0.998 was covered 0.87 of the time.) Where the ranking is perfect so
     far, the interval is Clopper and Pearson's for k labels.
     """

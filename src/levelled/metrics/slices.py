@@ -33,7 +33,7 @@ _FEW = 25
 """Labels below which an interval for losses other than 0/1 is rough."""
 
 _RARE = 5
-"""Losses other than the commonest one below which their spread is not to be believed."""
+"""Losses other than the commonest one below which their spread is not relied on."""
 
 _SAME = 1e-7
 """Losses that differ by less than this share of the largest differ by rounding only."""
@@ -195,7 +195,7 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
     elif interval == "auto" and part.alike and part.finite:
         estimate = _bounded(part, level, "betting")
         if estimate.interval != "point":
-            note = f"{_ALIKE}: their spread is not to be believed, the interval does not rely on it"
+            note = f"{_ALIKE}: the interval does not rely on their spread"
             estimate = replace(estimate, warnings=(*estimate.warnings, note))
     else:
         estimate = _continuous(part, methods[0], level, interval)
