@@ -21,7 +21,8 @@ COLUMNS = ["id", "pred", "proba_ham", "proba_news", "proba_spam"]
 IMPORTS = "import pyarrow.parquet as pq; from levelled.sources import open_pool"
 READ = f"found = pq.read_table(path, columns={COLUMNS})"
 OPEN = "found = open_pool(path)"
-SCORE = f"{OPEN}; from levelled.metrics.named import parse; parse('error').score(found.known())"
+PARSE = "from levelled.metrics.named import parse_metric"
+SCORE = f"{OPEN}; {PARSE}; parse_metric('error').score(found.predictions())"
 SHOW = "found.shown(range(0, len(found), len(found) // 500))"
 JOB = """
 import resource, sys, time

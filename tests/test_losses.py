@@ -30,7 +30,7 @@ def normal(mean: list[float], sd: list[float]) -> Normal:
     return Normal(np.array(mean), np.array(sd))
 
 
-def test_zero_one_counts_wrong_answers() -> None:
+def test_zero_one_counts_wrong_predictions() -> None:
     np.testing.assert_array_equal(zero_one([0, 1, 2, 2], [0, 2, 2, 1]), [0, 1, 0, 1])
 
 
@@ -135,7 +135,7 @@ def test_the_arguments_are_left_as_they_were() -> None:
         ([0], [[0.5, 0.5], [1.0]], "proba must be"),
     ],
 )
-def test_answers_that_are_no_probabilities_are_refused(
+def test_predictions_that_are_no_probabilities_are_refused(
     labels: Any,  # noqa: ANN401
     proba: Any,  # noqa: ANN401
     says: str,
@@ -160,22 +160,20 @@ def test_losses_too_large_to_write_down_are_refused(attempt: Callable[[], FloatA
         attempt()
 
 
-def of_every_label(loss: Loss, answer: Any, n: int, classes: int) -> FloatArray:  # noqa: ANN401
+def of_every_label(loss: Loss, pred: Any, n: int, classes: int) -> FloatArray:  # noqa: ANN401
     known: dict[str, Callable[..., FloatArray]]
     known = {"zero_one": zero_one, "log_loss": log_loss, "brier": brier}
-    return np.stack([known[loss](np.full(n, c), answer) for c in range(classes)], axis=1)
+    return np.stack([known[loss](np.full(n, c), pred) for c in range(classes)], axis=1)
 
 
 @pytest.mark.parametrize("loss", ["zero_one", "log_loss", "brier"])
 def test_moments_are_sums_over_the_labels_that_may_turn_out(loss: Loss, seed: int) -> None:
     p, label = distributions(seed) * 0.99 + 0.0025, distributions(seed + 1)
-    answer: Any = p.argmax(axis=1) if loss == "zero_one" else p
-    each = of_every_label(loss, answer, *p.shape)
+    pred: Any = p.argmax(axis=1) if loss == "zero_one" else p
+    each = of_every_label(loss, pred, *p.shape)
+    np.testing.assert_allclose(expected(pred, label, loss=loss), (label * each).sum(1), rtol=1e-12)
     np.testing.assert_allclose(
-        expected(answer, label, loss=loss), (label * each).sum(1), rtol=1e-12
-    )
-    np.testing.assert_allclose(
-        root_mean_square(answer, label, loss=loss) ** 2, (label * each**2).sum(1), rtol=1e-12
+        root_mean_square(pred, label, loss=loss) ** 2, (label * each**2).sum(1), rtol=1e-12
     )
 
 
@@ -195,31 +193,31 @@ def test_normal_moments_of_the_squared_loss_are_exact() -> None:
     # Five Gauss-Hermite nodes integrate polynomials up to degree nine exactly.
     nodes, weights = np.polynomial.hermite_e.hermegauss(5)
     weights /= weights.sum()
-    answer, label = np.array([1.0, 0.0, -3.0]), Normal(np.array([1.5, 0, 2]), np.array([2, 1, 0.1]))
-    errors = label.mean[:, None] + label.sd[:, None] * nodes - answer[:, None]
-    np.testing.assert_allclose(expected(answer, label, loss="squared"), errors**2 @ weights)
+    pred, label = np.array([1.0, 0.0, -3.0]), Normal(np.array([1.5, 0, 2]), np.array([2, 1, 0.1]))
+    errors = label.mean[:, None] + label.sd[:, None] * nodes - pred[:, None]
+    np.testing.assert_allclose(expected(pred, label, loss="squared"), errors**2 @ weights)
     np.testing.assert_allclose(
-        root_mean_square(answer, label, loss="squared"), np.sqrt(errors**4 @ weights)
+        root_mean_square(pred, label, loss="squared"), np.sqrt(errors**4 @ weights)
     )
 
 
 def test_normal_moments_of_the_absolute_loss_are_those_of_the_folded_normal() -> None:
-    answer, label = np.array([1.0, 0.0, -3.0]), Normal(np.array([1.5, 0, 2]), np.array([2, 1, 0.1]))
-    folded = foldnorm(np.abs(label.mean - answer) / label.sd, scale=label.sd)
-    np.testing.assert_allclose(expected(answer, label, loss="absolute"), folded.mean(), rtol=1e-12)
+    pred, label = np.array([1.0, 0.0, -3.0]), Normal(np.array([1.5, 0, 2]), np.array([2, 1, 0.1]))
+    folded = foldnorm(np.abs(label.mean - pred) / label.sd, scale=label.sd)
+    np.testing.assert_allclose(expected(pred, label, loss="absolute"), folded.mean(), rtol=1e-12)
     np.testing.assert_allclose(
-        root_mean_square(answer, label, loss="absolute") ** 2, folded.moment(2), rtol=1e-12
+        root_mean_square(pred, label, loss="absolute") ** 2, folded.moment(2), rtol=1e-12
     )
 
 
 @pytest.mark.parametrize("loss", ["squared", "absolute"])
 def test_a_label_that_is_certain_costs_its_loss(loss: Loss) -> None:
-    labels, answer = np.array([1.0, 2.0, -4.0]), np.array([1.0, 0.5, 1e-9])
-    known = {"squared": squared, "absolute": absolute}[loss](labels, answer)
+    labels, pred = np.array([1.0, 2.0, -4.0]), np.array([1.0, 0.5, 1e-9])
+    known = {"squared": squared, "absolute": absolute}[loss](labels, pred)
     certain: list[ArrayLike | Normal] = [Normal(labels, np.zeros(3)), labels[:, None]]
     for label in certain:
-        np.testing.assert_allclose(expected(answer, label, loss=loss), known, rtol=1e-15)
-        np.testing.assert_allclose(root_mean_square(answer, label, loss=loss), known, rtol=1e-15)
+        np.testing.assert_allclose(expected(pred, label, loss=loss), known, rtol=1e-15)
+        np.testing.assert_allclose(root_mean_square(pred, label, loss=loss), known, rtol=1e-15)
 
 
 def test_values_of_the_label_are_equally_likely() -> None:
@@ -229,27 +227,27 @@ def test_values_of_the_label_are_equally_likely() -> None:
 
 
 @pytest.mark.parametrize(
-    ("loss", "answer", "label", "says"),
+    ("loss", "pred", "label", "says"),
     [
         ("hinge", [0], [[0.5, 0.5]], "one of zero_one, log_loss"),
         ("zero_one", [0], normal([0.0], [1.0]), "loss of classes"),
         ("zero_one", [[0.5, 0.5]], [[0.5, 0.5]], "class indices"),
-        ("zero_one", [0, 1], [[0.5, 0.5]], "answer has 2, label has 1"),
+        ("zero_one", [0, 1], [[0.5, 0.5]], "pred has 2, label has 1"),
         ("brier", [[0.5, 0.5]], [[0.2, 0.3, 0.5]], "make them equal"),
         ("squared", [0.0], [1.0], "2 axes"),
         ("squared", [0.0], [[]], "a value or more"),
-        ("squared", [0.0, 1.0], normal([0.0], [1.0]), "labels has 1, answers has 2"),
+        ("squared", [0.0, 1.0], normal([0.0], [1.0]), "labels has 1, pred has 2"),
         ("squared", [np.nan], normal([0.0], [1.0]), "finite"),
     ],
 )
 def test_moments_that_make_no_sense_are_refused(
     loss: Any,  # noqa: ANN401
-    answer: Any,  # noqa: ANN401
+    pred: Any,  # noqa: ANN401
     label: Any,  # noqa: ANN401
     says: str,
 ) -> None:
     with pytest.raises(InputError, match=says):
-        expected(answer, label, loss=loss)
+        expected(pred, label, loss=loss)
 
 
 def test_only_the_log_loss_has_a_cap() -> None:

@@ -37,6 +37,14 @@ def floats(
     return array
 
 
+def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
+    """Return `values` as an array of their own type, refusing ragged lists."""
+    try:
+        return np.asarray(values)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(f"{name} must be an array: {wrong}.") from wrong
+
+
 def _numbers(name: str, values: ArrayLike) -> FloatArray:
     if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
         raise InputError(f"{name} has masked values: leave those items out, or fill them in.")

@@ -1,16 +1,16 @@
-"""What a wrong answer costs: of a label that is known, and of one that can only be predicted.
+"""Losses of predictions: exact for known labels, expected for labels that are not known yet.
 
-A loss takes the labels and the model's answers, one of each an item:
+A loss takes labels y and predictions, one of each an item:
 
-    zero_one   1[y != answer]                  answer: the predicted label
-    log_loss   -log p_y                        answer: probabilities p, one a class
-    brier      sum_c (p_c - 1[y = c])^2        answer: probabilities p, one a class
-    squared    (y - answer)^2                  answer: a number
-    absolute   |y - answer|                    answer: a number
+    zero_one   1[y != pred]                  pred: the predicted label
+    log_loss   -log p_y                      pred: probabilities p, one a class
+    brier      sum_c (p_c - 1[y = c])^2      pred: probabilities p, one a class
+    squared    (y - pred)^2                  pred: a number
+    absolute   |y - pred|                    pred: a number
 
 Before the label is known, its distribution gives `expected`, E[L], and `root_mean_square`,
-sqrt(E[L^2]). That distribution may be the model's own or, better, a second model's: the answer is
-always the one of the model under test.
+sqrt(E[L^2]). That distribution may be the model's own or, better, a second model's; the
+prediction is always that of the model under test.
 """
 
 from dataclasses import dataclass
@@ -19,8 +19,9 @@ from typing import Any, Literal, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, between, choice, floats, same_length
+from levelled._check import FloatArray, IntArray, as_array, between, choice, floats, same_length
 from levelled.errors import InputError, LossError
+from levelled.labels import class_names
 
 __all__ = [
     "Loss",
@@ -61,20 +62,20 @@ class Normal:
         return len(self.mean)
 
 
-def zero_one(labels: ArrayLike, predicted: ArrayLike) -> FloatArray:
+def zero_one(labels: ArrayLike, pred: ArrayLike) -> FloatArray:
     """1 where the predicted label is wrong, 0 where it is right. Labels may be text.
 
     >>> zero_one(["spam", "ham"], ["spam", "spam"])
     array([0., 1.])
     """
-    label, answer = class_names("labels", labels), class_names("predicted", predicted)
-    same_length(labels=label, predicted=answer)
-    if len(label) and (label.dtype.kind == "U") != (answer.dtype.kind == "U"):
+    label, predicted = class_names("labels", labels), class_names("pred", pred)
+    same_length(labels=label, pred=predicted)
+    if len(label) and (label.dtype.kind == "U") != (predicted.dtype.kind == "U"):
         raise InputError(
-            f"labels hold {label.dtype} and predicted {answer.dtype}: text never equals a number, "
-            f"so every answer would count as wrong. Write both the same way."
+            f"labels hold {label.dtype} and pred {predicted.dtype}: text never equals a number, "
+            f"so every prediction would count as wrong. Write both the same way."
         )
-    return (label != answer).astype(np.float64)
+    return (label != predicted).astype(np.float64)
 
 
 def log_loss(labels: ArrayLike, proba: ArrayLike, *, cap: float | None = None) -> FloatArray:
@@ -112,33 +113,33 @@ def brier(labels: ArrayLike, proba: ArrayLike) -> FloatArray:
     return np.minimum(np.einsum("nc,nc->n", p, p), 2)  # sums of p may be rounded above one
 
 
-def squared(labels: ArrayLike, predicted: ArrayLike) -> FloatArray:
+def squared(labels: ArrayLike, pred: ArrayLike) -> FloatArray:
     """Squared error.
 
     >>> squared([1.0, 2.0], [1.5, 0.0])
     array([0.25, 4.  ])
     """
     with np.errstate(over="ignore"):
-        return _representable(_errors(floats("labels", labels, ndim=1), predicted) ** 2)
+        return _representable(_errors(floats("labels", labels, ndim=1), pred) ** 2)
 
 
-def absolute(labels: ArrayLike, predicted: ArrayLike) -> FloatArray:
+def absolute(labels: ArrayLike, pred: ArrayLike) -> FloatArray:
     """Absolute error.
 
     >>> absolute([1.0, 2.0], [1.5, 0.0])
     array([0.5, 2. ])
     """
     with np.errstate(over="ignore"):
-        return _representable(np.abs(_errors(floats("labels", labels, ndim=1), predicted)))
+        return _representable(np.abs(_errors(floats("labels", labels, ndim=1), pred)))
 
 
 def expected(
-    answer: ArrayLike, label: ArrayLike | Normal, *, loss: Loss, cap: float | None = None
+    pred: ArrayLike, label: ArrayLike | Normal, *, loss: Loss, cap: float | None = None
 ) -> FloatArray:
-    """E[L] of each answer when the label is not known, only its distribution.
+    """E[L] of each prediction, for a label of which only the distribution is known.
 
-    `label` is what may turn out: for `zero_one`, `log_loss` and `brier` the probability of each
-    class [N, C] (`zero_one` then takes class indices as its answer), for `squared` and `absolute`
+    `label` is that distribution: for `zero_one`, `log_loss` and `brier` the probability of each
+    class [N, C] (for `zero_one` the predictions are class indices), for `squared` and `absolute`
     a `Normal` or equally likely values [N, K]. `cap` is that of `log_loss`.
 
     >>> expected([0, 0], [[0.9, 0.1], [0.4, 0.6]], loss="zero_one")
@@ -146,23 +147,23 @@ def expected(
     >>> expected([1.0], Normal([3.0], [0.5]), loss="squared")
     array([4.25])
     """
-    return _moment(loss, answer, label, cap, power=1)
+    return _moment(loss, pred, label, cap, power=1)
 
 
 def root_mean_square(
-    answer: ArrayLike, label: ArrayLike | Normal, *, loss: Loss, cap: float | None = None
+    pred: ArrayLike, label: ArrayLike | Normal, *, loss: Loss, cap: float | None = None
 ) -> FloatArray:
-    """sqrt(E[L^2]) of each answer when the label is not known, only its distribution.
+    """sqrt(E[L^2]) of each prediction, for a label of which only the distribution is known.
 
-    The draw that gives a risk estimate the least variance is in proportion to this root; arguments
-    as for `expected`.
+    Drawing in proportion to this root gives a risk estimate the least variance. Arguments as for
+    `expected`.
 
     >>> root_mean_square([0, 0], [[0.91, 0.09], [0.64, 0.36]], loss="zero_one")
     array([0.3, 0.6])
     >>> root_mean_square([1.0], Normal([1.0], [2.0]), loss="squared").round(3)
     array([6.928])
     """
-    return np.sqrt(_moment(loss, answer, label, cap, power=2))
+    return np.sqrt(_moment(loss, pred, label, cap, power=2))
 
 
 def distributions(name: str, values: ArrayLike) -> Reals:
@@ -175,7 +176,7 @@ def distributions(name: str, values: ArrayLike) -> Reals:
 def reals(name: str, values: ArrayLike, *, axes: str) -> Reals:
     """Return `values` as floating-point numbers of their own width, the last axis being classes.
 
-    What is in them is for `check_distributions` to say, block by block if they are many.
+    The values themselves are checked by `check_distributions`, block by block if they are many.
     """
     array = as_array(name, values)
     if array.dtype not in (np.float16, np.float32, np.float64):
@@ -229,32 +230,32 @@ def class_indices(name: str, values: ArrayLike, *, n_classes: int) -> IntArray:
 
 
 def _moment(
-    loss: Loss, answer: ArrayLike, label: ArrayLike | Normal, cap: float | None, power: int
+    loss: Loss, pred: ArrayLike, label: ArrayLike | Normal, cap: float | None, power: int
 ) -> FloatArray:
     choice("loss", loss, get_args(Loss))
     if cap is not None and loss != "log_loss":
         raise InputError(f"cap bounds the log_loss; {loss} takes none.")
     if loss in ("squared", "absolute"):
-        return _moment_of_errors(answer, label, 2 * power if loss == "squared" else power)
+        return _moment_of_errors(pred, label, 2 * power if loss == "squared" else power)
     if isinstance(label, Normal):
         raise InputError(f"{loss} is a loss of classes: label must be their probabilities [N, C].")
     chance = distributions("label", label).astype(np.float64)
-    table = _loss_of_each_label(loss, answer, chance, cap)
+    table = _loss_of_each_label(loss, pred, chance, cap)
     return np.einsum("nc,nc->n", chance, table**power)
 
 
 def _loss_of_each_label(
-    loss: Loss, answer: ArrayLike, chance: FloatArray, cap: float | None
+    loss: Loss, pred: ArrayLike, chance: FloatArray, cap: float | None
 ) -> FloatArray:
-    """What the answer would cost under each label [N, C]; 0 where that label has no chance."""
+    """The loss of the prediction under each label [N, C]; 0 where that label has no chance."""
     n_classes = chance.shape[1]
     if loss == "zero_one":
-        predicted = class_indices("answer", answer, n_classes=n_classes)
-        same_length(answer=predicted, label=chance)
+        predicted = class_indices("pred", pred, n_classes=n_classes)
+        same_length(pred=predicted, label=chance)
         return (predicted[:, None] != np.arange(n_classes)).astype(np.float64)
-    p = distributions("answer", answer).astype(np.float64)
+    p = distributions("pred", pred).astype(np.float64)
     if p.shape != chance.shape:
-        raise InputError(f"answer has shape {p.shape} and label {chance.shape}: make them equal.")
+        raise InputError(f"pred has shape {p.shape} and label {chance.shape}: make them equal.")
     if loss == "brier":
         return np.clip(np.einsum("nc,nc->n", p, p)[:, None] - 2 * p + 1, 0, 2)
     return _minus_log(np.where(chance > 0, p, 1.0), cap)
@@ -275,16 +276,16 @@ def _minus_log(p: Reals, cap: float | None) -> FloatArray:
     return loss if cap is None else np.where(impossible, cap, np.minimum(loss, cap))
 
 
-def _moment_of_errors(answer: ArrayLike, label: ArrayLike | Normal, degree: int) -> FloatArray:
-    """E|label - answer|^degree for degree 1, 2 or 4."""
+def _moment_of_errors(pred: ArrayLike, label: ArrayLike | Normal, degree: int) -> FloatArray:
+    """E|label - pred|^degree for degree 1, 2 or 4."""
     with np.errstate(over="ignore", invalid="ignore"):
         if isinstance(label, Normal):
-            bias = np.abs(_errors(label.mean, answer))
+            bias = np.abs(_errors(label.mean, pred))
             return _representable(_normal_moment(bias, label.sd, degree))
         values = floats("label", label, ndim=2)
         if not values.shape[1]:
             raise InputError(f"label needs a value or more an item; its shape is {values.shape}.")
-        return _representable(np.mean(np.abs(_errors(values, answer)) ** degree, axis=1))
+        return _representable(np.mean(np.abs(_errors(values, pred)) ** degree, axis=1))
 
 
 def _normal_moment(bias: FloatArray, sd: FloatArray, degree: int) -> FloatArray:
@@ -300,10 +301,10 @@ def _normal_moment(bias: FloatArray, sd: FloatArray, degree: int) -> FloatArray:
     return np.where(sd > 0, folded, bias)
 
 
-def _errors(label: FloatArray, answer: ArrayLike) -> FloatArray:
-    """label - answer, where label may have a second axis."""
-    predicted = floats("answer", answer, ndim=1)
-    same_length(labels=label, answers=predicted)
+def _errors(label: FloatArray, pred: ArrayLike) -> FloatArray:
+    """label - pred, where label may have a second axis."""
+    predicted = floats("pred", pred, ndim=1)
+    same_length(labels=label, pred=predicted)
     return (label.T - predicted).T
 
 
@@ -312,28 +313,6 @@ def _representable(losses: FloatArray) -> FloatArray:
     if n_lost:
         raise LossError(
             f"{n_lost} of {losses.size} losses are too large for a floating-point number. Measure "
-            f"labels and answers in a larger unit."
+            f"labels and predictions in a larger unit."
         )
     return losses
-
-
-def class_names(name: str, values: ArrayLike) -> NDArray[Any]:
-    """`values` as an array of text or of numbers, one an item."""
-    array = as_array(name, values)
-    if array.ndim != 1:
-        raise InputError(f"{name} must have one axis; it has shape {array.shape}.")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(f"{name} must have no gaps; {np.isnan(array).sum()} are NaN.")
-    if array.dtype.kind in "OT" and all(isinstance(value, str) for value in array):
-        array = array.astype(str)
-    if array.dtype.kind not in "biufU":
-        raise InputError(f"{name} must be text or numbers; it is an array of {array.dtype}.")
-    return array
-
-
-def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
-    """Return `values` as an array of whatever they are, refusing ragged lists."""
-    try:
-        return np.asarray(values)
-    except (TypeError, ValueError) as wrong:
-        raise InputError(f"{name} must be an array: {wrong}.") from wrong

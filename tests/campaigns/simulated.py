@@ -59,7 +59,7 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "models": pool.models or ("",),
         "classes": pool.classes,
         "slice_counts": {name: pool.slice_values(name).counts() for name in slices},
-        "pred_counts": {model: pool.predicted(model).counts() for model in pool.models},
+        "pred_counts": {model: pool.predictions(model).counts() for model in pool.models},
         **settings,
     }
     made = CampaignSettings(**given)

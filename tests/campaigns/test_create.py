@@ -130,7 +130,7 @@ def test_a_uniform_sample_and_then_a_race_is_unbiased() -> None:
     pool = open_pool(table)
     settings = _settings(5, pool.fingerprint, pool.classes, n_sampled=2)
     frozen = frozen_proposal(pool, settings)
-    loss = np.array([float(truth[f"r{i}"] != pool.predicted().of([i])[0]) for i in range(5)])  # type: ignore[index]
+    loss = np.array([float(truth[f"r{i}"] != pool.predictions().of([i])[0]) for i in range(5)])  # type: ignore[index]
     loss += np.arange(5)  # so that every item matters
     expected = 0.0
     for path in permutations(range(5), 4):

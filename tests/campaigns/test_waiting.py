@@ -12,7 +12,7 @@ from levelled.campaigns.settled import settled
 from levelled.campaigns.state import CampaignState, fold
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.metrics.named import parse
+from levelled.metrics.named import parse_metric
 
 LABELLERS, ARRIVED, CAMPAIGNS = 16, 25, 1000
 POOL, TRUTH = spam(100, seed=5)
@@ -41,7 +41,7 @@ def campaign(seed: int) -> tuple[float, float]:
     assert state.n_settled == asked
     assert dropping is not None
     everything = settled(state)
-    losses = everything.values(state, parse("error"), "").losses
+    losses = everything.values(state, parse_metric("error"), "").losses
     return dropping, float(np.mean(everything.lure_weights() * losses))
 
 

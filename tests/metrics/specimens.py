@@ -1,4 +1,4 @@
-"""A metric of every name, labels and predictions for it, and what may be known of a pool."""
+"""A metric of every name, labels and predictions for it, and predictions of a pool."""
 
 from collections.abc import Callable
 from typing import Any
@@ -8,8 +8,8 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import InputError
-from levelled.metrics.known import PoolPredictions
-from levelled.metrics.named import NAMES, parse
+from levelled.metrics.named import NAMES, parse_metric
+from levelled.predictions import Categorical, PoolPredictions
 
 HAM_SPAM = ("ham", "spam")
 LABELS, PRED = ["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "ham"]
@@ -23,14 +23,22 @@ Bad = list[tuple[str, Callable[[], object]]]
 """Words of an error, and what should raise it."""
 
 
-def known(**columns: Any) -> PoolPredictions:  # noqa: ANN401
-    return PoolPredictions(len(next(iter(columns.values()))), HAM_SPAM, True, **columns)
+def predictions(**columns: Any) -> PoolPredictions:  # noqa: ANN401
+    """The predictions of a pool of ham and spam; `pred` are the numbers of the classes."""
+    if "pred" in columns:
+        columns["pred"] = Categorical(HAM_SPAM, columns["pred"])
+    return PoolPredictions(len(next(iter(columns.values()))), HAM_SPAM, **columns)
 
 
-def control(name: str, known: PoolPredictions) -> FloatArray:
-    found = parse(name).control(known)
-    assert found is not None
-    return found
+def texts(n: int) -> PoolPredictions:
+    """Predictions of classes of which nothing else is known."""
+    return PoolPredictions(n, pred=Categorical(("x",), np.zeros(n, dtype=np.int32)))
+
+
+def control(name: str, predictions: PoolPredictions) -> FloatArray:
+    expected = parse_metric(name).control(predictions)
+    assert expected is not None
+    return expected
 
 
 def refused_in_one_line(words: str, wrong: Callable[[], object]) -> None:

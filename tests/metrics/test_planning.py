@@ -122,14 +122,14 @@ def test_numbers_are_planned_from_a_distribution_of_the_label() -> None:
         ({"width": 0}, "width must be"),
         ({"metric": "f1"}, "metric must be one of"),
         ({"level": 0}, "level must be"),
-        ({"answer": [[1.0, 0.0]] * 5}, "allows for mistakes"),
-        ({"answer": [[0.9, 0.1]]}, "two items or more"),
-        ({"answer": [[0.9, 0.4]] * 5}, "sum to one"),
-        ({"answer": [1.0, 2.0], "metric": "mse"}, "distribution of the label"),
+        ({"pred": [[1.0, 0.0]] * 5}, "allows for mistakes"),
+        ({"pred": [[0.9, 0.1]]}, "two items or more"),
+        ({"pred": [[0.9, 0.4]] * 5}, "sum to one"),
+        ({"pred": [1.0, 2.0], "metric": "mse"}, "distribution of the label"),
         ({"floor": 2}, "share"),
     ],
 )
 def test_bad_input_is_refused_in_words(wrong: dict[str, object], words: str) -> None:
-    given = {"answer": [[0.9, 0.1], [0.8, 0.2]] * 5, "width": 0.1} | wrong
+    given = {"pred": [[0.9, 0.1], [0.8, 0.2]] * 5, "width": 0.1} | wrong
     with pytest.raises(InputError, match=words):
         metrics.plan(**given)  # type: ignore[arg-type]

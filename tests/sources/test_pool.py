@@ -14,7 +14,7 @@ import pytest
 
 from levelled import sources
 from levelled.errors import PoolError
-from levelled.sources import Coded, Pool, open_pool
+from levelled.sources import Categorical, Pool, open_pool
 from sources.samples import MAIL, Columns, write
 
 FORMATS = [".parquet", ".pq", ".csv", ".tsv", ".jsonl", ".ndjson"]
@@ -33,15 +33,17 @@ def test_a_pool_is_the_same_in_every_format(mail: Pool) -> None:
     assert mail.rows_of(["r3", "r0", "r3"]).tolist() == [3, 0, 3]
     assert mail.classes == ("ham", "spam")
     assert mail.models == ("",)
-    said = mail.predicted()
-    assert said.of([0, 1, 3]) == ["ham", "spam", "spam"]
-    assert said.counts() == {"ham": 2, "spam": 2}
-    assert said.proba is not None
-    assert said.proba.dtype == np.float32
-    np.testing.assert_array_equal(said.proba[:, 0], np.array(MAIL["proba_ham"], dtype=np.float32))
+    predictions = mail.predictions()
+    assert predictions.of([0, 1, 3]) == ["ham", "spam", "spam"]
+    assert predictions.counts() == {"ham": 2, "spam": 2}
+    assert predictions.proba is not None
+    assert predictions.proba.dtype == np.float32
+    np.testing.assert_array_equal(
+        predictions.proba[:, 0], np.array(MAIL["proba_ham"], dtype=np.float32)
+    )
     assert mail.slice_values("country").of(range(4)) == ["de", "fr", "(missing)", "de"]
     assert mail.slice_values("country").counts() == {"(missing)": 1, "de": 2, "fr": 1}
-    assert (mail.surrogate, mail.score, mail.loss_hat) == (None, None, None)
+    assert (predictions.surrogate, predictions.score, predictions.loss_hat) == (None, None, None)
 
 
 def test_the_labeller_sees_neither_id_nor_prediction_and_text_stays_text(mail: Pool) -> None:
@@ -61,17 +63,17 @@ def test_only_the_rows_that_are_asked_for_exist(mail: Pool) -> None:
     with pytest.raises(PoolError, match="the slice 'sex'; its slices are 'country'"):
         mail.slice_values("sex")
     with pytest.raises(PoolError, match="no predictions of a model 'v2'"):
-        mail.predicted("v2")
+        mail.predictions("v2")
 
 
 def test_a_metric_learns_what_the_pool_knows(mail: Pool) -> None:
-    known = mail.known()
-    assert known.pool_size == 4
-    assert known.predicted
-    assert known.answer is not None
-    assert known.answer.tolist() == [0, 1, 0, 1]
-    assert known.number is None
-    assert known.proba is mail.predicted().proba
+    predictions = mail.predictions()
+    assert predictions.pool_size == 4
+    assert predictions.pred is not None
+    assert predictions.class_index is not None
+    assert predictions.class_index.tolist() == [0, 1, 0, 1]
+    assert predictions.number is None
+    assert predictions.proba is mail.predictions().proba
 
 
 @pytest.mark.parametrize("ending", FORMATS)
@@ -109,7 +111,7 @@ def test_what_is_shown_comes_from_any_row_group(tmp_path: Path) -> None:
 def test_a_pool_larger_than_a_batch_keeps_its_order(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("levelled.sources.delimited._BLOCK", 100_000)
+    monkeypatch.setattr("levelled.sources.origin._BLOCK", 100_000)
     n = 70_000
     second = np.linspace(0, 1, n).round(6)
     columns = {
@@ -125,10 +127,10 @@ def test_a_pool_larger_than_a_batch_keeps_its_order(
     assert pool.ids(rows) == [f"{row:x}" for row in rows]
     assert pool.rows_of([f"{row:x}" for row in rows]).tolist() == rows
     assert [row["text"] for row in pool.shown(rows)] == [f"t{row}" for row in rows]
-    said = pool.predicted()
-    assert said.proba is not None
-    np.testing.assert_allclose(said.proba[:, 1], second, atol=1e-7)
-    assert said.of(rows) == [columns["pred"][row] for row in rows]
+    predictions = pool.predictions()
+    assert predictions.proba is not None
+    np.testing.assert_allclose(predictions.proba[:, 1], second, atol=1e-7)
+    assert predictions.of(rows) == [columns["pred"][row] for row in rows]
     assert np.asarray(pool.slice_values("where")).tolist() == columns["where"]
 
 
@@ -197,7 +199,7 @@ def test_text_of_every_width_is_text() -> None:
     for kind in (pa.string(), pa.large_string(), *views):
         pool = open_pool(pa.table({name: pa.array(v, kind) for name, v in columns.items()}))
         assert pool.ids([1]) == ["r1"]
-        assert pool.predicted().of([1]) == ["spam"]
+        assert pool.predictions().of([1]) == ["spam"]
     coded = pa.table({name: pa.array(v).dictionary_encode() for name, v in columns.items()})
     assert open_pool(coded).ids([3]) == ["r3"]
 
@@ -237,42 +239,42 @@ def test_in_csv_a_prediction_is_a_number_if_all_are(
     texts: list[str], numbers: list[float] | None, tmp_path: Path
 ) -> None:
     path = write(tmp_path / "pool.csv", {"id": ["a", "b", "c"], "pred": texts})
-    said = open_pool(path).predicted()
-    assert said.of(range(3)) == (texts if numbers is None else numbers)
-    assert isinstance(said.pred, Coded) == (numbers is None)
+    predictions = open_pool(path).predictions()
+    assert predictions.of(range(3)) == (texts if numbers is None else numbers)
+    assert isinstance(predictions.pred, Categorical) == (numbers is None)
 
 
 def test_numbers_are_classes_where_classes_are_known() -> None:
     table = pa.table({"id": [1, 2, 3], "pred": [0.0, 1.0, 1.0], "proba_0": [0.5] * 3})
     pool = open_pool(table.append_column("proba_1", pa.array([0.5] * 3)))
-    assert pool.predicted().of(range(3)) == ["0", "1", "1"]
+    assert pool.predictions().of(range(3)) == ["0", "1", "1"]
     flags = open_pool(pa.table({"id": [1, 2], "pred": [True, False]}))
-    assert flags.predicted().of([0, 1]) == ["true", "false"]
+    assert flags.predictions().of([0, 1]) == ["true", "false"]
     plain = open_pool(pa.table({"id": [1, 2], "pred": [3, 4]}))
-    assert plain.predicted().of([0, 1]) == [3, 4]
-    assert plain.predicted().counts() == {"3": 1, "4": 1}
-    assert plain.known().number is not None
+    assert plain.predictions().of([0, 1]) == [3, 4]
+    assert plain.predictions().counts() == {"3": 1, "4": 1}
+    assert plain.predictions().number is not None
 
 
 def test_probabilities_alone_predict_the_most_probable_class() -> None:
     table = pa.table({"id": [1, 2], "p_a": [0.2, 0.6], "p_b": [0.5, 0.1], "p_c": [0.3, 0.3]})
     pool = open_pool(table)
-    assert pool.predicted().of([0, 1]) == ["b", "a"]
-    assert pool.predicted().counts() == {"a": 1, "b": 1, "c": 0}
+    assert pool.predictions().of([0, 1]) == ["b", "a"]
+    assert pool.predictions().counts() == {"a": 1, "b": 1, "c": 0}
 
 
 def test_a_pool_without_predictions_can_still_be_labelled() -> None:
     pool = open_pool(pa.table({"id": [1, 2], "text": ["x", "y"]}))
     assert pool.models == ()
-    assert pool.predicted().pred is None
-    assert pool.predicted().of([0]) is None
-    assert pool.predicted().counts() == {}
-    assert not pool.known().predicted
+    assert pool.predictions().pred is None
+    assert pool.predictions().of([0]) is None
+    assert pool.predictions().counts() == {}
+    assert pool.predictions().proba is None
 
 
 def test_rounded_probabilities_are_scaled_to_sum_to_one() -> None:
     table = pa.table({"id": [1], "proba_a": [0.333], "proba_b": [0.333], "proba_c": [0.333]})
-    proba = open_pool(table).predicted().proba
+    proba = open_pool(table).predictions().proba
     assert proba is not None
     np.testing.assert_allclose(proba, 1 / 3, rtol=1e-6)
 
@@ -282,9 +284,9 @@ def test_probabilities_may_come_as_one_column() -> None:
     for kind in (pa.list_(pa.float32()), pa.large_list(pa.float64()), pa.list_(pa.float64(), 2)):
         table = pa.table({"id": [1, 2], "proba": pa.array(rows, kind)})
         pool = open_pool(table, classes=["ham", "spam"])
-        assert pool.predicted().of([0, 1]) == ["spam", "ham"]
+        assert pool.predictions().of([0, 1]) == ["spam", "ham"]
     second = pa.table({"id": [1, 2], "prediction_proba": [0.75, 0.0]})
-    proba = open_pool(second, classes=["ham", "spam"]).predicted().proba
+    proba = open_pool(second, classes=["ham", "spam"]).predictions().proba
     np.testing.assert_array_equal(proba, rows)
 
 
@@ -292,7 +294,7 @@ def test_a_list_of_probabilities_is_read_from_jsonl_and_parquet(tmp_path: Path) 
     columns: Columns = {"id": ["a", "b"], "proba": [[0.25, 0.75], [1, 0]]}
     for ending in (".jsonl", ".parquet"):
         pool = open_pool(write(tmp_path / f"pool{ending}", columns), classes="ham,spam")
-        assert pool.predicted().of([0, 1]) == ["spam", "ham"]
+        assert pool.predictions().of([0, 1]) == ["spam", "ham"]
 
 
 def test_several_models_and_a_surrogate_share_their_classes() -> None:
@@ -311,17 +313,18 @@ def test_several_models_and_a_surrogate_share_their_classes() -> None:
     )
     pool = open_pool(table, classes=("a", "b"))
     assert pool.models == ("", "v2", "v3")
-    assert [pool.predicted(model).of([0, 1]) for model in pool.models] == [
+    assert [pool.predictions(model).of([0, 1]) for model in pool.models] == [
         ["a", "b"],
         ["b", "b"],
         ["b", "a"],
     ]
-    assert pool.surrogate is not None
-    np.testing.assert_array_equal(pool.surrogate, [[0.5, 0.5], [0.75, 0.25]])
-    assert pool.score is not None
-    assert pool.score.tolist() == [0, 3]
-    assert pool.loss_hat is not None
-    assert pool.loss_hat.tolist() == [-0.5, 0.5]
+    first = pool.predictions()
+    assert first.surrogate is not None
+    np.testing.assert_array_equal(first.surrogate, [[0.5, 0.5], [0.75, 0.25]])
+    assert first.score is not None
+    assert first.score.tolist() == [0, 3]
+    assert first.loss_hat is not None
+    assert first.loss_hat.tolist() == [-0.5, 0.5]
     assert pool.shown([0]) == [{}]
 
 
@@ -331,7 +334,7 @@ def test_categories_that_do_not_occur_are_no_slices() -> None:
     pool = open_pool(table, slices=["by", "year", "by"])
     assert pool.slice_values("by").values == ("a", "c")
     assert pool.slice_values("year").of(range(3)) == ["2020", "2021", "(missing)"]
-    assert pool.predicted().counts() == {"a": 2, "c": 1}
+    assert pool.predictions().counts() == {"a": 2, "c": 1}
 
 
 def test_what_json_cannot_hold_is_shown_as_text() -> None:
@@ -369,7 +372,7 @@ def test_a_jsonl_line_may_leave_things_out_or_mix_them(tmp_path: Path) -> None:
         b"\xef\xbb\xbf" + "\n\n".join(json.dumps(line) for line in lines).encode() + b"\n \n"
     )
     pool = open_pool(path, slices=["by"])
-    assert pool.predicted().of(range(3)) == [1, 0.5, 2]
+    assert pool.predictions().of(range(3)) == [1, 0.5, 2]
     assert pool.slice_values("by").of(range(3)) == ["x", "3", "(missing)"]
     assert pool.shown([2, 1]) == [
         {"by": None, "text": None},

@@ -287,7 +287,7 @@ def test_a_slice_of_too_many_values_is_no_slice() -> None:
 def test_the_first_wrong_item_is_named_wherever_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("levelled.sources.delimited._BLOCK", 100_000)
+    monkeypatch.setattr("levelled.sources.origin._BLOCK", 100_000)
     n = 70_000
     first = [0.5] * n
     first[68_000] = 0.7
@@ -312,7 +312,7 @@ def test_hostile_text_is_only_text(tmp_path: Path) -> None:
     for ending in (".parquet", ".csv", ".jsonl"):
         pool = open_pool(write(tmp_path / f"pool{ending}", columns))
         assert pool.ids(range(5)) == hostile
-        assert pool.predicted().of(range(5)) == hostile
+        assert pool.predictions().of(range(5)) == hostile
         assert pool.shown(range(5)) == [{"text": text} for text in hostile]
         assert pool.rows_of(hostile).tolist() == [*range(5)]
     assert json.loads(json.dumps(pool.shown([3]))) == [{"text": ESCAPE}]

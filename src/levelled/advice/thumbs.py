@@ -16,7 +16,7 @@ from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.fixed import NO_VARIANCE, t_quantile
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import moments
-from levelled.losses import class_names
+from levelled.labels import class_names
 from levelled.models import Answers, Rows, TrainingTask, n_rows
 
 __all__ = ["ALARM", "thumbs"]

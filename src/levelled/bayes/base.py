@@ -22,8 +22,8 @@ from levelled.bayes.prediction import block_size, one_thread, sampled
 from levelled.bayes.saving import Saved, read_model, write_model
 from levelled.bayes.training import Schedule, TrainingSet, train
 from levelled.errors import InputError
+from levelled.labels import Class, class_names, class_numbers
 from levelled.losses import zero_one
-from levelled.metrics.classes import Class, class_names, class_numbers
 
 __all__ = ["BayesianClassifier"]
 

@@ -9,11 +9,10 @@ import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
 
-from levelled._check import FloatArray, between, floats
+from levelled._check import FloatArray, as_array, between, floats
 from levelled.bayes.devices import Device
 from levelled.errors import InputError
-from levelled.losses import as_array
-from levelled.metrics.classes import Class, class_names, shown
+from levelled.labels import Class, class_names, list_names
 
 __all__ = ["Numbers", "Scaling", "check_inputs", "check_weights", "known_classes"]
 
@@ -128,7 +127,7 @@ def known_classes(declared: Sequence[Class] | None, *labels: NDArray[Any]) -> ND
     found = np.unique(met)
     if len(found) < 2:
         raise InputError(
-            f"Two classes or more are needed; there is only {shown(found.tolist())}. Name those "
-            f'without a label yet as classes, for example classes=["ham", "spam"].'
+            f"Two classes or more are needed; there is only {list_names(found.tolist())}. Name "
+            f'those without a label yet as classes, for example classes=["ham", "spam"].'
         )
     return found

@@ -9,7 +9,7 @@ from typing import Any
 from levelled.campaigns.drawing import as_label, place_of
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.errors import CampaignError
-from levelled.metrics.named import parse
+from levelled.metrics.named import parse_metric
 from levelled.sources import Pool
 
 __all__ = ["attached"]
@@ -40,9 +40,9 @@ def attached(
             )
     name = predictions.models[0] if predictions.models else ""
     for metric in settings.metrics:
-        parse(metric).require(predictions.known(name))
+        parse_metric(metric).require(predictions.predictions(name))
     rows = predictions.rows_of([item.id for item in items])
-    said = predictions.predicted(name)
+    said = predictions.predictions(name)
     pred, proba = said.of(rows), None if said.proba is None else said.proba[rows]
     order = _order(settings, predictions)
     return {

@@ -16,9 +16,8 @@ from levelled.campaigns.drawing import draw_further, frozen_proposal, place_of, 
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse
-from levelled.sources import AnswerRow, Pool, open_pool, read_labelled
+from levelled.metrics.named import Metric, parse_metric
+from levelled.sources import AnswerRow, Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign"]
 
@@ -54,7 +53,7 @@ def create_campaign(
     if load_if_exists and store.count(name):
         return load_campaign(name, storage=storage)
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
-    metrics = [parse(one) for one in _names(metric)]
+    metrics = [parse_metric(one) for one in _names(metric)]
     _refuse_twice("metric", [one.name for one in metrics])
     _refuse_twice("slice", slices)
     settings = CampaignSettings(
@@ -69,7 +68,7 @@ def create_campaign(
         numeric=_numeric(metrics, opened),
         slices=tuple(slices),
         slice_counts={column: opened.slice_values(column).counts() for column in slices},
-        pred_counts={model: opened.predicted(model).counts() for model in opened.models},
+        pred_counts={model: opened.predictions(model).counts() for model in opened.models},
         budget=None if budget is None else whole("budget", budget, least=1),
         target_width=checked_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
@@ -80,7 +79,7 @@ def create_campaign(
         in_flight=whole("in_flight", in_flight, least=1),
     )
     for one in metrics:
-        one.require(opened.known(settings.models[0]))
+        one.require(opened.predictions(settings.models[0]))
     events = _beginning(opened, settings, labelled)
     try:
         store.append(name, events, expected=0)
@@ -121,7 +120,7 @@ def _beginning(
             {"type": "created", **stamp, "settings": settings.to_json()},
             {"type": "drawn", **stamp, "draws": draws},
         ]
-    answers = read_labelled(labelled)
+    answers = read_answers(labelled)
     if not answers:
         raise CampaignError(f"{labelled} has no labels: leave it out to begin without a sample.")
     # A file may be sorted by its labels; bets on what comes next need an order that knows nothing.
@@ -152,8 +151,6 @@ def _beginning(
 
 
 _YEAR = 366 * 24 * 3600
-_NUMBERS = {"mean": "number", "mse": "number", "mae": "number"}
-"""What a label is, where it is not a class."""
 
 
 def _checked_name(name: str) -> str:
@@ -167,7 +164,7 @@ def _checked_name(name: str) -> str:
 
 def _numeric(metrics: Sequence[Metric], pool: Pool) -> bool:
     """Whether labels are numbers: as the metrics want it, or else like the predictions."""
-    kinds = {_NUMBERS.get(metric.base, "class") for metric in metrics if metric.base != "own"}
+    kinds = {metric.label_kind for metric in metrics if metric.label_kind is not None}
     if len(kinds) > 1:
         told = ", ".join(metric.name for metric in metrics)
         raise CampaignError(
@@ -175,7 +172,7 @@ def _numeric(metrics: Sequence[Metric], pool: Pool) -> bool:
             f"class."
         )
     if not kinds:
-        return pool.known(pool.models[0] if pool.models else "").number is not None
+        return pool.predictions().number is not None
     return kinds == {"number"}
 
 

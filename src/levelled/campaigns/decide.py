@@ -15,8 +15,7 @@ from levelled._check import between, whole
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event, Label
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse
+from levelled.metrics.named import Metric, parse_metric
 
 __all__ = [
     "Ask",
@@ -231,9 +230,11 @@ def checked_label(settings: CampaignSettings, label: object) -> Label:
     if label is None or str(label).strip() == "":
         raise CampaignError("An empty label is no answer: skip the item, or resolve it.")
     kept: object = label
-    for metric in map(parse, settings.metrics):  # what one of them refuses, no estimate could use
+    for metric in map(
+        parse_metric, settings.metrics
+    ):  # what one of them refuses, no estimate could use
         kept = metric.label(kept, settings.classes)
-    kept = parse("mean" if settings.numeric else "error").label(kept, settings.classes)
+    kept = parse_metric("mean" if settings.numeric else "error").label(kept, settings.classes)
     return kept if isinstance(kept, float) else str(kept)
 
 
@@ -268,7 +269,7 @@ def _refuse_settled(state: CampaignState, item: DrawnItem) -> None:
 
 def _checked_setting(state: CampaignState, name: str, value: Any) -> int | float | None:  # noqa: ANN401
     if name == "target_width":
-        return checked_width(parse(state.settings.metrics[0]), value)
+        return checked_width(parse_metric(state.settings.metrics[0]), value)
     if name == "budget" and value is None:
         return None
     if name not in ("budget", "lease_seconds", "in_flight"):

@@ -17,9 +17,8 @@ from levelled.campaigns.records import CampaignSettings, Label
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.estimators.moments import uniform_probability
-from levelled.metrics.classes import class_text
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse
+from levelled.labels import class_text
+from levelled.metrics.named import Metric, parse_metric
 from levelled.proposals import named
 from levelled.samplers import race, with_design
 from levelled.sources import Pool
@@ -57,10 +56,10 @@ def frozen_proposal(pool: Pool, settings: CampaignSettings) -> Frozen:
 
     `settings` may ask for another score, another proposal and another floor.
     """
-    metric = parse(settings.metrics[0])
+    metric = parse_metric(settings.metrics[0])
     score = _score(pool, metric, settings.score)
     probability = named.parse(settings.proposal, PROPOSALS)(score)
-    control = metric.control(pool.known(settings.models[0]))
+    control = metric.control(pool.predictions(settings.models[0]))
     bound = metric.bounds[1] if metric.bounds is not None else None
     return Frozen(
         proposals.mixture(probability, share=settings.floor),
@@ -72,10 +71,10 @@ def frozen_proposal(pool: Pool, settings: CampaignSettings) -> Frozen:
 def _score(pool: Pool, metric: Metric, name: str) -> FloatArray:
     choice("score", name, SCORES)
     if name == "auto":
-        return metric.score(pool.known(pool.models[0] if pool.models else ""))
+        return metric.score(pool.predictions())
     if name == "uniform":
         return np.ones(len(pool))
-    proba = pool.known(pool.models[0] if pool.models else "").proba
+    proba = pool.predictions().proba
     if proba is None:
         raise CampaignError(
             f"The score {name!r} needs the model's probabilities (columns proba_<class>), which "
@@ -137,7 +136,7 @@ def _items(
         for name, column in (draws.design or {}).items()
     }
     ids, shown = pool.ids(rows), pool.shown(rows)
-    predicted = {model: pool.predicted(model) for model in settings.models}
+    predicted = {model: pool.predictions(model) for model in settings.models}
     pred = {
         model: [as_label(value, settings) for value in values]
         for model, of in predicted.items()

@@ -19,8 +19,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals.logical import bounds_of
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse
+from levelled.metrics.named import Metric, parse_metric
 from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
@@ -102,14 +101,14 @@ def figures(state: CampaignState, games: Games) -> tuple[list[Figure], dict[str,
         est, game = _estimated(state, base, wanted, games.get(wanted.key))
         if game is not None:
             kept[wanted.key] = game
-        found.append(_figure(state, base, asked, wanted, wanted.metric.reported(est)))
+        found.append(_figure(state, base, asked, wanted, wanted.metric.from_losses(est)))
     return found, kept
 
 
 def _wanted(state: CampaignState) -> Iterator[Wanted]:
     settings = state.settings
     for name in settings.metrics:
-        metric = parse(name)
+        metric = parse_metric(name)
         models = (*settings.models, *state.attached) if metric.needs != "label" else ("",)
         for model in models:
             yield Wanted(metric, model)
@@ -196,7 +195,7 @@ def _unbounded_part(
     metric = wanted.metric
     losses = base.values(state, metric, wanted.model).losses
     bounds = metric.bounds or (0.0, np.inf)
-    if metric.base in ("mean", "own"):  # of which not even the sign is known beforehand
+    if metric.signed:
         bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
     level = state.settings.level
     found = slice_estimate(losses, base.draws, inside, pool_size, level=level, bounds=bounds)
@@ -205,11 +204,10 @@ def _unbounded_part(
 
 def _predicted_beforehand(state: CampaignState, wanted: Wanted) -> bool:
     """Whether the design's predictor, of the first metric and model, is one of these losses."""
-    first, metric = parse(state.settings.metrics[0]), wanted.metric
-    same = ("base", "bounds", "cap", "positive", "function")
+    first, metric = parse_metric(state.settings.metrics[0]), wanted.metric
     if metric.needs != "label" and wanted.model != state.settings.models[0]:
         return False
-    return all(getattr(metric, name) == getattr(first, name) for name in same)
+    return metric.same_loss_as(first)
 
 
 def _unbounded(losses: FloatArray, draws: Draws, level: float) -> Estimate:
@@ -247,7 +245,7 @@ def _with_limits(found: Estimate, limits: tuple[float, float]) -> Estimate:
 
 def undefined_before_any_label(state: CampaignState, metric: Metric) -> Estimate:
     """What can be said before the first draw is settled: what is possible, and no more."""
-    low, high = metric.bounds or (metric.least, np.inf)
+    low, high = metric.possible
     return Estimate(
         value=None,
         low=low,

@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from levelled.labels import Label
+
 __all__ = ["Answer", "Attached", "CampaignSettings", "DrawnItem", "Event", "Label", "Lease"]
 
-Label = str | float
-"""A class by its name, or a number."""
 Event = Mapping[str, Any]
 """What happened, as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
 

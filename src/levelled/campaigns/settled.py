@@ -12,8 +12,7 @@ from levelled.campaigns.records import Label
 from levelled.campaigns.state import CampaignState, Items
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.metrics.labelled import Values
-from levelled.metrics.metric import Metric
+from levelled.metrics.metric import Metric, Values
 from levelled.metrics.ratio import Pairs, Unseen
 
 __all__ = ["Settled", "settled"]

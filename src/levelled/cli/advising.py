@@ -93,8 +93,8 @@ def _test(path: str, drawn: "DrawnLabels") -> Any:  # noqa: ANN401
     """The features of a file, with its labels where it has any."""
     from levelled.cli.labels import read_test
     from levelled.sources.features import read_numbers
+    from levelled.sources.files import files_of
     from levelled.sources.origin import Files
-    from levelled.sources.paths import files_of
 
     if {"label", "answer"} & {*Files(files_of(path)).schema.names}:
         return read_test(path, drawn.columns, drawn.y.tolist())

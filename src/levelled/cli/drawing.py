@@ -11,7 +11,7 @@ from levelled.cli.options import Form, Format
 if TYPE_CHECKING:
     from levelled.draws import Draws
     from levelled.sources import Pool
-    from levelled.sources.reading import Read
+    from levelled.sources.reading import PoolColumns
 
 __all__ = ["draw", "plan"]
 
@@ -73,17 +73,14 @@ def plan(
 
     from levelled import metrics
     from levelled.cli import show
-    from levelled.metrics.named import parse
     from levelled.sources import open_pool
 
-    wanted = parse(metric)
     opened = open_pool(pool, classes=None if classes is None else classes.split(","))
     found = metrics.plan(
         _probabilities(opened, metric),
         width,
-        "accuracy" if wanted.complemented else wanted.base,
-        label=opened.surrogate,
-        cap=wanted.cap,
+        metric,
+        label=opened.predictions().surrogate,
         level=level,
         floor=floor,
     )
@@ -94,13 +91,13 @@ def plan(
         show.records([asdict(found)], chosen)
 
 
-def _weighed(pool: str, weight: str | None, id_column: str) -> "Read":
+def _weighed(pool: str, weight: str | None, id_column: str) -> "PoolColumns":
     """The ids and the weights of a pool; no other column is read."""
     from levelled.errors import PoolError
     from levelled.sources.columns import Roles
+    from levelled.sources.files import files_of
     from levelled.sources.origin import Files
-    from levelled.sources.paths import files_of
-    from levelled.sources.reading import read
+    from levelled.sources.reading import read_columns
 
     origin = Files(files_of(pool))
     for name in filter(None, (id_column, weight)):
@@ -108,7 +105,7 @@ def _weighed(pool: str, weight: str | None, id_column: str) -> "Read":
             there = ", ".join(map(repr, origin.schema.names[:12]))
             raise PoolError(f"{pool} has no column {name!r}; it has {there}.")
     roles = Roles(id_column, score=weight)
-    return read(origin.batches(roles), roles)
+    return read_columns(origin.batches(roles), roles)
 
 
 def _write(draws: "Draws", ids: Sequence[Any], out: Path) -> None:
@@ -144,7 +141,7 @@ def _print(draws: "Draws", ids: Sequence[Any], form: Form) -> None:
 def _probabilities(pool: "Pool", metric: str) -> Any:  # noqa: ANN401
     from levelled.errors import PoolError
 
-    proba = pool.predicted(pool.models[0] if pool.models else "").proba
+    proba = pool.predictions().proba
     if proba is None:
         raise PoolError(
             f"A plan for {metric} needs the model's probabilities (columns proba_<class>), and "

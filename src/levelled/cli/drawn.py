@@ -19,16 +19,16 @@ from levelled.draws import Draws
 from levelled.errors import PoolError
 from levelled.learning import training_weights
 from levelled.learning.state import Examples, LearnerState, told
-from levelled.sources import AnswerRow, read_labelled
+from levelled.sources import AnswerRow, read_answers
 from levelled.sources.features import (
     Features,
     feature_columns,
     read_features,
-    read_given,
+    read_flags,
     read_numbers,
 )
+from levelled.sources.files import files_of
 from levelled.sources.origin import Files
-from levelled.sources.paths import files_of
 
 __all__ = ["DrawnLabels", "read_drawn", "write_drawn"]
 
@@ -57,7 +57,7 @@ def read_drawn(
     `draw` where there is one. The pool size is that of the file, of `pool`, or `pool_size`;
     features are those of `pool` if it is given, else those in the file.
     """
-    answers = read_labelled(path, id_column=id_column, named=False)
+    answers = read_answers(path, id_column=id_column, named=False)
     order = _order(answers, path)
     answers = [answers[at] for at in order]
     read = None if pool is None else read_features(pool, wanted, id_column=id_column)
@@ -74,7 +74,7 @@ def read_drawn(
     draws = Draws(np.arange(len(order)), probability, size, about.get("excluded", 0))
     unlabelable = np.zeros(len(order), dtype=bool)
     if "unlabelable" in schema.names:  # as the export of a campaign has it
-        unlabelable = read_given(path, "unlabelable")[order]
+        unlabelable = read_flags(path, "unlabelable")[order]
     examples = _settled(answers, draws, unlabelable, path)
     if read is None:
         columns = _columns(path, schema, wanted, [id_column, *(about.get("design") or [])])

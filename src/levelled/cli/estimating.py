@@ -55,12 +55,12 @@ def _target(campaign: "Campaign", width: float | None) -> float | None:
     """The width to be reached, which only an interval that may be watched can promise."""
     from levelled._check import between
     from levelled.errors import CampaignError
-    from levelled.metrics.named import parse
+    from levelled.metrics.named import parse_metric
 
     settings = campaign.settings
     if width is None:
         return settings.target_width
-    if parse(settings.metrics[0]).interval != "betting":
+    if parse_metric(settings.metrics[0]).interval != "betting":
         raise CampaignError(
             f"--target-width needs an interval that holds whenever one stops, and "
             f"{settings.metrics[0]} has only an asymptotic one."

@@ -56,13 +56,13 @@ def tell(
     """Record labels: all that are given, or none if one of them is wrong."""
     from levelled.campaigns import load_campaign
     from levelled.cli import show
-    from levelled.sources import read_labelled
+    from levelled.sources import read_answers
 
     campaign = load_campaign(name, storage=storage)
     told: list[AnswerRow] = []
     waiting = 0
     for file in files:
-        found = read_labelled(sys.stdin.buffer if file == "-" else file)
+        found = read_answers(sys.stdin.buffer if file == "-" else file)
         given = [answer for answer in found if answer.label is not None]
         _check(campaign, given, "standard input" if file == "-" else file, owner)
         told.extend(given)

@@ -8,7 +8,7 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.learning.playing import Test
 from levelled.learning.state import check_one_kind
-from levelled.sources import read_labelled
+from levelled.sources import read_answers
 from levelled.sources.features import Features, read_numbers
 
 __all__ = ["read_labels", "read_test"]
@@ -18,7 +18,7 @@ def read_labels(path: str, pool: Features, id_column: str) -> list[Any]:
     """The label of each item of the pool, which the file has by id."""
     found: dict[str, Any] = {}
     seen: dict[str, int] = {}
-    for answer in read_labelled(path, id_column=id_column):
+    for answer in read_answers(path, id_column=id_column):
         if answer.id is None:
             raise PoolError(f"Row {answer.row} of {path} has no id in the column {id_column!r}.")
         name = str(answer.id)
@@ -52,7 +52,7 @@ def read_labels(path: str, pool: Features, id_column: str) -> list[Any]:
 
 def read_test(path: str, columns: Sequence[str], labels: Sequence[Any]) -> Test:
     """The same features as `columns`, and labels of the same kind as `labels`, to judge by."""
-    told = [answer.label for answer in read_labelled(path, named=False)]
+    told = [answer.label for answer in read_answers(path, named=False)]
     if not told or None in told:
         where = f"row {told.index(None) + 1} has none" if told else "it is empty"
         raise PoolError(f"Every row of {path} needs a label to judge by; {where}.")

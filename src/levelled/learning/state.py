@@ -11,11 +11,10 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import IntArray
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.losses import class_names
+from levelled.labels import Label, class_names
 
 __all__ = [
     "Examples",
-    "Label",
     "Labels",
     "LearnerState",
     "begun",
@@ -24,8 +23,6 @@ __all__ = [
     "told",
 ]
 
-Label = str | int | float | bool
-"""A class by its name or number, or a number."""
 Labels = ArrayLike | Sequence[Label | None] | None
 """One label or many; None is an item that cannot be labelled."""
 

@@ -1,4 +1,4 @@
-"""Labels and predictions -> the figures people report, each an `Estimate` with its interval.
+"""Metrics of a model on a pool from labels and predictions, each an `Estimate`.
 
     metrics.mean(ratings, draws, bounds=(1, 5), control=judge, control_mean=judge_mean)
     metrics.f1(labels, pred, draws, positive="spam", pool_pred=pool_pred)
@@ -7,24 +7,13 @@
     print(metrics.by_slice(losses, draws, slices, pool_slices))
     print(metrics.plan(proba, width=0.02))
 
-`labels` and `pred` go in the order of the draws; classes may be text or numbers. What starts with
-`pool_` goes by item and covers the whole pool. A metric that is undefined so far has the value
-None, and limits that say what is possible.
+`labels` and `pred` are in the order of the draws; classes may be text or numbers. Arguments that
+start with `pool_` are in the order of the items and cover the whole pool. A metric that is
+undefined so far has the value None, and limits that say what is possible.
 """
 
-from levelled.metrics.averaged import balanced_accuracy, macro, micro
-from levelled.metrics.averages import (
-    accuracy,
-    average,
-    brier,
-    error,
-    log_loss,
-    mae,
-    mean,
-    mse,
-    share,
-)
 from levelled.metrics.calibration import Bin, Calibration, calibration
+from levelled.metrics.class_averages import balanced_accuracy, macro, micro
 from levelled.metrics.classification import (
     f1,
     f_beta,
@@ -36,6 +25,17 @@ from levelled.metrics.classification import (
 from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all
 from levelled.metrics.confusion import Confusion, confusion
 from levelled.metrics.planning import Plan, plan
+from levelled.metrics.pool_averages import (
+    accuracy,
+    average,
+    brier,
+    error,
+    log_loss,
+    mae,
+    mean,
+    mse,
+    share,
+)
 from levelled.metrics.ratio import ratio
 from levelled.metrics.roc import auc
 from levelled.metrics.slices import Slice, SliceTable, by_slice

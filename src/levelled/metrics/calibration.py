@@ -1,32 +1,32 @@
-"""Whether confidence can be taken at its word: calibration by bins."""
+"""Calibration: accuracy against confidence in bins, and the expected calibration error."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled import losses
-from levelled._check import BoolArray, FloatArray, IntArray, floats, same_length
+from levelled._check import FloatArray, IntArray, floats, same_length
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
-from levelled.metrics.averages import label_columns
-from levelled.metrics.classes import Class, class_names
+from levelled.labels import Class, class_names
 from levelled.metrics.linearised import ratio_moments
-from levelled.metrics.ratio import Pairs, checked_level, ratio_estimate
-from levelled.metrics.table import aligned, cells, footnotes
+from levelled.metrics.pool_averages import label_columns
+from levelled.metrics.ratio import Pairs, check_level, ratio_estimate, undefined_estimate
+from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Bin", "Calibration", "calibration"]
 
 
 @dataclass(frozen=True, slots=True)
 class Bin:
-    """The items whose confidence is in [low, high): how confident, and how often right."""
+    """The items whose confidence is in [low, high): their mean confidence and their accuracy."""
 
     low: float
     high: float
@@ -73,7 +73,7 @@ class Calibration:
             for bin_ in self.bins
         ]
         notes = footnotes((bin_.name, bin_.accuracy) for bin_ in self.bins)
-        return f"{aligned(header, rows)}\nexpected calibration error {self.error}{notes}"
+        return f"{align(header, rows)}\nexpected calibration error {self.error}{notes}"
 
 
 def calibration(
@@ -94,8 +94,8 @@ def calibration(
 
     With probabilities [M, C] (and [N, C] for the pool) the confidence is that of the most
     probable class, and `classes` names the columns. With probabilities [M] it is that of the
-    `positive` class. How much of the pool is in a bin and how confident it is are known from
-    `pool_proba`; only the accuracy is estimated. `bins` is a number of equal widths, or edges
+    `positive` class. The share of the pool in a bin and its confidence follow from `pool_proba`;
+    only the accuracy is estimated. `bins` is a number of equal widths, or edges
     from 0 to 1.
 
     The estimated ECE is biased upwards, because noise in a bin counts as miscalibration. Its
@@ -103,32 +103,30 @@ def calibration(
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> pool = np.array([0.9, 0.2, 0.3, 0.8, 0.9])
-    >>> found = calibration([1, 0, 1, 0], pool[draws.index], draws, pool, positive=1, bins=2)
-    >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in found.bins]
+    >>> bins = calibration([1, 0, 1, 0], pool[draws.index], draws, pool, positive=1, bins=2).bins
+    >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in bins]
     [(0.4, 0.25, 0.0), (0.6, 0.867, 0.667)]
     """
-    level = checked_level(level, draws)
+    level = check_level(level, draws)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
-    edges = _edges(bins)
-    place = np.searchsorted(edges[1:-1], confidence, side="right")
-    return _by_bins(hit, confidence, place, edges, draws, level, interval)
+    return _by_bins(hit, confidence, _edges(bins), draws, level, interval)
 
 
 def _by_bins(
     hit: FloatArray,
     confidence: FloatArray,
-    place: IntArray,
     edges: FloatArray,
     draws: Draws,
     level: float,
     interval: str,
 ) -> Calibration:
+    place = np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = 1 - (1 - level) / len(filled)
     bins, sure = [], []
     for at in filled:
         members, inside = place == at, (place == at)[draws.index]
-        pairs = _pairs(hit, inside, int(members.sum()), draws)
+        pairs = Pairs.over_part(hit, inside, int(members.sum()), draws, "label in this bin")
         sure.append(ratio_estimate(pairs, draws, level=strict, interval=interval))
         bins.append(
             Bin(
@@ -148,7 +146,7 @@ def _by_bins(
 def _error(
     bins: Sequence[Bin], sure: Sequence[Estimate], residuals: FloatArray, draws: Draws, level: float
 ) -> Estimate:
-    """The expected calibration error, with the limits that `sure` ones for all bins allow."""
+    """The expected calibration error, with the limits that the intervals `sure` allow at once."""
     value = low = high = unlabelled = 0.0
     for bin_, limits in zip(bins, sure, strict=True):
         far = max(abs(limits.low - bin_.confidence), abs(limits.high - bin_.confidence))
@@ -162,21 +160,14 @@ def _error(
     if low < high:
         warnings = ("biased upwards: noise in a bin counts as miscalibration",)
     if unlabelled:
-        told = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
-        warnings = (*warnings, told)
-    weights = lure.lure_weights(draws)
+        note = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
+        warnings = (*warnings, note)
     spread = moments(residuals, draws.probability, draws.pool_size).variance
-    return Estimate(
+    return replace(
+        undefined_estimate(draws, (low, high), level, ""),
         value=value,
-        low=low,
-        high=high,
-        level=level,
         stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
-        n_labels=len(draws),
-        pool_size=draws.pool_size,
-        ess=effective_size(weights),
-        max_weight=float(weights.max()),
-        estimator="lure",
+        ess=effective_size(lure.lure_weights(draws)),
         interval="bins" if low < high else "point",
         warnings=warnings,
     )
@@ -190,16 +181,10 @@ def _residuals(
     for bin_, at in zip(bins, filled, strict=True):
         if bin_.accuracy.value is not None:
             D = (place == at).astype(np.float64)
-            found = ratio_moments(hit * D, D, draws.probability, draws.pool_size)
+            ratio = ratio_moments(hit * D, D, draws.probability, draws.pool_size)
             sign = np.sign(bin_.accuracy.value - bin_.confidence)
-            total += bin_.share * sign * found.residuals
+            total += bin_.share * sign * ratio.residuals
     return total
-
-
-def _pairs(hit: FloatArray, inside: BoolArray, pool_size: int, draws: Draws) -> Pairs:
-    D = inside.astype(np.float64)
-    unseen = [(pool_size - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
-    return Pairs(hit * D, D, unseen, "label in this bin", pool_size / draws.pool_size)
 
 
 def _confidence(
@@ -210,7 +195,7 @@ def _confidence(
     classes: Sequence[Class] | None,
     positive: Class | None,
 ) -> tuple[FloatArray, FloatArray]:
-    """Which drawn items turned out as said, and the confidence of every item of the pool."""
+    """1 for each drawn item that was predicted rightly, and the confidence of every pool item."""
     p, pool = floats("proba", proba), floats("pool_proba", pool_proba)
     same_length(labels=class_names("labels", labels), proba=np.atleast_1d(p), draws=draws.index)
     if len(np.atleast_1d(pool)) != draws.pool_size or pool.shape[1:] != p.shape[1:]:

@@ -1,4 +1,4 @@
-"""Precision, recall and their relatives: for one class, for each class, and averaged.
+"""Precision, recall, specificity and F of one class, or of each class in turn.
 
 A metric of a class is a ratio of sums over the pool. With y = 1 where the label is that class
 and p = 1 where the prediction is:
@@ -9,29 +9,34 @@ and p = 1 where the prediction is:
     f1             2 y p / (y + p)
     f_beta         (1 + beta^2) y p / (beta^2 y + p)
 
-`pool_pred`, the predictions for the whole pool, tells exactly how many items of a prediction are
-still unlabelled, which narrows what is possible and makes a precision exact once all of them
-are labelled. Before the class has been seen a metric is undefined: its value is None.
+All take the options of `ClassOptions`. Before the class has been seen a metric is undefined: its
+value is None.
 """
 
+import difflib
 from collections.abc import Sequence
-from typing import Literal, get_args
+from dataclasses import dataclass, replace
+from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, between, choice
-from levelled.draws import Draws
+from levelled._check import FloatArray, IntArray, between, choice, same_length
+from levelled.draws import Draws, check_draws
+from levelled.errors import InputError
 from levelled.estimators.record import Estimate
-from levelled.metrics.classes import Answers, Class, indicator
+from levelled.labels import Class, class_names, class_numbers, list_names
 from levelled.metrics.ratio import Pairs, ratio_estimate
 
 __all__ = [
     "NEEDED",
-    "Metric",
+    "ClassMetric",
+    "ClassOptions",
+    "ClassSample",
     "class_pairs",
     "f1",
     "f_beta",
+    "indicator",
     "outcomes",
     "per_class",
     "precision",
@@ -40,7 +45,7 @@ __all__ = [
     "terms",
 ]
 
-Metric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
+ClassMetric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
 
 NEEDED = {
     "precision": "prediction {!r}",
@@ -49,7 +54,88 @@ NEEDED = {
     "f1": "label or prediction {!r}",
     "f_beta": "label or prediction {!r}",
 }
-"""What must have been seen of a class for the ratio to be defined."""
+"""An item that must have been seen for the ratio of a class to be defined."""
+
+
+class ClassOptions(TypedDict, total=False):
+    """The options of every metric of classes."""
+
+    classes: Sequence[Class] | None
+    """All classes; without it those that labels or predictions have."""
+    pool_pred: ArrayLike | None
+    """The predictions of the whole pool. They tell how many items of a prediction are still
+    unlabelled, which narrows what is possible; a precision is exact once all are labelled."""
+    level: float
+    """The coverage of the interval, 0.95 unless given."""
+    interval: str
+    """One of auto (the default), wilson, betting and none."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassSample:
+    """Labels and predictions of drawn items as positions in `classes`, checked once."""
+
+    draws: Draws
+    classes: tuple[Class, ...]
+    declared: bool
+    """The classes were given, not only seen."""
+    label: IntArray
+    pred: IntArray
+    pool: IntArray | None
+    """The predictions of the whole pool, where they are known."""
+    level: float
+    interval: str
+
+    @classmethod
+    def of(
+        cls,
+        labels: ArrayLike,
+        pred: ArrayLike,
+        draws: Draws,
+        *,
+        classes: Sequence[Class] | None = None,
+        pool_pred: ArrayLike | None = None,
+        level: float = 0.95,
+        interval: str = "auto",
+    ) -> "ClassSample":
+        """Check the arguments that all metrics of classes share."""
+        check_draws(draws)
+        columns = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
+        same_length(**columns, draws=draws.index)
+        if pool_pred is not None:
+            columns["pool_pred"] = class_names("pool_pred", pool_pred)
+        _check_same_kind(columns)
+        known = _distinct_in(columns) if classes is None else _check_distinct(classes)
+        codes = {name: class_numbers(name, values, known) for name, values in columns.items()}
+        pool = codes.get("pool_pred")
+        if pool is not None:
+            _check_pool(codes["pred"], pool, draws)
+        level = between("level", level, 0, 1, open_=True)
+        declared = classes is not None
+        return cls(draws, known, declared, codes["labels"], codes["pred"], pool, level, interval)
+
+    @property
+    def n_left(self) -> int:
+        """The number of items without a label."""
+        return self.draws.pool_size - len(self.draws)
+
+    def number_of(self, name: Class) -> int:
+        """The position of a class, or -1 for one that may exist but has not been seen.
+
+        A class that is neither predicted in the whole pool nor among the labels is taken for a
+        misspelling, unless `classes` declares it.
+        """
+        if name in self.classes:
+            return self.classes.index(name)
+        other_kind = any(isinstance(name, str) != isinstance(known, str) for known in self.classes)
+        if self.declared or other_kind or self.pool is not None:
+            near = difflib.get_close_matches(str(name), [str(known) for known in self.classes], n=1)
+            hint = f" Is {near[0]!r} meant?" if near else ""
+            raise InputError(
+                f"{name!r} is none of the classes, which are {list_names(self.classes)}.{hint} "
+                f"Correct the spelling, or declare it in classes."
+            )
+        return -1
 
 
 def precision(
@@ -58,10 +144,7 @@ def precision(
     draws: Draws,
     *,
     positive: Class,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """Of the items predicted `positive`, the share that are.
 
@@ -70,8 +153,7 @@ def precision(
     >>> precision(labels, pred, draws, positive="spam").value
     0.5
     """
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    return of_class("precision", given, positive, draws, level=level, interval=interval)
+    return _of_class("precision", ClassSample.of(labels, pred, draws, **options), positive)
 
 
 def recall(
@@ -80,10 +162,7 @@ def recall(
     draws: Draws,
     *,
     positive: Class,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """Of the items that are `positive`, the share that were predicted so.
 
@@ -91,8 +170,7 @@ def recall(
     >>> recall(["ham"] * 4, ["ham"] * 4, draws, positive="spam").warnings
     ("no label 'spam' seen yet: undefined so far, between 0 and 1",)
     """
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    return of_class("recall", given, positive, draws, level=level, interval=interval)
+    return _of_class("recall", ClassSample.of(labels, pred, draws, **options), positive)
 
 
 def specificity(
@@ -101,14 +179,10 @@ def specificity(
     draws: Draws,
     *,
     positive: Class,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """Of the items that are not `positive`, the share that were not predicted so either."""
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    return of_class("specificity", given, positive, draws, level=level, interval=interval)
+    return _of_class("specificity", ClassSample.of(labels, pred, draws, **options), positive)
 
 
 def f1(
@@ -117,10 +191,7 @@ def f1(
     draws: Draws,
     *,
     positive: Class,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """The harmonic mean of precision and recall.
 
@@ -129,8 +200,7 @@ def f1(
     >>> f1(labels, pred, draws, positive="spam").value
     0.5
     """
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    return of_class("f1", given, positive, draws, level=level, interval=interval)
+    return _of_class("f1", ClassSample.of(labels, pred, draws, **options), positive)
 
 
 def f_beta(
@@ -140,28 +210,21 @@ def f_beta(
     *,
     positive: Class,
     beta: float,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
+    **options: Unpack[ClassOptions],
 ) -> Estimate:
     """The weighted harmonic mean in which recall counts `beta` times as much as precision."""
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    return of_class("f_beta", given, positive, draws, beta=beta, level=level, interval=interval)
+    return _of_class("f_beta", ClassSample.of(labels, pred, draws, **options), positive, beta)
 
 
 def per_class(
-    metric: Metric,
+    metric: ClassMetric,
     labels: ArrayLike,
     pred: ArrayLike,
     draws: Draws,
     *,
-    classes: Sequence[Class] | None = None,
     beta: float = 1.0,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
     simultaneous: bool = False,
+    **options: Unpack[ClassOptions],
 ) -> dict[Class, Estimate]:
     """The metric of each class in turn as the positive one.
 
@@ -169,60 +232,41 @@ def per_class(
     level 1 - (1 - level) / K.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
-    >>> found = per_class("recall", ["a", "b", "c", "c"], ["a", "c", "c", "b"], draws)
-    >>> {name: est.value for name, est in found.items()}
+    >>> recalls = per_class("recall", ["a", "b", "c", "c"], ["a", "c", "c", "b"], draws)
+    >>> {name: est.value for name, est in recalls.items()}
     {'a': 1.0, 'b': 0.0, 'c': 0.5}
     """
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    level = between("level", level, 0, 1, open_=True)
+    sample = ClassSample.of(labels, pred, draws, **options)
     if simultaneous:
-        level = 1 - (1 - level) / len(given.classes)
-    return {
-        name: of_class(metric, given, name, draws, beta=beta, level=level, interval=interval)
-        for name in given.classes
-    }
-
-
-def of_class(
-    metric: Metric,
-    given: Answers,
-    positive: Class,
-    draws: Draws,
-    *,
-    level: float,
-    interval: str,
-    beta: float = 1.0,
-) -> Estimate:
-    """The metric with `positive` as the positive class."""
-    pairs = class_pairs(metric, given, positive, draws, beta)
-    return ratio_estimate(pairs, draws, level=level, interval=interval)
+        sample = replace(sample, level=1 - (1 - sample.level) / len(sample.classes))
+    return {name: _of_class(metric, sample, name, beta) for name in sample.classes}
 
 
 def class_pairs(
-    metric: Metric, given: Answers, positive: Class, draws: Draws, beta: float
+    metric: ClassMetric, sample: ClassSample, positive: Class, beta: float = 1.0
 ) -> Pairs:
     """Numerators and denominators of the metric with `positive` as the positive class."""
-    choice("metric", metric, get_args(Metric))
+    choice("metric", metric, get_args(ClassMetric))
     between("beta", beta, 0, 1e6, open_=True)
-    number = given.number_of(positive)
-    A, D = terms(metric, indicator(given.label, number), indicator(given.pred, number), beta)
-    left, what = draws.pool_size - len(draws), NEEDED[metric].format(positive)
-    if given.pool is None:
-        return Pairs(A, D, [(left, outcomes(metric, (0.0, 1.0), beta))], what)
-    predicted = int(np.sum(given.pool == number))
-    unlabelled = predicted - int(np.sum(given.pred == number))
+    number = sample.number_of(positive)
+    A, D = terms(metric, indicator(sample.label, number), indicator(sample.pred, number), beta)
+    what = NEEDED[metric].format(positive)
+    if sample.pool is None:
+        return Pairs(A, D, [(sample.n_left, outcomes(metric, (0.0, 1.0), beta))], what)
+    predicted = int(np.sum(sample.pool == number))
+    unlabelled = predicted - int(np.sum(sample.pred == number))
     unseen = [
         (unlabelled, outcomes(metric, (1.0,), beta)),
-        (left - unlabelled, outcomes(metric, (0.0,), beta)),
+        (sample.n_left - unlabelled, outcomes(metric, (0.0,), beta)),
     ]
-    known = predicted / draws.pool_size if metric == "precision" and predicted else None
-    return Pairs(A, D, unseen, what, known)
+    share = predicted / len(sample.pool) if metric == "precision" and predicted else None
+    return Pairs(A, D, unseen, what, share)
 
 
 def terms(
-    metric: Metric, y: FloatArray, p: FloatArray, beta: float
+    metric: ClassMetric, y: FloatArray, p: FloatArray, beta: float
 ) -> tuple[FloatArray, FloatArray]:
-    """What an item adds to the numerator and to the denominator."""
+    """The terms that each item adds to the numerator and to the denominator."""
     if metric == "precision":
         return y * p, p
     if metric == "recall":
@@ -234,11 +278,61 @@ def terms(
 
 
 def outcomes(
-    metric: Metric, predictions: tuple[float, ...], beta: float
+    metric: ClassMetric, predictions: tuple[float, ...], beta: float
 ) -> list[tuple[float, float]]:
     """The pairs (A, D) that an item with one of these predictions may have."""
-    found = []
+    pairs = []
     for p in predictions:
         A, D = terms(metric, np.array([0.0, 1.0]), np.full(2, p), beta)
-        found += list(zip(A.tolist(), D.tolist(), strict=True))
-    return found
+        pairs += list(zip(A.tolist(), D.tolist(), strict=True))
+    return pairs
+
+
+def indicator(numbers: IntArray, number: int) -> FloatArray:
+    """1 where the class is this one, else 0."""
+    return (numbers == number).astype(np.float64)
+
+
+def _of_class(
+    metric: ClassMetric, sample: ClassSample, positive: Class, beta: float = 1.0
+) -> Estimate:
+    pairs = class_pairs(metric, sample, positive, beta)
+    return ratio_estimate(pairs, sample.draws, level=sample.level, interval=sample.interval)
+
+
+def _distinct_in(columns: dict[str, NDArray[Any]]) -> tuple[Class, ...]:
+    values = {value for column in columns.values() for value in np.unique(column).tolist()}
+    return tuple(sorted(values))
+
+
+def _check_distinct(classes: Sequence[Class]) -> tuple[Class, ...]:
+    known = tuple(class_names("classes", classes).tolist())
+    if len(set(known)) != len(known) or not known:
+        raise InputError(
+            f"classes must be distinct names, one or more; they are {list_names(known)}."
+        )
+    return known
+
+
+def _check_same_kind(columns: dict[str, NDArray[Any]]) -> None:
+    text = {name: values.dtype.kind == "U" for name, values in columns.items() if len(values)}
+    if len(set(text.values())) > 1:
+        kinds = ", ".join(
+            f"{name} holds {'text' if is_text else 'numbers'}" for name, is_text in text.items()
+        )
+        raise InputError(f"Text never equals a number: {kinds}. Write all the same way.")
+
+
+def _check_pool(pred: IntArray, pool: IntArray, draws: Draws) -> None:
+    if len(pool) != draws.pool_size:
+        raise InputError(
+            f"pool_pred must have one prediction for each of the {draws.pool_size} items of the "
+            f"pool; it has {len(pool)}."
+        )
+    differ = np.flatnonzero(pool[draws.index] != pred)
+    if differ.size:
+        raise InputError(
+            f"pool_pred and pred differ at {differ.size} of {len(pred)} drawn items, the first is "
+            f"item {draws.index[differ[0]]}. pool_pred goes by item, pred by draw: "
+            f"pred = pool_pred[draws.index]."
+        )

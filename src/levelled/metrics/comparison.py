@@ -1,4 +1,4 @@
-"""Which model is better, from the same labels."""
+"""Comparisons of models on the same labels."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -13,14 +13,14 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import LARGEST, Bounds, check_bounds, checked_pair
 from levelled.estimators.record import Estimate
-from levelled.metrics.table import aligned, cells, footnotes
+from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Comparison", "Ranking", "compare", "compare_all"]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two models on the same labels: the loss of `a` minus that of `b`, and what it means."""
+    """Two models on the same labels: the loss of `a` minus that of `b`, and a verdict."""
 
     a: str
     b: str
@@ -35,7 +35,7 @@ class Comparison:
 
     @property
     def verdict(self) -> str:
-        """The difference in words."""
+        """The difference as a sentence."""
         low, high, level = self.difference.low, self.difference.high, self.difference.level
         if self.better is None:
             if low == high:
@@ -49,15 +49,15 @@ class Comparison:
         return f"{self.better} is better by {gain:.4g}, {near:.4g} to {far:.4g} at {level:.4g}"
 
     def __str__(self) -> str:
-        return self.verdict + "".join(f"; note: {told}" for told in self.difference.warnings)
+        return self.verdict + "".join(f"; note: {note}" for note in self.difference.warnings)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranking:
     """Several models, the best first, each compared with one of them.
 
-    `level` is for all `n_compared` differences at once (Bonferroni); each has the stricter
-    level its own record says.
+    `level` is for all `n_compared` differences at once (Bonferroni); each has a stricter level,
+    which is in its own estimate.
     """
 
     against: str
@@ -79,7 +79,7 @@ class Ranking:
             [name, cells(risk)[0], *differences.get(name, ["", "", ""])]
             for name, risk in self.risks.items()
         ]
-        told = (
+        levels = (
             f"differences from {self.against}; all hold at once at {self.level:.4g} "
             f"(Bonferroni over {self.n_compared})"
         )
@@ -87,7 +87,7 @@ class Ranking:
             [(f"risk of {name}", risk) for name, risk in self.risks.items()]
             + [(f"difference of {row.a}", row.difference) for row in self.comparisons]
         )
-        return f"{aligned(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{told}{notes}"
+        return f"{align(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{levels}{notes}"
 
 
 def compare(
@@ -100,9 +100,9 @@ def compare(
     bounds: tuple[float, float] | None = None,
     names: tuple[str, str] = ("a", "b"),
 ) -> Comparison:
-    """How much worse `a` is than `b`: the mean difference of their losses on the same items.
+    """The mean difference of the losses of `a` and `b` on the same items.
 
-    What both get wrong alike cancels, so this takes fewer labels than two separate figures.
+    Errors that both make cancel, so this takes fewer labels than two separate estimates.
     `bounds` are those of each loss; 0/1 losses need none. Before the models have been seen to
     disagree, the interval is what betting or logic allows, never [0, 0].
 
@@ -114,8 +114,8 @@ def compare(
     """
     if names[0] == names[1]:
         raise InputError(f"The two models need two names; both are {names[0]!r}.")
-    a, b = _checked({names[0]: loss_a, names[1]: loss_b}, draws, bounds).items()
-    return _compared(a, b, draws, level, interval, _bounds(bounds, a[1], b[1]))
+    a, b = _check_losses({names[0]: loss_a, names[1]: loss_b}, draws, bounds).items()
+    return _compare(a, b, draws, level, interval, _bounds(bounds, a[1], b[1]))
 
 
 def compare_all(
@@ -140,31 +140,31 @@ def compare_all(
     """
     level = between("level", level, 0, 1, open_=True)
     _check_named(losses)
-    given = _checked(losses, draws, bounds)
-    if len(given) < 2:
-        raise InputError(f"A comparison needs two models or more; there are {len(given)}.")
+    models = _check_losses(losses, draws, bounds)
+    if len(models) < 2:
+        raise InputError(f"A comparison needs two models or more; there are {len(models)}.")
     if baseline is not None:
-        choice("baseline", baseline, list(given))
-    limits = _bounds(bounds, *given.values())
+        choice("baseline", baseline, list(models))
+    limits = _bounds(bounds, *models.values())
     own = (0.0, 1.0) if limits == (-1, 1) and bounds is None else bounds
     risks = {
         name: estimate(loss, draws, level=level, interval=interval, bounds=own)
-        for name, loss in given.items()
+        for name, loss in models.items()
     }
-    order = sorted(given, key=lambda name: risks[name].value or 0.0)
+    order = sorted(models, key=lambda name: risks[name].value or 0.0)
     against = order[0] if baseline is None else baseline
-    k = len(given)
+    k = len(models)
     number = k * (k - 1) // 2 if baseline is None else k - 1
-    each, second = 1 - (1 - level) / number, (against, given[against])
+    each, second = 1 - (1 - level) / number, (against, models[against])
     comparisons = tuple(
-        _compared((name, given[name]), second, draws, each, interval, limits)
+        _compare((name, models[name]), second, draws, each, interval, limits)
         for name in order
         if name != against
     )
     return Ranking(against, {name: risks[name] for name in order}, comparisons, level, number)
 
 
-def _compared(
+def _compare(
     first: tuple[str, FloatArray],
     second: tuple[str, FloatArray],
     draws: Draws,
@@ -173,8 +173,11 @@ def _compared(
     limits: Bounds,
 ) -> Comparison:
     difference = first[1] - second[1]
-    found = estimate(difference, draws, level=level, interval=interval, bounds=limits)
-    return Comparison(first[0], second[0], found)
+    return Comparison(
+        first[0],
+        second[0],
+        estimate(difference, draws, level=level, interval=interval, bounds=limits),
+    )
 
 
 def _check_named(losses: object) -> None:
@@ -185,23 +188,23 @@ def _check_named(losses: object) -> None:
         )
 
 
-def _checked(
+def _check_losses(
     losses: Mapping[str, ArrayLike], draws: Draws, bounds: tuple[float, float] | None
 ) -> dict[str, FloatArray]:
     check_draws(draws)
-    given = {
+    checked = {
         name: floats(f"losses of {name}", loss, ndim=1, largest=LARGEST)
         for name, loss in losses.items()
     }
-    for name, loss in given.items():
+    for name, loss in checked.items():
         same_length(**{f"losses of {name}": loss, "draws": draws.index})
         if bounds is not None:
             check_bounds(loss, checked_pair(bounds))
-    return given
+    return checked
 
 
 def _bounds(bounds: tuple[float, float] | None, *losses: FloatArray) -> Bounds:
-    """What a difference of two losses within bounds can be; 0/1 losses need no declaration."""
+    """The bounds of a difference of two losses; 0/1 losses need not declare theirs."""
     if bounds is not None:
         low, high = checked_pair(bounds)
         return low - high, high - low

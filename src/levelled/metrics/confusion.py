@@ -1,8 +1,7 @@
 """The confusion matrix of the whole pool, each cell with its interval."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -11,16 +10,17 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
-from levelled.metrics.classes import Answers, Class, indicator, shown
+from levelled.labels import Class, list_names
+from levelled.metrics.classification import ClassOptions, ClassSample, indicator
 from levelled.metrics.ratio import (
     Pairs,
-    checked_level,
-    fixed_as,
+    check_level,
     ratio_estimate,
     scaled,
-    undefined,
+    translate_fixed,
+    undefined_estimate,
 )
-from levelled.metrics.table import aligned, footnotes
+from levelled.metrics.table import align, footnotes
 
 __all__ = ["Confusion", "confusion"]
 
@@ -37,7 +37,7 @@ class Confusion:
         label, pred = at
         for name in at:
             if name not in self.classes:
-                raise InputError(f"{name!r} is none of the classes {shown(self.classes)}.")
+                raise InputError(f"{name!r} is none of the classes {list_names(self.classes)}.")
         return self.cells[self.classes.index(label)][self.classes.index(pred)]
 
     @property
@@ -56,7 +56,7 @@ class Confusion:
     def __str__(self) -> str:
         header = ["label", *(f"pred {name}" for name in self.classes)]
         rows = [
-            [str(name), *(_cell(cell) for cell in row)]
+            [str(name), *(_cell_text(cell) for cell in row)]
             for name, row in zip(self.classes, self.cells, strict=True)
         ]
         notes = footnotes(
@@ -64,7 +64,7 @@ class Confusion:
             for label in self.classes
             for pred in self.classes
         )
-        return f"{aligned(header, rows)}{notes}"
+        return f"{align(header, rows)}{notes}"
 
 
 def confusion(
@@ -72,11 +72,8 @@ def confusion(
     pred: ArrayLike,
     draws: Draws,
     *,
-    classes: Sequence[Class] | None = None,
-    pool_pred: ArrayLike | None = None,
-    level: float = 0.95,
-    interval: str = "auto",
     simultaneous: bool = False,
+    **options: Unpack[ClassOptions],
 ) -> Confusion:
     """The share of the pool in each cell of label and prediction, with its interval.
 
@@ -87,40 +84,38 @@ def confusion(
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> pool_pred = np.array(["b", "a", "b", "b", "a"])
-    >>> found = confusion(["a", "b", "b", "a"], pool_pred[draws.index], draws, pool_pred=pool_pred)
-    >>> found.values
+    >>> pred = pool_pred[draws.index]
+    >>> confusion(["a", "b", "b", "a"], pred, draws, pool_pred=pool_pred).values
     [[0.2, 0.3], [0.2, 0.3]]
     """
-    level = checked_level(level, draws)
-    how = fixed_as("cp_safe" if pool_pred is None else "wilson", interval)
-    given = Answers.of(labels, pred, draws, classes, pool_pred)
-    if simultaneous:
-        level = 1 - (1 - level) / len(given.classes) ** 2
-    numbers = range(len(given.classes))
-    cells = tuple(
-        tuple(_estimated(given, label, pred, draws, level, how) for pred in numbers)
-        for label in numbers
+    sample = ClassSample.of(labels, pred, draws, **options)
+    level = check_level(sample.level, draws)
+    fixed = "cp_safe" if sample.pool is None else "wilson"
+    sample = replace(
+        sample,
+        level=1 - (1 - level) / len(sample.classes) ** 2 if simultaneous else level,
+        interval=translate_fixed(fixed, sample.interval),
     )
-    return Confusion(given.classes, cells)
+    numbers = range(len(sample.classes))
+    cells = tuple(tuple(_cell(sample, label, pred) for pred in numbers) for label in numbers)
+    return Confusion(sample.classes, cells)
 
 
-def _estimated(
-    given: Answers, label: int, pred: int, draws: Draws, level: float, interval: str
-) -> Estimate:
-    D = indicator(given.pred, pred)
-    A = indicator(given.label, label) * D
-    if given.pool is None:
-        return estimate(A, draws, level=level, interval=interval, bounds=(0, 1))
-    pool_size = int(np.sum(given.pool == pred))
+def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
+    draws, level, interval = sample.draws, sample.level, sample.interval
+    is_label, inside = indicator(sample.label, label), sample.pred == pred
+    if sample.pool is None:
+        return estimate(is_label * inside, draws, level=level, interval=interval, bounds=(0, 1))
+    pool_size = int(np.sum(sample.pool == pred))
     if not pool_size:
-        nothing = undefined(draws, (0.0, 0.0), level, "")
+        nothing = undefined_estimate(draws, (0.0, 0.0), level, "")
         return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
-    share = pool_size / draws.pool_size
-    unseen = [(pool_size - int(D.sum()), [(0.0, 1.0), (1.0, 1.0)])]
-    pairs = Pairs(A, D, unseen, f"prediction {given.classes[pred]!r}", share)
-    return scaled(ratio_estimate(pairs, draws, level=level, interval=interval), share)
+    what = f"prediction {sample.classes[pred]!r}"
+    pairs = Pairs.over_part(is_label, inside, pool_size, draws, what)
+    share = ratio_estimate(pairs, draws, level=level, interval=interval)
+    return scaled(share, pool_size / draws.pool_size)
 
 
-def _cell(found: Estimate) -> str:
-    value = "?" if found.value is None else f"{found.value:.3g}"
-    return f"{value} [{found.low:.2g}, {found.high:.2g}]"
+def _cell_text(cell: Estimate) -> str:
+    value = "?" if cell.value is None else f"{cell.value:.3g}"
+    return f"{value} [{cell.low:.2g}, {cell.high:.2g}]"

@@ -1,4 +1,4 @@
-"""The core of every metric that is a ratio of two pool means, such as precision.
+"""Value, variance and limits of a ratio of two pool means, such as precision.
 
     theta = A / D,    theta^ = sum_m v_m A_m / sum_m v_m D_m
 
@@ -7,8 +7,8 @@ with the weights v_m of R_LURE. Its error is, to first order, that of the mean o
 arrays are [..., M], so that a thousand trajectories are one call.
 
 Where the pool mean of D is known exactly, Dbar is estimated all the same: among draws that happen
-to hold few units with D > 0 the estimate is worse, and mean(v D) knows it. With the exact mean
-the same width covers less (precision, 3% positives, 100 labels: 0.94 instead of 0.98).
+to hold few units with D > 0 the estimate is worse, and mean(v D) reflects that. With the exact
+mean the same width covers less (precision, 3% positives, 100 labels: 0.94 instead of 0.98).
 """
 
 from collections.abc import Sequence
@@ -32,12 +32,12 @@ __all__ = [
 ]
 
 MOST = 4.0
-"""A variance that claims a sample more than 4 times Kish's size is not believed."""
+"""The largest effective sample, in multiples of Kish's size, that a variance may imply."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RatioMoments:
-    """What M draws say about a ratio, for one trajectory or many at once."""
+    """A ratio estimated from M draws, for one trajectory or many at once."""
 
     value: FloatArray
     """theta^, or 0 where no unit with D > 0 has been drawn."""
@@ -47,16 +47,16 @@ class RatioMoments:
     denominator: FloatArray
     """Dbar, or 0."""
     size: FloatArray
-    """Kish's size of the units with D > 0: how many uniform ones they are worth."""
+    """Kish's size of the units with D > 0: the number of uniform draws that is as precise."""
     count: FloatArray
-    """How many units have D > 0."""
+    """The number of units with D > 0."""
     minority: FloatArray
     """The units with A > 0 or those with A < D, whichever are fewer, each counted as its weight
     over the largest weight."""
 
     @property
     def defined(self) -> BoolArray:
-        """Whether there is a ratio at all."""
+        """True where a unit with D > 0 has been drawn, so that there is a ratio."""
         return self.count > 0
 
 
@@ -65,8 +65,8 @@ def ratio_moments(
 ) -> RatioMoments:
     """The estimate of a ratio from draws [..., M], and all that its interval needs.
 
-    >>> found = ratio_moments(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]), np.full(3, 0.1), 10)
-    >>> round(float(found.value), 3), round(float(found.size), 3)
+    >>> ratio = ratio_moments(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]), np.full(3, 0.1), 10)
+    >>> round(float(ratio.value), 3), round(float(ratio.size), 3)
     (0.477, 1.996)
     """
     v = lure.weights(probability, pool_size)
@@ -94,24 +94,24 @@ def ratio_moments(
     )
 
 
-def wilson_limits(found: RatioMoments, level: float) -> tuple[FloatArray, FloatArray]:
+def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatArray]:
     """Wilson's interval with t_df for a ratio with 0 <= A <= D, for 2 <= M < N.
 
         n = theta^ (1 - theta^) / V,    at most 4 k
         V = (1 - lambda) V^ + lambda max(V^, theta^ (1 - theta^) / k),    lambda = 1 / (1 + u)
 
     V^ is the variance of the residuals and k Kish's size. The fewer and lighter the units u on
-    the rarer side (A = 0, or A < D), the less V^ is believed: heavy ones may not have come up
+    the rarer side (A = 0, or A < D), the less V^ counts: heavy ones may not have been drawn
     yet. (Without lambda a recall was covered 0.90 of the time where a third of the errors were
     such that the proposal did not expect them.) Without any spread the interval is Clopper and
     Pearson's for k labels, so [0, 0] and [1, 1] cannot occur.
     """
-    theta = found.value
-    inside = (found.minority > 0) & (theta > 0) & (theta < 1)
+    theta = ratio.value
+    inside = (ratio.minority > 0) & (theta > 0) & (theta < 1)
     binomial = np.where(inside, theta * (1 - theta), 0.25)
-    n = binomial / _variance(found, binomial)
-    low, high = wilson(Effective(theta, n), t_quantile(found.residual.df, (1 + level) / 2))
-    least, most = _one_sided(theta, _unseen_size(found), level)
+    n = binomial / _variance(ratio, binomial)
+    low, high = wilson(Effective(theta, n), t_quantile(ratio.residual.df, (1 + level) / 2))
+    least, most = _one_sided(theta, _unseen_size(ratio), level)
     return np.where(inside, low, least), np.where(inside, high, most)
 
 
@@ -135,9 +135,9 @@ def mean_limits(
         low = theta^ - max(t_df sqrt(V^), sqrt(sum_k (theta^_k - low_k)^2) / K)
 
     and high likewise, with V^ the variance of the mean and low_k, high_k the limits of
-    `wilson_limits` (the square-and-add method of Zou and Donner, 2008). Those know how lopsided
-    a ratio near 0 or 1 is, and that a class without spread after a few units is not known
-    exactly; V^ knows how much the ratios vary together.
+    `wilson_limits` (the square-and-add method of Zou and Donner, 2008). Those allow for the skew
+    of a ratio near 0 or 1, and for classes without spread after a few units; V^ allows for the
+    ratios varying together.
     """
     K = len(parts)
     half = t_quantile(joint.df, (1 + level) / 2) * np.sqrt(joint.variance)
@@ -149,19 +149,19 @@ def mean_limits(
     return np.maximum(value - lowest, 0.0), np.minimum(value + highest, 1.0)
 
 
-def _variance(found: RatioMoments, binomial: FloatArray) -> FloatArray:
-    """The variance of a ratio, doubted where few units speak for it."""
-    V, fraction = found.residual.variance, found.residual.budget / found.residual.pool_size
-    doubt = 1 / (1 + found.minority)
-    size = np.where(found.defined, found.size, 1.0)
-    by_size = np.maximum(V, binomial / _unseen_size(found))
+def _variance(ratio: RatioMoments, binomial: FloatArray) -> FloatArray:
+    """The variance of a ratio, at least the binomial one where few units are on the rarer side."""
+    V, fraction = ratio.residual.variance, ratio.residual.budget / ratio.residual.pool_size
+    doubt = 1 / (1 + ratio.minority)
+    size = np.where(ratio.defined, ratio.size, 1.0)
+    by_size = np.maximum(V, binomial / _unseen_size(ratio))
     return np.maximum((1 - doubt) * V + doubt * by_size, binomial * (1 - fraction) / (MOST * size))
 
 
-def _unseen_size(found: RatioMoments) -> FloatArray:
+def _unseen_size(ratio: RatioMoments) -> FloatArray:
     """The binomial sample that misses what is rare as often as k units without replacement do."""
-    fraction = found.residual.budget / found.residual.pool_size
-    return np.where(found.defined, found.size, 1.0) * (-np.log1p(-fraction) / fraction)
+    fraction = ratio.residual.budget / ratio.residual.pool_size
+    return np.where(ratio.defined, ratio.size, 1.0) * (-np.log1p(-fraction) / fraction)
 
 
 def _one_sided(theta: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:

@@ -1,4 +1,4 @@
-"""A metric by its name, as a campaign writes it down.
+"""Metrics by their names, as a campaign stores them.
 
     error  accuracy                    of predicted classes
     log_loss  log_loss:CAP  brier      of predicted probabilities
@@ -12,20 +12,34 @@ Classes are text: 1, 1.0 and "1" are the same class.
 
 import difflib
 import importlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
+from typing import ClassVar, Literal
 
-from levelled._check import between
-from levelled.errors import InputError
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled._check import FloatArray, between, floats
+from levelled.errors import InputError, LossError
 from levelled.estimators.intervals.logical import checked_pair
-from levelled.metrics.class_ratio import ClassRatio
-from levelled.metrics.classes import check_class, class_text
-from levelled.metrics.kinds import Errors, Mean, NumberLosses, ProbabilityLosses, Share
-from levelled.metrics.labelled import is_number
-from levelled.metrics.metric import Metric
-from levelled.metrics.own import OwnLosses, one_line
+from levelled.labels import ItemValues, as_classes, as_numbers, check_class, class_text, is_number
+from levelled.metrics.classification import NEEDED, outcomes, terms
+from levelled.metrics.metric import (
+    ERROR,
+    Bounds,
+    Errors,
+    LabelledItems,
+    Metric,
+    Needs,
+    NumberLosses,
+    ProbabilityLosses,
+    Values,
+)
+from levelled.metrics.ratio import Pairs
+from levelled.predictions import PoolPredictions
 
-__all__ = ["NAMES", "parse"]
+__all__ = ["NAMES", "PLAIN", "ClassRatio", "Mean", "Metric", "OwnLosses", "Share", "parse_metric"]
 
 NAMES = (
     "error",
@@ -43,89 +57,248 @@ NAMES = (
     "f1:CLASS",
     "package.module:function",
 )
-"""What `parse` understands."""
-
-_PLAIN: dict[str, Metric] = {
-    "error": Errors(name="error"),
-    "accuracy": Errors(name="accuracy", complemented=True, higher_is_better=True),
-    "log_loss": ProbabilityLosses(name="log_loss", base="log_loss"),
-    "brier": ProbabilityLosses(name="brier", base="brier", bounds=(0.0, 2.0)),
-    "mse": NumberLosses(name="mse", base="mse"),
-    "mae": NumberLosses(name="mae", base="mae"),
-    "mean": Mean(name="mean"),
-}
-"""Metrics whose name says everything."""
-
-_OF_CLASS: dict[str, Callable[..., Metric]] = {
-    "share": Share,
-    "precision": partial(ClassRatio, base="precision", d_max=1.0),
-    "recall": partial(ClassRatio, base="recall", d_max=1.0),
-    "f1": partial(ClassRatio, base="f1", d_max=2.0),
-}
-"""Metrics that are about one class."""
+"""The names that `parse_metric` takes."""
 
 
-def parse(name: str, *, classes: Sequence[str] | None = None) -> Metric:
+def parse_metric(name: str, *, classes: Sequence[str] | None = None) -> Metric:
     """The metric of this name, one of `NAMES`; `classes` are those it may be about.
 
     A function of your own may have the attributes `bounds`, the least and the largest loss,
-    without which only an asymptotic interval may be watched, and `higher_is_better`.
+    and `higher_is_better`. Without bounds its interval is asymptotic.
 
-    >>> parse("f1:spam").needs, parse("log_loss:10").bounds, parse("accuracy").interval
-    ('pred', (0.0, 10.0), 'betting')
+    >>> parse_metric("f1:spam").needs, parse_metric("log_loss:10").bounds
+    ('pred', (0.0, 10.0))
+    >>> parse_metric("accuracy")
+    Errors('accuracy')
     """
     name = str(name).strip()
     head, colon, rest = name.partition(":")
-    if head in _PLAIN and not colon:
-        return _PLAIN[head]
+    if head in PLAIN and not colon:
+        return PLAIN[head]
     if head in _OF_CLASS:
-        return _of_class(name, head, rest, classes)
+        if not rest:
+            raise InputError(
+                f"{head} is about one class: write {head}:CLASS, for example {head}:spam."
+            )
+        positive = class_text(rest)
+        if classes is not None:
+            check_class(positive, classes)
+        return _OF_CLASS[head](name=name, positive=positive)
     if head == "log_loss":
-        cap = between(f"The cap of {name}", _part_number(name, rest), 0, 1000, open_=True)
-        return ProbabilityLosses(name=name, base="log_loss", bounds=(0.0, cap), cap=cap)
+        cap = between(f"The cap of {name}", _number_in(name, rest), 0, 1000, open_=True)
+        return ProbabilityLosses(name=name, loss="log_loss", bounds=(0.0, cap), cap=cap)
     if head == "mean":
         low, _, high = rest.partition(":")
-        bounds = checked_pair((_part_number(name, low), _part_number(name, high)))
-        return Mean(name=name, bounds=bounds)
-    if head in _PLAIN:
+        return Mean(name=name, bounds=checked_pair((_number_in(name, low), _number_in(name, high))))
+    if head in PLAIN:
         raise InputError(f"{head} takes nothing after a colon; write {head} instead of {name!r}.")
     if colon:
-        return _of_function(name, head, rest)
+        return _import_losses(name, head, rest)
     raise _unknown(name)
 
 
-def _of_class(name: str, head: str, about: str, classes: Sequence[str] | None) -> Metric:
-    if not about:
-        raise InputError(f"{head} is about one class: write {head}:CLASS, for example {head}:spam.")
-    positive = class_text(about)
-    if classes is not None:
-        check_class(positive, classes)
-    return _OF_CLASS[head](name=name, positive=positive)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Mean(Metric):
+    """The mean of the label itself, a number."""
+
+    needs: ClassVar[Needs] = "label"
+    label_kind: ClassVar[Literal["class", "number"] | None] = "number"
+    signed: ClassVar[bool] = True
+
+    higher_is_better: bool | None = None
+
+    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
+        """One label as a number within the bounds."""
+        return float(_within_bounds(self, as_numbers("A label", [value]))[0])
+
+    def _values(self, items: LabelledItems) -> Values:
+        return Values(_within_bounds(self, as_numbers("labels", items.labels)))
+
+    def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
+        return predictions.label_sd(_numbers_of(predictions.classes))
+
+    def _expected(self, predictions: PoolPredictions) -> FloatArray | None:
+        mean = predictions.number
+        if mean is None:
+            mean = predictions.label_mean(_numbers_of(predictions.classes))
+        return None if mean is None else self._clip(mean)
 
 
-def _of_function(name: str, module: str, attribute: str) -> Metric:
-    """Somebody's own loss, with what it declares about itself."""
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class Share(Metric):
+    """The share of labels that are one class."""
+
+    needs: ClassVar[Needs] = "label"
+
+    bounds: Bounds | None = (0.0, 1.0)
+    higher_is_better: bool | None = None
+    positive: str
+
+    def _values(self, items: LabelledItems) -> Values:
+        return Values(_indicator("labels", items.labels, self.positive))
+
+    def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
+        if predictions.loss_hat is not None:
+            chance = self._clip(predictions.loss_hat)
+            return np.sqrt(chance * (1 - chance))
+        return predictions.label_sd(self._worth(predictions.classes))
+
+    def _expected(self, predictions: PoolPredictions) -> FloatArray | None:
+        mean = predictions.label_mean(self._worth(predictions.classes))
+        return None if mean is None else self._clip(mean)
+
+    def _worth(self, classes: Sequence[str] | None) -> FloatArray | None:
+        """1 for the class itself, 0 for the others."""
+        return None if classes is None else _indicator("classes", classes, self.positive)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class ClassRatio(Metric):
+    """Precision, recall or F1 of one class: a ratio of two pool means."""
+
+    ratio: Literal["precision", "recall", "f1"]
+    bounds: Bounds | None = (0.0, 1.0)
+    higher_is_better: bool | None = True
+    positive: str
+    d_max: float
+
+    def pairs(
+        self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
+    ) -> Pairs:
+        """The values, with what the unlabelled items may still add to them."""
+        A, D = self._terms(labels, pred)
+        left, unlabelled = pool_size - len(labels), pred_counts.get(self.positive, 0)
+        unlabelled -= int(_indicator("pred", pred, self.positive).sum())
+        if not 0 <= unlabelled <= left:
+            raise InputError(
+                f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
+                f"{unlabelled} unlabelled items predicted {self.positive!r}."
+            )
+        unseen = [
+            (unlabelled, outcomes(self.ratio, (1.0,), 1.0)),
+            (left - unlabelled, outcomes(self.ratio, (0.0,), 1.0)),
+        ]
+        what = NEEDED[self.ratio].format(self.positive)
+        return Pairs(A, D, unseen, what, self.denominator_mean(pred_counts, pool_size))
+
+    def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
+        """For a precision, the share of the pool that is predicted to be of the class."""
+        if self.ratio != "precision":
+            return None
+        return pred_counts.get(self.positive, 0) / pool_size or None
+
+    def _values(self, items: LabelledItems) -> Values:
+        return Values(*self._terms(items.labels, items.pred))
+
+    def _terms(self, labels: ItemValues, pred: ItemValues) -> tuple[FloatArray, FloatArray]:
+        y, p = _indicator("labels", labels, self.positive), _indicator("pred", pred, self.positive)
+        return terms(self.ratio, y, p, 1.0)
+
+    def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
+        return ERROR._interest(predictions)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
+class OwnLosses(Metric):
+    """The mean of a loss of your own, a function of labels and predictions."""
+
+    label_kind: ClassVar[Literal["class", "number"] | None] = None
+    signed: ClassVar[bool] = True
+
+    function: Callable[..., ArrayLike]
+
+    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
+        """One label as it is: the function decides what it takes."""
+        return value
+
+    def _values(self, items: LabelledItems) -> Values:
+        n = len(items.labels)
+        try:
+            returned = self.function(np.asarray(items.labels), np.asarray(items.pred))
+        except Exception as wrong:  # the function may raise anything
+            raise InputError(f"{self.name} failed on {n} labels: {_one_line(wrong)}.") from wrong
+        values = floats(f"What {self.name} returns", returned)
+        if values.shape != (n,):
+            raise InputError(
+                f"{self.name} must return one number a label, {n} here; it returned an array of "
+                f"shape {values.shape}."
+            )
+        return Values(_within_bounds(self, values))
+
+    def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
+        if predictions.loss_hat is not None:
+            return Metric._interest(self, predictions)
+        return ERROR._interest(predictions)
+
+
+PLAIN: dict[str, Metric] = {
+    "error": ERROR,
+    "accuracy": Errors(name="accuracy", complemented=True, higher_is_better=True),
+    "log_loss": ProbabilityLosses(name="log_loss", loss="log_loss"),
+    "brier": ProbabilityLosses(name="brier", loss="brier", bounds=(0.0, 2.0)),
+    "mse": NumberLosses(name="mse", loss="squared"),
+    "mae": NumberLosses(name="mae", loss="absolute"),
+    "mean": Mean(name="mean"),
+}
+"""Metrics that take nothing after their name."""
+
+_OF_CLASS: dict[str, Callable[..., Metric]] = {
+    "share": Share,
+    "precision": partial(ClassRatio, ratio="precision", d_max=1.0),
+    "recall": partial(ClassRatio, ratio="recall", d_max=1.0),
+    "f1": partial(ClassRatio, ratio="f1", d_max=2.0),
+}
+"""Metrics of one class."""
+
+
+def _import_losses(name: str, module: str, attribute: str) -> Metric:
+    """The function `attribute` of a module as a metric, with the bounds it declares."""
     try:
-        found = getattr(importlib.import_module(module), attribute)
-    except Exception as wrong:  # somebody else's module may raise anything
+        function = getattr(importlib.import_module(module), attribute)
+    except Exception as wrong:  # the module may raise anything
         if isinstance(wrong, ModuleNotFoundError) and "." not in module:
             raise _unknown(name) from wrong
         raise InputError(
-            f"The function {name} cannot be imported ({one_line(wrong)}). Install its package, or "
+            f"The function {name} cannot be imported ({_one_line(wrong)}). Install its package, or "
             f"put its folder on PYTHONPATH."
         ) from wrong
-    if not callable(found):
-        raise InputError(f"{name} is a {type(found).__name__}, not a function of labels, pred.")
-    bounds = getattr(found, "bounds", None)
+    if not callable(function):
+        raise InputError(f"{name} is a {type(function).__name__}, not a function of labels, pred.")
+    bounds = getattr(function, "bounds", None)
     return OwnLosses(
         name=name,
         bounds=None if bounds is None else checked_pair(bounds),
-        higher_is_better=bool(getattr(found, "higher_is_better", False)),
-        function=found,
+        higher_is_better=bool(getattr(function, "higher_is_better", False)),
+        function=function,
     )
 
 
-def _part_number(name: str, text: str) -> float:
+def _within_bounds(metric: Metric, values: FloatArray) -> FloatArray:
+    """The losses as they are, unless one breaks the declared bounds."""
+    low, high = metric.possible
+    outside = values[(values < low) | (values > high)]
+    if outside.size:
+        raise LossError(
+            f"{metric.name} is declared to lie between {low:g} and {high:g}, and {outside[0]:g} "
+            f"does not."
+        )
+    return values
+
+
+def _indicator(name: str, values: ItemValues, positive: str) -> FloatArray:
+    """1 where the class is this one, however it is written, else 0."""
+    return (as_classes(name, values) == positive).astype(np.float64)
+
+
+def _numbers_of(classes: Sequence[str] | None) -> FloatArray | None:
+    """The classes as numbers, if all of them are."""
+    try:
+        return None if classes is None else floats("classes", [float(name) for name in classes])
+    except ValueError:
+        return None
+
+
+def _number_in(name: str, text: str) -> float:
     if not is_number(text):
         raise InputError(
             f"{name!r} must hold numbers after the colon, as in log_loss:10 or mean:1:5."
@@ -136,5 +309,9 @@ def _part_number(name: str, text: str) -> float:
 def _unknown(name: str) -> InputError:
     head = name.partition(":")[0]
     near = difflib.get_close_matches(head, [known.partition(":")[0] for known in NAMES], n=1)
-    told = f" Did you mean {near[0]}?" if near else ""
-    return InputError(f"There is no metric {name!r}.{told} Metrics are {', '.join(NAMES)}.")
+    hint = f" Did you mean {near[0]}?" if near else ""
+    return InputError(f"There is no metric {name!r}.{hint} Metrics are {', '.join(NAMES)}.")
+
+
+def _one_line(wrong: Exception) -> str:
+    return f"{type(wrong).__name__}: {wrong}".partition("\n")[0]

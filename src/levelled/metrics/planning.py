@@ -1,4 +1,4 @@
-"""How many labels a wanted width will take, from the predictions alone."""
+"""The number of labels that a wanted width will take, from the predictions alone."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,20 +10,15 @@ from levelled._check import FloatArray, between, choice
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import cp_safe, t_quantile
 from levelled.estimators.moments import Moments
-from levelled.losses import Loss, Normal
+from levelled.losses import Normal
+from levelled.metrics.named import PLAIN, parse_metric
 from levelled.proposals import mixture, proportional, uniform
 from levelled.scores import expected_loss, root_mean_squared_loss
 
 __all__ = ["Plan", "plan"]
 
-_LOSSES: dict[str, Loss] = {
-    "error": "zero_one",
-    "accuracy": "zero_one",
-    "log_loss": "log_loss",
-    "brier": "brier",
-    "mse": "squared",
-    "mae": "absolute",
-}
+_LOSSES = {name: metric.loss for name, metric in PLAIN.items() if metric.loss is not None}
+
 WidthOf = Callable[[int, float], float]
 """The width of an interval after M labels whose estimate has variance V."""
 
@@ -33,7 +28,7 @@ _GROUPS = 2000
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """How many labels will do: under the default proposal, and drawn uniformly."""
+    """The number of labels needed under the default proposal, and drawn uniformly."""
 
     metric: str
     width: float
@@ -48,20 +43,20 @@ class Plan:
 
     def __str__(self) -> str:
         return (
-            f"{self._told(self.labels)} drawn by the root mean squared loss with a floor of "
-            f"{self.floor:g}, or {self._told(self.labels_uniform)} drawn uniformly, give the "
+            f"{self._count(self.labels)} drawn by the root mean squared loss with a floor of "
+            f"{self.floor:g}, or {self._count(self.labels_uniform)} drawn uniformly, give the "
             f"{self.metric} an interval {self.width:g} wide at {self.level:g} when it is read "
-            f"once, at the end; one that may be watched is half as wide again. This takes the "
-            f"probabilities at their word, by which the {self.metric} is {self.expected:.4g}; if "
-            f"they are overconfident, it takes more"
+            f"once, at the end; one that stays valid however often you look is half as wide again. "
+            f"This assumes that the probabilities are right, so that the {self.metric} is "
+            f"{self.expected:.4g}; if they are overconfident, it takes more"
         )
 
-    def _told(self, labels: int) -> str:
+    def _count(self, labels: int) -> str:
         return f"all {labels} labels" if labels == self.pool_size else f"{labels} labels"
 
 
 def plan(
-    answer: ArrayLike,
+    pred: ArrayLike,
     width: float,
     metric: str = "error",
     *,
@@ -70,30 +65,32 @@ def plan(
     level: float = 0.95,
     floor: float = 0.5,
 ) -> Plan:
-    """How many labels until the interval, from its low to its high end, is `width` wide.
+    """The number of labels until the interval, from its low to its high end, is `width` wide.
 
-    `answer` is what the model says of each item of the pool: probabilities [N, C] for the
-    metrics error, accuracy, log_loss and brier, numbers [N] for mse and mae. `label` is a
-    distribution of the true label, as in `levelled.scores.expected_loss`; without it the
-    model's own probabilities are believed. For draws with frozen weights w and E[L^2] of each
-    item, the variance of R_LURE is a sum over the draws, in which an item is still in the pool
-    after a time t of the race with chance exp(-w t):
+    `pred` are the model's predictions for the pool: probabilities [N, C] for the metrics error,
+    accuracy, log_loss and brier, numbers [N] for mse and mae. `label` is a distribution of the
+    true label, as in `levelled.scores.expected_loss`; without it the model's own probabilities
+    are used. `cap` bounds the log loss, as log_loss:CAP does. For draws with frozen weights w
+    and E[L^2] of each item, the variance of R_LURE is a sum over the draws, in which an item is
+    still in the pool after a time t of the race with chance exp(-w t):
 
         V = ((N - M) / M)^2 sum_m d_m^2 (sum_left E[L^2] / (N^2 q_m) - (sum_left E[L] / N)^2)
 
     and the width is that of the interval `estimate` will choose. Where nothing less than the
-    whole pool will do, that is the answer.
+    whole pool will do, the plan says so.
 
     >>> proba = np.tile([[0.99, 0.01], [0.7, 0.3], [0.98, 0.02], [0.999, 0.001]], (500, 1))
-    >>> found = plan(proba, width=0.05)
-    >>> found.labels < found.labels_uniform < 2000
+    >>> needed = plan(proba, width=0.05)
+    >>> needed.labels < needed.labels_uniform < 2000
     True
     """
     width = between("width", width, 0, np.inf, open_=True)
-    choice("metric", metric, list(_LOSSES))
-    level, loss = between("level", level, 0, 1, open_=True), _LOSSES[metric]
-    mean = expected_loss(answer, label, loss=loss, cap=cap)
-    root = root_mean_squared_loss(answer, label, loss=loss, cap=cap)
+    level = between("level", level, 0, 1, open_=True)
+    name = choice("metric", str(metric).partition(":")[0], list(_LOSSES))
+    loss, parsed = _LOSSES[name], parse_metric(metric)
+    cap = parsed.cap if cap is None else cap
+    mean = expected_loss(pred, label, loss=loss, cap=cap)
+    root = root_mean_squared_loss(pred, label, loss=loss, cap=cap)
     N, risk = len(mean), float(mean.mean()) if len(mean) else 0.0
     if N < 2 or risk <= 0:
         raise InputError(
@@ -109,8 +106,8 @@ def plan(
         )
         for q in proposals
     )
-    expected = 1 - risk if metric == "accuracy" else risk
-    return Plan(metric, width, level, N, expected, labels, labels_uniform, float(floor))
+    expected = 1 - risk if parsed.complemented else risk
+    return Plan(name, width, level, N, expected, labels, labels_uniform, float(floor))
 
 
 def _variances(mean: FloatArray, square: FloatArray, weights: FloatArray) -> FloatArray:
@@ -162,7 +159,7 @@ def _cp_safe_width(chance: FloatArray, q: FloatArray, level: float) -> WidthOf:
         quantiles = reached[-1] * (np.arange(M) + 0.5) / M
         sample = order[np.searchsorted(reached, quantiles)]
         errors = np.diff(np.floor(np.append(0.0, np.cumsum(chance[sample])) + 0.5))
-        found = Moments(
+        sample_moments = Moments(
             value=np.asarray(risk),
             variance=np.asarray(variance),
             df=np.clip(2 * M * square**2 / fourth - 1, 1, max(M - 1, 1)),
@@ -171,7 +168,7 @@ def _cp_safe_width(chance: FloatArray, q: FloatArray, level: float) -> WidthOf:
             pool_size=N,
             exact=True,
         )
-        low, high = cp_safe(found, errors, 1 / (N * q[sample]), level)
+        low, high = cp_safe(sample_moments, errors, 1 / (N * q[sample]), level)
         return float(high - low)
 
     return width

@@ -1,4 +1,4 @@
-"""A ratio of two pool means as an estimate: where it is undefined, what is possible, how sure."""
+"""Estimates of a ratio of two pool means, with the values that are possible and an interval."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
@@ -21,16 +21,14 @@ __all__ = [
     "Limits",
     "Pairs",
     "Unseen",
-    "checked_level",
-    "figure",
-    "fixed_as",
-    "possible",
+    "check_level",
+    "make_estimate",
     "ratio",
     "ratio_estimate",
     "scaled",
-    "thin_notes",
-    "undefined",
-    "with_excluded",
+    "translate_fixed",
+    "undefined_estimate",
+    "widen_for_excluded",
 ]
 
 Limits = tuple[float, float]
@@ -45,10 +43,10 @@ _FIXED = ("wilson", "cp_safe")
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Pairs:
-    """The numerator A and denominator D of each drawn item, and what the others may have.
+    """The numerator A and denominator D of each drawn item, and those that the others may have.
 
     `what` names what must be seen for the ratio to be defined; `denominator_mean` is the pool
-    mean of D, where predictions or slices tell it.
+    mean of D, where it follows from predictions or slices.
     """
 
     numerator: FloatArray
@@ -57,6 +55,15 @@ class Pairs:
     what: str
     denominator_mean: float | None = None
 
+    @classmethod
+    def over_part(
+        cls, values: FloatArray, inside: BoolArray, size: int, draws: Draws, what: str
+    ) -> "Pairs":
+        """The mean of values in [0, 1] over a part of the pool with `size` items in all."""
+        D = inside.astype(np.float64)
+        unseen = [(size - int(inside.sum()), [(0.0, 1.0), (1.0, 1.0)])]
+        return cls(values * D, D, unseen, what, size / draws.pool_size)
+
     @property
     def most(self) -> float:
         """The largest D an item may have."""
@@ -64,13 +71,27 @@ class Pairs:
 
     @property
     def settled(self) -> bool:
-        """Whether no item without a label can add to the denominator."""
+        """True if no item without a label can add to the denominator."""
         return not any(count and d for count, pairs in self.unseen for _, d in pairs)
 
     @property
     def possible(self) -> Limits:
-        """The ratios that the labels so far leave possible."""
-        return possible(self.numerator.sum(), self.denominator.sum(), self.unseen)
+        """The least and the largest ratio that the labels so far leave possible.
+
+        A ratio of sums is largest and smallest where all items of a group turn out alike.
+
+        >>> unseen = [(5, [(0, 0), (0, 1), (1, 1)])]
+        >>> Pairs(np.array([1.0, 1, 0]), np.ones(3), unseen, "label").possible
+        (0.25, 0.875)
+        """
+        seen_A, seen_D = float(self.numerator.sum()), float(self.denominator.sum())
+        counts, ratios = [n for n, _ in self.unseen], []
+        for outcome in product(*(pairs for _, pairs in self.unseen)):
+            A = seen_A + sum(n * a for n, (a, _) in zip(counts, outcome, strict=True))
+            D = seen_D + sum(n * d for n, (_, d) in zip(counts, outcome, strict=True))
+            if D > 0:
+                ratios.append(A / D)
+        return (min(ratios), max(ratios)) if ratios else (0.0, 1.0)
 
 
 def ratio(
@@ -112,21 +133,23 @@ def ratio(
 
 
 def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -> Estimate:
-    """The estimate of a ratio whose pairs are known to be in order."""
+    """The estimate of a ratio whose pairs have been checked."""
     choice("interval", interval, ("auto", "wilson", "betting", "none"))
-    level = checked_level(level, draws)
+    level = check_level(level, draws)
     limits, D = pairs.possible, pairs.denominator
     if not D.any():
-        return undefined(draws, limits, level, pairs.what, final=pairs.settled)
-    found = ratio_moments(pairs.numerator, D, draws.probability, draws.pool_size)
+        return undefined_estimate(draws, limits, level, pairs.what, final=pairs.settled)
+    moments = ratio_moments(pairs.numerator, D, draws.probability, draws.pool_size)
 
     def asymptotic() -> Limits:
-        low, high = wilson_limits(found, level)
-        return with_excluded((float(low), float(high)), float(found.denominator), pairs.most, draws)
+        low, high = wilson_limits(moments, level)
+        return widen_for_excluded(
+            (float(low), float(high)), float(moments.denominator), pairs.most, draws
+        )
 
-    return figure(
-        float(found.value),
-        float(found.residual.variance),
+    return make_estimate(
+        float(moments.value),
+        float(moments.residual.variance),
         draws,
         units=D > 0,
         possible=limits,
@@ -136,7 +159,7 @@ def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -
     )
 
 
-def figure(
+def make_estimate(
     value: float,
     variance: float,
     draws: Draws,
@@ -147,9 +170,9 @@ def figure(
     interval: str,
     methods: dict[str, Callable[[], Limits | None]],
 ) -> Estimate:
-    """An estimate with the `interval` asked for ("auto": the first of `methods`).
+    """The estimate with this value and `interval` ("auto": the first of `methods`).
 
-    It is cut to what is possible. `units` says which draws the figure rests on.
+    Value and interval are cut to what is possible. `units` are the draws that count in it.
     """
     method = next(iter(methods)) if interval == "auto" else interval
     limits, method, warnings = _limits(possible, method, methods, draws)
@@ -171,14 +194,14 @@ def figure(
     )
 
 
-def undefined(
+def undefined_estimate(
     draws: Draws, limits: Limits, level: float, what: str, *, final: bool = False
 ) -> Estimate:
-    """The estimate of what cannot be said yet: only its limits."""
+    """An estimate without a value, only with the limits of what is possible."""
     low, high = limits
-    told = f"no {what} seen yet: undefined so far, between {low:.4g} and {high:.4g}"
+    note = f"no {what} seen yet: undefined so far, between {low:.4g} and {high:.4g}"
     if final:
-        told = f"no {what} in the whole pool: undefined"
+        note = f"no {what} in the whole pool: undefined"
     weights = lure.lure_weights(draws)
     return Estimate(
         value=None,
@@ -192,67 +215,50 @@ def undefined(
         max_weight=float(weights.max()),
         estimator="lure",
         interval="undefined",
-        warnings=(told,),
+        warnings=(note,),
     )
 
 
-def possible(numerator: float, denominator: float, unseen: Unseen) -> Limits:
-    """The range of ratios that the labels so far leave possible.
-
-    A ratio of sums is largest and smallest where all items of a group turn out alike.
-
-    >>> possible(2.0, 3.0, [(5, [(0, 0), (0, 1), (1, 1)])])
-    (0.25, 0.875)
-    """
-    found = []
-    for outcome in product(*(pairs for _, pairs in unseen)):
-        A = numerator + sum(n * a for (n, _), (a, _) in zip(unseen, outcome, strict=True))
-        D = denominator + sum(n * d for (n, _), (_, d) in zip(unseen, outcome, strict=True))
-        if D > 0:
-            found.append(float(A / D))
-    return (min(found), max(found)) if found else (0.0, 1.0)
-
-
-def scaled(found: Estimate, by: float, start: float = 0.0) -> Estimate:
+def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:
     """`start` + `by` times an estimate, for by > 0."""
     return replace(
-        found,
-        value=None if found.value is None else start + by * found.value,
-        low=start + by * found.low,
-        high=start + by * found.high,
-        stderr=None if found.stderr is None else by * found.stderr,
+        estimate,
+        value=None if estimate.value is None else start + by * estimate.value,
+        low=start + by * estimate.low,
+        high=start + by * estimate.high,
+        stderr=None if estimate.stderr is None else by * estimate.stderr,
     )
 
 
-def with_excluded(limits: Limits, denominator: float, most: float, draws: Draws) -> Limits:
-    """Limits widened by whatever the items are that could never be drawn."""
+def widen_for_excluded(limits: Limits, denominator: float, most: float, draws: Draws) -> Limits:
+    """Limits widened for any values of the items that could never be drawn."""
     drawable = draws.pool_size * denominator
     total = drawable + draws.excluded * most
     return limits[0] * drawable / total, (limits[1] * drawable + total - drawable) / total
 
 
-def checked_level(level: float, draws: Draws) -> float:
-    """Refuse what are no draws, no labels at all, and a level that is none."""
+def check_level(level: float, draws: Draws) -> float:
+    """Return the level, refusing no draws at all and a level outside (0, 1)."""
     check_draws(draws)
     if not len(draws):
         raise InputError("An estimate needs at least one label.")
     return between("level", level, 0, 1, open_=True)
 
 
-def thin_notes(draws: Draws) -> tuple[str, ...]:
+def _thin_notes(draws: Draws) -> tuple[str, ...]:
     """A warning where some items had so little chance that the labels are worth few."""
     size = design_size(draws)
     if size >= min(_POOR, 0.8 * len(draws)):
         return ()
-    told = thin_warning(draws, size)
-    return (told if size >= _THIN else f"{told}; until then do not rely on this interval",)
+    note = thin_warning(draws, size)
+    return (note if size >= _THIN else f"{note}; until then do not rely on this interval",)
 
 
-def fixed_as(method: str, interval: str) -> str:
-    """`interval`, with either name of the one for a fixed number of labels as this `method`.
+def translate_fixed(method: str, interval: str) -> str:
+    """`interval`, where both "wilson" and "cp_safe" become this `method`.
 
-    Whether that is Wilson's for a ratio or `cp_safe` for an average is not for callers to know
-    where one figure may be computed either way.
+    Both hold for a number of labels fixed beforehand, Wilson's for a ratio and `cp_safe` for an
+    average. Where a figure may be computed either way, callers may use either name.
     """
     choice("interval", interval, ("auto", *_FIXED, "betting", "none"))
     return method if interval in _FIXED else interval
@@ -261,30 +267,30 @@ def fixed_as(method: str, interval: str) -> str:
 def _limits(
     possible: Limits, method: str, methods: dict[str, Callable[[], Limits | None]], draws: Draws
 ) -> tuple[Limits, str, tuple[str, ...]]:
-    """Limits, the method they came from, and what a reader must know about them."""
+    """Limits, the method they came from, and warnings about them."""
     if possible[0] == possible[1]:
         return possible, "point", ()
     if method == "none":
         return possible, "none", ()
     if len(draws) < 2 and method != "betting":
-        told = "one label shows no spread; the interval is what is logically possible"
-        return possible, "logical", (told,)
-    found = methods[method]()
-    warnings = () if method == "betting" else thin_notes(draws)
+        note = "one label shows no spread; the interval is what is logically possible"
+        return possible, "logical", (note,)
+    limits = methods[method]()
+    warnings = () if method == "betting" else _thin_notes(draws)
     if draws.excluded:
-        told = (
+        note = (
             f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval "
             f"allows for whatever they are"
         )
-        warnings = (*warnings, told)
-    if found is None or max(found[0], possible[0]) > min(found[1], possible[1]):
-        told = f"no {method} interval after these labels; this one is what is logically possible"
-        return possible, "logical", (*warnings, told)
-    return (max(found[0], possible[0]), min(found[1], possible[1])), method, warnings
+        warnings = (*warnings, note)
+    if limits is None or max(limits[0], possible[0]) > min(limits[1], possible[1]):
+        note = f"no {method} interval after these labels; this one is what is logically possible"
+        return possible, "logical", (*warnings, note)
+    return (max(limits[0], possible[0]), min(limits[1], possible[1])), method, warnings
 
 
 def _betting(pairs: Pairs, draws: Draws, level: float) -> Limits | None:
-    """Limits that hold at every label at once; none where items could never be drawn."""
+    """Limits valid however often one looks; None where items could never be drawn."""
     if draws.excluded:
         return None
     watch = RatioBetting(draws.pool_size, pairs.most, level, pairs.denominator_mean)

@@ -1,4 +1,4 @@
-"""The area under the ROC curve: how well scores rank the positives above the others."""
+"""The area under the ROC curve of scores that rank positive items above the others."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -15,9 +15,9 @@ from levelled.estimators.intervals.anytime import wilson
 from levelled.estimators.intervals.fixed import Effective, ranked_weights, t_quantile
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.record import Estimate
-from levelled.metrics.classes import Class, class_names, class_numbers
+from levelled.labels import Class, class_names, class_numbers
 from levelled.metrics.linearised import MOST
-from levelled.metrics.ratio import Limits, checked_level, figure, undefined
+from levelled.metrics.ratio import Limits, check_level, make_estimate, undefined_estimate
 
 __all__ = ["auc"]
 
@@ -55,13 +55,13 @@ def auc(
     0.75
     """
     choice("interval", interval, ("auto", "wilson", "none"))
-    level = checked_level(level, draws)
+    level = check_level(level, draws)
     sides = _sides(labels, scores, draws, positive, classes)
     for name, is_positive, _ in sides:
         if is_positive.all() or not is_positive.any():
             what = f"label other than {name!r}" if is_positive.any() else f"label {name!r}"
             final = len(draws) == draws.pool_size
-            return undefined(draws, (0.0, 1.0), level, what, final=final)
+            return undefined_estimate(draws, (0.0, 1.0), level, what, final=final)
     weights, N = lure.lure_weights(draws), draws.pool_size
     areas = [_area(is_positive, score, weights) for _, is_positive, score in sides]
     value = float(np.mean([area.value for area in areas]))
@@ -72,7 +72,7 @@ def auc(
         return None if draws.excluded else _limits(value, joint, size, level)
 
     possible = (value, value) if len(draws) == N else (0.0, 1.0)
-    found = figure(
+    estimate = make_estimate(
         value,
         float(joint.variance),
         draws,
@@ -82,7 +82,7 @@ def auc(
         interval=interval,
         methods={"wilson": asymptotic},
     )
-    return replace(found, warnings=(*found.warnings, *_floor_notes(draws)))
+    return replace(estimate, warnings=(*estimate.warnings, *_floor_notes(draws)))
 
 
 def _area(is_positive: BoolArray, score: FloatArray, weights: FloatArray) -> _Area:
@@ -115,7 +115,7 @@ def _limits(value: float, joint: Moments, size: float, level: float) -> Limits:
 
     The variance of an area is at most AUC (1 - AUC) / k with k the smaller of the two sides, and
     comes near it where a few positives are ranked at the very bottom. Those may not have been
-    seen yet, so no more is believed than 4 k labels would say. (On the logit scale without
+    seen yet, so the effective sample is at most 4 k labels. (On the logit scale without
     that limit an area of 0.998 was covered 0.87 of the time.) Where the ranking is perfect so
     far, the interval is Clopper and Pearson's for k labels.
     """
@@ -156,7 +156,10 @@ def _sides(
 
 
 def _floor_notes(draws: Draws) -> tuple[str, ...]:
-    """With a uniform floor of 0.5 no weight exceeds 2, and the design loses at most half."""
+    """A warning unless the draws look like a proposal with a floor of 0.5.
+
+    With such a floor no weight exceeds 2, and the effective sample is at least half the labels.
+    """
     largest = float(ranked_weights(draws.probability, draws.pool_size).max())
     if design_size(draws) >= 0.5 * len(draws) and largest <= 2.2:
         return ()

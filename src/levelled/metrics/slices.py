@@ -19,18 +19,18 @@ from levelled.estimators.intervals.logical import (
 )
 from levelled.estimators.loss_sample import Kind, checked_losses, kind_of
 from levelled.estimators.record import Estimate
-from levelled.metrics.classes import Class, class_names
+from levelled.labels import Class, class_names
 from levelled.metrics.linearised import ratio_moments
 from levelled.metrics.ratio import (
     Limits,
     Pairs,
-    checked_level,
-    figure,
+    check_level,
+    make_estimate,
     ratio_estimate,
     scaled,
-    undefined,
+    undefined_estimate,
 )
-from levelled.metrics.table import aligned, cells, footnotes
+from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Slice", "SliceTable", "by_slice"]
 
@@ -38,7 +38,7 @@ _FEW = 25
 """Labels below which an interval for losses other than 0/1 is rough."""
 
 _RARE = 5
-"""Losses other than the commonest one below which their spread is not to be believed."""
+"""Losses other than the commonest one below which their spread is not relied on."""
 
 _SAME = 1e-7
 """Losses that differ by less than this share of the largest differ by rounding only."""
@@ -48,7 +48,7 @@ _ALIKE = "nearly all losses are the same"
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """One slice: how much of the pool it is, on how many labels its figure rests."""
+    """One slice: its items in the pool, its labels, and its estimate."""
 
     name: Class
     pool_size: int
@@ -63,7 +63,7 @@ class SliceTable:
     rows: tuple[Slice, ...]
     level: float
     simultaneous: bool
-    """Whether `level` is for all intervals at once."""
+    """`level` is for all intervals at once."""
 
     def __iter__(self) -> Iterator[Slice]:
         return iter(self.rows)
@@ -87,9 +87,9 @@ class SliceTable:
             for row in self.rows
         ]
         header = ["slice", "pool", "labels", "value", "low", "high"]
-        told = f"intervals at {self.level:.4g}" + (", all at once" if self.simultaneous else "")
+        levels = f"intervals at {self.level:.4g}" + (", all at once" if self.simultaneous else "")
         notes = footnotes((str(row.name), row.estimate) for row in self.rows)
-        return f"{aligned(header, rows)}\n{told}{notes}"
+        return f"{align(header, rows)}\n{levels}{notes}"
 
 
 def by_slice(
@@ -103,7 +103,7 @@ def by_slice(
     bounds: tuple[float, float] | None = None,
     simultaneous: bool = False,
 ) -> SliceTable:
-    """The average loss of each slice, with its interval and how many labels it rests on.
+    """The average loss of each slice, with its interval and number of labels.
 
         theta^ = sum_{m in slice} v_m L_m / sum_{m in slice} v_m
 
@@ -112,9 +112,9 @@ def by_slice(
     interval is Wilson's for 0/1 losses, on the log scale for positive ones, symmetric for ones
     of either sign, all for a number of labels fixed beforehand; "betting" holds at any number
     and needs losses with bounds. Where nearly all losses of a slice are the same, such as
-    ratings that are all 5 but a few, the last two are not to be believed: it is then "betting"
-    with bounds, and without them what is logically possible. With `simultaneous` all K intervals
-    hold at once: each is given the level 1 - (1 - level) / K.
+    ratings that are all 5 but a few, the last two would be too narrow: the interval is then
+    "betting" with bounds, and without them what is logically possible. With `simultaneous` all K
+    intervals hold at once: each is given the level 1 - (1 - level) / K.
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> table = by_slice([1, 0, 1, 0], draws, ["a", "a", "b", "b"], ["b", "a", "c", "b", "a"])
@@ -126,18 +126,18 @@ def by_slice(
     intervals at 0.95
     note (c): no label of this slice seen yet: undefined so far, between 0 and 1
     """
-    loss, level = checked_losses(losses, draws), checked_level(level, draws)
+    loss, level = checked_losses(losses, draws), check_level(level, draws)
     if bounds is not None:
         bounds = checked_pair(bounds)
         check_bounds(loss, bounds)
-    known = bounds_of(loss) if bounds is None else bounds
+    limits = bounds_of(loss) if bounds is None else bounds
     kind = kind_of(loss, bounds)
-    drawn, pool = _checked_slices(slices, pool_slices, draws)
+    drawn, pool = _check_slices(slices, pool_slices, draws)
     names, sizes = np.unique(pool, return_counts=True)
     each = 1 - (1 - level) / len(names) if simultaneous else level
     rows = []
     for name, pool_size in zip(names.tolist(), sizes.tolist(), strict=True):
-        part = _Part(loss, draws, np.asarray(drawn == name), pool_size, kind, known)
+        part = _Part(loss, draws, np.asarray(drawn == name), pool_size, kind, limits)
         rows.append(Slice(name, pool_size, part.n_labels, _estimate(part, each, interval)))
     return SliceTable(tuple(rows), level, simultaneous)
 
@@ -173,12 +173,12 @@ class _Part:
 
     @property
     def finite(self) -> bool:
-        """Whether its losses have bounds on both sides."""
+        """True if its losses have bounds on both sides."""
         return bool(np.isfinite(self.bounds).all())
 
     @property
     def alike(self) -> bool:
-        """Whether too few of its losses differ from the commonest to know their spread."""
+        """True if too few of its losses differ from the commonest to know their spread."""
         losses = self.losses[self.inside]
         step = _SAME * max(float(np.abs(losses).max()), np.finfo(np.float64).tiny)
         _, counts = np.unique(np.round(losses / step), return_counts=True)
@@ -186,7 +186,7 @@ class _Part:
         return commonest > 1 and len(losses) - commonest < _RARE
 
     def spread(self, variance: FloatArray) -> bool:
-        """Whether the losses differ by more than rounding."""
+        """True if the losses differ by more than rounding."""
         return float(variance) > (_SAME * float(np.abs(self.losses[self.inside]).max())) ** 2
 
 
@@ -194,17 +194,17 @@ def _estimate(part: _Part, level: float, interval: str) -> Estimate:
     methods = {"0/1": ("wilson",), "positive": ("log_t",), "signed": ("t",)}[part.kind]
     choice("interval", interval, ("auto", *methods, "betting", "none"))
     if not part.n_labels:
-        found = undefined(part.draws, part.bounds, level, "label of this slice")
+        estimate = undefined_estimate(part.draws, part.bounds, level, "label of this slice")
     elif part.kind == "0/1" or interval == "betting":
-        found = _bounded(part, level, interval)
+        estimate = _bounded(part, level, interval)
     elif interval == "auto" and part.alike and part.finite:
-        found = _bounded(part, level, "betting")
-        if found.interval != "point":
-            told = f"{_ALIKE}: their spread is not to be believed, the interval does not rely on it"
-            found = replace(found, warnings=(*found.warnings, told))
+        estimate = _bounded(part, level, "betting")
+        if estimate.interval != "point":
+            note = f"{_ALIKE}: the interval does not rely on their spread"
+            estimate = replace(estimate, warnings=(*estimate.warnings, note))
     else:
-        found = _continuous(part, methods[0], level, interval)
-    return replace(found, pool_size=part.pool_size, n_labels=part.n_labels)
+        estimate = _continuous(part, methods[0], level, interval)
+    return replace(estimate, pool_size=part.pool_size, n_labels=part.n_labels)
 
 
 def _bounded(part: _Part, level: float, interval: str) -> Estimate:
@@ -215,42 +215,37 @@ def _bounded(part: _Part, level: float, interval: str) -> Estimate:
             f"interval='betting' needs losses with bounds; these have {part.bounds}. Declare "
             f"them, for example bounds=(0, 1)."
         )
-    D = part.inside.astype(np.float64)
-    pairs = Pairs(
-        np.clip((part.losses - low) / (high - low), 0, 1) * D,
-        D,
-        [(part.pool_size - part.n_labels, [(0.0, 1.0), (1.0, 1.0)])],
-        "label of this slice",
-        part.pool_size / part.draws.pool_size,
+    unit = np.clip((part.losses - low) / (high - low), 0, 1)
+    pairs = Pairs.over_part(unit, part.inside, part.pool_size, part.draws, "label of this slice")
+    return scaled(
+        ratio_estimate(pairs, part.draws, level=level, interval=interval), high - low, low
     )
-    found = ratio_estimate(pairs, part.draws, level=level, interval=interval)
-    return scaled(found, high - low, low)
 
 
 def _continuous(part: _Part, method: str, level: float, interval: str) -> Estimate:
     """The mean of losses without an upper bound, or of either sign."""
     draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
-    found = ratio_moments(part.losses * D, D, draws.probability, draws.pool_size)
+    ratio = ratio_moments(part.losses * D, D, draws.probability, draws.pool_size)
     total = np.asarray(part.losses[part.inside].sum())
     possible = logical_limits(total, count, part.pool_size, part.bounds)
 
     def asymptotic() -> Limits | None:
-        hidden = not part.spread(found.residual.variance) or (interval == "auto" and part.alike)
-        if count < 2 or hidden or (found.value <= 0 and method == "log_t"):
+        hidden = not part.spread(ratio.residual.variance) or (interval == "auto" and part.alike)
+        if count < 2 or hidden or (ratio.value <= 0 and method == "log_t"):
             return None
         # The residuals sum to zero: theta^ itself has spent a degree of freedom.
         moments = replace(
-            found.residual,
-            value=found.value,
-            variance=found.residual.variance * count / (count - 1),
-            df=np.minimum(found.residual.df, count - 1),
+            ratio.residual,
+            value=ratio.value,
+            variance=ratio.residual.variance * count / (count - 1),
+            df=np.minimum(ratio.residual.df, count - 1),
         )
         low, high = (log_t_interval if method == "log_t" else t_interval)(moments, level)
-        return _with_excluded((float(low), float(high)), part)
+        return _widen_for_excluded((float(low), float(high)), part)
 
-    estimate = figure(
-        float(found.value),
-        float(found.residual.variance),
+    estimate = make_estimate(
+        float(ratio.value),
+        float(ratio.residual.variance),
         draws,
         units=part.inside,
         possible=(float(possible[0]), float(possible[1])),
@@ -261,18 +256,18 @@ def _continuous(part: _Part, method: str, level: float, interval: str) -> Estima
     return replace(estimate, warnings=(*estimate.warnings, *_notes(part, estimate, method)))
 
 
-def _notes(part: _Part, found: Estimate, method: str) -> tuple[str, ...]:
+def _notes(part: _Part, estimate: Estimate, method: str) -> tuple[str, ...]:
     few = part.n_labels < _FEW or part.alike
-    if found.interval == method and few:
-        told = f"only {part.n_labels} labels" if part.n_labels < _FEW else _ALIKE
-        return (f"{told}: the interval cannot allow for losses of a kind not seen yet",)
-    if found.interval == "logical" and part.alike and not part.finite:
+    if estimate.interval == method and few:
+        why = f"only {part.n_labels} labels" if part.n_labels < _FEW else _ALIKE
+        return (f"{why}: the interval cannot allow for losses of a kind not seen yet",)
+    if estimate.interval == "logical" and part.alike and not part.finite:
         return (f"{_ALIKE}: declare bounds for a narrower interval",)
     return ()
 
 
-def _with_excluded(limits: Limits, part: _Part) -> Limits:
-    """Limits widened as if all that could never be drawn were in this slice, as far as it goes."""
+def _widen_for_excluded(limits: Limits, part: _Part) -> Limits:
+    """Limits widened as if the items that could never be drawn were in this slice."""
     unknown = min(part.draws.excluded, part.pool_size - part.n_labels)
     if not unknown:
         return limits
@@ -281,7 +276,7 @@ def _with_excluded(limits: Limits, part: _Part) -> Limits:
     return limits[0] * (1 - share) + low * share, limits[1] * (1 - share) + high * share
 
 
-def _checked_slices(
+def _check_slices(
     slices: ArrayLike, pool_slices: ArrayLike, draws: Draws
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     drawn, pool = class_names("slices", slices), class_names("pool_slices", pool_slices)

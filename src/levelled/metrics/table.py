@@ -1,19 +1,19 @@
-"""Rows of figures as aligned text."""
+"""Estimates in tables of plain text."""
 
 from collections.abc import Iterable, Sequence
 
 from levelled.estimators.record import Estimate
 
-__all__ = ["aligned", "cells", "footnotes"]
+__all__ = ["align", "cells", "footnotes"]
 
 _NAMED = 6
 """Rows that a footnote names; it counts the others."""
 
 
-def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
+def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     """A table in plain text: the first column to the left, the others to the right.
 
-    >>> print(aligned(["slice", "labels"], [["mobile", "12"], ["web", "7"]]))
+    >>> print(align(["slice", "labels"], [["mobile", "12"], ["web", "7"]]))
     slice   labels
     mobile      12
     web          7
@@ -27,21 +27,21 @@ def aligned(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
     return "\n".join(lines)
 
 
-def cells(found: Estimate) -> list[str]:
-    """An estimate as the three cells value, low, high."""
-    value = "undefined" if found.value is None else f"{found.value:.4g}"
-    return [value, f"{found.low:.4g}", f"{found.high:.4g}"]
+def cells(estimate: Estimate) -> list[str]:
+    """The three cells value, low, high of an estimate."""
+    value = "undefined" if estimate.value is None else f"{estimate.value:.4g}"
+    return [value, f"{estimate.low:.4g}", f"{estimate.high:.4g}"]
 
 
 def footnotes(rows: Iterable[tuple[str, Estimate]]) -> str:
-    """What a reader must know, each warning once with the rows it is about; starts a new line."""
+    """The warnings below a table, each once with the rows it is about; starts a new line."""
     about: dict[str, list[str]] = {}
-    for name, found in rows:
-        for told in found.warnings:
-            about.setdefault(told, []).append(name)
-    return "".join(f"\nnote ({_named(names)}): {told}" for told, names in about.items())
+    for name, estimate in rows:
+        for warning in estimate.warnings:
+            about.setdefault(warning, []).append(name)
+    return "".join(f"\nnote ({_join(names)}): {warning}" for warning, names in about.items())
 
 
-def _named(names: Sequence[str]) -> str:
-    told = ", ".join(names[:_NAMED])
-    return told if len(names) <= _NAMED else f"{told} and {len(names) - _NAMED} more"
+def _join(names: Sequence[str]) -> str:
+    text = ", ".join(names[:_NAMED])
+    return text if len(names) <= _NAMED else f"{text} and {len(names) - _NAMED} more"

@@ -9,7 +9,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, choice, floats
 from levelled.errors import InputError
-from levelled.losses import absolute, brier, class_names, log_loss, squared, zero_one
+from levelled.labels import class_names
+from levelled.losses import absolute, brier, log_loss, squared, zero_one
 from levelled.models.asking import asked, called, complaint
 from levelled.models.model import Model, aligned_proba, check_model, fit, fresh, kind_of
 from levelled.models.rows import Rows, n_rows, protected

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, choice, floats, same_length
+from levelled._check import FloatArray, as_array, choice, floats, same_length
 from levelled.errors import InputError
-from levelled.losses import Loss, Normal, as_array, distributions, expected, root_mean_square
+from levelled.losses import Loss, Normal, distributions, expected, root_mean_square
 
 __all__ = ["expected_loss", "gradient_norm", "root_mean_squared_loss"]
 

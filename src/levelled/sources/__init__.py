@@ -1,16 +1,16 @@
-"""Pools and labels come in: from frames, and from Parquet, CSV and JSONL files.
+"""Pools and answers, read from frames and from Parquet, CSV and JSONL files.
 
     pool = sources.open_pool("preds.parquet", slices=["country"])
-    pool.predicted().proba        # [N, C]
+    pool.predictions().proba      # [N, C]
     pool.shown([17, 4])           # what a labeller sees of these rows
 
-A pool knows its columns by their names:
+The names of the columns say what they hold:
 
     id                                      required, unique
-    pred (prediction, y_pred)               the model's answer; pred@NAME of another model
+    pred (prediction, y_pred)               the model's prediction; pred@NAME of another model
     proba_<class> (p_<class>), proba        its probabilities; proba@NAME_<class> of another model
     surrogate_<class>                       a second model's probabilities, to choose items by
-    score, loss_hat                         interest by decree, a predicted loss
+    score, loss_hat                         the interest of an item, a predicted loss
     embedding, numeric f_*                  features: neither used here nor shown
     all others                              what the labeller sees; slices are named by the caller
 
@@ -18,15 +18,15 @@ A pool knows its columns by their names:
 it needs `classes`. Columns without a use are never loaded, so a pool of ten million items fits.
 """
 
-from levelled.sources.coded import Coded
-from levelled.sources.labelled import AnswerRow, read_labelled
-from levelled.sources.pool import Pool, Predicted, open_pool
+from levelled.predictions import Categorical, PoolPredictions
+from levelled.sources.answers import AnswerRow, read_answers
+from levelled.sources.pool import Pool, open_pool
 
 __all__ = [
     "AnswerRow",
-    "Coded",
+    "Categorical",
     "Pool",
-    "Predicted",
+    "PoolPredictions",
     "open_pool",
-    "read_labelled",
+    "read_answers",
 ]

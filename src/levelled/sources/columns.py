@@ -1,4 +1,4 @@
-"""What each column of a pool is for, by its name."""
+"""The role of each column of a pool, by its name."""
 
 from __future__ import annotations
 
@@ -9,9 +9,9 @@ from dataclasses import dataclass, field
 import pyarrow as pa
 
 from levelled.errors import PoolError
-from levelled.metrics.classes import class_text
+from levelled.labels import class_text, list_names
 
-__all__ = ["Roles", "is_list", "is_number", "is_text", "roles_of", "shown_columns"]
+__all__ = ["Roles", "is_list", "is_number", "is_text", "roles_of", "shorten", "shown_columns"]
 
 Columns = tuple[str, ...]
 Group = dict[str, str] | str
@@ -24,7 +24,7 @@ _SURROGATE = "surrogate_"
 
 @dataclass(frozen=True, slots=True)
 class Roles:
-    """The columns of a pool by what they are for; without a column of ids, `id` is empty.
+    """The columns of a pool by their role; without a column of ids, `id` is empty.
 
     `proba` has, for each model, one column a class in the order of `classes`, or a single one
     for them all. The model of `pred` and `proba_<class>` has the empty name.
@@ -66,23 +66,23 @@ class Roles:
 def roles_of(
     schema: pa.Schema, *, classes: Sequence[str] | None, slices: Sequence[str], id_column: str
 ) -> Roles:
-    """The roles of the columns of a schema, or what is wrong with it."""
+    """The roles of the columns of a schema; one that is no pool is refused."""
     names = schema.names
     twice = [name for name in names if names.count(name) > 1]
     if twice:
         raise PoolError(f"The pool has two columns {twice[0]!r}: rename one of them.")
     if id_column not in names:
         raise PoolError(
-            f"The pool has no column {id_column!r} for the ids; it has {_told(names)}. Add one, or "
-            f"say which column it is{_hint(id_column, names)}."
+            f"The pool has no column {id_column!r} for the ids; it has {list_names(names, 12)}. "
+            f"Add one, or say which column it is{_hint(id_column, names)}."
         )
     for name in slices:
         if name not in names:
             raise PoolError(
-                f"There is no column {name!r} to slice by; the pool has {_told(names)}"
+                f"There is no column {name!r} to slice by; the pool has {list_names(names, 12)}"
                 f"{_hint(name, names)}."
             )
-    declared, pred = _declared(classes), _predictions(names)
+    declared, pred = _check_classes(classes), _predictions(names)
     groups = _probabilities(schema, declared, [*pred])
     surrogate = _by_class(names, _SURROGATE)
     known = _known_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
@@ -111,31 +111,38 @@ def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
     )
 
 
+def shorten(texts: Sequence[str], most: int = 3) -> str:
+    """The first texts with commas between them, and dots if there are more."""
+    return ", ".join(texts[:most]) + (", ..." if len(texts) > most else "")
+
+
 def is_number(kind: pa.DataType) -> bool:
-    """Whether a column holds numbers."""
+    """True for a column of numbers."""
     types = pa.types
     return types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)
 
 
 def is_text(kind: pa.DataType) -> bool:
-    """Whether a column holds text."""
+    """True for a column of text."""
     return pa.types.is_string(kind) or pa.types.is_large_string(kind)
 
 
 def is_list(kind: pa.DataType) -> bool:
-    """Whether a column holds a list a row."""
+    """True for a column with a list a row."""
     types = pa.types
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
-def _declared(classes: Sequence[str] | None) -> Columns | None:
+def _check_classes(classes: Sequence[str] | None) -> Columns | None:
     if classes is None:
         return None
-    given = classes.split(",") if isinstance(classes, str) else classes
-    found = tuple(class_text(name) for name in given)
-    if len(set(found)) < max(len(found), 2):
-        raise PoolError(f"classes must be two different names or more; they are {_told(found)}.")
-    return found
+    names = classes.split(",") if isinstance(classes, str) else classes
+    texts = tuple(class_text(name) for name in names)
+    if len(set(texts)) < max(len(texts), 2):
+        raise PoolError(
+            f"classes must be two different names or more; they are {list_names(texts, 12)}."
+        )
+    return texts
 
 
 def _predictions(names: Sequence[str]) -> dict[str, str]:
@@ -146,11 +153,11 @@ def _predictions(names: Sequence[str]) -> dict[str, str]:
             f"The columns {own[0]!r} and {own[1]!r} both look like the prediction. Keep one, or "
             f"name the other {own[0]}@NAME after its model."
         )
-    found = {"": own[0]} if own else {}
+    columns = {"": own[0]} if own else {}
     for name in names:
         if name.startswith("pred@"):
-            found[_model_name(name, name.removeprefix("pred@"))] = name
-    return found
+            columns[_model_name(name, name.removeprefix("pred@"))] = name
+    return columns
 
 
 def _probabilities(
@@ -163,9 +170,9 @@ def _probabilities(
     if not own and not single:
         own = _short_names(schema, declared)
     if len(single) + bool(own) > 1:
-        told = [*single, *own.values()]
-        raise PoolError(f"The columns {_told(told[:2])} both hold probabilities: keep one.")
-    found: dict[str, Group] = {"": own or single[0]} if own or single else {}
+        both = list_names([*single, *own.values()][:2])
+        raise PoolError(f"The columns {both} both hold probabilities: keep one.")
+    groups: dict[str, Group] = {"": own or single[0]} if own or single else {}
     classes = declared or tuple(own) or None
     for name in names:
         if not name.startswith("proba@"):
@@ -173,12 +180,12 @@ def _probabilities(
         rest = name.removeprefix("proba@")
         alone = is_list(schema.field(name).type) or "_" not in rest
         model, label = (rest, "") if alone else _split(rest, models, classes)
-        group = found.setdefault(_model_name(name, model), name if alone else {})
+        group = groups.setdefault(_model_name(name, model), name if alone else {})
         if isinstance(group, str) != alone:
             raise PoolError(f"The column {name!r} and another hold probabilities of one model.")
         if isinstance(group, dict):
             group[class_text(label)] = name
-    return found
+    return groups
 
 
 def _split(rest: str, models: Sequence[str], classes: Columns | None) -> tuple[str, str]:
@@ -196,10 +203,10 @@ def _split(rest: str, models: Sequence[str], classes: Columns | None) -> tuple[s
 def _short_names(schema: pa.Schema, declared: Columns | None) -> dict[str, str]:
     """Numeric columns p_<class>, if there are two or more, or all that were declared."""
     numeric = [field.name for field in schema if is_number(field.type)]
-    found = _by_class(numeric, "p_")
+    columns = _by_class(numeric, "p_")
     if declared is not None:
-        found = {name: column for name, column in found.items() if name in declared}
-    return found if len(found) >= len(declared or ("", "")) else {}
+        columns = {name: column for name, column in columns.items() if name in declared}
+    return columns if len(columns) >= len(declared or ("", "")) else {}
 
 
 def _by_class(names: Sequence[str], prefix: str) -> dict[str, str]:
@@ -237,10 +244,11 @@ def _ordered(group: Group, classes: Columns | None) -> Columns:
     missing = [name for name in classes if name not in group]
     extra = [name for name in group if name not in classes]
     if missing or extra:
-        columns = _told([*group.values()])
-        told = f"class {missing[0]!r} has none" if missing else f"{extra[0]!r} is no class"
+        columns = list_names([*group.values()], 12)
+        why = f"class {missing[0]!r} has none" if missing else f"{extra[0]!r} is no class"
         raise PoolError(
-            f"The classes are {_told(classes)}, and the columns {columns} do not fit: {told}."
+            f"The classes are {list_names(classes, 12)}, and the columns {columns} do not fit: "
+            f"{why}."
         )
     return tuple(group[name] for name in classes)
 
@@ -249,11 +257,6 @@ def _model_name(column: str, name: str) -> str:
     if not name:
         raise PoolError(f"The column {column!r} names no model after the @.")
     return name
-
-
-def _told(names: Sequence[str]) -> str:
-    told = ", ".join(repr(name) for name in names[:12])
-    return told if len(names) <= 12 else f"{told} and {len(names) - 12} more"
 
 
 def _hint(name: str, names: Sequence[str]) -> str:

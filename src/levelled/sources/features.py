@@ -1,4 +1,4 @@
-"""Features: the columns of numbers in a file that a model learns from."""
+"""Features: columns of numbers in a file, from which a model learns."""
 
 from __future__ import annotations
 
@@ -11,26 +11,27 @@ import pyarrow as pa
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.errors import PoolError
-from levelled.sources.columns import Columns, Roles, is_list, is_number
-from levelled.sources.ids import Id, rows_of
+from levelled.labels import Id
+from levelled.sources.columns import Columns, Roles, is_list, is_number, shorten
+from levelled.sources.files import PathName, files_of
+from levelled.sources.ids import rows_of
 from levelled.sources.origin import Files
-from levelled.sources.paths import Given, files_of
-from levelled.sources.reading import read
+from levelled.sources.reading import read_columns
 
 __all__ = [
     "Features",
     "feature_columns",
     "gaps_in",
     "read_features",
-    "read_given",
+    "read_flags",
     "read_numbers",
 ]
 
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
-"""What a file of labels says of a draw: a model that saw it would know what it cannot know."""
-_UNASKED = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")
+"""Columns of a file of labels, never features: they would give away the label or the draw."""
+_BY_NAME_ONLY = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")
 _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__index_level_")
-"""What another model says of an item, which is a feature only where somebody asks for it."""
+"""Predictions of another model, which are features only if they are named as such."""
 
 _NOTHING = ("", "none", "nan", "false", "no", "0", "0.0")
 
@@ -52,38 +53,38 @@ class Features:
 
 
 def read_features(
-    given: Given | Sequence[Given], wanted: Sequence[str] = (), *, id_column: str = "id"
+    source: PathName | Sequence[PathName], wanted: Sequence[str] = (), *, id_column: str = "id"
 ) -> Features:
     """The features in a file, in all files of a folder, or in those of a pattern or a list.
 
     They are the columns that `feature_columns` names. Every row has an id of its own.
     """
-    origin = Files(files_of(given))
+    origin = Files(files_of(source))
     if id_column not in origin.schema.names:
         raise PoolError(
-            f"{given} has no column {id_column!r} for the ids; it has {_kinds(origin.schema)}. Add "
-            f"one, or say which column it is."
+            f"{source} has no column {id_column!r} for the ids; it has {_kinds(origin.schema)}. "
+            f"Add one, or say which column it is."
         )
-    columns = feature_columns(origin.schema, wanted, others=[id_column], name=str(given))
+    columns = feature_columns(origin.schema, wanted, others=[id_column], name=str(source))
     X, ids = _numbers(origin, columns, id_column)
     return Features(X, columns, ids)
 
 
-def read_numbers(given: Given, columns: Sequence[str]) -> FloatArray:
+def read_numbers(source: PathName, columns: Sequence[str]) -> FloatArray:
     """These columns of a file side by side, NaN where a number is missing; ids are not needed."""
-    origin = Files(files_of(given))
+    origin = Files(files_of(source))
     missing = [name for name in columns if name not in origin.schema.names]
     if missing:
         more = f" nor {len(missing) - 1} others" if len(missing) > 1 else ""
         raise PoolError(
-            f"{given} has no column {missing[0]!r}{more}; it has {_kinds(origin.schema)}."
+            f"{source} has no column {missing[0]!r}{more}; it has {_kinds(origin.schema)}."
         )
     return _numbers(origin, tuple(columns), "")[0]
 
 
-def gaps_in(given: Given, columns: Sequence[str]) -> str:
-    """Where in these columns of a file numbers are missing or infinite, in words; or ""."""
-    X = read_numbers(given, columns)
+def gaps_in(source: PathName, columns: Sequence[str]) -> str:
+    """A sentence on missing or infinite numbers in columns of a file, or "" if there are none."""
+    X = read_numbers(source, columns)
     missing = ~np.isfinite(X)
     rows = np.flatnonzero(missing.any(axis=1))
     if not rows.size:
@@ -91,17 +92,17 @@ def gaps_in(given: Given, columns: Sequence[str]) -> str:
     names = [*columns]
     if len(names) == X.shape[1]:  # else there are lists among them
         names = [names[at] for at in np.flatnonzero(missing.any(axis=0))]
-    told = ", ".join(map(repr, names[:3])) + (", ..." if len(names) > 3 else "")
+    listed = shorten([*map(repr, names)])
     return (
-        f"In {given} numbers are missing or infinite in {told}: in {rows.size} of {len(X)} rows, "
-        f"the first of them row {rows[0] + 1}."
+        f"In {source} numbers are missing or infinite in {listed}: in {rows.size} of {len(X)} "
+        f"rows, the first of them row {rows[0] + 1}."
     )
 
 
-def read_given(given: Given, column: str) -> BoolArray:
-    """Which rows of a file say something in this column: neither nothing, nor false, 0 or no."""
+def read_flags(source: PathName, column: str) -> BoolArray:
+    """True for each row of a file with a value in this column other than false, 0, no or none."""
     roles = Roles("", slices=(column,))
-    batches = Files(files_of(given)).batches(roles)
+    batches = Files(files_of(source)).batches(roles)
     values = [value for batch in batches for value in batch.column(column).to_pylist()]
     return np.array([str(value).strip().lower() not in _NOTHING for value in values], dtype=bool)
 
@@ -127,10 +128,10 @@ def feature_columns(
     if twice:
         raise PoolError(f"{name} has two columns {twice[0]!r}: rename one of them.")
     if wanted:
-        return _asked_for(schema, wanted, {*_NEVER, *others}, name)
+        return _matching(schema, wanted, {*_NEVER, *others}, name)
     if "embedding" in schema.names and is_list(schema.field("embedding").type):
         return ("embedding",)
-    passed_over = {*_NEVER, *_UNASKED, *others}
+    passed_over = {*_NEVER, *_BY_NAME_ONLY, *others}
     numbers = [
         field.name
         for field in schema
@@ -139,7 +140,7 @@ def feature_columns(
         and not field.name.startswith(_PREFIXES)
     ]
     if any(each.startswith("f_") for each in numbers):
-        return _asked_for(schema, ["f_*"], passed_over, name)
+        return _matching(schema, ["f_*"], passed_over, name)
     if not numbers:
         raise PoolError(
             f"{name} has no column of numbers to learn from; it has {_kinds(schema)}. Features "
@@ -148,7 +149,7 @@ def feature_columns(
     return tuple(numbers)
 
 
-def _asked_for(
+def _matching(
     schema: pa.Schema, wanted: Sequence[str], never: Collection[str], name: str
 ) -> Columns:
     """The columns that match, if all of them can be features."""
@@ -161,23 +162,23 @@ def _asked_for(
             )
         if not any(fnmatchcase(field.name, pattern) for field in free):
             raise PoolError(f"No feature in {name} is called {pattern!r}; it has {_kinds(schema)}.")
-    found = [field for field in free if any(fnmatchcase(field.name, one) for one in wanted)]
-    for field in found:
+    matching = [field for field in free if any(fnmatchcase(field.name, one) for one in wanted)]
+    for field in matching:
         if not (is_number(field.type) or is_list(field.type)):
             raise PoolError(
                 f"The column {field.name!r} of {name} holds {field.type}, and a feature is a "
                 f"number. Turn it into numbers, or name the features without it."
             )
-    return tuple(field.name for field in found)
+    return tuple(field.name for field in matching)
 
 
 def _numbers(origin: Files, columns: Columns, id_column: str) -> tuple[FloatArray, pa.ChunkedArray]:
     roles = Roles(id_column, features=columns)
-    found = read(origin.batches(roles), roles)
-    assert found.features is not None
-    return found.features, found.ids
+    columns_read = read_columns(origin.batches(roles), roles)
+    assert columns_read.features is not None
+    return columns_read.features, columns_read.ids
 
 
 def _kinds(schema: pa.Schema) -> str:
-    told = ", ".join(f"{field.name!r} ({field.type})" for field in list(schema)[:8])
-    return told if len(schema) <= 8 else f"{told} and {len(schema) - 8} more"
+    text = ", ".join(f"{field.name!r} ({field.type})" for field in list(schema)[:8])
+    return text if len(schema) <= 8 else f"{text} and {len(schema) - 8} more"

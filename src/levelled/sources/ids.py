@@ -1,4 +1,4 @@
-"""Ids: one an item, never missing, never twice."""
+"""Ids of items: read from a column, without gaps or repeats, and looked up."""
 
 from __future__ import annotations
 
@@ -11,19 +11,24 @@ from numpy.typing import NDArray
 
 from levelled._check import IntArray
 from levelled.errors import PoolError
+from levelled.labels import Id
 from levelled.sources.columns import is_text
 
-__all__ = ["Id", "as_ids", "check_unique", "rows_of"]
-
-Id = str | int
+__all__ = ["batch_ids", "check_unique", "join_ids", "rows_of"]
 
 _ROWS = 16_384
 _CELLS = 1 << 26
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def as_ids(column: pa.Array, name: str, start: int) -> pa.Array:
-    """A column of ids as text or int64, refusing gaps; `start` is the pool row of its first."""
+def batch_ids(batch: pa.RecordBatch, name: str, start: int) -> pa.Array:
+    """The ids of a batch as text or int64, refusing gaps; `start` is the pool row of its first.
+
+    Without the name of a column they are the numbers of the rows.
+    """
+    if not name:
+        return pa.array(np.arange(start, start + len(batch)))
+    column = batch.column(name)
     kind = column.type
     if pa.types.is_dictionary(kind):
         column = column.dictionary_decode()
@@ -51,10 +56,26 @@ def as_ids(column: pa.Array, name: str, start: int) -> pa.Array:
     return column
 
 
+def join_ids(ids: list[pa.Array], name: str) -> pa.ChunkedArray:
+    """The ids of all batches, of one type and without repeats."""
+    kinds = {one.type for one in ids if len(one)}
+    if len(kinds) == 1:
+        joined = pa.chunked_array([one for one in ids if len(one)])
+    elif pa.int64() in kinds:
+        raise PoolError(
+            f"The column {name!r} holds whole numbers in some places and text in others. Write "
+            f"all ids as text."
+        )
+    else:
+        joined = pa.chunked_array([one.cast(pa.large_string()) for one in ids])
+    check_unique(joined)
+    return joined
+
+
 def check_unique(ids: pa.ChunkedArray) -> None:
     """Refuse an id that occurs twice.
 
-    Sorted hashes of 64 bits find what may be equal, in 16 bytes an item; only those are compared.
+    Only ids whose 64-bit hashes are equal are compared, which takes 16 bytes an item.
     """
     keys = np.empty(len(ids), dtype=np.uint64)
     start = 0
@@ -83,13 +104,13 @@ def rows_of(ids: pa.ChunkedArray, wanted: Sequence[Id]) -> IntArray:
     keys = [_as_number(one) if number else str(one) for one in wanted]
     values = pa.array([*{key for key in keys if key is not None}], type=ids.type)
     place = pc.index_in(ids, value_set=values)
-    found: dict[Id, int] = {}
+    row_of: dict[Id, int] = {}
     start = 0
     for chunk in place.chunks:
         for row in np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False)).tolist():
-            found[values[chunk[row].as_py()].as_py()] = start + row
+            row_of[values[chunk[row].as_py()].as_py()] = start + row
         start += len(chunk)
-    rows = [-1 if key is None else found.get(key, -1) for key in keys]
+    rows = [-1 if key is None else row_of.get(key, -1) for key in keys]
     if -1 in rows:
         n_missing = rows.count(-1)
         raise PoolError(
@@ -108,7 +129,7 @@ def _as_number(value: Id) -> int | None:
 
 
 def _keys(chunk: pa.Array) -> NDArray[np.uint64]:
-    """64 bits for each id: equal for equal ids, hardly ever for others."""
+    """64 bits for each id: equal for equal ids, and almost never for different ones."""
     if pa.types.is_integer(chunk.type):
         return np.asarray(chunk.to_numpy().view(np.uint64))
     parts = [_hashes(chunk.slice(start, _ROWS)) for start in range(0, len(chunk), _ROWS)]
@@ -127,9 +148,9 @@ def _hashes(text: pa.Array) -> NDArray[np.uint64]:
     cells = np.zeros((len(text), width), dtype=np.uint8)
     cells[np.arange(width) < lengths[:, None]] = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
     cells[np.arange(len(text)), lengths] = 1  # so that "a" differs from "a\0"
-    found = np.zeros(len(text), dtype=np.uint64)
+    hashes = np.zeros(len(text), dtype=np.uint64)
     for number, word in enumerate(cells.view(np.uint64).T):
-        mixed = (found ^ word) * _ODD
+        mixed = (hashes ^ word) * _ODD
         mixed ^= mixed >> np.uint64(29)
-        found = np.where(8 * number <= lengths, mixed, found)  # the width of others is no matter
-    return found
+        hashes = np.where(8 * number <= lengths, mixed, hashes)  # whatever the other widths
+    return hashes

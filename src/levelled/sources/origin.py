@@ -1,44 +1,32 @@
-"""Where the rows of a pool are: in a frame in memory, or in files."""
+"""The rows of a pool, in a frame in memory or in Parquet, CSV (or TSV) and JSONL files."""
 
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
-from types import ModuleType
-from typing import Any, Protocol
+from typing import Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import csv
 
 from levelled._check import IntArray
-from levelled.errors import PoolError
-from levelled.sources import delimited, jsonl, parquet
+from levelled.errors import InputError, PoolError
+from levelled.labels import class_text
 from levelled.sources.columns import Roles, is_text
-from levelled.sources.paths import digest, ending
+from levelled.sources.files import digest, format_of, json_lines, json_objects, parse_object
 
-__all__ = ["Files", "Frame", "Origin", "as_table", "in_words"]
+__all__ = ["Files", "Frame", "Origin", "as_table", "name_unreadable", "open_csv"]
 
-_FORMATS: dict[str, ModuleType] = {"parquet": parquet, "csv": delimited, "jsonl": jsonl}
-_ROWS = 65_536
-
-
-class Origin(Protocol):
-    """What a pool is read from."""
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The names and types of the columns."""
-
-    def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
-        """The columns that have a role, of all rows in order."""
-
-    def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """These columns of some rows, which increase."""
-
-    def fingerprint(self) -> str:
-        """The sha256 of the content."""
+_BATCH = 65_536
+_LINES = 16_384
+_BLOCK = 1 << 24
+"""Bytes of CSV read at once; no row may be longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,22 +42,22 @@ class Frame:
 
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
         """The columns that have a role, of all rows in order."""
-        yield from self.table.select([*roles.used]).to_batches(_ROWS)
+        yield from self.table.select([*roles.used]).to_batches(_BATCH)
 
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of some rows."""
-        found: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
-        return found
+        rows: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
+        return rows
 
     def fingerprint(self) -> str:
         """The sha256 of the columns as an Arrow stream, whatever their chunks and encodings."""
-        found = _Hash()
+        sink = _Hash()
         plain = pa.schema([(field.name, _plain(field.type)) for field in self.table.schema])
-        with pa.ipc.new_stream(pa.PythonFile(found, "w"), plain) as stream:
-            for start in range(0, len(self.table), _ROWS):
-                part = self.table.slice(start, _ROWS).cast(plain)
+        with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
+            for start in range(0, len(self.table), _BATCH):
+                part = self.table.slice(start, _BATCH).cast(plain)
                 stream.write_table(part.combine_chunks())
-        return found.total.hexdigest()
+        return sink.total.hexdigest()
 
 
 class Files:
@@ -77,7 +65,6 @@ class Files:
 
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
-        self._format = _FORMATS[ending(self.paths[0])]
         self._lengths: dict[Path, int] = {}  # known once they have been read
         schemas = [self._schema(path) for path in self.paths]
         for path, other in zip(self.paths, schemas, strict=True):
@@ -88,36 +75,40 @@ class Files:
         """The columns that have a role, of all rows in order."""
         for path in self.paths:
             length = 0
-            with in_words(path, ending(path)):
+            with name_unreadable(path, format_of(path)):
                 texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
                 numbers = [name for name in roles.numbers if name not in texts]
-                for batch in self._format.batches(path, texts, numbers):
+                for batch in _open(path).batches(texts, numbers):
                     length += len(batch)
                     yield batch
             self._lengths[path] = length
 
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of some rows, which increase, from the files they are in."""
-        found: list[dict[str, Any]] = []
+        rows: list[dict[str, Any]] = []
         start = 0
         for path in self.paths:
             end = start + self._lengths[path]
             inside = wanted[(wanted >= start) & (wanted < end)]
             if len(inside):
-                with in_words(path, ending(path)):
-                    found += self._format.rows(path, inside - start, columns)
+                with name_unreadable(path, format_of(path)):
+                    rows += _open(path).rows(inside - start, columns)
             start = end
-        if len(found) != len(wanted):
+        if len(rows) != len(wanted):
             raise PoolError("The files have become shorter since the pool was opened.")
-        return found
+        return rows
 
     def fingerprint(self) -> str:
         """The sha256 of the bytes of all files in order."""
         return digest(self.paths)
 
     def _schema(self, path: Path) -> pa.Schema:
-        with in_words(path, ending(path)):
-            return self._format.schema(path)
+        with name_unreadable(path, format_of(path)):
+            return _open(path).schema()
+
+
+Origin = Frame | Files
+"""A pool is read from a frame or from files; both have the same methods."""
 
 
 def as_table(frame: object) -> pa.Table:
@@ -134,7 +125,7 @@ def as_table(frame: object) -> pa.Table:
 
 
 class _Hash:
-    """A file that only remembers the hash of what is written to it."""
+    """A file that keeps only the hash of what is written to it."""
 
     closed = False
 
@@ -163,13 +154,13 @@ def _check_same_columns(first: Path, schema: pa.Schema, path: Path, other: pa.Sc
     missing = [name for name in schema.names if name not in other.names]
     extra = [name for name in other.names if name not in schema.names]
     if missing or extra:
-        told = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
-        raise PoolError(f"{path} has other columns than {first}: {told}. All files need the same.")
+        how = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
+        raise PoolError(f"{path} has other columns than {first}: {how}. All files need the same.")
 
 
 @contextmanager
-def in_words(name: object, kind: str) -> Iterator[None]:
-    """Say which file cannot be read, on one line."""
+def name_unreadable(name: object, kind: str) -> Iterator[None]:
+    """Turn an error of reading into one line that names the file."""
     try:
         yield
     except (pa.ArrowException, OSError, UnicodeError) as wrong:
@@ -180,3 +171,148 @@ def _one_line(wrong: Exception) -> str:
     """The beginning of a message, without what a terminal might act upon."""
     line = (str(wrong) or type(wrong).__name__).partition("\n")[0][:200].rstrip(".")
     return "".join(sign if sign.isprintable() else "?" for sign in line) + "."
+
+
+def _open(path: Path) -> _Parquet | _Csv | _Jsonl:
+    """The file as its ending says: its schema, all rows in batches, and some rows by number."""
+    kind = format_of(path)
+    return _Parquet(path) if kind == "parquet" else _Csv(path) if kind == "csv" else _Jsonl(path)
+
+
+def open_csv(
+    source: Path | pa.NativeFile, *, kinds: Mapping[str, pa.DataType] | None = None
+) -> csv.CSVStreamingReader:
+    """A CSV file to read block by block: these columns, or all with types as they look."""
+    tabs = isinstance(source, Path) and source.suffix.lower() == ".tsv"
+    return csv.open_csv(
+        source,
+        csv.ReadOptions(block_size=_BLOCK),
+        csv.ParseOptions(delimiter="\t" if tabs else ",", newlines_in_values=True),
+        # An empty cell is a gap; NA, null and nan may be names, and are no numbers.
+        csv.ConvertOptions(
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=True,
+            include_columns=None if kinds is None else [*kinds],
+            column_types=kinds,
+        ),
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Parquet:
+    path: Path
+
+    def schema(self) -> pa.Schema:
+        with pq.ParquetFile(self.path) as file:
+            return file.schema_arrow
+
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """Text of few values comes dictionary-encoded."""
+        columns = [*texts, *numbers]
+        # The first column of text are the ids, which are all different.
+        with pq.ParquetFile(self.path, read_dictionary=[*texts[1:]]) as file:
+            for batch in file.iter_batches(_BATCH, columns=columns):
+                yield batch.select(columns)
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """Only the row groups that hold these rows are read."""
+        with pq.ParquetFile(self.path) as file:
+            start = 0
+            for group in range(file.num_row_groups):
+                end = start + file.metadata.row_group(group).num_rows
+                inside = wanted[(wanted >= start) & (wanted < end)]
+                if len(inside):
+                    groups = file.iter_batches(_BATCH, row_groups=[group], columns=[*columns])
+                    yield from _take((part.select([*columns]) for part in groups), inside - start)
+                start = end
+
+
+@dataclass(frozen=True, slots=True)
+class _Csv:
+    path: Path
+
+    def schema(self) -> pa.Schema:
+        with open_csv(self.path) as file:
+            return file.schema
+
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        kinds = {name: pa.string() for name in texts} | {name: pa.float64() for name in numbers}
+        with open_csv(self.path, kinds=kinds) as file:
+            yield from file
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """All columns come as text, from a scan up to the last of the rows."""
+        yield from _take(self.batches(columns, ()), wanted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Jsonl:
+    path: Path
+
+    def schema(self) -> pa.Schema:
+        with self.path.open("rb") as file:
+            first = [*islice(json_objects(file, self.path.name), _LINES)]
+        names = dict.fromkeys(name for row in first for name in row)
+        return pa.schema([(name, _column(first, name).type) for name in names])
+
+    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
+        """A name that is missing in a line is a gap."""
+        with self.path.open("rb") as file:
+            rest = json_objects(file, self.path.name)
+            start = 0
+            while some := [*islice(rest, _LINES)]:
+                columns = {name: _column(some, name) for name in texts}
+                for name in numbers:
+                    columns[name] = self._numbers(some, name, start)
+                yield pa.RecordBatch.from_pydict(columns)
+                start += len(some)
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
+        """The file is scanned up to the last of the rows."""
+        which, last = {*wanted.tolist()}, int(wanted[-1])
+        with self.path.open("rb") as file:
+            for row, (number, line) in enumerate(json_lines(file)):
+                if row in which:
+                    values = parse_object(line, number, self.path.name)
+                    yield {name: values.get(name) for name in columns}
+                if row == last:
+                    return
+
+    def _numbers(self, some: Sequence[dict[str, Any]], name: str, start: int) -> pa.Array:
+        values = [row.get(name) for row in some]
+        lists = any(isinstance(value, list) for value in values)
+        try:
+            return pa.array(values, type=pa.list_(pa.float64()) if lists else pa.float64())
+        except (pa.ArrowException, TypeError, ValueError, OverflowError) as wrong:
+            raise PoolError(
+                f"The column {name!r} of {self.path.name} must hold numbers, and between rows "
+                f"{start} and {start + len(some)} it does not: "
+                f"{str(wrong).partition(chr(10))[0]}."
+            ) from wrong
+
+
+def _take(batches: Iterator[pa.RecordBatch], wanted: IntArray) -> Iterator[dict[str, Any]]:
+    """Some rows, whose numbers increase, from batches that are read up to the last of them."""
+    start = 0
+    for batch in batches:
+        inside = wanted[(wanted >= start) & (wanted < start + len(batch))]
+        yield from batch.take(pa.array(inside - start)).to_pylist()
+        start += len(batch)
+        if start > wanted[-1]:
+            return
+
+
+def _column(some: Sequence[dict[str, Any]], name: str) -> pa.Array:
+    values = [row.get(name) for row in some]
+    try:
+        return pa.array(values)
+    except (pa.ArrowException, OverflowError):  # text and numbers mixed
+        return pa.array([_as_text(value) for value in values], type=pa.string())
+
+
+def _as_text(value: object) -> str | None:
+    try:
+        return None if value is None else class_text(value)
+    except InputError:
+        return json.dumps(value, default=str)

@@ -1,132 +1,151 @@
-"""Batches of rows -> the columns of a pool, each checked as it comes in."""
+"""Columns of a pool read from batches of rows, each checked as it comes in."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray
+from levelled._check import BoolArray, FloatArray
 from levelled.errors import PoolError
-from levelled.sources.coded import Coded
-from levelled.sources.columns import Roles, is_list, is_number
-from levelled.sources.ids import as_ids, check_unique
-from levelled.sources.texts import Numbers, Texts, refuse
+from levelled.labels import class_text, list_names
+from levelled.predictions import Categorical, Numbers
+from levelled.sources.columns import Roles, is_list, is_number, is_text, shorten
+from levelled.sources.ids import batch_ids, join_ids
 
-__all__ = ["Read", "read"]
+__all__ = ["PoolColumns", "read_columns"]
 
 Single = NDArray[np.float32]
 
+MISSING = "(missing)"
+"""The slice of items whose value is not known."""
+
 _OFF = 1e-3 + 1e-6
-"""How far from one probabilities may sum: as rounding to three digits leaves them."""
+"""The error that a sum of probabilities may have, as left by rounding to three digits."""
 
 _ROUNDING = 1e-6
-"""How far outside [0, 1] single precision may leave a probability."""
+"""The error that single precision may leave in a probability."""
+
+_MOST_SLICES = 10_000
+_WHOLE = r"^-?(0|[1-9][0-9]*)$"
+_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Read:
+class PoolColumns:
     """The columns of a pool that have a role."""
 
     ids: pa.ChunkedArray
-    pred: Mapping[str, Coded | Numbers]
+    pred: Mapping[str, Categorical | Numbers]
     proba: Mapping[str, Single]
     surrogate: Single | None
     score: FloatArray | None
     loss_hat: FloatArray | None
-    slices: Mapping[str, Coded]
+    slices: Mapping[str, Categorical]
     features: FloatArray | None = None
 
 
-def read(batches: Iterable[pa.RecordBatch], roles: Roles, *, untyped: bool = False) -> Read:
+def read_columns(
+    batches: Iterable[pa.RecordBatch], roles: Roles, *, untyped: bool = False
+) -> PoolColumns:
     """Read all rows once, refusing what cannot be used.
 
-    `untyped` says that all comes as text, so that what looks like a number is one.
+    `untyped` says that all columns come as text, so that text that looks like a number is one.
     """
     ids: list[pa.Array] = []
-    pred = {model: Texts(column, "prediction") for model, column in roles.pred.items()}
-    slices = {name: Texts(name) for name in roles.slices}
+    pred = {model: _Texts((column,), "prediction") for model, column in roles.pred.items()}
+    slices = {name: _Texts((name,)) for name in roles.slices}
     proba = {model: _Probabilities(columns, roles) for model, columns in roles.proba.items()}
-    surrogate = _Probabilities(roles.surrogate, roles) if roles.surrogate else None
-    score = _Numbers(roles.score, least=0.0) if roles.score else None
-    loss_hat = _Numbers(roles.loss_hat) if roles.loss_hat else None
-    features = _Features(roles.features) if roles.features else None
-    single = [surrogate, score, loss_hat, features]
-    gathered = [*pred.values(), *slices.values(), *proba.values(), *single]
+    single = {
+        "surrogate": _Probabilities(roles.surrogate, roles) if roles.surrogate else None,
+        "score": _Numbers((roles.score,), least=0.0) if roles.score else None,
+        "loss_hat": _Numbers((roles.loss_hat,)) if roles.loss_hat else None,
+        "features": _Features(roles.features) if roles.features else None,
+    }
+    readers = [*pred.values(), *slices.values(), *proba.values(), *filter(None, single.values())]
     n_rows = 0
     for batch in batches:
-        names = _names(batch, roles.id, n_rows)
-        for one in gathered:
-            if one is not None and len(batch):
-                one.add(batch, names)
+        names = batch_ids(batch, roles.id, n_rows)
+        for reader in readers:
+            if len(batch):
+                reader.add(batch, names)
         ids.append(names)
         n_rows += len(batch)
     if not n_rows:
         raise PoolError("The pool is empty: it has columns, but not a single row.")
-    joined = _joined(ids, roles.id)
-    check_unique(joined)
-    return Read(
-        joined,
-        {model: one.labels(joined, roles.classes, untyped) for model, one in pred.items()},
-        {model: one.done() for model, one in proba.items()},
-        None if surrogate is None else surrogate.done(),
-        None if score is None else score.done(),
-        None if loss_hat is None else loss_hat.done(),
-        {name: one.slices() for name, one in slices.items()},
-        None if features is None else features.done(),
+    joined = join_ids(ids, roles.id)
+    return PoolColumns(
+        ids=joined,
+        pred={model: one.classes(joined, roles.classes, untyped) for model, one in pred.items()},
+        proba={model: one.join() for model, one in proba.items()},
+        slices={name: one.slices() for name, one in slices.items()},
+        **{name: None if one is None else one.join() for name, one in single.items()},
     )
 
 
 @dataclass(slots=True)
-class _Probabilities:
-    """Probabilities [N, C] in single precision, each row scaled to sum to one."""
+class _Reader:
+    """Columns that come in batches."""
 
     columns: tuple[str, ...]
-    roles: Roles
-    parts: list[Single] = field(default_factory=list)
+    parts: list[Any] = field(default_factory=list, kw_only=True)
 
     def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
-        """Take in a batch."""
+        """Check a batch and take it in."""
+        raise NotImplementedError
+
+    def join(self) -> NDArray[Any]:
+        """The numbers of all rows."""
+        return np.concatenate(self.parts)
+
+
+@dataclass(slots=True)
+class _Probabilities(_Reader):
+    """Probabilities [N, C] in single precision, each row scaled to sum to one."""
+
+    roles: Roles
+
+    def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
         p = self._matrix(batch, ids)
-        told = ", ".join(self.columns[:3]) + (", ..." if len(self.columns) > 3 else "")
-        refuse(
+        names = shorten(self.columns)
+        _refuse(
             np.logical_or.reduce([(one < -_ROUNDING) | (one > 1 + _ROUNDING) for one in p.T]),
             ids,
             lambda row: (
-                f"has probabilities ({told}) outside [0, 1]: {_few(p[row])}. Turn logits into "
+                f"has probabilities ({names}) outside [0, 1]: "
+                f"{shorten([f'{chance:.4g}' for chance in p[row]], 4)}. Turn logits into "
                 f"probabilities with a softmax, or rename columns that are something else."
             ),
         )
         np.clip(p, 0, 1, out=p)
         total = p @ np.ones(p.shape[1])
-        refuse(
+        _refuse(
             np.abs(total - 1) > _OFF,
             ids,
             lambda row: (
-                f"has probabilities ({told}) that sum to {total[row]:.6g}, not to one. Divide each "
-                f"row by its sum if that is what you mean."
+                f"has probabilities ({names}) that sum to {total[row]:.6g}, not to one. Divide "
+                f"each row by its sum if that is what you mean."
             ),
         )
         p /= total[:, None]
         self.parts.append(p.astype(np.float32))
 
-    def done(self) -> Single:
-        """All rows."""
-        return np.concatenate(self.parts)
-
     def _matrix(self, batch: pa.RecordBatch, ids: pa.Array) -> FloatArray:
         n_classes, name = len(self.roles.classes or ()), self.columns[0]
         if len(self.columns) > 1:
-            return np.stack(
-                [_floats(batch.column(name), name, ids) for name in self.columns], axis=1
-            )
+            columns = [_floats(batch.column(name), name, ids) for name in self.columns]
+            return np.stack(columns, axis=1)
         column = batch.column(name)
         if is_list(column.type):
-            return _of_lists(column, name, n_classes, ids)
+            what = f"probabilities in the column {name!r}, and there are {n_classes} classes"
+            values = _flatten(column, n_classes, ids, what)
+            each = pc.take(ids, pa.array(np.repeat(np.arange(len(ids)), n_classes)))
+            return _floats(values, name, each).reshape(-1, n_classes)
         if n_classes != 2:
             raise PoolError(
                 f"The column {name!r} holds one number a row, which is enough for two classes, not "
@@ -137,79 +156,137 @@ class _Probabilities:
 
 
 @dataclass(slots=True)
-class _Numbers:
+class _Numbers(_Reader):
     """A column of numbers."""
 
-    column: str
     least: float = -np.inf
-    parts: list[FloatArray] = field(default_factory=list)
 
     def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
-        """Take in a batch."""
-        found = _floats(batch.column(self.column), self.column, ids)
-        refuse(
-            found < self.least,
+        name = self.columns[0]
+        numbers = _floats(batch.column(name), name, ids)
+        _refuse(
+            numbers < self.least,
             ids,
-            lambda row: (
-                f"has the {self.column} {found[row]:g}; it must be at least {self.least:g}."
-            ),
+            lambda row: f"has the {name} {numbers[row]:g}; it must be at least {self.least:g}.",
         )
-        self.parts.append(found)
-
-    def done(self) -> FloatArray:
-        """All rows."""
-        return np.concatenate(self.parts)
+        self.parts.append(numbers)
 
 
 @dataclass(slots=True)
-class _Features:
+class _Features(_Reader):
     """Numbers [N, D]: columns of numbers, and of lists of them, side by side. Gaps are NaN."""
 
-    columns: tuple[str, ...]
-    parts: list[FloatArray] = field(default_factory=list)
     widths: dict[str, int] = field(default_factory=dict)
 
     def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
-        """Take in a batch."""
-        found = [self._numbers(batch.column(name), name, ids) for name in self.columns]
-        self.parts.append(np.concatenate(found, axis=1))
-
-    def done(self) -> FloatArray:
-        """All rows."""
-        return np.concatenate(self.parts)
+        columns = [self._numbers(batch.column(name), name, ids) for name in self.columns]
+        self.parts.append(np.concatenate(columns, axis=1))
 
     def _numbers(self, column: pa.Array, name: str, ids: pa.Array) -> FloatArray:
         if not is_list(column.type):
             return _as_floats(column, name)[:, None]
-        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-        width = self.widths.setdefault(name, max(int(lengths[0]), 1))
-        refuse(
-            lengths != width,
-            ids,
-            lambda row: f"has {lengths[row]} numbers in {name!r}, and the first item has {width}.",
+        width = self.widths.setdefault(name, max(len(column[0].as_py() or ()), 1))
+        values = _flatten(
+            column, width, ids, f"numbers in {name!r}, and the first item has {width}"
         )
-        return _as_floats(column.flatten(), name).reshape(-1, width)
+        return _as_floats(values, name).reshape(-1, width)
 
 
-def _names(batch: pa.RecordBatch, column: str, start: int) -> pa.Array:
-    """The ids of a batch; without a column of them, the numbers of its rows."""
-    if not column:
-        return pa.array(np.arange(start, start + len(batch)))
-    return as_ids(batch.column(column), column, start)
+@dataclass(slots=True)
+class _Texts(_Reader):
+    """A column of classes or slices.
+
+    Numbers are kept as they are until it is known whether they are classes; all else is kept as
+    codes of its distinct values.
+    """
+
+    required: str | None = None
+    """The noun for a value that no item may lack; None where it may be missing."""
+
+    def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
+        name = self.columns[0]
+        column = batch.column(name)
+        coded = pa.types.is_dictionary(column.type)
+        kind = column.type.value_type if coded else column.type
+        if not (is_text(kind) or is_number(kind) or pa.types.is_boolean(kind) or kind == pa.null()):
+            raise PoolError(f"The column {name!r} must hold text or numbers, not {kind}.")
+        missing = pc.is_null(column, nan_is_null=pa.types.is_floating(kind))
+        if self.required is not None:
+            _refuse(
+                missing.to_numpy(zero_copy_only=False),
+                ids,
+                lambda row: f"has no {self.required} in the column {name!r}.",
+            )
+        plain = is_number(kind) and not coded and self.required is not None
+        self.parts.append(column if plain or coded else column.dictionary_encode())
+
+    def classes(
+        self, ids: pa.ChunkedArray, classes: Sequence[str] | None, untyped: bool
+    ) -> Categorical | Numbers:
+        """Numbers if the column holds nothing else and no classes are known, else classes."""
+        if classes is None and all(is_number(part.type) for part in self.parts):
+            whole = all(pa.types.is_integer(part.type) for part in self.parts)
+            kind = pa.int64() if whole else pa.float64()
+            numbers: Numbers = pa.chunked_array([p.cast(kind) for p in self.parts]).to_numpy()
+            return numbers
+        values, codes = self._codes()
+        if classes is None and untyped and (parsed := _parse_numbers(values)) is not None:
+            return parsed[codes]
+        coded = _compact(values.to_pylist(), codes)
+        return coded if classes is None else self._recode(coded, classes, ids)
+
+    def slices(self) -> Categorical:
+        """The slice of each item."""
+        values, codes = self._codes()
+        if len(values) > _MOST_SLICES:
+            raise PoolError(
+                f"The column {self.columns[0]!r} has {len(values)} different values, too many for "
+                f"slices. Put them into groups first."
+            )
+        return _compact(values.to_pylist(), codes)
+
+    def _codes(self) -> tuple[pa.Array, NDArray[np.int32]]:
+        """The distinct values as text, and the code of each item's; -1 for gaps."""
+        chunks = pa.chunked_array([_with_text(part) for part in self.parts]).unify_dictionaries()
+        codes = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks.chunks]
+        return chunks.chunk(0).dictionary, np.concatenate(codes)
+
+    def _recode(
+        self, coded: Categorical, classes: Sequence[str], ids: pa.ChunkedArray
+    ) -> Categorical:
+        """The same with the classes as its values."""
+        place = {name: number for number, name in enumerate(classes)}
+        table = np.array([place.get(name, -1) for name in coded.values], dtype=np.int32)
+        if (table < 0).any():
+            other = int(np.argmin(table))
+            row = int(np.argmax(coded.codes == other))
+            raise PoolError(
+                f"Item {ids[row].as_py()!r} has the prediction {coded.values[other]!r} in the "
+                f"column {self.columns[0]!r}, which is none of the classes "
+                f"{list_names(classes, 12)}."
+            )
+        return Categorical(tuple(classes), table[coded.codes])
+
+
+def _refuse(wrong: BoolArray, ids: pa.Array, describe: Callable[[int], str]) -> None:
+    """Name the first item that is wrong, if any."""
+    if wrong.any():
+        row = int(np.argmax(wrong))
+        raise PoolError(f"Item {ids[row].as_py()!r} {describe(row)}")
 
 
 def _floats(column: pa.Array, name: str, ids: pa.Array) -> FloatArray:
     """A column as numbers, refusing gaps, NaN and whatever is none."""
-    found = _as_floats(column, name)
-    refuse(
-        ~np.isfinite(found),
+    numbers = _as_floats(column, name)
+    _refuse(
+        ~np.isfinite(numbers),
         ids,
         lambda row: (
             f"has no number in the column {name!r}"
-            + (f", but {found[row]}." if np.isinf(found[row]) else ": it is missing or NaN.")
+            + (f", but {numbers[row]}." if np.isinf(numbers[row]) else ": it is missing or NaN.")
         ),
     )
-    return found
+    return numbers
 
 
 def _as_floats(column: pa.Array, name: str) -> FloatArray:
@@ -219,32 +296,44 @@ def _as_floats(column: pa.Array, name: str) -> FloatArray:
     return np.array(column.cast(pa.float64()).to_numpy(zero_copy_only=False))
 
 
-def _of_lists(column: pa.Array, name: str, n_classes: int, ids: pa.Array) -> FloatArray:
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
-    refuse(
-        lengths != n_classes,
-        ids,
-        lambda row: (
-            f"has {lengths[row]} probabilities in the column {name!r}, and there are {n_classes} "
-            f"classes."
-        ),
+def _flatten(column: pa.Array, width: int, ids: pa.Array, what: str) -> pa.Array:
+    """The values of lists one after the other, all of which must have this width."""
+    sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
+    _refuse(sizes != width, ids, lambda row: f"has {sizes[row]} {what}.")
+    return column.flatten()
+
+
+def _with_text(part: pa.Array) -> pa.DictionaryArray:
+    """Classes as codes of their text."""
+    if not pa.types.is_dictionary(part.type):
+        part = part.dictionary_encode()
+    values = part.dictionary
+    if not is_text(values.type):
+        texts = [None if value is None else class_text(value) for value in values.to_pylist()]
+        values = pa.array(texts, type=pa.string())
+    return pa.DictionaryArray.from_arrays(
+        part.indices.cast(pa.int32()), values.cast(pa.large_string())
     )
-    each = pc.take(ids, pa.array(np.repeat(np.arange(len(ids)), n_classes)))
-    return _floats(column.flatten(), name, each).reshape(-1, n_classes)
 
 
-def _joined(ids: list[pa.Array], name: str) -> pa.ChunkedArray:
-    kinds = {one.type for one in ids if len(one)}
-    if len(kinds) == 1:
-        return pa.chunked_array([one for one in ids if len(one)])
-    if pa.int64() in kinds:
-        raise PoolError(
-            f"The column {name!r} holds whole numbers in some places and text in others. Write "
-            f"all ids as text."
-        )
-    return pa.chunked_array([one.cast(pa.large_string()) for one in ids])
+def _parse_numbers(values: pa.Array) -> Numbers | None:
+    """Numbers, if every text writes one and would be written so again."""
+    if values.null_count or not pc.all(pc.match_substring_regex(values, _NUMBER)).as_py():
+        return None
+    whole = pc.all(pc.match_substring_regex(values, _WHOLE)).as_py()
+    try:
+        numbers: Numbers = values.cast(pa.int64() if whole else pa.float64()).to_numpy()
+    except pa.ArrowInvalid:  # more digits than a number holds
+        return None
+    return numbers if np.isfinite(numbers).all() else None
 
 
-def _few(numbers: FloatArray) -> str:
-    told = ", ".join(f"{number:.4g}" for number in numbers[:4])
-    return told + (", ..." if len(numbers) > 4 else "")
+def _compact(values: Sequence[str | None], codes: NDArray[np.int32]) -> Categorical:
+    """The values that occur, each once, in order of their names."""
+    texts = [MISSING if value is None else class_text(value) for value in values]
+    texts.append(MISSING)  # where -1 points
+    used = np.bincount(codes + 1, minlength=len(texts)) > 0
+    names = sorted({text for text, some in zip(texts, [*used[1:], used[0]], strict=True) if some})
+    place = {name: number for number, name in enumerate(names)}
+    table = np.array([place.get(text, -1) for text in texts], dtype=np.int32)
+    return Categorical(tuple(names), table[codes])

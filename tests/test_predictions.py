@@ -1,11 +1,11 @@
 import numpy as np
 import pytest
 
-from levelled.metrics.known import PoolPredictions, label_mean, label_spread, loss_moment
+from levelled.predictions import PoolPredictions
 from levelled.scores import expected_loss, root_mean_squared_loss
-from metrics.specimens import HAM_SPAM, PROBA, known, refused_in_one_line
+from metrics.specimens import HAM_SPAM, PROBA, predictions, refused_in_one_line
 
-PREDICTED = known(answer=np.array([0, 1, 0, 1]))
+PREDICTED = predictions(pred=np.array([0, 1, 0, 1]))
 
 
 def test_every_column_has_one_value_an_item() -> None:
@@ -15,10 +15,10 @@ def test_every_column_has_one_value_an_item() -> None:
 
 
 def test_blocks_leave_no_trace(monkeypatch: pytest.MonkeyPatch) -> None:
-    pool = known(proba=np.random.default_rng(0).dirichlet([1, 2], 100))
-    whole = loss_moment(root_mean_squared_loss, pool, "log_loss")
-    monkeypatch.setattr("levelled.metrics.known._BLOCK", 7)
-    found = loss_moment(root_mean_squared_loss, pool, "log_loss")
+    pool = predictions(proba=np.random.default_rng(0).dirichlet([1, 2], 100))
+    whole = pool.loss_moment(root_mean_squared_loss, "log_loss")
+    monkeypatch.setattr("levelled.predictions._BLOCK", 7)
+    found = pool.loss_moment(root_mean_squared_loss, "log_loss")
     assert found is not None
     assert whole is not None
     np.testing.assert_array_equal(found, whole)
@@ -29,19 +29,18 @@ def test_the_spread_of_a_label_is_its_standard_deviation() -> None:
     stars = PoolPredictions(4, ("1", "5"), proba=PROBA)
     mean = PROBA @ worth
     expected = np.sqrt((PROBA * (worth - mean[:, None]) ** 2).sum(axis=1))
-    found = label_spread(stars, worth)
+    found = stars.label_sd(worth)
     assert found is not None
     np.testing.assert_allclose(found, expected)
 
 
 def test_predictions_without_probabilities_tell_nothing_of_a_loss() -> None:
-    assert loss_moment(expected_loss, PREDICTED, "zero_one") is None
-    assert (
-        loss_moment(expected_loss, PoolPredictions(4, HAM_SPAM, surrogate=PROBA), "brier") is None
-    )
+    assert PREDICTED.loss_moment(expected_loss, "zero_one") is None
+    second = PoolPredictions(4, HAM_SPAM, surrogate=PROBA)
+    assert second.loss_moment(expected_loss, "brier") is None
 
 
 def test_labels_without_chances_or_worth_tell_nothing() -> None:
-    for pool, worth in ((PREDICTED, np.ones(2)), (known(proba=PROBA), None)):
-        assert label_mean(pool, worth) is None
-        assert label_spread(pool, worth) is None
+    for pool, worth in ((PREDICTED, np.ones(2)), (predictions(proba=PROBA), None)):
+        assert pool.label_mean(worth) is None
+        assert pool.label_sd(worth) is None

@@ -1,4 +1,4 @@
-"""Labels that come in: by the number of the draw, or by the id of the item."""
+"""Answers of labellers from files and frames, by the number of the draw or the id of the item."""
 
 from __future__ import annotations
 
@@ -11,13 +11,11 @@ from pathlib import Path
 from typing import IO, Any
 
 from levelled.errors import PoolError
-from levelled.sources.lines import objects
-from levelled.sources.paths import Given, ending, files_of
-from levelled.sources.pool import ArrowStream, Id
+from levelled.labels import Id, Label
+from levelled.sources.files import PathName, files_of, format_of, json_objects
+from levelled.sources.pool import ArrowStream
 
-__all__ = ["AnswerRow", "read_labelled"]
-
-Label = str | int | float | bool
+__all__ = ["AnswerRow", "read_answers"]
 
 _COLUMNS = ("draw", "id", "label", "answer")
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
@@ -26,37 +24,36 @@ _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
 
 @dataclass(frozen=True, slots=True)
 class AnswerRow:
-    """One row of a file of labels; `label` is None where nobody has answered yet."""
+    """One row of a file of answers; `label` is None where nobody has answered yet."""
 
     row: int
-    """Which row of the file it is, from 1."""
+    """The number of the row in the file, from 1."""
     draw: int | None
     id: Id | None
     label: Label | None
 
 
-def read_labelled(
-    given: Given | IO[str] | IO[bytes] | ArrowStream,
+def read_answers(
+    source: PathName | IO[str] | IO[bytes] | ArrowStream,
     *,
     id_column: str = "id",
     named: bool = True,
 ) -> list[AnswerRow]:
-    """Labels from a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
+    """The answers in a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
 
-    Each row has a `label` (or `answer`) and names its `draw` or its `id`, unless `named` is
-    False: then it may be known by its place alone. Other columns are passed over. An open file
-    holds JSONL if it starts with a brace, else CSV. In CSV, labels that are all numbers are read
-    as numbers.
+    Each row has a `label` (or `answer`) and names its `draw` or its `id`; with named=False it may
+    name neither. Other columns are passed over. An open file holds JSONL if it starts with a
+    brace, else CSV. In CSV, labels that are all numbers are read as numbers.
 
     >>> import io
-    >>> read_labelled(io.StringIO('{"draw": 1, "label": "spam"}'))
+    >>> read_answers(io.StringIO('{"draw": 1, "label": "spam"}'))
     [AnswerRow(row=1, draw=1, id=None, label='spam')]
     """
-    rows, name = _rows(given, id_column)
+    rows, name = _rows(source, id_column)
     if rows and not any("label" in row or "answer" in row for row in rows):
-        told = ", ".join(repr(column) for column in rows[0])
-        raise PoolError(f"{name} has no column 'label'; it has {told}.")
-    answers = [_answer(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
+        columns = ", ".join(repr(column) for column in rows[0])
+        raise PoolError(f"{name} has no column 'label'; it has {columns}.")
+    answers = [_check_row(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
     for one in answers:
         if named and one.draw is None and one.id is None:
             raise PoolError(
@@ -67,20 +64,23 @@ def read_labelled(
 
 
 def _rows(
-    given: Given | IO[str] | IO[bytes] | ArrowStream, id_column: str
+    source: PathName | IO[str] | IO[bytes] | ArrowStream, id_column: str
 ) -> tuple[list[dict[str, Any]], str]:
-    """The rows of whatever was given, and its name."""
-    if hasattr(given, "__arrow_c_stream__"):
+    """The rows of the source as dicts, and its name for messages."""
+    if hasattr(source, "__arrow_c_stream__"):
         from levelled.sources.origin import as_table
 
-        table = as_table(given)
+        table = as_table(source)
         return table.select(_wanted(table.column_names, id_column)).to_pylist(), "The frame"
-    if isinstance(given, str | PathLike):
-        path = _one_file(given)
-        return _of_format(path, ending(path), str(path), id_column), str(path)
-    data = given.read()
+    if isinstance(source, str | PathLike):
+        paths = files_of(source)
+        if len(paths) > 1:
+            raise PoolError(f"{source} are {len(paths)} files; give the labels in one.")
+        path = paths[0]
+        return _of_format(path, format_of(path), str(path), id_column), str(path)
+    data = source.read()
     data = data.encode() if isinstance(data, str) else data
-    name = str(getattr(given, "name", "The input"))
+    name = str(getattr(source, "name", "The input"))
     kind = "jsonl" if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
     return (_of_format(data, kind, name, id_column) if data.strip() else []), name
 
@@ -91,10 +91,10 @@ def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> li
             data = source if isinstance(source, bytes) else source.read_bytes()
         except OSError as wrong:
             raise PoolError(f"{name} cannot be read: {wrong.strerror or wrong}.") from wrong
-        return [*objects(data.splitlines(), name)]
-    from levelled.sources.origin import in_words
+        return [*json_objects(data.splitlines(), name)]
+    from levelled.sources.origin import name_unreadable
 
-    with in_words(name, kind):
+    with name_unreadable(name, kind):
         return _of_parquet(source, id_column) if kind == "parquet" else _of_csv(source, id_column)
 
 
@@ -109,21 +109,22 @@ def _of_parquet(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
 def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
     import pyarrow as pa
 
-    from levelled.sources.delimited import opened
+    from levelled.sources.origin import open_csv
 
     def start(kinds: dict[str, pa.DataType] | None = None) -> Any:  # noqa: ANN401
-        return opened(pa.BufferReader(source) if isinstance(source, bytes) else source, kinds=kinds)
+        file = pa.BufferReader(source) if isinstance(source, bytes) else source
+        return open_csv(file, kinds=kinds)
 
     with start() as file:
         columns = _wanted(file.schema.names, id_column)
     with start({name: pa.string() for name in columns}) as file:
         rows: list[dict[str, Any]] = file.read_all().to_pylist()
     for name in ("label", "answer"):
-        _numbers_as_such(rows, name)
+        _parse_numbers(rows, name)
     return rows
 
 
-def _numbers_as_such(rows: Sequence[dict[str, Any]], name: str) -> None:
+def _parse_numbers(rows: Sequence[dict[str, Any]], name: str) -> None:
     """Turn a column of text into numbers if it holds nothing else."""
     texts = [row[name] for row in rows if row.get(name) is not None]
     if not texts or not all(_NUMBER.fullmatch(text) for text in texts):
@@ -141,14 +142,7 @@ def _wanted(names: Sequence[str], id_column: str) -> list[str]:
     return [name for name in names if name in (*_COLUMNS, id_column)]
 
 
-def _one_file(given: Given) -> Path:
-    paths = files_of(given)
-    if len(paths) > 1:
-        raise PoolError(f"{given} are {len(paths)} files; give the labels in one.")
-    return paths[0]
-
-
-def _answer(row: Mapping[str, Any], number: int, name: str, id_column: str) -> AnswerRow:
+def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -> AnswerRow:
     draw, item = row.get("draw"), row.get(id_column)
     where = f"Row {number} of {name}"
     if item is not None and (isinstance(item, bool) or not isinstance(item, str | int)):

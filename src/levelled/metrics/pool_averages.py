@@ -1,6 +1,6 @@
-"""Metrics that are averages over the pool: of the label itself, or of what an answer costs.
+"""Averages over the pool: of the label itself, or of a loss.
 
-All take how the interval is to be made as `estimate` does: `level`, `interval`, `control` with
+All take the options of `estimate` as keywords: `level`, `interval`, `control` with
 `control_mean`, `estimator` and `population`.
 """
 
@@ -17,10 +17,10 @@ from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
-from levelled.metrics.classes import Class, class_names, class_numbers
+from levelled.labels import Class, class_names, class_numbers
 
 __all__ = [
-    "How",
+    "EstimateOptions",
     "accuracy",
     "average",
     "brier",
@@ -37,8 +37,8 @@ __all__ = [
 Bounds = tuple[float, float]
 
 
-class How(TypedDict, total=False):
-    """The options of `estimate` that every average passes on."""
+class EstimateOptions(TypedDict, total=False):
+    """The options that every average passes on to `estimate`."""
 
     estimator: str
     level: float
@@ -49,13 +49,17 @@ class How(TypedDict, total=False):
 
 
 def mean(
-    labels: ArrayLike, draws: Draws, *, bounds: Bounds | None = None, **how: Unpack[How]
+    labels: ArrayLike,
+    draws: Draws,
+    *,
+    bounds: Bounds | None = None,
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The pool mean of a numeric label, such as a rating given by people.
 
-    A judge that has rated the whole pool goes in as `control` (its score of each drawn item)
-    and `control_mean` (its mean score over the pool): the better it agrees with people, the
-    fewer labels are needed, and however badly it does, the mean stays unbiased.
+    If a judge has rated the whole pool, pass its scores of the drawn items as `control` and its
+    mean score over the pool as `control_mean`. The better it agrees with people, the fewer labels
+    are needed; a poor judge cannot bias the mean.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> mean([4, 5, 2, 4], draws, bounds=(1, 5)).value
@@ -64,10 +68,12 @@ def mean(
     >>> round(mean([4, 5, 2, 4], draws, control=judge, control_mean=3.5).value, 3)
     3.375
     """
-    return estimate(floats("labels", labels, ndim=1), draws, bounds=bounds, **how)
+    return estimate(floats("labels", labels, ndim=1), draws, bounds=bounds, **options)
 
 
-def share(labels: ArrayLike, draws: Draws, *, of: Class, **how: Unpack[How]) -> Estimate:
+def share(
+    labels: ArrayLike, draws: Draws, *, of: Class, **options: Unpack[EstimateOptions]
+) -> Estimate:
     """The share of the pool that has this label: its prevalence.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
@@ -77,30 +83,34 @@ def share(labels: ArrayLike, draws: Draws, *, of: Class, **how: Unpack[How]) -> 
     label = class_names("labels", labels)
     if len(label) and (label.dtype.kind == "U") != isinstance(of, str):
         raise InputError(f"of={of!r} can be none of the labels, which hold {label.dtype}.")
-    return estimate((label == of).astype(np.float64), draws, bounds=(0, 1), **how)
+    return estimate((label == of).astype(np.float64), draws, bounds=(0, 1), **options)
 
 
-def error(labels: ArrayLike, pred: ArrayLike, draws: Draws, **how: Unpack[How]) -> Estimate:
+def error(
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[EstimateOptions]
+) -> Estimate:
     """The share of the pool that the model gets wrong.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> error(["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "spam"], draws).value
     0.25
     """
-    return estimate(losses.zero_one(labels, pred), draws, bounds=(0, 1), **how)
+    return estimate(losses.zero_one(labels, pred), draws, bounds=(0, 1), **options)
 
 
-def accuracy(labels: ArrayLike, pred: ArrayLike, draws: Draws, **how: Unpack[How]) -> Estimate:
+def accuracy(
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[EstimateOptions]
+) -> Estimate:
     """The share of the pool that the model gets right: one minus the error.
 
     A `control` predicts accuracy here: the chance that the model is right.
     """
-    control, control_mean = how.get("control"), how.get("control_mean")
+    control, control_mean = options.get("control"), options.get("control_mean")
     if control is not None and not isinstance(control, str):
-        how["control"] = 1 - floats("control", control, ndim=1)
+        options["control"] = 1 - floats("control", control, ndim=1)
     if control_mean is not None:
-        how["control_mean"] = 1 - control_mean
-    return complement(error(labels, pred, draws, **how))
+        options["control_mean"] = 1 - control_mean
+    return complement(error(labels, pred, draws, **options))
 
 
 def log_loss(
@@ -110,17 +120,17 @@ def log_loss(
     *,
     classes: Sequence[Class] | None = None,
     cap: float | None = None,
-    **how: Unpack[How],
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
-    """The mean log loss, -log of the probability [M, C] that the label was given.
+    """The mean log loss, -log of the probability [M, C] that the model gave to the label.
 
-    `classes` names the columns of `proba`; without it labels are column numbers. One label
-    that was thought impossible makes the mean infinite, so declare a `cap`: each loss then
-    counts as at most that, and the interval may rely on it.
+    `classes` names the columns of `proba`; without it labels are column numbers. One label of
+    probability 0 makes the mean infinite, so declare a `cap`: each loss then counts as at most
+    that, and the interval may rely on it.
     """
     y = label_columns(labels, proba, classes)
     bounds = None if cap is None else (0.0, cap)
-    return estimate(losses.log_loss(y, proba, cap=cap), draws, bounds=bounds, **how)
+    return estimate(losses.log_loss(y, proba, cap=cap), draws, bounds=bounds, **options)
 
 
 def brier(
@@ -129,14 +139,14 @@ def brier(
     draws: Draws,
     *,
     classes: Sequence[Class] | None = None,
-    **how: Unpack[How],
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The mean Brier score, sum_c (p_c - 1[y = c])^2, between 0 and 2.
 
     For two classes it is twice what scikit-learn calls the Brier score of the positive class.
     """
     y = label_columns(labels, proba, classes)
-    return estimate(losses.brier(y, proba), draws, bounds=(0, 2), **how)
+    return estimate(losses.brier(y, proba), draws, bounds=(0, 2), **options)
 
 
 def mse(
@@ -145,10 +155,10 @@ def mse(
     draws: Draws,
     *,
     bounds: Bounds | None = None,
-    **how: Unpack[How],
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The mean squared error; `bounds` are those of one squared error."""
-    return estimate(losses.squared(labels, pred), draws, bounds=bounds, **how)
+    return estimate(losses.squared(labels, pred), draws, bounds=bounds, **options)
 
 
 def mae(
@@ -157,10 +167,10 @@ def mae(
     draws: Draws,
     *,
     bounds: Bounds | None = None,
-    **how: Unpack[How],
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The mean absolute error; `bounds` are those of one absolute error."""
-    return estimate(losses.absolute(labels, pred), draws, bounds=bounds, **how)
+    return estimate(losses.absolute(labels, pred), draws, bounds=bounds, **options)
 
 
 def average(
@@ -170,7 +180,7 @@ def average(
     draws: Draws,
     *,
     bounds: Bounds | None = None,
-    **how: Unpack[How],
+    **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The pool mean of a loss of your own: `loss(labels, pred)` gives one number an item.
 
@@ -182,22 +192,22 @@ def average(
     0.25
     """
     check_draws(draws)
-    found = floats("The loss", loss(labels, pred))
-    if found.shape != (len(draws),):
+    values = floats("The loss", loss(labels, pred))
+    if values.shape != (len(draws),):
         raise InputError(
             f"The loss must give one number a draw, {len(draws)} in all; it gave an array of "
-            f"shape {found.shape}."
+            f"shape {values.shape}."
         )
-    return estimate(found, draws, bounds=bounds, **how)
+    return estimate(values, draws, bounds=bounds, **options)
 
 
-def complement(found: Estimate) -> Estimate:
-    """One minus an estimate."""
+def complement(share: Estimate) -> Estimate:
+    """One minus an estimated share."""
     return replace(
-        found,
-        value=None if found.value is None else 1 - found.value,
-        low=1 - found.high,
-        high=1 - found.low,
+        share,
+        value=None if share.value is None else 1 - share.value,
+        low=1 - share.high,
+        high=1 - share.low,
     )
 
 

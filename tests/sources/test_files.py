@@ -1,7 +1,7 @@
 import hashlib
 from pathlib import Path
 
-from levelled.sources.paths import digest, files_of
+from levelled.sources.files import digest, files_of
 
 
 def test_a_folder_is_searched_to_the_bottom_but_not_behind_hidden_names(tmp_path: Path) -> None:

@@ -9,7 +9,7 @@ import pyarrow as pa
 import pytest
 
 from levelled.errors import PoolError
-from levelled.sources import AnswerRow, read_labelled
+from levelled.sources import AnswerRow, read_answers
 from sources.samples import Columns, write
 
 FORMATS = [".parquet", ".csv", ".tsv", ".jsonl"]
@@ -19,20 +19,20 @@ READ = [AnswerRow(1, 3, "r7", "spam"), AnswerRow(2, 1, "r1", None)]
 
 @pytest.mark.parametrize("ending", FORMATS)
 def test_labels_are_the_same_in_every_format(ending: str, tmp_path: Path) -> None:
-    assert read_labelled(write(tmp_path / f"done{ending}", GIVEN)) == READ
+    assert read_answers(write(tmp_path / f"done{ending}", GIVEN)) == READ
 
 
 def test_labels_come_from_frames_and_open_files() -> None:
-    assert read_labelled(pa.table(dict(GIVEN))) == READ
+    assert read_answers(pa.table(dict(GIVEN))) == READ
     text = "draw,label\n3,spam\n1,\n"
     for file in (io.StringIO(text), io.BytesIO(text.encode())):
-        assert read_labelled(file) == [AnswerRow(1, 3, None, "spam"), AnswerRow(2, 1, None, None)]
+        assert read_answers(file) == [AnswerRow(1, 3, None, "spam"), AnswerRow(2, 1, None, None)]
     lines = '\n  {"id": 7, "label": true}\n\n{"id": "x", "answer": 2.5, "other": [1]}\n'
-    assert read_labelled(io.StringIO(lines)) == [
+    assert read_answers(io.StringIO(lines)) == [
         AnswerRow(1, None, 7, True),
         AnswerRow(2, None, "x", 2.5),
     ]
-    assert read_labelled(io.StringIO("")) == []
+    assert read_answers(io.StringIO("")) == []
 
 
 @pytest.mark.parametrize(
@@ -50,21 +50,21 @@ def test_in_csv_labels_are_numbers_if_all_are(
     texts: list[str], labels: list[object], tmp_path: Path
 ) -> None:
     path = write(tmp_path / "done.csv", {"id": ["007", "8"], "label": texts})
-    found = read_labelled(path)
+    found = read_answers(path)
     assert [answer.label for answer in found] == labels
     assert [answer.id for answer in found] == ["007", "8"]
 
 
 def test_another_column_may_hold_the_ids(tmp_path: Path) -> None:
     path = write(tmp_path / "done.csv", {"key": ["a"], "label": ["x"]})
-    assert read_labelled(path, id_column="key") == [AnswerRow(1, None, "a", "x")]
+    assert read_answers(path, id_column="key") == [AnswerRow(1, None, "a", "x")]
 
 
 def test_labels_in_jsonl_are_read_without_pyarrow(tmp_path: Path) -> None:
     path = write(tmp_path / "done.jsonl", GIVEN)
     code = (
-        "import sys; from levelled.sources import read_labelled;"
-        f"read_labelled({str(path)!r}); print('pyarrow' in sys.modules)"
+        "import sys; from levelled.sources import read_answers;"
+        f"read_answers({str(path)!r}); print('pyarrow' in sys.modules)"
     )
     found = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert found.stdout.strip() == "False"
@@ -86,7 +86,7 @@ WRONG: list[tuple[str, list[dict[str, Any]]]] = [
 def test_rows_that_say_too_little_are_refused(words: str, rows: list[dict[str, Any]]) -> None:
     lines = io.StringIO("\n".join(map(json.dumps, rows)))
     with pytest.raises(PoolError, match=words):
-        read_labelled(lines)
+        read_answers(lines)
 
 
 @pytest.mark.parametrize(
@@ -110,17 +110,17 @@ def test_files_that_cannot_be_read_are_named(
         (tmp_path / "b.csv").write_bytes(content)
         given = tmp_path / "*.csv"
     with pytest.raises(PoolError, match=words):
-        read_labelled(given)
+        read_answers(given)
     with pytest.raises(PoolError, match="There is no file"):
-        read_labelled(tmp_path / "none.csv")
+        read_answers(tmp_path / "none.csv")
 
 
 def test_rows_may_be_known_by_their_place_alone() -> None:
     text = "label,age\nham,3\nspam,4\n"
-    found = read_labelled(io.StringIO(text), named=False)
+    found = read_answers(io.StringIO(text), named=False)
     assert [(one.row, one.draw, one.id, one.label) for one in found] == [
         (1, None, None, "ham"),
         (2, None, None, "spam"),
     ]
     with pytest.raises(PoolError, match="Row 1 of The input names neither"):
-        read_labelled(io.StringIO(text))
+        read_answers(io.StringIO(text))

@@ -4,7 +4,7 @@ import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
-from levelled.metrics.classes import as_classes, check_class, class_text
+from levelled.labels import as_classes, check_class, class_text
 from metrics.specimens import HAM_SPAM, refused_in_one_line
 
 

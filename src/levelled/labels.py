@@ -1,0 +1,143 @@
+"""Labels and the names of classes, however people and files write them.
+
+Two ways of comparing classes are in use. Functions on arrays keep the type: text never equals a
+number (`class_names`, `class_numbers`). Campaigns and files compare text: 1, 1.0 and "1" are the
+same class (`class_text`, `as_classes`).
+"""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import FloatArray, IntArray, as_array, floats
+from levelled.errors import InputError
+
+__all__ = [
+    "Class",
+    "Id",
+    "ItemValues",
+    "Label",
+    "as_classes",
+    "as_numbers",
+    "check_class",
+    "class_names",
+    "class_numbers",
+    "class_text",
+    "is_number",
+    "list_names",
+]
+
+Label = str | int | float | bool
+"""A person's label of an item: the name of a class, or a number."""
+Class = Label
+"""A class, by the label that names it."""
+Id = str | int
+"""The id of an item."""
+ItemValues = Sequence[Any] | NDArray[Any]
+"""Labels or predictions, one an item, as somebody wrote them."""
+
+
+def class_names(name: str, values: ArrayLike) -> NDArray[Any]:
+    """`values` as an array of text or of numbers, one an item."""
+    array = as_array(name, values)
+    if array.ndim != 1:
+        raise InputError(f"{name} must have one axis; it has shape {array.shape}.")
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"{name} must have no gaps; {np.isnan(array).sum()} are NaN.")
+    if array.dtype.kind in "OT" and all(isinstance(value, str) for value in array):
+        array = array.astype(str)
+    if array.dtype.kind not in "biufU":
+        raise InputError(f"{name} must be text or numbers; it is an array of {array.dtype}.")
+    return array
+
+
+def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> IntArray:
+    """`values` as positions in `classes`, refusing those that are none of them.
+
+    >>> class_numbers("labels", ["spam", "ham"], ["ham", "spam"])
+    array([1, 0])
+    """
+    distinct, place = np.unique(class_names(name, values), return_inverse=True)
+    position = {known: number for number, known in enumerate(classes)}
+    numbers = np.array([position.get(value, -1) for value in distinct.tolist()], dtype=np.int64)
+    if (numbers < 0).any():
+        other = distinct.tolist()[int(np.argmin(numbers))]
+        raise InputError(
+            f"{name} has {other!r}, which is none of the classes {list_names(classes)}. Correct "
+            f"the spelling, or add it to classes."
+        )
+    return numbers[place.reshape(-1)] if len(distinct) else np.empty(0, dtype=np.int64)
+
+
+def as_classes(name: str, values: ItemValues) -> NDArray[np.str_]:
+    """Classes as text, one an item, however they are written.
+
+    >>> as_classes("labels", [1, 2.0, True, "spam"]).tolist()
+    ['1', '2', 'true', 'spam']
+    """
+    if isinstance(values, np.ndarray):
+        if values.ndim != 1:
+            raise InputError(f"{name} must have one axis; it has shape {values.shape}.")
+        if values.dtype.kind in "iu":
+            return values.astype(np.str_)
+        values = values.tolist()
+    return np.array([class_text(value) for value in values], dtype=np.str_)
+
+
+def class_text(value: object) -> str:
+    """A class as text: whole numbers without a point, truth values as JSON writes them.
+
+    >>> class_text(1.0), class_text("01"), class_text(True), class_text("True")
+    ('1', '01', 'true', 'true')
+    """
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, str):
+        return value.lower() if value in ("True", "False") else value  # as Python writes to CSV
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, int):
+        return str(value)
+    if isinstance(value, float) and np.isfinite(value):
+        return str(int(value)) if value == int(value) else repr(value)
+    raise InputError(f"A class is text or a number; {value!r} is neither.")
+
+
+def check_class(name: str, classes: Sequence[str]) -> None:
+    """Refuse a name that is none of the classes."""
+    if name not in classes:
+        raise InputError(f"There is no class {name!r}; the classes are {list_names(classes)}.")
+
+
+def as_numbers(name: str, values: ItemValues) -> FloatArray:
+    """Labels or predictions as numbers, also where text writes them.
+
+    >>> as_numbers("labels", [1, "4.5"])
+    array([1. , 4.5])
+    """
+    if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
+        return floats(name, values, ndim=1)
+    for value in values:
+        if not is_number(value):
+            raise InputError(f"{name} must be a number; {value!r} is none.")
+    return np.array([float(value) for value in values])
+
+
+def is_number(value: object) -> bool:
+    """True for a finite number, and for text that writes one."""
+    try:
+        return bool(np.isfinite(float(value)))  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError):
+        return False
+
+
+def list_names(names: Sequence[Class], most: int = 6) -> str:
+    """Names in quotes, the first `most` of them, for a message.
+
+    >>> list_names(["ham", "spam"]), list_names(["a", "b", "c"], most=1)
+    ("'ham', 'spam'", "'a' and 2 more")
+    """
+    text = ", ".join(repr(name) for name in names[:most])
+    return text if len(names) <= most else f"{text} and {len(names) - most} more"

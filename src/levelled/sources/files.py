@@ -1,0 +1,147 @@
+"""The files that a path stands for, their formats and fingerprint, and lines of JSON.
+
+Nothing here needs pyarrow, which takes longer to load than a file of labels to read.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
+from os import PathLike, fspath
+from pathlib import Path
+from typing import Any
+
+from levelled.errors import PoolError
+
+__all__ = [
+    "ENDINGS",
+    "PathName",
+    "digest",
+    "files_of",
+    "format_of",
+    "json_lines",
+    "json_objects",
+    "parse_object",
+]
+
+PathName = str | PathLike[str]
+
+ENDINGS = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "csv",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+"""The format of a file by the ending of its name."""
+
+_CHUNK = 1 << 20
+
+
+def files_of(source: PathName | Sequence[PathName]) -> tuple[Path, ...]:
+    """The files that a path, a pattern, a folder or a list of these stands for, sorted.
+
+    All must have one format. In a folder, files of other formats and hidden ones are passed over.
+    """
+    several = [source] if isinstance(source, str | PathLike) else source
+    if not all(fspath(one) for one in several):
+        raise PoolError("The name of the file is empty: name a file, a pattern or a folder.")
+    paths = sorted({path for one in several for path in _expand(one)}, key=Path.as_posix)
+    if not paths:
+        raise PoolError("The list of files is empty: name at least one.")
+    formats = {format_of(path): path for path in paths}
+    if len(formats) > 1:
+        kinds = ", ".join(f"{path.name} is {kind}" for kind, path in sorted(formats.items()))
+        raise PoolError(f"The files of a pool must be of one format: {kinds}.")
+    return tuple(paths)
+
+
+def format_of(path: Path) -> str:
+    """The format of a file, by its name."""
+    try:
+        return ENDINGS[path.suffix.lower()]
+    except KeyError:
+        raise PoolError(
+            f"{path} ends in {path.suffix or 'nothing'}, which is not known: files are read by "
+            f"their ending, one of {', '.join(ENDINGS)}."
+        ) from None
+
+
+def digest(paths: Sequence[Path]) -> str:
+    """The sha256 of the files' bytes, one after the other; for one file that of `sha256sum`."""
+    total = hashlib.sha256()
+    for path in paths:
+        try:
+            with path.open("rb") as file:
+                while chunk := file.read(_CHUNK):
+                    total.update(chunk)
+        except OSError as wrong:
+            raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
+    return total.hexdigest()
+
+
+def json_objects(file: Iterable[bytes], name: str) -> Iterator[dict[str, Any]]:
+    """The objects of a file with one a line; empty lines are passed over."""
+    for number, line in json_lines(file):
+        yield parse_object(line, number, name)
+
+
+def json_lines(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+    """The lines that are not empty, numbered from 1."""
+    for number, line in enumerate(file, start=1):
+        # The mark in front is left by programs on Windows.
+        text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if text.strip():
+            yield number, text
+
+
+def parse_object(line: bytes, number: int, name: str) -> dict[str, Any]:
+    """The object of one line; anything else is refused with the number of the line."""
+    try:
+        value = json.loads(line)
+    except (ValueError, RecursionError) as wrong:
+        raise PoolError(f"Line {number} of {name} is not JSON: {wrong}.") from wrong
+    if not isinstance(value, dict):
+        raise PoolError(
+            f'Line {number} of {name} is no object; write one a line, such as {{"id": 1}}.'
+        )
+    return value
+
+
+def _expand(source: PathName) -> list[Path]:
+    path = Path(source).expanduser()
+    try:
+        if path.is_dir():
+            return _files_in(path)
+        if path.exists():
+            return [path]
+    except (OSError, ValueError) as wrong:  # such as a name that is too long
+        why = wrong.strerror if isinstance(wrong, OSError) else wrong
+        raise PoolError(f"{str(source)[:80]!r} cannot be a file: {why}.") from wrong
+    if not any(sign in str(path) for sign in "*?["):
+        raise PoolError(f"There is no file {str(path)!r} (looked from {Path.cwd()}).")
+    try:
+        matches = [*Path(path.anchor).glob(str(path.relative_to(path.anchor)))]
+    except ValueError as wrong:
+        raise PoolError(f"{str(path)!r} is no pattern: {wrong}.") from wrong
+    files = [file for file in matches if file.is_file()]
+    if not files:
+        raise PoolError(f"No file matches {str(path)!r} (looked from {Path.cwd()}).")
+    return files
+
+
+def _files_in(folder: Path) -> list[Path]:
+    files = [
+        path
+        for path in folder.rglob("*")
+        if path.suffix.lower() in ENDINGS
+        and not any(part.startswith((".", "_")) for part in path.relative_to(folder).parts)
+        and path.is_file()
+    ]
+    if not files:
+        raise PoolError(
+            f"The folder {folder} holds no file that ends in one of {', '.join(ENDINGS)}."
+        )
+    return files
