@@ -185,7 +185,7 @@ def test_it_goes_with_what_trains_models_here_and_in_scikit_learn() -> None:
     assert copied.get_params() == model.get_params()
     assert not hasattr(copied, "classes_")
     assert models.takes_weights(model)
-    fitted = models.fit(models.fresh(model), X, y, np.ones(len(y)))
+    fitted = models.fit(models.untrained_copy(model), X, y, np.ones(len(y)))
     proba = models.aligned_proba(fitted, X, np.array(["ash", "elm", "fir", "oak"]))
     np.testing.assert_array_equal(proba[:, [0, 1, 3]], model.predict_proba(X))
     assert np.mean(cross_val_predict(model, X, y, cv=2) == y) >= 0.9

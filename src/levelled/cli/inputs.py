@@ -58,7 +58,7 @@ def read_known(given: Inputs) -> tuple[Model, LabelledPool]:
 
 def described(known: LabelledPool, budget: int, start: int) -> Iterator[str]:
     """What was read, for people to see whether it is what they meant."""
-    classes, N = known.problem.classes, len(known.pool)
+    classes, N = known.task.classes, len(known.pool)
     yield (
         f"{N} items to draw from: {'numbers' if classes is None else f'{len(classes)} classes'}, "
         f"from {_columns(known.pool.columns)}"
@@ -91,7 +91,7 @@ def check_possible(known: LabelledPool, model: Model, budget: int, correcting: s
             f"--budget {budget} leaves no item of the pool to measure risks on. Draw fewer, or "
             f"give --test or --hold-out."
         )
-    if known.problem.classes is not None and (known.labels == known.labels[0]).all():
+    if known.task.classes is not None and (known.labels == known.labels[0]).all():
         raise InputError(
             f"All {N} labels of the pool are {known.labels[0]!s}, and "
             f"{type(model).__name__} needs two classes to tell apart."

@@ -58,7 +58,7 @@ class _Job:
     @property
     def risk(self) -> str:
         """What is measured, on what."""
-        loss = self.known.problem.loss
+        loss = self.known.task.loss
         return f"{_LOSSES[loss]} on {self.judged_by}"
 
     @property
@@ -195,7 +195,7 @@ def _learn(job: _Job, loss: "Loss") -> None:
         "labels": len(learner),
         "pool_size": len(known.pool),
         "weights": learner.weights_,
-        "loss": known.problem.loss,
+        "loss": known.task.loss,
         "risk": known.risk(learner.model_, learner.draws.index),
         "risk_of": job.judged_by,
         "n_risk": len(known.judged_by(learner.draws.index)[1]),

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled.errors import InputError, LevelledError
-from levelled.models import complaint
+from levelled.models import error_line
 
 if TYPE_CHECKING:
     from levelled.models import Model
@@ -198,7 +198,7 @@ def _sklearn(part: str) -> Any:  # noqa: ANN401
 
 
 def _one_line(wrong: Exception | str) -> str:
-    return f"{complaint(wrong)[:300].rstrip('.:')}."
+    return f"{error_line(wrong)[:300].rstrip('.:')}."
 
 
 def _short(value: object) -> str:

@@ -20,7 +20,7 @@ from levelled._check import FloatArray
 from levelled.estimators import betting_interval, lure
 from levelled.learning.scoring import blocks
 from levelled.learning.state import LearnerState
-from levelled.models import Answers, Model, Rows, TrainingTask, take
+from levelled.models import Model, Predictions, PredictionTask, Rows, take
 
 __all__ = ["Doubling", "Gained", "gained"]
 
@@ -32,7 +32,7 @@ class Doubling:
     before: Model
     after: Model
     t: int
-    problem: TrainingTask
+    task: PredictionTask
     bound: float
     """Losses are cut there."""
 
@@ -41,13 +41,13 @@ class Doubling:
         before, after = self.answers(X)
         return self.cut(labels, before), self.cut(labels, after)
 
-    def answers(self, X: Rows) -> tuple[Answers, Answers]:
+    def answers(self, X: Rows) -> tuple[Predictions, Predictions]:
         """What the two models say of each row."""
-        return self.problem.answers(self.before, X), self.problem.answers(self.after, X)
+        return self.task.predictions(self.before, X), self.task.predictions(self.after, X)
 
-    def cut(self, labels: NDArray[Any], answers: Answers) -> FloatArray:
+    def cut(self, labels: NDArray[Any], answers: Predictions) -> FloatArray:
         """What answers cost, cut at the bound."""
-        return np.minimum(self.problem.losses(labels, answers), self.bound)
+        return np.minimum(self.task.losses(labels, answers), self.bound)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,11 +101,11 @@ def _headroom(doubling: Doubling, X_pool: Rows) -> FloatArray:
     Of numbers, a loss that is cut at B changes by no more than its steepest slope, 2 sqrt(B) or
     1, times the change of the answer.
     """
-    classes, bound = doubling.problem.classes, doubling.bound
+    classes, bound = doubling.task.classes, doubling.bound
     if classes is not None:
         n_out = 2 * len(classes)
         return np.concatenate([_over_classes(doubling, rows) for rows in blocks(X_pool, n_out)])
-    slope = 2 * np.sqrt(bound) if doubling.problem.loss == "squared" else 1.0
+    slope = 2 * np.sqrt(bound) if doubling.task.loss == "squared" else 1.0
     changes = [np.subtract(*doubling.answers(rows)) for rows in blocks(X_pool, 2)]
     return np.minimum(slope * np.abs(np.concatenate(changes)), bound)
 
@@ -118,8 +118,8 @@ def _over_classes(doubling: Doubling, rows: Rows) -> FloatArray:
     """
     before, after = doubling.answers(rows)
     most = np.zeros(len(before))
-    assert doubling.problem.classes is not None
-    for one in doubling.problem.classes:
+    assert doubling.task.classes is not None
+    for one in doubling.task.classes:
         labels = np.full(len(most), one)
         np.maximum(most, doubling.cut(labels, before) - doubling.cut(labels, after), out=most)
     return most

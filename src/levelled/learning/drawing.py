@@ -9,7 +9,7 @@ from levelled.learning.proposing import probabilities
 from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState
-from levelled.models import Rows, posed
+from levelled.models import Rows, make_task
 from levelled.proposals import uniform
 from levelled.samplers import race
 
@@ -77,15 +77,15 @@ def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Flo
         return None
     if score == "geometric":
         return geometric_scores(X_pool, state.draws.index)
-    problem = posed(settings.model, known.labels, "auto")
-    if problem.classes is not None and len(problem.classes) < 2:
+    task = make_task(settings.model, known.labels, "auto")
+    if task.classes is not None and len(task.classes) < 2:
         return None
     rng = np.random.default_rng(seed_of(settings.seed, SCORE, len(state.draws)))
     return pool_scores(
         score,
         settings.model,
         settings.ensemble,
-        problem,
+        task,
         X_pool,
         known.rows,
         rng=rng,

@@ -19,7 +19,16 @@ from levelled.learning.settings import LearnerSettings, Weights, pool_size, sett
 from levelled.learning.state import Labels, begun, drawn, told
 from levelled.learning.stopping import Stopping, stopping
 from levelled.learning.training import Trained, advised, check_suits, trained, waiting
-from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, asked, fresh, protected
+from levelled.models import (
+    LOSSES,
+    Loss,
+    Model,
+    OwnLoss,
+    Rows,
+    call_model,
+    read_only,
+    untrained_copy,
+)
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign
@@ -170,14 +179,14 @@ class ActiveLearner:
     def predict(self, X: Rows) -> NDArray[Any]:
         """What the trained model says of each row."""
         return np.asarray(
-            asked(self.model, "predict", lambda: self.model_.predict(protected(X)), X)
+            call_model(self.model, "predict", lambda: self.model_.predict(read_only(X)), X)
         )
 
     def predict_proba(self, X: Rows) -> FloatArray:
         """How likely the trained model holds each of `classes_`."""
         model: Any = self.model_
         return np.asarray(
-            asked(self.model, "predict", lambda: model.predict_proba(protected(X)), X)
+            call_model(self.model, "predict", lambda: model.predict_proba(read_only(X)), X)
         )
 
     @property
@@ -304,7 +313,7 @@ class ActiveLearner:
     def __sklearn_clone__(self) -> "ActiveLearner":
         """A learner with the same parameters and nothing drawn; the pool is shared, not copied."""
         params = self.get_params(deep=False)
-        return type(self)(fresh(params.pop("model")), params.pop("X_pool"), **params)
+        return type(self)(untrained_copy(params.pop("model")), params.pop("X_pool"), **params)
 
     def __sklearn_is_fitted__(self) -> bool:
         """Whether there is a trained model, as scikit-learn asks."""

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.errors import PoolError
-from levelled.models import Loss, Model, TrainingTask, posed
+from levelled.models import Loss, Model, PredictionTask, make_task
 from levelled.sources.features import Features
 
 if TYPE_CHECKING:
@@ -54,7 +54,7 @@ class LabelledPool:
 
     pool: Features
     labels: NDArray[Any]
-    problem: TrainingTask
+    task: PredictionTask
     X_test: FloatArray | None = None
     y_test: NDArray[Any] | None = None
 
@@ -68,7 +68,7 @@ class LabelledPool:
     def risk(self, model: Model, drawn: IntArray) -> float:
         """The mean loss of a trained model on what it is judged by."""
         X, y = self.judged_by(drawn)
-        return float(self.problem.losses(y, self.problem.answers(model, X)).mean())
+        return float(self.task.losses(y, self.task.predictions(model, X)).mean())
 
 
 def known_pool(
@@ -76,9 +76,9 @@ def known_pool(
 ) -> LabelledPool:
     """Bring features and labels together, with the loss that suits model and labels."""
     X_test, theirs = (None, []) if test is None else test
-    problem = posed(model, np.array([*labels, *theirs]), loss)
-    own, other = np.split(problem.labels, [len(pool)])
-    return LabelledPool(pool, own, problem, X_test, None if test is None else other)
+    task = make_task(model, np.array([*labels, *theirs]), loss)
+    own, other = np.split(task.labels, [len(pool)])
+    return LabelledPool(pool, own, task, X_test, None if test is None else other)
 
 
 def held_out(
@@ -170,7 +170,7 @@ def summary(found: Iterable[Risks | None], n: int) -> list[Row]:
 
 def _risks(learner: ActiveLearner, known: LabelledPool) -> dict[str, float]:
     told = known.labels[learner.draws.index]
-    if known.problem.classes is not None and (told == told[0]).all():
+    if known.task.classes is not None and (told == told[0]).all():
         return {}
     return {
         way: known.risk(learner.set_params(weights=kind).fit().model_, learner.draws.index)

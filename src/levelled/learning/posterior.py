@@ -16,13 +16,13 @@ from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError
 from levelled.models import (
     Model,
+    PredictionTask,
     Rows,
-    TrainingTask,
     aligned_proba,
-    fitted,
-    kind_of,
+    fit_copy,
     last_step,
-    seeded,
+    model_kind,
+    seeded_copy,
     take,
 )
 
@@ -44,7 +44,7 @@ Sampler = Callable[[Rows], FloatArray]
 
 
 def sampler(
-    model: Model, ensemble: Ensemble, problem: TrainingTask, X: Rows, *, rng: Generator
+    model: Model, ensemble: Ensemble, task: PredictionTask, X: Rows, *, rng: Generator
 ) -> Sampler:
     """Train on the labelled rows, and return what samples predictions of other rows.
 
@@ -52,16 +52,16 @@ def sampler(
     samples by itself. A number is that many copies of the model, each trained on labels drawn
     with replacement. Without any of these the trees of a forest are samples.
     """
-    y = problem.labels
+    y = task.labels
     if not isinstance(ensemble, int | None):
-        return _of_members([trained_copy(one, problem, X, y, rng=rng) for one in ensemble], problem)
+        return _of_members([trained_copy(one, task, X, y, rng=rng) for one in ensemble], task)
     if hasattr(model, "sample_proba"):
-        return _of_network(trained_copy(model, problem, X, y, rng=rng), ensemble or _SAMPLES)
+        return _of_network(trained_copy(model, task, X, y, rng=rng), ensemble or _SAMPLES)
     if ensemble is not None:
-        chosen = [_resampled(problem, rng) for _ in range(ensemble)]
-        members = [trained_copy(model, problem, take(X, at), y[at], rng=rng) for at in chosen]
-        return _of_members(members, problem)
-    return _of_forest(trained_copy(model, problem, X, y, rng=rng), problem)
+        chosen = [_resampled(task, rng) for _ in range(ensemble)]
+        members = [trained_copy(model, task, take(X, at), y[at], rng=rng) for at in chosen]
+        return _of_members(members, task)
+    return _of_forest(trained_copy(model, task, X, y, rng=rng), task)
 
 
 def check_samples(model: Model, ensemble: Ensemble) -> None:
@@ -87,7 +87,7 @@ def check_proba(model: Model) -> None:
     if not hasattr(model, "predict_proba"):
         name = type(model).__name__
         instead = 'score="variance" with an ensemble of regressors'
-        if kind_of(model) == "classifier":
+        if model_kind(model) == "classifier":
             instead = f"scikit-learn's CalibratedClassifierCV({name}()) as the model"
         raise InputError(
             f"{name} gives no probabilities (predict_proba), which this score needs. Use "
@@ -96,29 +96,29 @@ def check_proba(model: Model) -> None:
 
 
 def trained_copy(
-    model: Model, problem: TrainingTask, X: Rows, y: NDArray[Any], *, rng: Generator
+    model: Model, task: PredictionTask, X: Rows, y: NDArray[Any], *, rng: Generator
 ) -> Model:
     """A copy of the model, trained without weights."""
-    return fitted(seeded(model, int(rng.integers(2**31))), problem, X, y, None)
+    return fit_copy(seeded_copy(model, int(rng.integers(2**31))), task, X, y, None)
 
 
-def _resampled(problem: TrainingTask, rng: Generator) -> IntArray:
+def _resampled(task: PredictionTask, rng: Generator) -> IntArray:
     """Places of labels drawn with replacement; of classes, so that two of them remain."""
-    n = len(problem.labels)
+    n = len(task.labels)
     while True:
         at = rng.integers(n, size=n)
-        if problem.classes is None or len(np.unique(problem.labels[at])) > 1:
+        if task.classes is None or len(np.unique(task.labels[at])) > 1:
             return at
 
 
-def _of_members(members: Sequence[Model], problem: TrainingTask) -> Sampler:
+def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
     def sample(X: Rows) -> FloatArray:
-        if problem.classes is None:
+        if task.classes is None:
             return np.stack([np.asarray(one.predict(X), np.float64) for one in members], axis=1)
         for one in members:
             check_proba(one)
         # Members that were trained on other labels may know other classes.
-        return np.stack([aligned_proba(one, X, problem.classes) for one in members], axis=1)
+        return np.stack([aligned_proba(one, X, task.classes) for one in members], axis=1)
 
     return sample
 
@@ -131,14 +131,14 @@ def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
     return sample
 
 
-def _of_forest(model: Any, problem: TrainingTask) -> Sampler:  # noqa: ANN401
+def _of_forest(model: Any, task: PredictionTask) -> Sampler:  # noqa: ANN401
     """The trees of a forest, which may be the last step of a pipeline."""
 
     def sample(X: Rows) -> FloatArray:
         forest, inputs = _at_last_step(model, X)
         # Trees are fitted on plain arrays, and would warn of the names of columns.
         inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
-        ask = "predict" if problem.classes is None else "predict_proba"
+        ask = "predict" if task.classes is None else "predict_proba"
         return np.stack([getattr(tree, ask)(inputs) for tree in forest.estimators_], axis=1)
 
     return sample

@@ -7,7 +7,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray
 from levelled.errors import ProposalError
-from levelled.models import called
+from levelled.models import call_function
 from levelled.proposals import checked, mixture, named
 
 __all__ = ["Propose", "check_proposal", "probabilities"]
@@ -43,7 +43,7 @@ def probabilities(proposal: str | Propose, scores: FloatArray, *, floor: float) 
     """
     if not callable(proposal):
         return _over_floor(proposal, scores, floor)
-    proposed = checked(called(proposal, "propose", scores))
+    proposed = checked(call_function(proposal, "propose", scores))
     if len(proposed) != len(scores):
         raise ProposalError(
             f"The proposal gave {len(proposed)} probabilities for the {len(scores)} items left."

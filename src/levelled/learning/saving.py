@@ -22,7 +22,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState, told
-from levelled.models import Rows, complaint, n_rows, take
+from levelled.models import Rows, error_line, n_rows, take
 
 __all__ = ["fingerprint", "load", "save"]
 
@@ -170,7 +170,7 @@ def _dump(kept: object, path: Path) -> str | None:
     except (pickle.PicklingError, AttributeError, TypeError, ValueError) as wrong:
         path.unlink(missing_ok=True)  # it would be an older one
         return (
-            f"joblib cannot write the model ({complaint(wrong)}), so it is not saved: give it "
+            f"joblib cannot write the model ({error_line(wrong)}), so it is not saved: give it "
             f"again, load(folder, X_pool, model=...)"
         )
     return None
@@ -219,5 +219,5 @@ def _state(place: Path) -> LearnerState:
         table = pq.read_table(place / "labels.parquet")
         rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
     except (OSError, KeyError, pa.ArrowInvalid) as wrong:
-        raise InputError(f"The labels in {place} cannot be read: {complaint(wrong)}") from wrong
+        raise InputError(f"The labels in {place} cannot be read: {error_line(wrong)}") from wrong
     return told(LearnerState(draws), rows, labels)

@@ -19,14 +19,14 @@ from levelled.learning.posterior import (
 )
 from levelled.models import (
     Model,
+    PredictionTask,
     Rows,
-    TrainingTask,
-    asked,
-    called,
-    kind_of,
+    call_function,
+    call_model,
+    model_kind,
     n_rows,
     proba,
-    protected,
+    read_only,
     take,
 )
 
@@ -63,7 +63,7 @@ def chosen_score(score: str | Score, model: Model) -> str | Score:
     """The score that "auto" stands for: "entropy" for classifiers, "geometric" for others."""
     if score != "auto":
         return score
-    return "entropy" if kind_of(model) == "classifier" else "geometric"
+    return "entropy" if model_kind(model) == "classifier" else "geometric"
 
 
 def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
@@ -94,7 +94,7 @@ def pool_scores(
     score: str | Score,
     model: Model,
     ensemble: Ensemble,
-    problem: TrainingTask,
+    task: PredictionTask,
     X_pool: Rows,
     labelled: IntArray,
     *,
@@ -107,17 +107,19 @@ def pool_scores(
     which costs less than copying the others out of the pool.
     """
     X = take(X_pool, labelled)
-    n_out = 1 if problem.classes is None else len(problem.classes)
+    n_out = 1 if task.classes is None else len(task.classes)
     if callable(score):
-        trained = trained_copy(model, problem, X, problem.labels, rng=rng)
-        return _checked(called(score, "score the pool", trained, protected(X_pool)), n_rows(X_pool))
+        trained = trained_copy(model, task, X, task.labels, rng=rng)
+        return _checked(
+            call_function(score, "score the pool", trained, read_only(X_pool)), n_rows(X_pool)
+        )
     if score in _OF_PROBA:
-        trained, of = trained_copy(model, problem, X, problem.labels, rng=rng), _OF_PROBA[score]
+        trained, of = trained_copy(model, task, X, task.labels, rng=rng), _OF_PROBA[score]
         return _in_blocks(model, X_pool, n_out, lambda rows: of(proba(trained, rows)))
-    if (score == "variance") != (problem.classes is None):
+    if (score == "variance") != (task.classes is None):
         right, told = ("bald", "classes") if score == "variance" else ("variance", "numbers")
         raise InputError(f"score={score!r} does not fit labels that are {told}: use {right!r}.")
-    sample, of_samples = sampler(model, ensemble, problem, X, rng=rng), _OF_SAMPLES[score]
+    sample, of_samples = sampler(model, ensemble, task, X, rng=rng), _OF_SAMPLES[score]
     n_out *= n_samples(model, ensemble)
     return _in_blocks(model, X_pool, n_out, lambda rows: of_samples(sample(rows)))
 
@@ -141,12 +143,12 @@ def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
     for start in range(0, n_rows(X), size):
         rows = slice(start, start + size)
         part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
-        yield part if sparse else protected(part)  # rows of a sparse matrix are a copy
+        yield part if sparse else read_only(part)  # rows of a sparse matrix are a copy
 
 
 def _check_kind(score: str | Score, model: Model) -> None:
     wrong, right = ("classifier", "bald") if score == "variance" else ("regressor", "variance")
-    if kind_of(model) == wrong:
+    if model_kind(model) == wrong:
         raise InputError(
             f"score={score!r} does not fit {type(model).__name__}, which is a {wrong}: use "
             f"{right!r}."
@@ -157,7 +159,7 @@ def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArr
     def all_rows() -> FloatArray:
         return np.concatenate([job(rows) for rows in blocks(X, n_out)])
 
-    return _checked(asked(model, "score the pool", all_rows, X), n_rows(X))
+    return _checked(call_model(model, "score the pool", all_rows, X), n_rows(X))
 
 
 def _checked(found: ArrayLike, n: int) -> FloatArray:

@@ -15,12 +15,12 @@ from levelled.learning.weights import KINDS
 from levelled.models import (
     Model,
     Rows,
-    asked,
+    call_model,
     check_model,
-    fresh,
     n_rows,
     take,
     takes_weights,
+    untrained_copy,
     wants_columns,
 )
 
@@ -95,9 +95,9 @@ def _check_rows(model: Model, X_pool: Rows) -> None:
 
 def with_params(model: Model, nested: Mapping[str, Any]) -> Model:
     """A copy of the model in which its own parameters are set, by names such as model__C."""
-    changed: Any = fresh(model)
+    changed: Any = untrained_copy(model)
     own = {name.removeprefix("model__"): value for name, value in nested.items()}
-    asked(model, f"set {', '.join(own)}", lambda: changed.set_params(**own))
+    call_model(model, f"set {', '.join(own)}", lambda: changed.set_params(**own))
     return cast(Model, changed)
 
 

@@ -23,12 +23,12 @@ from levelled.models import (
     LOSSES,
     Loss,
     Model,
+    PredictionTask,
     Rows,
-    TrainingTask,
-    asked,
-    fitted,
-    posed,
-    seeded,
+    call_model,
+    fit_copy,
+    make_task,
+    seeded_copy,
     take,
 )
 
@@ -93,7 +93,7 @@ def stopping(
         return Stopping(False, f"after {t} labels the model still answers every item alike.")
     found = gained(doubling, X_pool, state, level=1 - (1 - level) / (number * (number + 1)))
     because = (
-        f"doubling the labels from {t // 2} to {t} lowered the {doubling.problem.loss} loss by at "
+        f"doubling the labels from {t // 2} to {t} lowered the {doubling.task.loss} loss by at "
         f"most {found.high:.3g} (level {level:g}, {found.n_later} later labels), and {gain:g} was "
         f"asked for."
     )
@@ -109,27 +109,27 @@ def _doubling(
     loss: Loss,
     bound: float | None,
 ) -> Doubling:
-    problem = posed(settings.model, state.settled().labels, loss)
-    if loss == "auto" and problem.classes is not None:
-        problem = replace(problem, loss="zero_one")  # an error rate is what people know
-    bound = _bound(problem, bound)
-    before, after = (_model_after(settings, X_pool, state, problem, n) for n in (t // 2, t))
-    return Doubling(before, after, t, problem, bound)
+    task = make_task(settings.model, state.settled().labels, loss)
+    if loss == "auto" and task.classes is not None:
+        task = replace(task, loss="zero_one")  # an error rate is what people know
+    bound = _bound(task, bound)
+    before, after = (_model_after(settings, X_pool, state, task, n) for n in (t // 2, t))
+    return Doubling(before, after, t, task, bound)
 
 
-def _bound(problem: TrainingTask, bound: float | None) -> float:
-    if bound is None and problem.loss in _BOUNDS:
-        return _BOUNDS[problem.loss]
+def _bound(task: PredictionTask, bound: float | None) -> float:
+    if bound is None and task.loss in _BOUNDS:
+        return _BOUNDS[task.loss]
     if bound is None:
         raise InputError(
-            f"The {problem.loss} loss has no limit, and without one a single item could hold any "
+            f"The {task.loss} loss has no limit, and without one a single item could hold any "
             f"gain. Give bound=, the loss from which on all count alike."
         )
     return between("bound", bound, 0, np.inf, open_=True)
 
 
 def _model_after(
-    settings: LearnerSettings, X_pool: Rows, state: LearnerState, problem: TrainingTask, n: int
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState, task: PredictionTask, n: int
 ) -> Model:
     """The model as it would have been trained after n draws; "auto" counts as no weights here.
 
@@ -141,12 +141,14 @@ def _model_after(
     weights: FloatArray | None = None
     if settings.weights in ("lure", "pure"):
         weights = weights_of(examples, settings.weights)
-    model = seeded(settings.model, seed_of(settings.seed, FIT, 0) % 2**31)
-    return fitted(model, problem, take(X_pool, examples.rows), examples.labels, weights)
+    model = seeded_copy(settings.model, seed_of(settings.seed, FIT, 0) % 2**31)
+    return fit_copy(model, task, take(X_pool, examples.rows), examples.labels, weights)
 
 
 def _says_one_thing(model: Model, X_pool: Rows) -> bool:
     """Whether the model has learned nothing yet, so that what it gained says nothing either."""
     parts = blocks(X_pool, 1)
-    answers = asked(model, "answer", lambda: [np.asarray(model.predict(rows)) for rows in parts])
+    answers = call_model(
+        model, "answer", lambda: [np.asarray(model.predict(rows)) for rows in parts]
+    )
     return all((part == answers[0][0]).all() for part in answers)

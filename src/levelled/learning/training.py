@@ -13,7 +13,7 @@ from levelled.learning.drawing import FIT, seed_of
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import Examples, LearnerState
 from levelled.learning.weights import training_weights
-from levelled.models import Model, Rows, fitted, kind_of, posed, seeded, take
+from levelled.models import Model, Rows, fit_copy, make_task, model_kind, seeded_copy, take
 
 __all__ = ["Trained", "advised", "check_suits", "trained", "waiting", "weights_of"]
 
@@ -39,30 +39,30 @@ def trained(
     """The model trained on the settled labels; with a verdict, corrected only if it says so."""
     examples = state.settled()
     _check_labels(examples, state)
-    problem = posed(settings.model, examples.labels, "auto")
-    if problem.classes is not None and len(problem.classes) < 2:
+    task = make_task(settings.model, examples.labels, "auto")
+    if task.classes is not None and len(task.classes) < 2:
         raise InputError(
-            f"All {len(examples)} labels that can be used are {problem.classes[0]!s}, and a "
+            f"All {len(examples)} labels that can be used are {task.classes[0]!s}, and a "
             f"classifier needs two classes. Ask for more; until then draws are uniform."
         )
     kind: str = settings.weights
     if verdict is not None:
         kind = "lure" if verdict.advice == "correct" else "none"
     weights = weights_of(examples, kind)
-    model = fitted(
-        seeded(settings.model, seed_of(settings.seed, FIT, 0) % 2**31),
-        problem,
+    model = fit_copy(
+        seeded_copy(settings.model, seed_of(settings.seed, FIT, 0) % 2**31),
+        task,
         take(X_pool, examples.rows),
-        problem.labels,
+        task.labels,
         None if kind == "none" else weights,
     )
-    return Trained(model, kind, examples.rows, examples.labels, weights, problem.classes, verdict)
+    return Trained(model, kind, examples.rows, examples.labels, weights, task.classes, verdict)
 
 
 def check_suits(model: Model, state: LearnerState) -> LearnerState:
     """The state, unless its labels are text and the model predicts numbers."""
     known = next((label for label in state.answers.values() if label is not None), None)
-    if isinstance(known, str) and kind_of(model) == "regressor":
+    if isinstance(known, str) and model_kind(model) == "regressor":
         raise InputError(
             f"{type(model).__name__} predicts numbers, and labels are text ({known!r}): tell "
             f"numbers, or learn with a classifier."
