@@ -245,7 +245,7 @@ def test_a_model_that_fails_is_named_in_one_line() -> None:
 def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_after() -> None:
     X, y, draws = bent_line()
     fold = assign_folds(make_task(LinearRegression(), y, "auto"), 10, rng=np.random.default_rng(0))
-    for first_fold, message in ((False, "be fitted without weights"), (True, "answer")):
+    for first_fold, message in ((False, "be fitted without weights"), (True, "predict")):
         holed = X.copy()
         holed[np.flatnonzero((fold == 0) == first_fold)[0]] = np.nan
         with pytest.raises(InputError, match=f"^LinearRegression could not {message}.*NaN"):

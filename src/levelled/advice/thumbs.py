@@ -67,8 +67,8 @@ def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
         )
     else:
         says = (
-            f"The draws measure the risk only {efficiency:.2g} times as well as uniform ones, so the "
-            f"proposal is far from the optimal one: against correcting."
+            f"The draws measure the risk only {efficiency:.2g} times as well as uniform ones, so "
+            f"the proposal is far from the optimal one: against correcting."
         )
     return Thumb("proposal", {"efficiency": efficiency}, says)
 
@@ -149,8 +149,8 @@ def _shift_of_predictions(judged: CrossFit, task: PredictionTask, draws: Draws, 
     return Thumb(
         "shift",
         {"standard_errors": gap.standardised},
-        f"The mean prediction on the test sample is {abs(gap.standardised):.1f} standard errors from "
-        f"the pool's: {says}.",
+        f"The mean prediction on the test sample is {abs(gap.standardised):.1f} standard errors "
+        f"from the pool's: {says}.",
     )
 
 
