@@ -265,7 +265,7 @@ def test_a_validation_set_that_does_not_fit_is_refused(
 
 
 def test_predictions_need_a_fitted_model_and_inputs_like_those_of_training() -> None:
-    with pytest.raises(InputError, match="RadialClassifier knows nothing yet: call fit first"):
+    with pytest.raises(InputError, match="RadialClassifier is not fitted yet: call fit first"):
         RadialClassifier().predict(np.zeros((1, 28, 28)))
     X, y = points()
     model = RadialClassifier("mlp", **QUICK).fit(X, y)
