@@ -2,12 +2,11 @@
 
 import re
 import sys
-import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,27 +17,25 @@ if TYPE_CHECKING:
     from levelled.backends import Backend
     from levelled.learning import ActiveLearner
     from levelled.learning.simulation import LabelledPool, Simulation
-    from levelled.models import Loss, Model
+    from levelled.models import Loss
 
 __all__ = ["advise", "learn"]
 
 _WEIGHTS = {"none": "no weights", "lure": "the weights of LURE", "pure": "the weights of PURE"}
 _MUCH = 0.1
 """If more of a pool than this is drawn, the rest differs noticeably from the whole."""
-_PARAMETER = re.compile(
-    r"\b(score|proposal|weights|ensemble|floor|start|loss|model|budget|test|hold_out|pool|pool_size)"
-    r"=(?:(['\"])(.*?)\2|([\w:]*(?:\.\d+)?))"
+_NAMES = (
+    "budget|compare|ensemble|features|floor|hold_out|loss|model|pool|pool_size|proposal|score|"
+    "start|test|weights"
 )
+_PARAMETER = re.compile(rf"\b({_NAMES})=(?:(['\"])(.*?)\2|([\w:]*(?:\.\d+)?))")
 """As messages name the parameters of functions, such as score="entropy" or floor=0.1."""
 
-ModelName = Annotated[
-    str,
-    typer.Option(
-        "--model",
-        help="logistic, ridge, forest or boosting; or package.module:name of your own model, or "
-        "of a function that makes one.",
-    ),
-]
+_MODEL = (
+    "logistic, ridge, forest or boosting; or package.module:name of your own model, or of a "
+    "function that makes one."
+)
+ModelName = Annotated[str, typer.Option("--model", help=_MODEL)]
 FeatureNames = Annotated[
     list[str],
     typer.Option(
@@ -47,20 +44,12 @@ FeatureNames = Annotated[
         show_default="embedding, or all numbers",
     ),
 ]
-LossName = Annotated[
-    str, typer.Option("--loss", help="auto, brier, log_loss, zero_one, squared or absolute.")
-]
+_LOSS = "auto, brier, log_loss, zero_one, squared or absolute."
+LossName = Annotated[str, typer.Option("--loss", help=_LOSS)]
 IdColumn = Annotated[str, typer.Option("--id-column", help="Column of the ids.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
-
-
-class Weights(StrEnum):
-    """The weights of training; auto trains with those of LURE if `advise` says so."""
-
-    auto = "auto"
-    lure = "lure"
-    pure = "pure"
-    none = "none"
+Weights = StrEnum("Weights", ["auto", "lure", "pure", "none"])
+"""The weights of training; auto trains with those of LURE if `advise` says so."""
 
 
 def advise(
@@ -80,10 +69,7 @@ def advise(
     folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-fitting.")] = 10,
     test: Annotated[
         str | None,
-        typer.Option(
-            help="File with features, and labels if there are any, from where the model is to be "
-            "used; tested for a shift."
-        ),
+        typer.Option(help="File with features, and perhaps labels, from where the model is used."),
     ] = None,
     seed: Seed = 0,
     form: Format = None,
@@ -95,16 +81,16 @@ def advise(
     """
     from levelled import advice
     from levelled.cli import show
-    from levelled.learning.files import read_drawn_labels
+    from levelled.learning.files import name_gaps, read_drawn_labels
     from levelled.learning.named_models import make_model
 
-    with _errors_of_model(f"--model {model}"):
+    with _in_options(model):
         drawn = read_drawn_labels(
             labels, pool=pool, pool_size=pool_size, features=features, id_column=id_column
         )
         for note in drawn.notes:
             show.tell(note)
-        with _gaps_named(drawn.columns, pool or labels, test):
+        with name_gaps(drawn.columns, pool or labels, test):
             verdict = advice.advise(
                 make_model(model, drawn.y.tolist()),
                 drawn.X,
@@ -197,7 +183,7 @@ def learn(
     --hold-out says otherwise.
     """
     from levelled.cli import show
-    from levelled.learning.files import read_labelled_pool
+    from levelled.learning.files import name_gaps, read_labelled_pool
     from levelled.learning.scoring import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
 
@@ -209,7 +195,7 @@ def learn(
         )
     if test is not None and hold_out is not None:
         raise typer.BadParameter("does not go with --test.", param_hint="--hold-out")
-    with _errors_of_model(f"--model {model}"):
+    with _in_options(model):
         made, known = read_labelled_pool(
             pool,
             labels,
@@ -221,23 +207,15 @@ def learn(
             hold_out=hold_out,
             seed=seed,
         )
-        known.check_budget(budget)
-        _check_weights(made, weights, compare)
-        _make_folder(out, compare)
         chosen = chosen_score(score or "auto", made)
-        params = {
-            "score": chosen,
-            "proposal": proposal,
-            "weights": weights.value,
-            "ensemble": ensemble,
-            "floor": floor,
-            "start": start,
-        }
+        params: dict[str, Any] = {"score": chosen, "proposal": proposal, "weights": weights.value}
+        params |= {"ensemble": ensemble, "floor": floor, "start": start}
         simulation = Simulation(known, made, label_counts(start, batch, budget), params)
+        _make_folder(out, compare)
         for note in _notes(known, budget, start):
             show.tell(note)
         about = f"{budget} of {len(known.pool)} items, {model}, {chosen}, {proposal}"
-        with _gaps_named(known.pool.columns, pool, test):
+        with name_gaps(known.pool.columns, pool, test):
             if compare:
                 _compare(simulation, seed, trajectories, about, out, show.chosen(form))
             else:
@@ -279,7 +257,7 @@ def _compare(
 ) -> None:
     """Simulate n trajectories, train each way at checkpoints, and print the risks."""
     from levelled.cli import show
-    from levelled.learning.simulation import comparison_table, save_comparison
+    from levelled.learning.comparison import comparison_table, save_comparison
 
     rows, risk = (
         simulation.compare(seed, n, backend=_progress("comparing")),
@@ -300,13 +278,9 @@ def _compare(
 
 
 def _notes(known: "LabelledPool", budget: int, start: int) -> Iterator[str]:
-    """The number of items, classes and columns that were read, and notes on the options."""
-    classes, N, names = known.task.classes, len(known.pool), known.pool.columns
-    first = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
-    yield (
-        f"{N} items to draw from: {'numbers' if classes is None else f'{len(classes)} classes'}, "
-        f"from {len(names)} column{'s' if len(names) > 1 else ''} ({first})"
-    )
+    """A line on the pool that was read, and notes on the options."""
+    N = len(known.pool)
+    yield str(known)
     if start >= budget:
         yield f"note: --start {start} makes all {budget} draws uniform, so that no score is used"
     if known.y_test is None and budget > _MUCH * N:
@@ -314,22 +288,6 @@ def _notes(known: "LabelledPool", budget: int, start: int) -> Iterator[str]:
             f"note: {budget / N:.0%} of the pool will be drawn, and the rest will not be like the "
             f"whole; --hold-out 0.3 measures risks on a random part instead"
         )
-
-
-def _check_weights(model: "Model", weights: Weights, compare: bool) -> None:
-    """Refuse a model without sample_weight before the work begins."""
-    from levelled.errors import InputError
-    from levelled.models import takes_weights
-
-    if takes_weights(model) or not (compare or weights in (Weights.lure, Weights.pure)):
-        return
-    option, instead = f"--weights {weights}", "--weights none"
-    if compare:
-        option, instead = "--compare", "leave --compare out"
-    raise InputError(
-        f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected, "
-        f"as {option} asks. Choose another --model, or {instead}."
-    )
 
 
 def _make_folder(out: Path | None, compare: bool) -> None:
@@ -353,50 +311,17 @@ def _progress(title: str) -> "Backend":
 
 
 @contextmanager
-def _errors_of_model(what: str) -> Iterator[None]:
-    """Report an error of a user's model in one line, and each of its warnings once."""
+def _in_options(model: str) -> Iterator[None]:
+    """Report errors and warnings in one line each, with options in place of parameters."""
     from levelled.cli.show import tell
-    from levelled.errors import InputError, LevelledError
-    from levelled.models import error_line
-
-    def one_line(error: Exception | str) -> str:
-        return f"{error_line(error)[:300].rstrip('.:')}."
-
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.simplefilter("ignore", DeprecationWarning)  # for those who write models
-        try:
-            yield
-        except InputError as refused:
-            raise InputError(_name_options(str(refused))) from refused
-        except (LevelledError, OSError):
-            raise
-        except Exception as error:
-            raise InputError(f"{what} failed: {one_line(error)}") from error
-    notes = [f"{each.category.__name__}: {one_line(each.message)}" for each in caught]
-    for note in dict.fromkeys(notes):
-        tell(f"note: {note}")
-
-
-@contextmanager
-def _gaps_named(columns: Sequence[str], *files: str | None) -> Iterator[None]:
-    """Add to an error about NaN or infinity the place in these files where numbers are missing."""
     from levelled.errors import InputError
-    from levelled.sources.features import gaps_in
+    from levelled.learning.named_models import catch_errors
 
     try:
-        yield
+        with catch_errors(model, lambda warning: tell(f"note: {warning}")):
+            yield
     except InputError as refused:
-        if not re.search(r"\bNaN|\binfinit", str(refused)):
-            raise
-        gaps = [gaps_in(path, columns) for path in files if path is not None]
-        if not any(gaps):
-            raise
-        failed, _, _ = str(refused).partition(". ")  # the rest counts columns and labelled rows
-        raise InputError(
-            f"{failed.rstrip('.')}. {next(filter(None, gaps))} Fill them in, name the --features "
-            f"without them, or use --model boosting, which takes gaps."
-        ) from refused
+        raise InputError(_name_options(str(refused))) from refused
 
 
 def _name_options(message: str) -> str:

@@ -6,8 +6,10 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import BoolArray, FloatArray, between
 from levelled.draws import Draws
-from levelled.errors import PoolError
+from levelled.errors import InputError, PoolError
 from levelled.learning.named_models import make_model
 from levelled.learning.simulation import LabelledPool, TestSet, make_labelled_pool, split_pool
 from levelled.learning.state import Examples, LearnerState, add_labels, check_one_kind
@@ -29,6 +31,7 @@ from levelled.sources import AnswerRow, read_labelled
 from levelled.sources.features import (
     Features,
     feature_columns,
+    gaps_in,
     read_features,
     read_given,
     read_numbers,
@@ -38,6 +41,7 @@ from levelled.sources.paths import files_of
 
 __all__ = [
     "DrawnLabels",
+    "name_gaps",
     "read_drawn_labels",
     "read_labelled_pool",
     "read_labels",
@@ -292,3 +296,21 @@ def _notes(examples: Examples, n_draws: int) -> Iterator[str]:
             f"{without} draw{'' if without == 1 else 's'} could not be labelled; the verdict is "
             f"about items that can be"
         )
+
+
+@contextmanager
+def name_gaps(columns: Sequence[str], *files: str | None) -> Iterator[None]:
+    """Add to an error about NaN or infinity the place in these files where numbers are missing."""
+    try:
+        yield
+    except InputError as refused:
+        if not re.search(r"\bNaN|\binfinit", str(refused)):
+            raise
+        gaps = [gaps_in(path, columns) for path in files if path is not None]
+        if not any(gaps):
+            raise
+        failed, _, _ = str(refused).partition(". ")  # the rest counts columns and labelled rows
+        raise InputError(
+            f"{failed.rstrip('.')}. {next(filter(None, gaps))} Fill them in, name the features= "
+            f"without them, or use model='boosting', which takes gaps."
+        ) from refused

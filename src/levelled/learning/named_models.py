@@ -2,15 +2,17 @@
 
 import importlib
 import sys
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, cast
 
 from levelled._optional import optional
-from levelled.errors import InputError
+from levelled.errors import InputError, LevelledError
 from levelled.models import Model, error_line
 
-__all__ = ["MOST_CLASSES", "make_model"]
+__all__ = ["MOST_CLASSES", "catch_errors", "make_model"]
 
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
@@ -30,6 +32,23 @@ def make_model(name: str, labels: Sequence[Any]) -> Model:
             f"your own; it is {name!r}."
         )
     return _MODELS[name](labels)
+
+
+@contextmanager
+def catch_errors(name: str, warn: Callable[[str], object]) -> Iterator[None]:
+    """Turn errors of the model into an `InputError` of one line, and pass each warning on once."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.simplefilter("ignore", DeprecationWarning)  # for those who write models
+        try:
+            yield
+        except (LevelledError, OSError):
+            raise
+        except Exception as error:
+            raise InputError(f"model={name!r} failed: {_one_line(error)}") from error
+    messages = [f"{each.category.__name__}: {_one_line(each.message)}" for each in caught]
+    for message in dict.fromkeys(messages):
+        warn(message)
 
 
 def _import_model(name: str) -> Model:
@@ -128,7 +147,7 @@ def _sklearn(part: str) -> Any:  # noqa: ANN401
     return optional(f"sklearn.{part}", extra="sklearn")
 
 
-def _one_line(error: Exception) -> str:
+def _one_line(error: Exception | str) -> str:
     return f"{error_line(error)[:300].rstrip('.:')}."
 
 

@@ -36,7 +36,7 @@ __all__ = [
 ]
 
 _SAMPLES = 20
-"""Samples that are asked of a model that can make any number of them."""
+"""Samples of a model that can make any number of them."""
 
 Ensemble = int | Sequence[Model] | None
 Sampler = Callable[[Rows], FloatArray]
@@ -46,7 +46,7 @@ Sampler = Callable[[Rows], FloatArray]
 def sampler(
     model: Model, ensemble: Ensemble, task: PredictionTask, X: Rows, *, rng: Generator
 ) -> Sampler:
-    """Train on the labelled rows, and return what samples predictions of other rows.
+    """Train on the labelled rows, and return a function that samples predictions of other rows.
 
     A list of models is a committee, each trained on all labels. A model with `sample_proba(X, K)`
     samples by itself. A number is that many copies of the model, each trained on labels drawn
@@ -58,14 +58,14 @@ def sampler(
     if hasattr(model, "sample_proba"):
         return _of_network(trained_copy(model, task, X, y, rng=rng), ensemble or _SAMPLES)
     if ensemble is not None:
-        chosen = [_resampled(task, rng) for _ in range(ensemble)]
+        chosen = [_resample(task, rng) for _ in range(ensemble)]
         members = [trained_copy(model, task, take(X, at), y[at], rng=rng) for at in chosen]
         return _of_members(members, task)
     return _of_forest(trained_copy(model, task, X, y, rng=rng), task)
 
 
 def check_samples(model: Model, ensemble: Ensemble) -> None:
-    """Refuse a model of which there would be no samples."""
+    """Refuse a model without samples of its posterior."""
     last = last_step(model)
     if ensemble is None and not hasattr(model, "sample_proba") and not _is_forest(last):
         raise InputError(
@@ -76,7 +76,7 @@ def check_samples(model: Model, ensemble: Ensemble) -> None:
 
 
 def n_samples(model: Model, ensemble: Ensemble) -> int:
-    """How many samples there will be of each prediction."""
+    """The number of samples of each prediction."""
     if ensemble is None:
         return _SAMPLES if hasattr(model, "sample_proba") else 100  # trees, as a rule
     return ensemble if isinstance(ensemble, int) else len(ensemble)
@@ -102,8 +102,8 @@ def trained_copy(
     return fit_copy(seeded_copy(model, int(rng.integers(2**31))), task, X, y, None)
 
 
-def _resampled(task: PredictionTask, rng: Generator) -> IntArray:
-    """Places of labels drawn with replacement; of classes, so that two of them remain."""
+def _resample(task: PredictionTask, rng: Generator) -> IntArray:
+    """Places of labels drawn with replacement; two classes remain if there are classes."""
     n = len(task.labels)
     while True:
         at = rng.integers(n, size=n)
@@ -125,8 +125,8 @@ def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
 
 def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
     def sample(X: Rows) -> FloatArray:
-        found = network.sample_proba(X, n_samples)
-        return np.asarray(found.detach().cpu().numpy() if hasattr(found, "detach") else found)
+        proba = network.sample_proba(X, n_samples)
+        return np.asarray(proba.detach().cpu().numpy() if hasattr(proba, "detach") else proba)
 
     return sample
 
@@ -136,10 +136,10 @@ def _of_forest(model: Any, task: PredictionTask) -> Sampler:  # noqa: ANN401
 
     def sample(X: Rows) -> FloatArray:
         forest, inputs = _at_last_step(model, X)
-        # Trees are fitted on plain arrays, and would warn of the names of columns.
+        # Trees are fitted on plain arrays, and would warn about names of columns.
         inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
-        ask = "predict" if task.classes is None else "predict_proba"
-        return np.stack([getattr(tree, ask)(inputs) for tree in forest.estimators_], axis=1)
+        method = "predict" if task.classes is None else "predict_proba"
+        return np.stack([getattr(tree, method)(inputs) for tree in forest.estimators_], axis=1)
 
     return sample
 

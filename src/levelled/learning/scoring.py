@@ -1,4 +1,4 @@
-"""Scores by name: how interesting each item of the pool is to a model trained on the labels."""
+"""Scores by name: the interest of each item of the pool to a model trained on the labels."""
 
 from collections.abc import Callable, Iterator
 
@@ -56,7 +56,7 @@ _OF_SAMPLES: dict[str, Callable[[ArrayLike], FloatArray]] = {
 }
 SCORES = (*_OF_PROBA, *_OF_SAMPLES, "geometric", "uniform")
 _BLOCK = 2**20
-"""Numbers that are held at once, so that memory does not grow with the pool."""
+"""Numbers held in memory at once, so that memory does not grow with the pool."""
 
 
 def chosen_score(score: str | Score, model: Model) -> str | Score:
@@ -72,7 +72,7 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
         return
     choice("score", score, ("auto", *SCORES))
     score = chosen_score(score, model)
-    if score in _OF_PROBA and hasattr(model, "predict"):  # without it, fit brings both
+    if score in _OF_PROBA and hasattr(model, "predict"):  # without it, fit adds both
         check_proba(model)
     if score in _OF_SAMPLES:
         _check_kind(score, model)
@@ -80,7 +80,7 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
 
 
 def check_distances(X_pool: Rows) -> None:
-    """Refuse a pool whose rows have no distances, as score="geometric" wants them."""
+    """Refuse a pool whose rows have no distances, which score="geometric" needs."""
     if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
         raise InputError(
             f'score="geometric" measures distances between rows of numbers, and X_pool is a '
@@ -102,23 +102,23 @@ def pool_scores(
 ) -> FloatArray:
     """A score for each row of the pool, of the model trained on the rows that are labelled.
 
-    The acquisition model is trained without weights: it need not be unbiased for the draws to
-    be, since each draw records the probability it had. Rows that are labelled get a score too,
-    which costs less than copying the others out of the pool.
+    The model that scores is trained without weights: estimates are unbiased whatever the scores,
+    since each draw records its probability. Labelled rows get a score too, which costs less than
+    copying the others out of the pool.
     """
     X = take(X_pool, labelled)
     n_out = 1 if task.classes is None else len(task.classes)
     if callable(score):
         trained = trained_copy(model, task, X, task.labels, rng=rng)
-        return _checked(
+        return _check_scores(
             call_function(score, "score the pool", trained, read_only(X_pool)), n_rows(X_pool)
         )
     if score in _OF_PROBA:
         trained, of = trained_copy(model, task, X, task.labels, rng=rng), _OF_PROBA[score]
         return _in_blocks(model, X_pool, n_out, lambda rows: of(proba(trained, rows)))
     if (score == "variance") != (task.classes is None):
-        right, told = ("bald", "classes") if score == "variance" else ("variance", "numbers")
-        raise InputError(f"score={score!r} does not fit labels that are {told}: use {right!r}.")
+        right, kind = ("bald", "classes") if score == "variance" else ("variance", "numbers")
+        raise InputError(f"score={score!r} does not fit labels that are {kind}: use {right!r}.")
     sample, of_samples = sampler(model, ensemble, task, X, rng=rng), _OF_SAMPLES[score]
     n_out *= n_samples(model, ensemble)
     return _in_blocks(model, X_pool, n_out, lambda rows: of_samples(sample(rows)))
@@ -134,8 +134,8 @@ def geometric_scores(X_pool: Rows, drawn: IntArray) -> FloatArray:
 def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
     """The rows in order, some at a time, without copies where the container allows it.
 
-    `n_out` numbers come out for each row, and not many more than a million are wanted at once.
-    Nothing that is done to them reaches X.
+    `n_out` is the size of the result for each row; a block has about a million numbers. Changes
+    to a block do not change X.
     """
     size = min(max(_BLOCK // max(n_out, 1), 256), 2**16)
     sparse = hasattr(X, "tocsr")
@@ -159,14 +159,14 @@ def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArr
     def all_rows() -> FloatArray:
         return np.concatenate([job(rows) for rows in blocks(X, n_out)])
 
-    return _checked(call_model(model, "score the pool", all_rows, X), n_rows(X))
+    return _check_scores(call_model(model, "score the pool", all_rows, X), n_rows(X))
 
 
-def _checked(found: ArrayLike, n: int) -> FloatArray:
-    score = floats("scores", found, ndim=1)
+def _check_scores(values: ArrayLike, n: int) -> FloatArray:
+    score = floats("scores", values, ndim=1)
     if len(score) != n:
         raise InputError(
             f"The score gave {len(score)} numbers for the {n} rows of the pool: it is called with "
-            f"the model and X_pool, and must answer for each row, in their order."
+            f"the model and X_pool, and must return one number a row, in their order."
         )
     return score

@@ -130,8 +130,8 @@ def _check_weights(weights: str, model: Model) -> None:
     choice("weights", weights, (*KINDS, "auto"))
     if weights in ("lure", "pure") and not takes_weights(model):
         raise InputError(
-            f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected: "
-            f'choose a model that takes them, or weights="none".'
+            f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected. "
+            f'Choose another model=, or weights="none".'
         )
 
 

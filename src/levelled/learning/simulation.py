@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,9 +14,7 @@ from numpy.typing import NDArray
 from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError, PoolError
 from levelled.learning.learner import ActiveLearner
-from levelled.models import Loss, Model, PredictionTask, make_task
-from levelled.reports import plots
-from levelled.reports.numbers import with_error
+from levelled.models import Loss, Model, PredictionTask, make_task, takes_weights
 from levelled.sources.features import Features
 
 if TYPE_CHECKING:
@@ -26,14 +23,12 @@ if TYPE_CHECKING:
 
 __all__ = [
     "LabelledPool",
+    "Row",
     "Simulation",
     "TestSet",
     "checkpoints",
-    "comparison_table",
     "label_counts",
     "make_labelled_pool",
-    "plot_comparison",
-    "save_comparison",
     "split_pool",
     "summarise",
     "teach",
@@ -42,9 +37,6 @@ __all__ = [
 
 _WEIGHTS = {"naive": "none", "pure": "pure", "lure": "lure"}
 """The weights of each way of training; "naive" is the name of plain training in files."""
-_TITLES = {"naive": "plain", "pure": "PURE", "lure": "LURE"}
-_STYLES = {"naive": "naive", "pure": "PURE", "lure": "LURE"}
-"""The names of their colours and dashes."""
 _LOSSES = {
     "brier": "Brier score",
     "log_loss": "log loss",
@@ -93,6 +85,13 @@ class LabelledPool:
         """The mean loss of a trained model on the test set."""
         X, y = self.test_set(drawn)
         return float(self.task.losses(y, self.task.predictions(model, X)).mean())
+
+    def __str__(self) -> str:
+        names, classes = self.pool.columns, self.task.classes
+        kind = "numbers" if classes is None else f"{len(classes)} classes"
+        first = ", ".join(names[:3]) + (", ..." if len(names) > 3 else "")
+        columns = f"{len(names)} column{'s' if len(names) > 1 else ''} ({first})"
+        return f"{len(self.pool)} items to draw from: {kind}, from {columns}"
 
     def check_budget(self, budget: int) -> None:
         """Refuse a budget or labels with which a simulation could not end."""
@@ -188,6 +187,7 @@ class Simulation:
     params: Mapping[str, Any]
 
     def __post_init__(self) -> None:
+        self.pool.check_budget(self.counts[-1])
         self.make_learner(0)
 
     def make_learner(self, seed: int) -> ActiveLearner:
@@ -224,6 +224,11 @@ class Simulation:
 
     def compare(self, seed: int, trajectories: int, *, backend: Backend = map) -> list[Row]:
         """The risk of each way of training at checkpoints, averaged over trajectories."""
+        if not takes_weights(self.model):
+            raise InputError(
+                f"{type(self.model).__name__} takes no sample_weight, so its training cannot be "
+                f"corrected, as compare= asks. Choose another model=, or leave compare= out."
+            )
         steps = self.steps(trajectory_seeds(seed, trajectories))
         numbers = range(trajectories * len(self.counts))
         return summarise(backend(lambda _: next(steps), numbers), trajectories)
@@ -284,57 +289,3 @@ def _mean(values: FloatArray) -> tuple[float | None, float | None]:
         return None, None
     stderr = None if len(values) == 1 else float(values.std(ddof=1) / np.sqrt(len(values)))
     return float(values.mean()), stderr
-
-
-def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """The titles and the rows of a table for people, with the error of the difference alone."""
-
-    def cell(value: float | None, stderr: float | None = None) -> str:
-        if value is None:
-            return "–"  # noqa: RUF001
-        return with_error(value, stderr) if stderr else f"{value:.4g}"
-
-    return ["labels", *_TITLES.values(), "plain less LURE"], [
-        [
-            str(row["labels"]),
-            *(cell(row[name]) for name in _TITLES),
-            cell(row["difference"], row["difference_stderr"]),
-        ]
-        for row in rows
-    ]
-
-
-def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # noqa: ANN401
-    """Risks against the number of labels, and the gain by weights, +- one standard error."""
-    plot, (above, below) = plots.canvas(rows=2, height=4.2)
-    curves = [
-        (above, name, plots.COLOURS[style], _TITLES[name], plots.DASHES[style])
-        for name, style in _STYLES.items()
-    ]
-    curves.append((below, "difference", plots.BLACK, "plain less LURE", "-"))
-    for axes, name, colour, title, dashes in curves:
-        known = [row for row in rows if row[name] is not None]
-        mean = np.array([row[name] for row in known])
-        error = np.array([row[f"{name}_stderr"] or 0.0 for row in known])
-        labels = np.array([row["labels"] for row in known])
-        plots.band(axes, labels, mean, mean - error, mean + error, colour, title, dashes=dashes)
-    plots.reference(below, 0.0, "no difference")
-    above.set_ylabel(risk)
-    below.set_ylabel("gain by the weights of LURE")
-    below.set_xlabel("labels")
-    plots.legend(above, "upper right")
-    plots.legend(below, "best")
-    plots.footnote(plot, about)
-    return plot
-
-
-def save_comparison(rows: Sequence[Row], out: Path, *, risk: str, about: str) -> list[Path]:
-    """Write the plot and the numbers to a folder, and return their paths."""
-    import pyarrow as pa
-
-    from levelled.campaigns.exporting import write_table
-
-    paths = [out / "compare.png", out / "compare.csv"]
-    plot_comparison(rows, risk=risk, about=about).savefig(paths[0], dpi=200)
-    write_table(pa.Table.from_pylist([*rows]), paths[1])
-    return paths
