@@ -57,7 +57,7 @@ def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
     uniform = max(spread, 0.0) * (1 / M - 1 / N)
     efficiency = uniform / risk.stderr**2 if risk.stderr > 0 else float("nan")
     if not efficiency > 0:
-        says = "Nothing can be said: the weighted losses do not vary."
+        says = "Nothing can be measured: the weighted losses do not vary."
     elif abs(efficiency - 1) <= _ABOUT:
         says = "The draws measure the risk about as well as uniform ones: neither for nor against."
     elif efficiency > 1:

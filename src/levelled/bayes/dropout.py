@@ -46,12 +46,12 @@ class DropoutPosterior:
         for weight, bias, factor in zip(hidden[::2], hidden[1::2], draw.tensors, strict=True):
             if weight.ndim == 3:
                 rows = functional.linear(rows.reshape(len(rows), -1), weight[0], bias[0])
-                kept = functional.relu_(rows).view(-1, len(inputs), len(bias[0])) * factor
-                rows = kept.view(-1, len(bias[0]))
+                left = functional.relu_(rows).view(-1, len(inputs), len(bias[0])) * factor
+                rows = left.view(-1, len(bias[0]))
             else:
                 convolve = first_conv if rows is inputs else conv
                 maps = pool(convolve(rows, weight, bias)).permute(0, 2, 3, 1)
-                kept = maps.reshape(-1, len(inputs), *maps.shape[1:]) * factor[:, :, None, None]
-                rows = kept.view(-1, *maps.shape[1:]).permute(0, 3, 1, 2)
+                left = maps.reshape(-1, len(inputs), *maps.shape[1:]) * factor[:, :, None, None]
+                rows = left.view(-1, *maps.shape[1:]).permute(0, 3, 1, 2)
         samples = len(draw.tensors[0])
         return functional.linear(rows, last[0], offset[0]).view(samples, len(inputs), -1)

@@ -78,7 +78,7 @@ class Network:
 
     @property
     def sizes(self) -> list[int]:
-        """How many numbers each tensor holds: weights, biases, weights of the next layer..."""
+        """The size of each tensor: weights, biases, weights of the next layer..."""
         return [size for layer in self.layers for size in (layer.n_out * layer.fan_in, layer.n_out)]
 
     @property

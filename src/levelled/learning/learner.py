@@ -12,8 +12,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, NotTrainedError
 from levelled.learning import saving, training
 from levelled.learning.drawing import next_draws
-from levelled.learning.posterior import Ensemble
-from levelled.learning.scoring import Score
+from levelled.learning.scoring import Ensemble, Score
 from levelled.learning.settings import (
     PARAMETERS,
     LearnerSettings,

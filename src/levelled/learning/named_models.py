@@ -58,21 +58,21 @@ def _import_model(name: str) -> Model:
     if here not in sys.path:
         sys.path.append(here)  # at the end: a file called random.py must not hide Python's own
     try:
-        found = getattr(importlib.import_module(module), attribute)
+        thing = getattr(importlib.import_module(module), attribute)
     except Exception as error:  # somebody else's module may raise anything
         raise InputError(
             f"model={name!r} cannot be imported: {_one_line(error)} Give package.module:name, of "
             f"an installed package or of a file in this folder."
         ) from error
-    if _is_model(found):
-        return cast(Model, found)
-    if not callable(found):
+    if _is_model(thing):
+        return cast(Model, thing)
+    if not callable(thing):
         raise InputError(
-            f"model={name!r} is a {type(found).__name__}: neither a model, which has fit and "
+            f"model={name!r} is a {type(thing).__name__}: neither a model, which has fit and "
             f"predict, nor a function that makes one."
         )
     try:
-        model: Any = found()
+        model: Any = thing()
     except Exception as error:
         raise InputError(f"model={name!r} could not make a model: {_one_line(error)}") from error
     if not _is_model(model):
@@ -82,8 +82,8 @@ def _import_model(name: str) -> Model:
     return cast(Model, model)
 
 
-def _is_model(found: object) -> bool:
-    return not isinstance(found, type) and hasattr(found, "fit") and hasattr(found, "predict")
+def _is_model(thing: object) -> bool:
+    return not isinstance(thing, type) and hasattr(thing, "fit") and hasattr(thing, "predict")
 
 
 def _make_logistic(labels: Sequence[Any]) -> Model:

@@ -9,8 +9,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, choice, whole
 from levelled.errors import InputError, ProposalError
-from levelled.learning.posterior import Ensemble
-from levelled.learning.scoring import Score, check_distances, check_score, chosen_score
+from levelled.learning.scoring import Ensemble, Score, check_distances, check_score, chosen_score
 from levelled.learning.weights import KINDS
 from levelled.models import (
     Model,
