@@ -48,7 +48,7 @@ _LOSS = "auto, brier, log_loss, zero_one, squared or absolute."
 LossName = Annotated[str, typer.Option("--loss", help=_LOSS)]
 IdColumn = Annotated[str, typer.Option("--id-column", help="Column of the ids.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
-Weights = StrEnum("Weights", ["auto", "lure", "pure", "none"])
+WeightsOption = StrEnum("WeightsOption", ["auto", "lure", "pure", "none"])
 """The weights of training; auto trains with those of LURE if `advise` says so."""
 
 
@@ -145,9 +145,9 @@ def learn(
         str, typer.Option(help="boltzmann:B, power:A, rank:A, proportional or epsilon_greedy.")
     ] = "boltzmann",
     weights: Annotated[
-        Weights,
+        WeightsOption,
         typer.Option(help="Weights of training; auto decides as levelled advise, none is plain."),
-    ] = Weights.auto,
+    ] = WeightsOption.auto,
     compare: Annotated[
         bool, typer.Option("--compare", help="Train plainly, with PURE and with LURE weights.")
     ] = False,
@@ -189,7 +189,7 @@ def learn(
 
     if trajectories > 1 and not compare:
         raise typer.BadParameter("goes with --compare.", param_hint="--trajectories")
-    if compare and weights is not Weights.auto:
+    if compare and weights is not WeightsOption.auto:
         raise typer.BadParameter(
             "does not go with --compare, which trains each way.", param_hint="--weights"
         )
