@@ -22,12 +22,10 @@ from torch.nn import functional
 
 import levelled as lv
 from levelled.bayes import DropoutClassifier, RadialClassifier
-from levelled.bayes.amsgrad import AMSGrad
-from levelled.bayes.layers import prepared
-from levelled.bayes.networks import build_network
-from levelled.bayes.prediction import one_thread
+from levelled.bayes.networks import build_network, prepare
+from levelled.bayes.posterior import one_thread
 from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import TrainingSet, loss
+from levelled.bayes.training import AMSGrad, TrainingSet, loss
 from levelled_studies.datasets import load_data
 
 Step = Callable[[], object]
@@ -92,7 +90,7 @@ def batched_step(kind: str, side: int, batch: int, samples: int) -> Step:
     images, label = torch.randn(batch, side, side, 1), torch.arange(batch) % CLASSES
 
     def step() -> None:
-        examples = TrainingSet(prepared(network, images), label, torch.ones(batch))
+        examples = TrainingSet(prepare(network, images), label, torch.ones(batch))
         draw = posterior.draw(samples, batch, generator)
         met = loss(posterior, draw, examples, n_training=batch)
         optimiser.step(*torch.autograd.grad(met, theta))

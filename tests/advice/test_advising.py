@@ -11,9 +11,9 @@ import levelled as lv
 from advice.samples import Array, WeightedMean, bent_line, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
-from levelled.advice.crossfit import folds_of
+from levelled.advice.evidence import assign_folds
 from levelled.errors import InputError, LevelledError
-from levelled.models import posed
+from levelled.models import make_task
 
 pytest.importorskip("sklearn")
 
@@ -177,9 +177,13 @@ def test_an_own_loss_that_fails_is_named_in_one_line() -> None:
     def short(labels: Array, answers: Array) -> FloatArray:
         return np.zeros(3)
 
-    with pytest.raises(InputError, match=r"^broken could not judge 40 answers: KeyError: 'prices'"):
+    with pytest.raises(
+        InputError, match=r"^broken could not judge 40 predictions: KeyError: 'prices'"
+    ):
         advise(LinearRegression(), X, y, draws, loss=broken)
-    with pytest.raises(InputError, match=r"^The loss short must give one loss an answer: it gave"):
+    with pytest.raises(
+        InputError, match=r"^The loss short must give one loss a prediction: it gave"
+    ):
         advise(LinearRegression(), X, y, draws, loss=short)
 
 
@@ -240,8 +244,8 @@ def test_a_model_that_fails_is_named_in_one_line() -> None:
 
 def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_after() -> None:
     X, y, draws = bent_line()
-    fold = folds_of(posed(LinearRegression(), y, "auto"), 10, rng=np.random.default_rng(0))
-    for first_fold, message in ((False, "be fitted without weights"), (True, "answer")):
+    fold = assign_folds(make_task(LinearRegression(), y, "auto"), 10, rng=np.random.default_rng(0))
+    for first_fold, message in ((False, "be fitted without weights"), (True, "predict")):
         holed = X.copy()
         holed[np.flatnonzero((fold == 0) == first_fold)[0]] = np.nan
         with pytest.raises(InputError, match=f"^LinearRegression could not {message}.*NaN"):
@@ -273,7 +277,7 @@ class OneTooFew(WeightedMean):
         ({"seed": -1}, "seed must be at least 0; it is -1"),
         ({"seed": "a"}, "seed must be a whole number; it is 'a'"),
         ({"seed": None}, "seed must be a whole number; it is None"),
-        ({"model": OneTooFew()}, "OneTooFew must give one answer a row: for 4 rows it gave"),
+        ({"model": OneTooFew()}, "OneTooFew must give one prediction a row: for 4 rows it gave"),
     ],
 )
 def test_what_cannot_be_advised_on_is_refused(changed: dict[str, Any], message: str) -> None:
@@ -299,7 +303,9 @@ def test_models_that_are_right_either_way_do_not_differ_by_their_rounding(
     draws = drawn(np.exp(rng.standard_normal(200)), 40, number)
     found = advise(LinearRegression(), X[draws.index], (X @ [1, 2, 3, 4])[draws.index], draws)
     assert found.advice == "no difference"
-    assert found.because.endswith("the same answers with and without weights, but for rounding.")
+    assert found.because.endswith(
+        "the same predictions with and without weights, but for rounding."
+    )
 
 
 def test_probabilities_are_needed_for_their_losses() -> None:

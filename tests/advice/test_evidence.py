@@ -4,13 +4,19 @@ import numpy as np
 import pytest
 
 import levelled as lv
-from advice.samples import WeightedMean, drawn
+from advice.samples import WeightedMean, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import advise
-from levelled.advice.crossfit import crossed, folds_of
-from levelled.advice.evidence import active_learning_bias, all_one, lure_mean, weighed
+from levelled.advice.evidence import (
+    active_learning_bias,
+    all_one,
+    assign_folds,
+    cross_fit,
+    lure_mean,
+    measure_evidence,
+)
 from levelled.estimators.diagnostics import effective_size
-from levelled.models import posed
+from levelled.models import PredictionTask, make_task
 
 N, M = 60, 20
 RNG = np.random.default_rng(5)
@@ -92,8 +98,50 @@ def test_weights_of_uniform_draws_are_all_one() -> None:
 
 
 def test_without_weights_there_is_nothing_to_compare() -> None:
-    problem = posed(WeightedMean(), Y, "auto")
-    fold = folds_of(problem, 5, rng=np.random.default_rng(0))
-    found = weighed(crossed(WeightedMean(), problem, X, fold, {"naive": None}), problem, DRAWS)
+    task = make_task(WeightedMean(), Y, "auto")
+    fold = assign_folds(task, 5, rng=np.random.default_rng(0))
+    found = measure_evidence({"naive": cross_fit(WeightedMean(), task, X, fold, None)}, task, DRAWS)
     assert found.comparison is None
     assert list(found.risks) == ["naive"]
+
+
+def test_folds_differ_in_size_by_at_most_one() -> None:
+    task = PredictionTask(np.arange(23.0), None, "squared")
+    fold = assign_folds(task, 5, rng=np.random.default_rng(0))
+    assert sorted(np.bincount(fold)) == [4, 4, 5, 5, 5]
+
+
+def test_every_class_is_spread_over_the_folds() -> None:
+    _, names, _ = two_classes()
+    task = PredictionTask(names, np.unique(names), "brier")
+    fold = assign_folds(task, 10, rng=np.random.default_rng(0))
+    for name in np.unique(names):
+        counts = np.bincount(fold[names == name], minlength=10)
+        assert counts.max() - counts.min() <= 1
+
+
+class Remembering:
+    """Predicts 1 for items it was trained on and 0 for others; keeps the weights of its fit."""
+
+    def __init__(self) -> None:
+        self.seen: set[float] = set()
+        self.weights: FloatArray | None = None
+
+    def fit(self, X: FloatArray, y: FloatArray, sample_weight: FloatArray | None = None) -> None:
+        self.seen, self.weights = set(X[:, 0].tolist()), sample_weight
+
+    def predict(self, X: FloatArray) -> FloatArray:
+        return np.array([float(x in self.seen) for x in X[:, 0].tolist()])
+
+
+def test_no_item_is_judged_by_a_model_that_has_seen_it() -> None:
+    X = np.arange(12.0)[:, None]
+    task = PredictionTask(np.ones(12), None, "squared")
+    fold = assign_folds(task, 4, rng=np.random.default_rng(0))
+    crossed = cross_fit(Remembering(), task, X, fold, np.arange(1.0, 13.0))
+    assert (crossed.predictions == 0).all()
+    assert (crossed.held_out == 1).all()
+    assert (crossed.training == 0).all()
+    assert isinstance(crossed.model, Remembering)
+    assert crossed.model.weights is not None
+    assert crossed.model.weights.tolist() == list(range(1, 13))

@@ -13,7 +13,7 @@ CHANGE = WeightsEffect(
     degrees_of_freedom=20.0,
     on_labels=0.09,
     cost=0.02,
-    same_answers=False,
+    same_predictions=False,
 )
 HELPS = Evidence(
     n_labels=40,
@@ -155,17 +155,17 @@ def test_a_difference_that_is_surely_small_is_none() -> None:
 
 
 def test_models_that_answer_alike_do_not_differ_whatever_rounding_says() -> None:
-    advice, because = decided(with_change(HELPS, same_answers=True))
+    advice, because = decided(with_change(HELPS, same_predictions=True))
     assert advice == "no difference"
     assert because == (
-        "held-out items are given the same answers with and without weights, but for rounding."
+        "held-out items have the same predictions with and without weights, but for rounding."
     )
 
 
 def test_labels_worth_few_decide_nothing_whatever_they_say() -> None:
     advice, because = decided(replace(HELPS, n_effective=4.2))
     assert advice == "not enough labels"
-    assert "40 labels are worth 4.2" in because
+    assert "40 labels are as precise as 4.2" in because
 
 
 def test_few_labels_of_uncommon_classes_decide_nothing() -> None:

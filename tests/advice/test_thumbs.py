@@ -10,11 +10,10 @@ import levelled as lv
 from advice.samples import WeightedMean, bent_line, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import Thumb, Verdict, advise
-from levelled.advice.crossfit import Crossed, crossed, folds_of
-from levelled.advice.evidence import weighed
-from levelled.advice.thumbs import ALARM, thumbs
+from levelled.advice.evidence import CrossFit, assign_folds, cross_fit, measure_evidence
+from levelled.advice.thumbs import ALARM, apply_thumbs
 from levelled.errors import InputError
-from levelled.models import TrainingTask, posed
+from levelled.models import PredictionTask, make_task
 
 pytest.importorskip("sklearn")
 
@@ -36,14 +35,14 @@ def test_the_rules_come_in_the_order_of_the_paper() -> None:
 
 def test_a_proposal_is_judged_by_the_variance_that_uniform_draws_would_have() -> None:
     X, y, draws = bent_line()
-    problem = posed(LinearRegression(), y, "auto")
-    fold = folds_of(problem, 10, rng=np.random.default_rng(0))
-    weights = {"lure": lv.lure_weights(draws)}
-    losses = crossed(LinearRegression(), problem, X, fold, weights)["lure"].held_out
+    task = make_task(LinearRegression(), y, "auto")
+    fold = assign_folds(task, 10, rng=np.random.default_rng(0))
+    weights = lv.lure_weights(draws)
+    losses = cross_fit(LinearRegression(), task, X, fold, weights).held_out
     risk = lv.estimate(losses, draws, interval="none")
     assert risk.value is not None
     assert risk.stderr is not None
-    spread = np.mean(weights["lure"] * losses**2) - risk.value**2 + risk.stderr**2
+    spread = np.mean(weights * losses**2) - risk.value**2 + risk.stderr**2
     uniform = spread * (1 / 40 - 1 / 200)
     found = rule(advise(LinearRegression(), X, y, draws), "proposal")
     assert found.measured["efficiency"] == pytest.approx(uniform / risk.stderr**2)
@@ -54,7 +53,7 @@ def test_uniform_draws_speak_neither_for_nor_against_correcting() -> None:
     uniform = lv.Draws(np.arange(40), 1 / np.arange(200, 160, -1), pool_size=200)
     found = rule(advise(LinearRegression(), X, y, uniform), "proposal")
     assert found.measured == {"efficiency": 1.0}
-    assert found.says == "The draws weigh as uniform ones do: there is nothing to correct."
+    assert found.says == "The weights are those of uniform draws: there is nothing to correct."
 
 
 @pytest.mark.parametrize(
@@ -62,7 +61,7 @@ def test_uniform_draws_speak_neither_for_nor_against_correcting() -> None:
     [
         (-0.5, "far from the optimal one: against correcting."),
         (0.02, "about as well as uniform ones: neither for nor against."),
-        (0.5, "on the way to the optimal one: for correcting."),
+        (0.5, "close to the optimal one: for correcting."),
     ],
 )
 def test_a_proposal_speaks_for_correcting_where_it_follows_the_losses(
@@ -71,9 +70,9 @@ def test_a_proposal_speaks_for_correcting_where_it_follows_the_losses(
     losses = np.exp(np.random.default_rng(3).normal(size=400))
     draws = drawn(losses**power, 60, seed=0)
     own = losses[draws.index]
-    found = {"naive": Crossed(own, own, own, WeightedMean())}
-    problem = TrainingTask(own, None, "squared")
-    proposal, *_ = thumbs(found, weighed(found, problem, draws), problem, draws, None)
+    found = {"naive": CrossFit(own, own, own, WeightedMean())}
+    task = PredictionTask(own, None, "squared")
+    proposal, *_ = apply_thumbs(found, measure_evidence(found, task, draws), task, draws, None)
     assert proposal.says.endswith(says)
 
 
@@ -133,18 +132,18 @@ class Softmax:
 def test_rows_of_the_same_kind_are_taken_for_others_as_rarely_as_promised(
     seed: int, n_classes: int, n_rows: int
 ) -> None:
-    # Answers are not quite normal, so that twice the promised rate is allowed; then more than
+    # Predictions are not quite normal, so that twice the promised rate is allowed; then more than
     # `most` alarms come in one run of a million or fewer.
     n, M, N = 200, 60, 100_000
     most = stats.binom.isf(1e-6, n, 2 * ALARM)
     rng = np.random.default_rng([seed, n_classes, n_rows])
     model, draws = Softmax(n_classes), lv.Draws(np.arange(M), 1 / np.arange(N, N - M, -1), N)
-    problem = TrainingTask(rng.integers(n_classes, size=M), model.classes_, "brier")
+    task = PredictionTask(rng.integers(n_classes, size=M), model.classes_, "brier")
     losses, alarms = rng.random(M), 0  # which do not matter here
     for _ in range(n):
         X, test = rng.normal(size=(M, n_classes)), rng.normal(size=(n_rows, n_classes))
-        found = {"naive": Crossed(losses, losses, model.predict_proba(X), model)}
-        shift = thumbs(found, weighed(found, problem, draws), problem, draws, test)[3]
+        found = {"naive": CrossFit(losses, losses, model.predict_proba(X), model)}
+        shift = apply_thumbs(found, measure_evidence(found, task, draws), task, draws, test)[3]
         alarms += not shift.says.endswith("no sign of a shift.")
     assert alarms <= most
 
@@ -153,9 +152,11 @@ def test_answers_that_differ_by_rounding_alone_are_the_same() -> None:
     draws = drawn(np.ones(50), 20, seed=0)
     model = WeightedMean()
     model.fit(None, np.full(3, 0.1))
-    answers, problem = np.full(20, 0.1), TrainingTask(np.zeros(20), None, "squared")
-    found = {"naive": Crossed(answers, answers, answers, model)}
-    shift = thumbs(found, weighed(found, problem, draws), problem, draws, np.zeros((7, 1)))[3]
+    answers, task = np.full(20, 0.1), PredictionTask(np.zeros(20), None, "squared")
+    found = {"naive": CrossFit(answers, answers, answers, model)}
+    shift = apply_thumbs(
+        found, measure_evidence(found, task, draws), task, draws, np.zeros((7, 1))
+    )[3]
     assert shift.measured == {"standard_errors": 0.0}
     assert shift.says.endswith("no sign of a shift.")
 
@@ -176,11 +177,11 @@ def test_a_shift_smaller_than_the_active_learning_bias_does_not_dwarf_it() -> No
     losses = np.exp(np.random.default_rng(3).normal(size=400))
     draws = drawn(losses**0.9, 60, seed=0)
     own = losses[draws.index]
-    found = {"naive": Crossed(own, own, own, WeightedMean())}  # it answers 0
-    problem = TrainingTask(np.sqrt(own), None, "squared")
+    found = {"naive": CrossFit(own, own, own, WeightedMean())}  # it answers 0
+    task = PredictionTask(np.sqrt(own), None, "squared")
     worse = np.sqrt(1.2 * np.tile(losses, 100))
-    shift = thumbs(
-        found, weighed(found, problem, draws), problem, draws, (np.zeros((40_000, 1)), worse)
+    shift = apply_thumbs(
+        found, measure_evidence(found, task, draws), task, draws, (np.zeros((40_000, 1)), worse)
     )[3]
     assert shift.measured["standard_errors"] > 3
     assert shift.says.endswith("less than the active learning bias: for correcting.")

@@ -185,7 +185,7 @@ def test_it_goes_with_what_trains_models_here_and_in_scikit_learn() -> None:
     assert copied.get_params() == model.get_params()
     assert not hasattr(copied, "classes_")
     assert models.takes_weights(model)
-    fitted = models.fit(models.fresh(model), X, y, np.ones(len(y)))
+    fitted = models.fit(models.untrained_copy(model), X, y, np.ones(len(y)))
     proba = models.aligned_proba(fitted, X, np.array(["ash", "elm", "fir", "oak"]))
     np.testing.assert_array_equal(proba[:, [0, 1, 3]], model.predict_proba(X))
     assert np.mean(cross_val_predict(model, X, y, cv=2) == y) >= 0.9
@@ -265,7 +265,7 @@ def test_a_validation_set_that_does_not_fit_is_refused(
 
 
 def test_predictions_need_a_fitted_model_and_inputs_like_those_of_training() -> None:
-    with pytest.raises(InputError, match="RadialClassifier knows nothing yet: call fit first"):
+    with pytest.raises(InputError, match="RadialClassifier is not fitted yet: call fit first"):
         RadialClassifier().predict(np.zeros((1, 28, 28)))
     X, y = points()
     model = RadialClassifier("mlp", **QUICK).fit(X, y)

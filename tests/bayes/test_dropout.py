@@ -9,8 +9,7 @@ from torch.nn import functional
 
 from bounds import hoeffding
 from levelled.bayes.dropout import DropoutPosterior
-from levelled.bayes.layers import prepared
-from levelled.bayes.networks import build_network
+from levelled.bayes.networks import build_network, prepare
 from levelled.bayes.posterior import WeightSample
 
 
@@ -66,7 +65,7 @@ def test_one_batched_pass_equals_the_loop_over_samples(
     of = posterior(kind, side, seed, consistent=consistent)
     images = pictures(3, side, seed)
     draw = of.draw(5, 3, Generator().manual_seed(seed))
-    found = of.logits(draw, prepared(of.network, images))
+    found = of.logits(draw, prepare(of.network, images))
     torch.testing.assert_close(found, one_by_one(of, draw, images), rtol=1e-10, atol=1e-10)
 
 
@@ -75,7 +74,7 @@ def test_a_consistent_sample_is_one_function_and_others_are_not(seed: int) -> No
     for consistent in (True, False):
         of = posterior("cnn", 16, seed, consistent=consistent)
         draw = of.draw(6, 4, Generator().manual_seed(seed))
-        found = of.logits(draw, prepared(of.network, same))
+        found = of.logits(draw, prepare(of.network, same))
         agree = torch.allclose(found, found[:, :1].expand_as(found), atol=1e-5)
         assert agree is consistent
         assert not torch.allclose(found[0], found[1])
@@ -84,5 +83,5 @@ def test_a_consistent_sample_is_one_function_and_others_are_not(seed: int) -> No
 def test_without_dropout_all_samples_agree(seed: int) -> None:
     of = posterior("cnn", 16, seed, rate=0.0)
     draw = of.draw(3, 2, Generator().manual_seed(seed))
-    found = of.logits(draw, prepared(of.network, pictures(2, 16, seed)))
+    found = of.logits(draw, prepare(of.network, pictures(2, 16, seed)))
     torch.testing.assert_close(found, found[:1].expand_as(found))

@@ -10,8 +10,7 @@ from torch.nn import functional
 
 from bounds import hoeffding
 from levelled._check import FloatArray
-from levelled.bayes.layers import prepared
-from levelled.bayes.networks import Network, build_network
+from levelled.bayes.networks import Network, build_network, prepare
 from levelled.bayes.posterior import WeightSample
 from levelled.bayes.radial import RadialPosterior, radial_noise
 from levelled.bayes.training import TrainingSet, loss
@@ -77,7 +76,7 @@ def posterior(kind: str, side: int, seed: int, *, dtype: torch.dtype) -> RadialP
 def inputs(network: Network, n: int, seed: int, *, dtype: torch.dtype) -> Tensor:
     generator = Generator().manual_seed(seed)
     images = torch.randn(n, *network.input_shape, generator=generator, dtype=dtype)
-    return prepared(network, images)
+    return prepare(network, images)
 
 
 def test_weights_lie_around_their_means_at_the_noise_s_distance(seed: int) -> None:
@@ -121,7 +120,7 @@ def test_one_batched_pass_equals_the_loop_over_samples(
     of = posterior(kind, side, seed, dtype=dtype)
     draw = of.draw(4, 1, Generator().manual_seed(seed))
     images = torch.randn(3, side, side, 1, generator=Generator().manual_seed(seed), dtype=dtype)
-    found, expected = of.logits(draw, prepared(of.network, images)), one_by_one(draw, images)
+    found, expected = of.logits(draw, prepare(of.network, images)), one_by_one(draw, images)
     assert found.shape == (4, 3, 3)
     assert float((found - expected).abs().max()) <= off * max(1, float(expected.abs().max()))
 

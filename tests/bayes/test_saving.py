@@ -143,3 +143,19 @@ def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
         RadialClassifier("mlp", **QUICK).fit(X, y).save(tmp_path / "no" / "folder" / "model.pt")
     with pytest.raises(InputError, match="call fit first"):
         RadialClassifier("mlp").save(tmp_path / "empty.pt")
+
+
+@pytest.mark.parametrize(
+    ("kind", "name", "expected"),
+    [
+        (RadialClassifier, "radial.pt", [0.99789, 0.86672, 0.14496]),
+        (DropoutClassifier, "dropout.pt", [0.99993, 0.95158, 0.14568]),
+    ],
+)
+def test_a_file_of_the_first_version_is_read(
+    kind: type[RadialClassifier] | type[DropoutClassifier], name: str, expected: list[float]
+) -> None:
+    model = kind.load(Path(__file__).parent / "first_version" / name)
+    X = np.random.default_rng(3).standard_normal((20, 2)).round(2)
+    assert model.classes_.tolist() == ["ham", "spam"]
+    np.testing.assert_allclose(model.predict_proba(X[:3])[:, 1], expected, atol=1e-4)

@@ -12,7 +12,7 @@ from torch import Generator
 import levelled as lv
 from levelled.bayes.networks import build_network
 from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import Schedule, TrainingSet, batches, loss, train
+from levelled.bayes.training import AMSGrad, Schedule, TrainingSet, batches, loss, train
 from levelled.errors import InputError
 
 SCHEDULE = Schedule(
@@ -135,3 +135,18 @@ def test_whole_numbers_may_be_written_as_floats() -> None:
 def test_a_schedule_that_cannot_be_kept_is_refused(change: dict[str, Any], says: str) -> None:
     with pytest.raises(InputError, match=says):
         replace(SCHEDULE, **change)
+
+
+@pytest.mark.parametrize("weight_decay", [0.0, 0.1])
+def test_the_steps_of_amsgrad_are_those_of_torch(weight_decay: float, seed: int) -> None:
+    generator = Generator().manual_seed(seed)
+    start = torch.randn(2, 7, generator=generator, dtype=torch.float64)
+    ours, theirs = start.clone(), start.clone().requires_grad_()
+    mine = AMSGrad(ours, learning_rate=0.01, weight_decay=weight_decay)
+    reference = torch.optim.Adam([theirs], lr=0.01, weight_decay=weight_decay, amsgrad=True)
+    for step in range(20):
+        gradient = torch.randn(2, 7, generator=generator, dtype=torch.float64) / (1 + step)
+        mine.step(gradient)
+        theirs.grad = gradient.clone()
+        reference.step()
+    torch.testing.assert_close(ours, theirs.detach(), rtol=1e-12, atol=1e-12)

@@ -15,8 +15,8 @@ import pytest
 
 from cli.terminal import Levelled
 from levelled import Draws, create_campaign, lure_weights
-from levelled.cli.drawn import DrawnLabels, read_drawn
 from levelled.learning import ActiveLearner
+from levelled.learning.files import DrawnLabels, read_drawn_labels
 
 pytest.importorskip("sklearn")
 
@@ -365,7 +365,7 @@ def drawn_in(folder: Path, table: dict[str, Any]) -> DrawnLabels:
     Draws(np.arange(6), np.full(6, 0.01), pool_size=100).to_parquet(path)
     about = pq.read_schema(path).metadata
     pq.write_table(pa.table(table).replace_schema_metadata(about), path)
-    return read_drawn(str(path), None, None, [], "id")
+    return read_drawn_labels(str(path))
 
 
 def test_a_file_of_draws_needs_no_numbers_if_it_is_in_order(tmp_path: Path) -> None:

@@ -9,17 +9,20 @@ from sklearn.linear_model import LogisticRegression
 from bounds import chernoff
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.errors import InputError
+from levelled.errors import InputError, ProposalError
 from levelled.estimators import lure_weights, naive_weights
 from levelled.learning import ActiveLearner
-from levelled.learning.drawing import next_draws, proposed, seed_of
+from levelled.learning.drawing import next_draws, probabilities, propose, seed_for
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState, begun, drawn, told
+from levelled.learning.state import LearnerState, add_draws, add_labels, empty_state
+from levelled.proposals import boltzmann, mixture, power
+from levelled.proposals.named import NAMES
 from levelled_studies.exact import every_path
 
 X = np.array([[-2.0, 0.3], [-0.4, 1.0], [0.1, -0.5], [0.6, 0.2], [1.9, -1.0]])
 Y = np.array([0, 0, 1, 0, 1])
 N = len(Y)
+SCORES = np.array([0.0, 0.5, 3.0, 1.0])
 
 
 def settings(**more: Any) -> LearnerSettings:  # noqa: ANN401
@@ -39,11 +42,11 @@ def settings(**more: Any) -> LearnerSettings:  # noqa: ANN401
 def after(rows: tuple[int, ...]) -> LearnerState:
     """The state in which these rows were drawn and labelled."""
     state = LearnerState(Draws(np.array(rows, dtype=np.int64), np.full(len(rows), 0.5), N))
-    return told(state, list(rows), Y[list(rows)])
+    return add_labels(state, list(rows), Y[list(rows)])
 
 
 def chance(rows: tuple[int, ...], left: IntArray) -> FloatArray:
-    found, p = proposed(settings(), X, after(rows))
+    found, p = propose(settings(), X, after(rows))
     np.testing.assert_array_equal(found, left)
     return p
 
@@ -79,7 +82,7 @@ def test_a_held_out_risk_of_the_trained_model_is_unbiased_over_what_was_left() -
 
 def test_recorded_probabilities_are_those_of_each_step_within_a_batch() -> None:
     state = after((0, 2))
-    left, p = proposed(settings(), X, state)
+    left, p = propose(settings(), X, state)
     found = next_draws(settings(), X, state, 3)
     remaining = dict(zip(left.tolist(), p.tolist(), strict=True))
     for row, probability in zip(found.index.tolist(), found.probability.tolist(), strict=True):
@@ -95,7 +98,7 @@ def test_draws_come_as_often_as_their_probabilities_say(seed: int) -> None:
             for i in range(n)
         ]
     )
-    left, p = proposed(settings(score="geometric"), X, state)
+    left, p = propose(settings(score="geometric"), X, state)
     counts = np.array([np.count_nonzero(firsts == row) for row in left])
     assert chernoff(counts, n, p, alarm=1e-9)
 
@@ -104,12 +107,12 @@ def test_the_recorded_largest_weight_is_never_too_small() -> None:
     rng = np.random.default_rng(0)
     inputs = rng.standard_normal((40, 2))
     labels = (inputs[:, 0] > 0).astype(int)
-    state = begun(40)
+    state = empty_state(40)
     for _ in range(6):
         before = state
-        state = drawn(state, next_draws(settings(), inputs, state, 4))
-        state = told(state, state.pending, labels[state.pending])
-        _, p = proposed(settings(), inputs, before)
+        state = add_draws(state, next_draws(settings(), inputs, state, 4))
+        state = add_labels(state, state.pending, labels[state.pending])
+        _, p = propose(settings(), inputs, before)
         assert _largest(state)[len(before.draws)] == pytest.approx(1 / (40 * p.min()))
     assert (_largest(state) * 40 * state.draws.probability >= 1 - 1e-12).all()
 
@@ -121,9 +124,9 @@ def _largest(state: LearnerState) -> FloatArray:
 
 def test_draws_are_uniform_until_there_is_something_to_go_by() -> None:
     for rows in [(), (0,), (0, 1), (0, 1, 3)]:  # too few labels, then one class
-        _, p = proposed(settings(), X, after(rows))
+        _, p = propose(settings(), X, after(rows))
         np.testing.assert_allclose(p, 1 / (N - len(rows)))
-    _, p = proposed(settings(), X, after((0, 2)))
+    _, p = propose(settings(), X, after((0, 2)))
     assert np.ptp(p) > 0.01
 
 
@@ -132,7 +135,7 @@ def test_scores_that_are_all_equal_give_uniform_draws() -> None:
         return np.full(len(rows), 3.0)
 
     for proposal in ("boltzmann", "proportional", "epsilon_greedy", "rank", "power:2", "uniform"):
-        _, p = proposed(settings(score=same, proposal=proposal), X, after((0, 2)))
+        _, p = propose(settings(score=same, proposal=proposal), X, after((0, 2)))
         np.testing.assert_allclose(p, 1 / 3)
 
 
@@ -149,5 +152,79 @@ def test_asking_in_two_steps_or_with_pending_labels_never_repeats_a_row() -> Non
 
 
 def test_streams_of_randomness_differ_by_purpose_step_and_seed() -> None:
-    seeds = {seed_of(s, purpose, n) for s in range(3) for purpose in range(3) for n in range(3)}
+    seeds = {seed_for(s, purpose, n) for s in range(3) for purpose in range(3) for n in range(3)}
     assert len(seeds) == 27
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_every_named_proposal_keeps_the_floor_under_every_item(name: str) -> None:
+    p = probabilities(name, SCORES, floor=0.1)
+    assert p.sum() == pytest.approx(1)
+    assert p.min() >= 0.1 / 4 * (1 - 1e-12)
+    assert p.argmax() == 2 or name == "uniform"
+
+
+def test_names_stand_for_documented_defaults() -> None:
+    np.testing.assert_allclose(
+        probabilities("boltzmann", SCORES, floor=0.1),
+        mixture(boltzmann(SCORES, beta=1, normalise="z"), share=0.1),
+    )
+    np.testing.assert_allclose(
+        probabilities("power:2", SCORES, floor=0.3),
+        mixture(power(SCORES, 2, allow_zero=True), share=0.3),
+    )
+    assert probabilities("epsilon_greedy", SCORES, floor=0.1)[2] == pytest.approx(0.925)
+
+
+def test_a_function_decides_on_its_own_floor_and_may_leave_nobody_out() -> None:
+    np.testing.assert_allclose(
+        probabilities(lambda s: (s + 1) / (s + 1).sum(), SCORES, floor=0.9),
+        (SCORES + 1) / (SCORES + 1).sum(),
+    )
+    with pytest.raises(ProposalError, match="probability 0 to 1 of 4"):
+        probabilities(lambda s: s / s.sum(), SCORES, floor=0.1)
+    with pytest.raises(ProposalError, match="sum to one"):
+        probabilities(lambda s: s + 1, SCORES, floor=0.1)
+    with pytest.raises(ProposalError, match="1 probabilities for the 4"):
+        probabilities(lambda s: np.ones(1), SCORES, floor=0.1)
+
+
+@pytest.mark.parametrize("name", ["argmax", "boltzmann:hot", "uniform:2", "", None, 3])
+def test_what_is_no_proposal_is_refused(name: object) -> None:
+    with pytest.raises(InputError, match="proposal"):
+        probabilities(name, SCORES, floor=0.1)  # type: ignore[arg-type]
+
+
+def test_no_floor_and_an_item_of_no_interest_is_refused() -> None:
+    for name in ("proportional", "epsilon_greedy"):
+        with pytest.raises(ProposalError, match=r"probability 0 to . of the 4 items.*raise floor="):
+            probabilities(name, SCORES, floor=0.0)
+
+
+def test_the_best_item_alone_is_refused_before_there_are_scores() -> None:
+    with pytest.raises(ProposalError, match="floor=0 gives no other a chance: raise floor="):
+        settings(proposal="epsilon_greedy", floor=0.0)
+    settings(proposal="epsilon_greedy", floor=0.1)
+    settings(proposal="boltzmann", floor=0.0)
+
+
+def test_a_complaint_of_ones_own_proposal_is_one_line_that_names_it() -> None:
+    def by_hope(scores: FloatArray) -> FloatArray:
+        raise KeyError("hope")
+
+    def too_cold(scores: FloatArray) -> FloatArray:
+        return boltzmann(scores, -1)
+
+    for proposal, says in [
+        (by_hope, "by_hope could not propose: KeyError: 'hope'"),
+        (too_cold, "too_cold could not propose: beta must be between"),
+    ]:
+        with pytest.raises(InputError, match=says):
+            probabilities(proposal, SCORES, floor=0.1)
+
+
+def test_scores_are_not_changed() -> None:
+    before: FloatArray = SCORES.copy()
+    for name in NAMES:
+        probabilities(name, SCORES, floor=0.1)
+    np.testing.assert_array_equal(SCORES, before)

@@ -48,7 +48,7 @@ def test_everything_comes_back(tmp_path: Path) -> None:
     loaded = ActiveLearner.load(tmp_path, X)
     assert repr(loaded) == repr(made)
     assert loaded.pending.tolist() == made.pending.tolist()
-    assert loaded.model.get_params() == made.model.get_params()  # type: ignore[attr-defined]
+    assert loaded.model.get_params() == made.model.get_params()
     for name in ("score", "proposal", "weights", "floor", "start", "seed"):
         assert getattr(loaded, name) == getattr(made, name)
     assert loaded.ask(5).tolist() == made.ask(5).tolist()
@@ -59,7 +59,7 @@ def test_labels_keep_their_type(tmp_path: Path, labels: Any) -> None:  # noqa: A
     made = ActiveLearner(LogisticRegression(), X, score="uniform")
     run(made, labels, 12)
     made.save(tmp_path)
-    before, after = made._state.told(), ActiveLearner.load(tmp_path, X)._state.told()
+    before, after = made._state.labelled(), ActiveLearner.load(tmp_path, X)._state.labelled()
     np.testing.assert_array_equal(before.labels, after.labels)
     assert before.labels.dtype == after.labels.dtype
 
@@ -135,7 +135,7 @@ def test_a_model_that_cannot_be_saved_is_asked_for_again(tmp_path: Path) -> None
     made = begun()
     made.save(tmp_path)
     assert made.note is None
-    made.model.hook = lambda: None  # type: ignore[attr-defined]
+    made.model.hook = lambda: None
     made.save(tmp_path)
     assert "joblib cannot write the model" in str(made.note)
     with pytest.raises(InputError, match=r"was not saved: give it again, load\(.*model="):
@@ -192,3 +192,21 @@ def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(InputError, match="cannot be made a folder"):
         begun().save(tmp_path / "file")
+
+
+def test_a_folder_of_the_first_version_is_read() -> None:
+    pytest.importorskip("torch")
+    folder = Path(__file__).parent / "first_version"
+    pool = np.random.default_rng(3).standard_normal((20, 2)).round(2)
+    learner = ActiveLearner.load(folder, pool)
+    assert repr(learner) == "ActiveLearner(RadialClassifier, 6 labels of 20, 2 waiting)"
+    assert learner.draws.index.tolist() == [8, 1, 0, 18, 15, 2, 12, 16, 9]
+    assert learner.pending.tolist() == [16, 9]
+    expected = [0.99789, 0.86672, 0.14496]  # the model was fitted when it was given
+    np.testing.assert_allclose(learner.model.predict_proba(pool[:3])[:, 1], expected, atol=1e-4)
+    assert learner.ask(3).tolist() == [5, 13, 6]
+    other = ActiveLearner.load(folder, pool, model=GaussianNB())
+    assert other.draws.index.tolist() == [8, 1, 0, 18, 15, 2, 12, 16, 9]
+    assert (other.score, other.proposal, other.weights, other.start) == (
+        "margin", "boltzmann", "lure", 4,
+    )  # fmt: skip

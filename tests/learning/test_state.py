@@ -3,7 +3,7 @@ import pytest
 
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.learning.state import LearnerState, begun, drawn, told
+from levelled.learning.state import LearnerState, add_draws, add_labels, empty_state
 
 
 def asked(*rows: int, pool_size: int = 10) -> LearnerState:
@@ -17,33 +17,33 @@ def one(row: int, probability: float, **design: float) -> Draws:
 
 
 def test_labels_may_come_in_any_order_and_only_a_prefix_is_settled() -> None:
-    state = told(asked(4, 7, 1, 2), [1, 4], ["b", "a"])
+    state = add_labels(asked(4, 7, 1, 2), [1, 4], ["b", "a"])
     assert state.n_labels == 2
     assert state.n_settled == 1
     assert state.pending.tolist() == [7, 2]
     assert state.settled().labels.tolist() == ["a"]
-    assert state.told().rows.tolist() == [4, 1]
-    state = told(state, 7, "b")
+    assert state.labelled().rows.tolist() == [4, 1]
+    state = add_labels(state, 7, "b")
     assert state.n_settled == 3
     assert state.settled().labels.tolist() == ["a", "b", "b"]
 
 
 def test_telling_the_same_twice_is_harmless() -> None:
-    state = told(asked(4, 7), [4, 7], [1, 0])
-    assert told(state, [7, 4], [0.0, 1.0]).answers == state.answers
+    state = add_labels(asked(4, 7), [4, 7], [1, 0])
+    assert add_labels(state, [7, 4], [0.0, 1.0]).labels == state.labels
 
 
 def test_another_label_for_the_same_row_is_refused_unless_amended() -> None:
-    state = told(asked(4, 7), [4, 7], ["a", "b"])
+    state = add_labels(asked(4, 7), [4, 7], ["a", "b"])
     with pytest.raises(InputError, match=r"Row 7 was labelled 'b' before and is 'c' now.*amend"):
-        told(state, 7, "c")
-    assert told(state, 7, "c", amend=True).answers[7] == "c"
-    assert state.answers[7] == "b"
+        add_labels(state, 7, "c")
+    assert add_labels(state, 7, "c", amend=True).labels[7] == "c"
+    assert state.labels[7] == "b"
 
 
 def test_a_row_that_was_never_asked_for_has_no_probability() -> None:
     with pytest.raises(InputError, match=r"Row 3 was never asked for.*no probability"):
-        told(asked(4), [4, 3], [0, 1])
+        add_labels(asked(4), [4, 3], [0, 1])
 
 
 @pytest.mark.parametrize(
@@ -68,25 +68,25 @@ def test_labels_that_cannot_be_used_are_refused_in_words(
     rows: list[int], labels: list[int], says: str
 ) -> None:
     with pytest.raises(InputError, match=says):
-        told(asked(4, 7), rows, labels)
+        add_labels(asked(4, 7), rows, labels)
 
 
 @pytest.mark.parametrize(("labels", "kind"), [(["a", None], "string"), ([1, None], "Int64")])
 def test_a_missing_value_of_pandas_is_no_label(labels: list[object], kind: str) -> None:
     series = pytest.importorskip("pandas").Series(labels, dtype=kind)
     with pytest.raises(InputError, match="tell None for an item that cannot be labelled"):
-        told(asked(4, 7), [4, 7], series)
+        add_labels(asked(4, 7), [4, 7], series)
 
 
 def test_text_and_numbers_do_not_mix_over_time_either() -> None:
     with pytest.raises(InputError, match="not both"):
-        told(told(asked(4, 7), 4, "a"), 7, 3)
+        add_labels(add_labels(asked(4, 7), 4, "a"), 7, 3)
     with pytest.raises(InputError, match="not both"):
-        told(told(asked(4, 7), 4, True), 7, 1)
+        add_labels(add_labels(asked(4, 7), 4, True), 7, 1)
 
 
 def test_an_item_that_cannot_be_labelled_settles_its_draw() -> None:
-    state = told(asked(4, 7, 1), [4, 7, 1], ["a", None, "b"])
+    state = add_labels(asked(4, 7, 1), [4, 7, 1], ["a", None, "b"])
     assert state.n_labels == 2
     assert state.n_settled == 3
     examples = state.settled()
@@ -96,17 +96,19 @@ def test_an_item_that_cannot_be_labelled_settles_its_draw() -> None:
 
 
 def test_draws_of_labelled_items_alone_are_the_draws_where_all_are_labelled() -> None:
-    whole = told(asked(4, 7, 1), [4, 7, 1], ["a", "b", "b"]).settled()
+    whole = add_labels(asked(4, 7, 1), [4, 7, 1], ["a", "b", "b"]).settled()
     assert whole.labelled_draws() is whole.draws
-    gap = told(asked(4, 9, 1), [4, 9, 1], ["a", None, "b"]).settled().labelled_draws()
+    gap = add_labels(asked(4, 9, 1), [4, 9, 1], ["a", None, "b"]).settled().labelled_draws()
     assert len(gap) == 2
     assert gap.pool_size == 9
 
 
 def test_draws_are_appended_and_keep_the_columns_that_all_of_them_have() -> None:
-    state = drawn(drawn(begun(3), one(1, 1 / 3, max_weight=2.0)), one(0, 0.5, max_weight=1.0))
+    state = add_draws(
+        add_draws(empty_state(3), one(1, 1 / 3, max_weight=2.0)), one(0, 0.5, max_weight=1.0)
+    )
     assert state.draws.index.tolist() == [1, 0]
     assert state.draws.design is not None
     assert state.draws.design["max_weight"].tolist() == [2.0, 1.0]
     assert state.left().tolist() == [2]
-    assert drawn(state, one(2, 1.0)).draws.design is None
+    assert add_draws(state, one(2, 1.0)).draws.design is None

@@ -143,7 +143,7 @@ def test_a_model_that_has_learned_nothing_yet_goes_on() -> None:
     run(made, y, 45, batch=45)
     found = made.should_stop(0.5)
     assert not found
-    assert "answers every item alike" in found.because
+    assert "predicts the same for every item" in found.because
     made = ActiveLearner(LogisticRegression(), X)  # one class so far
     run(made, np.full(N, "ham"), 40, batch=20)
     assert not made.should_stop(0.5)

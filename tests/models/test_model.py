@@ -1,4 +1,4 @@
-"""Fitting and asking models of any library."""
+"""Fitting and calling models of any library."""
 
 import subprocess
 import sys
@@ -9,7 +9,15 @@ import pytest
 
 from advice.samples import WeightedMean
 from levelled.errors import InputError
-from levelled.models import aligned_proba, fit, fresh, kind_of, last_step, seeded, takes_weights
+from levelled.models import (
+    aligned_proba,
+    fit,
+    last_step,
+    model_kind,
+    seeded_copy,
+    takes_weights,
+    untrained_copy,
+)
 
 pytest.importorskip("sklearn")
 
@@ -51,15 +59,15 @@ def test_classes_out_of_the_question_are_conditioned_away() -> None:
 
 
 def test_randomness_left_open_is_settled_and_only_that() -> None:
-    left = seeded(make_pipeline(StandardScaler(), RandomForestClassifier(3)), 7)
-    set_ = seeded(RandomForestClassifier(3, random_state=1), 7)
+    left = seeded_copy(make_pipeline(StandardScaler(), RandomForestClassifier(3)), 7)
+    set_ = seeded_copy(RandomForestClassifier(3, random_state=1), 7)
     assert left.get_params()["randomforestclassifier__random_state"] == 7  # type: ignore[attr-defined]
     assert set_.get_params()["random_state"] == 1  # type: ignore[attr-defined]
 
 
 def test_a_copy_has_learned_nothing_and_leaves_the_model_as_it_was() -> None:
     model = LogisticRegression().fit(X, Y)
-    assert not hasattr(fresh(model), "coef_")
+    assert not hasattr(untrained_copy(model), "coef_")
     assert hasattr(model, "coef_")
 
 
@@ -104,9 +112,9 @@ def test_a_model_that_knows_its_parameters_needs_no_scikit_learn() -> None:
 
 
 def test_what_a_model_is_can_be_told_before_there_are_labels() -> None:
-    assert kind_of(LogisticRegression()) == kind_of(Fixed()) == "classifier"
-    assert kind_of(make_pipeline(StandardScaler(), Ridge())) == "regressor"
-    assert kind_of(WeightedMean()) is None
+    assert model_kind(LogisticRegression()) == model_kind(Fixed()) == "classifier"
+    assert model_kind(make_pipeline(StandardScaler(), Ridge())) == "regressor"
+    assert model_kind(WeightedMean()) is None
 
 
 def test_the_last_step_is_found_however_deep() -> None:
@@ -194,4 +202,4 @@ class Shallow(Careless):
 )
 def test_a_model_that_cannot_be_copied_is_refused_in_one_line(model: Any, says: str) -> None:  # noqa: ANN401
     with pytest.raises(InputError, match=rf"could not be copied: .*{says}"):
-        fresh(model)
+        untrained_copy(model)

@@ -8,7 +8,7 @@ import pytest
 from scipy import sparse
 
 from levelled.errors import InputError
-from levelled.models import copied, n_rows, protected, take
+from levelled.models import copy_rows, n_rows, read_only, take
 
 pd = pytest.importorskip("pandas")
 pl = pytest.importorskip("polars")
@@ -56,8 +56,8 @@ def test_a_container_that_gives_no_rows_is_refused_in_words() -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_done_to_rows_that_are_copied_or_protected_reaches_them(kind: str) -> None:
-    X, same = KINDS[kind], copied(KINDS[kind])
-    for one in (copied(X), protected(X)):
+    X, same = KINDS[kind], copy_rows(KINDS[kind])
+    for one in (copy_rows(X), read_only(X)):
         inside = one.data if hasattr(one, "tocsr") else one
         if isinstance(one, np.ndarray) and not one.flags.writeable:
             with pytest.raises(ValueError, match="read-only"):
@@ -76,6 +76,6 @@ def test_nothing_done_to_rows_that_are_copied_or_protected_reaches_them(kind: st
 
 def test_the_order_of_memory_is_kept_and_a_view_costs_none() -> None:
     columns_first = np.asfortranarray(X)
-    assert copied(columns_first).flags.f_contiguous
-    assert np.shares_memory(protected(X), X)
+    assert copy_rows(columns_first).flags.f_contiguous
+    assert np.shares_memory(read_only(X), X)
     assert X.flags.writeable

@@ -1,4 +1,4 @@
-"""The five rules of thumb of the paper's section 8, with what was measured for each."""
+"""The five rules of thumb of the paper's section 8, with the numbers measured for each."""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -7,8 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
-from levelled.advice.crossfit import Crossed
-from levelled.advice.evidence import Evidence, all_one, lure_mean
+from levelled.advice.evidence import CrossFit, Evidence, all_one, lure_mean
 from levelled.advice.verdict import Thumb
 from levelled.draws import Draws
 from levelled.errors import InputError
@@ -17,61 +16,61 @@ from levelled.estimators.intervals.fixed import NO_VARIANCE, t_quantile
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import moments
 from levelled.labels import class_names
-from levelled.models import Answers, Rows, TrainingTask, n_rows
+from levelled.models import Predictions, PredictionTask, Rows, n_rows
 
-__all__ = ["ALARM", "thumbs"]
+__all__ = ["ALARM", "apply_thumbs"]
 
 Test = Rows | tuple[Rows, ArrayLike]
 
 ALARM = 0.003
-"""How often a test sample from the pool itself is taken for a shifted one, so far as t holds."""
-_ABOUT = 0.1  # within this share of one, an efficiency speaks neither for nor against
+"""The rate at which a test sample from the pool itself is called shifted, where t is exact."""
+_ABOUT = 0.1  # an efficiency that is this close to one decides nothing
 
 
-def thumbs(
-    found: Mapping[str, Crossed],
+def apply_thumbs(
+    fits: Mapping[str, CrossFit],
     evidence: Evidence,
-    problem: TrainingTask,
+    task: PredictionTask,
     draws: Draws,
     test: Test,
 ) -> tuple[Thumb, ...]:
     """The rules in the paper's order; the one about shift only where there is a test sample."""
-    judged = found.get("lure", found["naive"])
-    shift = [] if test is None else [_shift(judged, evidence, problem, draws, test)]
+    judged = fits.get("lure", fits["naive"])
+    shift = [] if test is None else [_shift(judged, evidence, task, draws, test)]
     return (
         _proposal(judged.held_out, draws),
         _overfitting(evidence),
-        _imbalance(problem, draws),
+        _imbalance(task, draws),
         *shift,
         _at_test_time(judged.held_out, draws),
     )
 
 
 def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
-    """First: the closer the proposal to the optimal one, the better R_LURE beside the naive."""
+    """First: the closer the proposal is to the optimal one, the better R_LURE is than naive."""
     if all_one(lure_weights(draws)):
-        says = "The draws weigh as uniform ones do: there is nothing to correct."
+        says = "The weights are those of uniform draws: there is nothing to correct."
         return Thumb("proposal", {"efficiency": 1.0}, says)
     M, N = len(draws), draws.pool_size
     risk = lure_mean(losses, draws)
     spread = lure_mean(losses**2, draws).value - risk.value**2 + risk.stderr**2
     uniform = max(spread, 0.0) * (1 / M - 1 / N)
-    worth = uniform / risk.stderr**2 if risk.stderr > 0 else float("nan")
-    if not worth > 0:
-        says = "Nothing can be said: the weighted losses do not vary."
-    elif abs(worth - 1) <= _ABOUT:
+    efficiency = uniform / risk.stderr**2 if risk.stderr > 0 else float("nan")
+    if not efficiency > 0:
+        says = "Nothing can be measured: the weighted losses do not vary."
+    elif abs(efficiency - 1) <= _ABOUT:
         says = "The draws measure the risk about as well as uniform ones: neither for nor against."
-    elif worth > 1:
+    elif efficiency > 1:
         says = (
-            f"The draws measure the risk {worth:.2g} times as well as uniform ones, so the "
-            f"proposal is on the way to the optimal one: for correcting."
+            f"The draws measure the risk {efficiency:.2g} times as well as uniform ones, so the "
+            f"proposal is close to the optimal one: for correcting."
         )
     else:
         says = (
-            f"The draws measure the risk only {worth:.2g} times as well as uniform ones, so the "
-            f"proposal is far from the optimal one: against correcting."
+            f"The draws measure the risk only {efficiency:.2g} times as well as uniform ones, so "
+            f"the proposal is far from the optimal one: against correcting."
         )
-    return Thumb("proposal", {"efficiency": worth}, says)
+    return Thumb("proposal", {"efficiency": efficiency}, says)
 
 
 def _overfitting(evidence: Evidence) -> Thumb:
@@ -90,40 +89,40 @@ def _overfitting(evidence: Evidence) -> Thumb:
     )
 
 
-def _imbalance(problem: TrainingTask, draws: Draws) -> Thumb:
+def _imbalance(task: PredictionTask, draws: Draws) -> Thumb:
     """Third: R_LURE matters more where unlikely items are over-represented."""
     weights = lure_weights(draws)
     share = weights / weights.sum()
-    moved = float(np.abs(share - 1 / len(draws)).sum() / 2)
-    measured = {"misplaced": moved}
-    says = f"{moved:.0%} of the labels stand where the pool has other items"
-    if problem.classes is not None:
-        drawn = np.array([np.mean(problem.labels == name) for name in problem.classes])
-        pool = np.array([share[problem.labels == name].sum() for name in problem.classes])
+    misplaced = float(np.abs(share - 1 / len(draws)).sum() / 2)
+    measured = {"misplaced": misplaced}
+    says = f"{misplaced:.0%} of the labels would have to be of other items to be like the pool"
+    if task.classes is not None:
+        sample = np.array([np.mean(task.labels == name) for name in task.classes])
+        pool = np.array([share[task.labels == name].sum() for name in task.classes])
         rarest = int(np.argmin(pool))
-        measured |= {"rarest_in_pool": float(pool[rarest]), "rarest_drawn": float(drawn[rarest])}
+        measured |= {"rarest_in_pool": float(pool[rarest]), "rarest_drawn": float(sample[rarest])}
         says += (
-            f"; class {problem.classes[rarest]!s} is {drawn[rarest]:.0%} of them and about "
+            f"; class {task.classes[rarest]!s} is {sample[rarest]:.0%} of them and about "
             f"{pool[rarest]:.0%} of the pool"
         )
-    way = "for correcting" if moved > 0.1 else "weights hardly matter"
+    way = "for correcting" if misplaced > 0.1 else "weights hardly matter"
     return Thumb("imbalance", measured, f"{says}: {way}.")
 
 
 def _shift(
-    judged: Crossed, evidence: Evidence, problem: TrainingTask, draws: Draws, test: Test
+    judged: CrossFit, evidence: Evidence, task: PredictionTask, draws: Draws, test: Test
 ) -> Thumb:
     """Fourth: where the test data differ from the pool, active learning bias is dwarfed.
 
-    With labels it is the risk that is compared, else the mean answer of each class: by Welch's
-    test, aimed at a rate of false alarms of 0.3% for all classes together.
+    With labels the risks are compared, else the mean prediction of each class: by Welch's test,
+    with a nominal rate of false alarms of 0.3% for all classes together.
     """
     X, y = _rows_and_labels(test)
     if y is None:
-        return _shift_of_answers(judged, problem, draws, X)
-    labels = class_names("The labels of test", y) if problem.classes is not None else np.asarray(y)
-    _check_labels(X, labels, problem)
-    losses = problem.losses(labels, problem.answers(judged.model, X))
+        return _shift_of_predictions(judged, task, draws, X)
+    labels = class_names("The labels of test", y) if task.classes is not None else np.asarray(y)
+    _check_labels(X, labels, task)
+    losses = task.losses(labels, task.predictions(judged.model, X))
     gap = _largest_gap(losses[:, None], judged.held_out[:, None], draws)
     if not gap.shifted:
         says = "no sign of a shift"
@@ -139,28 +138,28 @@ def _shift(
     )
 
 
-def _shift_of_answers(judged: Crossed, problem: TrainingTask, draws: Draws, X: Rows) -> Thumb:
-    there = _columns(problem.answers(judged.model, X), problem)
-    here = _columns(judged.answers, problem)
-    # Of a class that was hardly drawn R_LURE's variance knows little: without a shift its
-    # answers are spread as those of the test sample.
+def _shift_of_predictions(judged: CrossFit, task: PredictionTask, draws: Draws, X: Rows) -> Thumb:
+    there = _columns(task.predictions(judged.model, X), task)
+    here = _columns(judged.predictions, task)
+    # The variance of R_LURE is poorly known for a class that was hardly drawn: without a shift
+    # its predictions vary as those of the test sample do.
     left, size = 1 - len(draws) / draws.pool_size, effective_size(lure_weights(draws))
     gap = _largest_gap(there, here, draws, least=left * there.var(axis=0, ddof=1) / size)
     says = "against correcting" if gap.shifted else "no sign of a shift"
     return Thumb(
         "shift",
         {"standard_errors": gap.standardised},
-        f"The mean answer on the test sample is {abs(gap.standardised):.1f} standard errors from "
-        f"the pool's: {says}.",
+        f"The mean prediction on the test sample is {abs(gap.standardised):.1f} standard errors "
+        f"from the pool's: {says}.",
     )
 
 
-def _columns(answers: Answers, problem: TrainingTask) -> FloatArray:
-    """Answers as numbers [N, C]: probabilities, or which class was named, or the number itself."""
-    told = np.asarray(answers)
-    if problem.classes is not None and told.ndim == 1:
-        told = told[:, None] == problem.classes
-    return told.astype(np.float64).reshape(len(told), -1)
+def _columns(predictions: Predictions, task: PredictionTask) -> FloatArray:
+    """Predictions as numbers [N, C]: probabilities, 1 for the predicted class, or the number."""
+    columns = np.asarray(predictions)
+    if task.classes is not None and columns.ndim == 1:
+        columns = columns[:, None] == task.classes
+    return columns.astype(np.float64).reshape(len(columns), -1)
 
 
 class _Gap(NamedTuple):
@@ -172,7 +171,7 @@ class _Gap(NamedTuple):
 def _largest_gap(
     test: FloatArray, pool: FloatArray, draws: Draws, least: FloatArray | float = 0.0
 ) -> _Gap:
-    """Welch's test of columns [n, C] against R_LURE of columns [M, C]; the one that is most off.
+    """Welch's test of columns [n, C] against R_LURE of columns [M, C]; the largest gap.
 
     V is that of R_LURE, or `least` where that is larger.
 
@@ -181,7 +180,7 @@ def _largest_gap(
     here, (n, C) = moments(pool.T, draws.probability, draws.pool_size), test.shape
     theirs, ours = test.var(axis=0, ddof=1) / n, np.maximum(here.variance, least)
     gap, variance = test.mean(axis=0) - here.value, ours + theirs
-    with np.errstate(divide="ignore", invalid="ignore"):  # answers that are all the same
+    with np.errstate(divide="ignore", invalid="ignore"):  # predictions that are all the same
         z = np.where(variance > NO_VARIANCE * here.value**2, gap / np.sqrt(variance), 0.0)
         known = np.where(ours > 0, ours**2 / here.df, 0.0) + theirs**2 / (n - 1)
         beyond = np.abs(z) / t_quantile(variance**2 / known, 1 - ALARM / (2 * C))
@@ -196,25 +195,25 @@ def _rows_and_labels(test: Test) -> tuple[Rows, ArrayLike | None]:
     return parts
 
 
-def _check_labels(X: Rows, labels: NDArray[Any], problem: TrainingTask) -> None:
+def _check_labels(X: Rows, labels: NDArray[Any], task: PredictionTask) -> None:
     if n_rows(X) != len(labels):
         raise InputError(f"test has {n_rows(X)} rows and {len(labels)} labels: one each is needed.")
-    if problem.classes is None:
+    if task.classes is None:
         return
-    unknown = np.setdiff1d(labels, problem.classes)
+    unknown = np.setdiff1d(labels, task.classes)
     if unknown.size:
         raise InputError(
             f"test has labels that no drawn item has, such as {unknown[0]!s}: no model of these "
-            f"labels can answer so."
+            f"labels can predict them."
         )
 
 
 def _at_test_time(losses: FloatArray, draws: Draws) -> Thumb:
-    """Fifth: to evaluate a model there is no overfitting to mind."""
+    """Fifth: in the evaluation of a model there is no overfitting."""
     naive, risk = float(losses.mean()), lure_mean(losses, draws)
     return Thumb(
         "test time",
         {"naive": naive, "lure": risk.value, "lure_stderr": risk.stderr},
-        f"To evaluate a model always use R_LURE: the plain average says {naive:.3g} where R_LURE "
-        f"says {risk}.",
+        f"To evaluate a model, always use R_LURE: the naive average is {naive:.3g} where R_LURE "
+        f"is {risk}.",
     )

@@ -1,6 +1,6 @@
-"""The verdict: what to do, the sentence that says why, and the numbers behind it."""
+"""The verdict: the advice, a sentence that gives the reason, and the numbers behind it."""
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -12,10 +12,11 @@ CAVEAT = (
     "Cross-fitting is approximate here: later items were drawn with the labels of earlier ones, so "
     "a held-out item is not quite unknown to the others."
 )
+_TRAINING = {"naive": "plain training", "pure": "PURE", "lure": "LURE"}
 
 
 class Measured(NamedTuple):
-    """A figure and its standard error.
+    """A value and its standard error.
 
     >>> print(Measured(0.27341, 0.0123))
     0.273 (+-0.012)
@@ -30,7 +31,7 @@ class Measured(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Thumb:
-    """One of the paper's five rules of thumb (section 8), and what was measured for it."""
+    """One of the paper's five rules of thumb (section 8), with the numbers measured for it."""
 
     name: str
     measured: Mapping[str, float]
@@ -39,20 +40,21 @@ class Thumb:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether to train with corrective weights, and the evidence, for a person to argue with.
+    """The advice to train with corrective weights or without, and the evidence for it.
 
     The biases are those of the model trained with R_LURE's weights (without any, if it takes
     none). `active_learning_bias` is the LURE less the naive average of its held-out losses, so
     it is negative where the draws were harder than the pool; `overfitting_bias` is its held-out
     less its training LURE risk.
 
-    `risks` are the held-out LURE risks of models trained "naive", "pure" and "lure";
-    `difference` is naive less LURE, item by item, so it is positive where weights help.
-    `gain_on_labels` is the same difference on the labels both were fitted to, and `cost` what
-    uneven weights cost in variance. `n_effective` are the effective labels (Kish): how many
-    uniform ones these are worth with their weights. What was not measured is None.
+    `risks` are the held-out LURE risks of models trained without weights ("naive") and with those
+    of R_PURE ("pure") and R_LURE ("lure"). `difference` is the first less the last, item by item,
+    so it is positive where weights help. `gain_on_labels` is the same difference on the labels
+    both were fitted to, and `cost` the variance that uneven weights add. `n_effective` are the
+    effective labels (Kish): the number of uniformly drawn labels that would be as precise. Values
+    that were not measured are None.
 
-    `rules` are the paper's rules of thumb, for information: the advice does not hang on them.
+    `rules` are the paper's rules of thumb, for information: the advice does not depend on them.
     """
 
     advice: Advice
@@ -74,17 +76,30 @@ class Verdict:
     def as_dict(self) -> dict[str, Any]:
         """Plain values under the field names, ready for JSON."""
         return asdict(self) | {
-            "risks": {name: _plain(risk) for name, risk in self.risks.items()},
-            "difference": self.difference and _plain(self.difference),
+            "risks": {name: _finite(risk._asdict()) for name, risk in self.risks.items()},
+            "difference": self.difference and _finite(self.difference._asdict()),
             "rules": [asdict(rule) | {"measured": _finite(rule.measured)} for rule in self.rules],
         }
 
+    def evidence(self) -> Iterator[tuple[str, float, float | None]]:
+        """Name, value and standard error, where that is known, of everything that was measured."""
+        rows: list[tuple[str, float | None, float | None]] = [
+            (
+                "active learning bias",
+                self.active_learning_bias,
+                self.active_learning_bias_stderr,
+            ),
+            ("overfitting bias", self.overfitting_bias, self.overfitting_bias_stderr),
+            *((f"held-out risk, {_TRAINING[way]}", *risk) for way, risk in self.risks.items()),
+            ("plain less LURE, item by item", *(self.difference or (None, None))),
+            ("plain less LURE, on the labels themselves", self.gain_on_labels, None),
+            ("cost of uneven weights", self.cost, None),
+            ("effective labels (Kish)", self.n_effective, None),
+        ]
+        return ((name, value, stderr) for name, value, stderr in rows if value is not None)
+
     def __str__(self) -> str:
         return f"{self.advice.capitalize()}: {self.because}"
-
-
-def _plain(found: Measured) -> dict[str, float | None]:
-    return _finite(found._asdict())
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float | None]:

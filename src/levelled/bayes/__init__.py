@@ -7,13 +7,13 @@
 Parameters of both classifiers, beside those their names explain:
 
     network               "cnn" for images, "mlp" for rows of features or small images
-    classes               all there are, where the labels do not show them all
-    max_steps             how long training takes at most; all of it without validation
+    classes               all classes, where the labels do not contain all of them
+    max_steps             the most steps of training; without validation, all are taken
     check_every           steps between looks at the validation loss
     patience              looks without a better loss before training stops
-    training_samples      networks drawn for a step of training
-    test_samples          networks drawn for the validation loss and for `predict_proba`
-    acquisition_samples   networks drawn for `sample_proba`
+    training_samples      networks sampled for a step of training
+    test_samples          networks sampled for the validation loss and for `predict_proba`
+    acquisition_samples   networks sampled for `sample_proba`
     scaling               (mean, std) of the inputs; else those of the training set, by channel
                           of an image or by column of a table
 """

@@ -1,29 +1,276 @@
-"""Classifiers that know what they do not know."""
+"""Classifiers with a posterior over their weights, which can tell how uncertain they are."""
 
 import math
-from dataclasses import KW_ONLY, dataclass
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from dataclasses import KW_ONLY, dataclass, fields
+from functools import partial
+from pathlib import Path
+from typing import Any, Self
 
+import numpy as np
 import torch
+from numpy.typing import ArrayLike, NDArray
 from torch import Generator, Tensor
 
-from levelled._check import between
-from levelled.bayes.base import BayesianClassifier
+from levelled._check import FloatArray, between, floats, whole
 from levelled.bayes.dropout import DropoutPosterior
-from levelled.bayes.networks import Network
-from levelled.bayes.posterior import Posterior
+from levelled.bayes.inputs import (
+    Device,
+    Numbers,
+    Scaling,
+    available_device,
+    check_device,
+    check_inputs,
+    check_weights,
+    find_classes,
+)
+from levelled.bayes.networks import Network, build_network
+from levelled.bayes.posterior import Posterior, block_size, one_thread, sample_proba
 from levelled.bayes.radial import RadialPosterior
+from levelled.bayes.saving import SavedClassifier, read_classifier, write_classifier
+from levelled.bayes.training import Schedule, TrainingSet, train
 from levelled.errors import InputError
+from levelled.labels import Class, class_names, class_numbers
+from levelled.losses import zero_one
 
 __all__ = ["DropoutClassifier", "RadialClassifier"]
+
+
+@dataclass(eq=False)
+class _Parameters:
+    """A scikit-learn estimator, without scikit-learn, whose fields are its parameters."""
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; none has parameters of its own, so `deep` changes nothing."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
+        """Change parameters; the next `fit` uses them."""
+        known = self.get_params()
+        for name, value in params.items():
+            if name not in known:
+                raise InputError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """The tags by which scikit-learn recognises a classifier."""
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+        )
+
+
+@dataclass(eq=False)
+class BayesianClassifier(_Parameters, ABC):
+    """Parameters, training and prediction; subclasses sample the weights."""
+
+    network: str = "cnn"
+    _: KW_ONLY
+    classes: Sequence[Class] | None = None
+    learning_rate: float = 5e-4
+    weight_decay: float = 1e-4
+    batch_size: int = 64
+    max_steps: int = 2000
+    check_every: int = 25
+    patience: int = 20
+    training_samples: int = 8
+    test_samples: int = 8
+    acquisition_samples: int = 100
+    scaling: tuple[float, float] | None = None
+    seed: int = 0
+    device: Device = "cpu"
+
+    @abstractmethod
+    def _initial(self, network: Network, generator: Generator) -> Tensor:
+        """The initial weights."""
+
+    @abstractmethod
+    def _posterior(self, network: Network, theta: Tensor) -> Posterior: ...
+
+    def fit(
+        self,
+        X: ArrayLike,
+        y: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        validation: tuple[ArrayLike, ArrayLike] | None = None,
+    ) -> Self:
+        """Learn from X [N, D], [N, H, W] or [N, H, W, channels] and one label an item.
+
+        `sample_weight` multiplies the loss of each item, and the mean is over all N of them:
+        with `lure_weights` the loss is R_LURE, the unbiased estimate of the mean loss over the
+        pool. `validation` is a pair
+        (X, y) whose loss decides when to stop; without it training takes `max_steps` steps.
+        """
+        schedule, generator = self._schedule(), self._generator(0)
+        inputs, names = self._pair(X, y)
+        weight = check_weights(sample_weight, len(names))
+        held_out = self._held_out(validation, inputs.shape[1:])
+        classes = find_classes(self.classes, names, *(() if held_out is None else held_out[1:2]))
+        scaling = Scaling.of(inputs) if self.scaling is None else Scaling.by(self.scaling)
+        network = build_network(self.network, inputs.shape[1:], len(classes))
+        posterior = self._posterior(network, self._initial(network, generator))
+        encode = partial(_examples, classes=classes, scaling=scaling, device=self.device)
+        checks = None if held_out is None else encode(*held_out)
+        with one_thread():
+            losses = train(posterior, encode(inputs, names, weight), checks, schedule, generator)
+        self.classes_, self.scaling_ = classes, scaling
+        self.posterior_, self.validation_losses_ = posterior, losses
+        return self
+
+    def sample_proba(self, X: ArrayLike, n_samples: int | None = None) -> NDArray[np.float32]:
+        """Probabilities [N, K, classes] under K samples of the posterior, as scores take them.
+
+        Every call with the same K uses the same samples, for all items unless each has its own
+        dropout.
+        """
+        n_samples = self.acquisition_samples if n_samples is None else n_samples
+        K = whole("n_samples", n_samples, least=1)
+        inputs = self._inputs(X)
+        out = np.empty((len(inputs), K, len(self.classes_)), np.float32)
+        return self._fill(out, inputs, K, lambda proba: proba.transpose(0, 1))
+
+    def predict_proba(self, X: ArrayLike) -> FloatArray:
+        """Probabilities [N, classes]: the mean over `test_samples` samples of the posterior."""
+        K = whole("test_samples", self.test_samples, least=1)
+        inputs = self._inputs(X)
+        out = np.empty((len(inputs), len(self.classes_)))
+        return self._fill(out, inputs, K, lambda proba: proba.double().mean(dim=0))
+
+    def predict(self, X: ArrayLike) -> NDArray[Any]:
+        """The likeliest class of each item."""
+        best = self.predict_proba(X).argmax(axis=1)
+        return self.classes_[best]
+
+    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
+        """The accuracy: the share of items whose likeliest class is their label."""
+        right = 1 - zero_one(y, self.predict(X))
+        weights = None if sample_weight is None else floats("sample_weight", sample_weight, ndim=1)
+        return float(np.average(right, weights=weights))
+
+    def save(self, path: str | Path) -> None:
+        """Write the fitted classifier to one file; `load` reads it."""
+        self._check_fitted()
+        saved = SavedClassifier(
+            kind=type(self).__name__,
+            params=self.get_params(),
+            classes=self.classes_.tolist(),
+            dtype=self.classes_.dtype.str,
+            input_shape=self.posterior_.network.input_shape,
+            validation_losses=self.validation_losses_,
+            theta=self.posterior_.theta.cpu(),
+            mean=torch.tensor(self.scaling_.mean),
+            std=torch.tensor(self.scaling_.std),
+        )
+        write_classifier(path, saved)
+
+    @classmethod
+    def load(cls, path: str | Path, *, device: Device | None = None) -> Self:
+        """Read a fitted classifier that `save` wrote, onto `device`.
+
+        Without one it goes onto the device it was saved from, or onto the CPU if there is none.
+        """
+        saved = read_classifier(path)
+        if saved.kind != cls.__name__:
+            raise InputError(f"{str(path)!r} holds a {saved.kind}, not a {cls.__name__}.")
+        model = cls().set_params(**saved.params)
+        if model.scaling is not None:
+            model.scaling = (model.scaling[0], model.scaling[1])
+        model.device = available_device(model.device) if device is None else check_device(device)
+        model.classes_ = np.asarray(saved.classes, saved.dtype)
+        model.scaling_ = Scaling(saved.mean.numpy(), saved.std.numpy())
+        network = build_network(model.network, saved.input_shape, len(model.classes_))
+        model.posterior_ = model._posterior(network, saved.theta.to(model.device))
+        model.validation_losses_ = saved.validation_losses
+        return model
+
+    def _fill(
+        self, out: Numbers, inputs: Numbers, n_samples: int, convert: Callable[[Tensor], Tensor]
+    ) -> Numbers:
+        """Write the converted samples of probabilities into `out`, block by block."""
+        size = block_size(self.posterior_)
+        starts = range(0, len(inputs), size)
+        blocks = (self.scaling_.tensor(inputs[at : at + size], self.device) for at in starts)
+        with one_thread(), torch.inference_mode():
+            samples = sample_proba(self.posterior_, blocks, n_samples, self._generator(1))
+            for at, proba in zip(starts, samples, strict=True):
+                out[at : at + size] = convert(proba).cpu().numpy()
+        return out
+
+    def _inputs(self, X: ArrayLike) -> Numbers:
+        self._check_fitted()
+        shape = self.posterior_.network.input_shape
+        return check_inputs(X, images=self.network == "cnn", shape=shape)
+
+    def _held_out(
+        self, validation: tuple[ArrayLike, ArrayLike] | None, shape: tuple[int, ...]
+    ) -> tuple[Numbers, NDArray[Any], FloatArray] | None:
+        if validation is None:
+            return None
+        try:
+            X, y = validation
+        except (TypeError, ValueError) as wrong:
+            raise InputError("validation must be a pair: inputs and labels held out.") from wrong
+        inputs, names = self._pair(X, y, shape)
+        return inputs, names, check_weights(None, len(names))
+
+    def _pair(
+        self, X: ArrayLike, y: ArrayLike, shape: tuple[int, ...] | None = None
+    ) -> tuple[Numbers, NDArray[Any]]:
+        """Inputs and labels of as many items, one or more."""
+        inputs = check_inputs(X, images=self.network == "cnn", shape=shape)
+        names = class_names("y", y)
+        if len(inputs) != len(names) or not len(names):
+            raise InputError(
+                f"One label an item is needed, and one item or more: X has {len(inputs)} items, "
+                f"y {len(names)} labels."
+            )
+        return inputs, names
+
+    def _schedule(self) -> Schedule:
+        return Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
+
+    def _generator(self, stream: int) -> Generator:
+        """The random numbers of training (stream 0) or of prediction (stream 1)."""
+        seed = np.random.SeedSequence([whole("seed", self.seed, least=0), stream])
+        generator = Generator(check_device(self.device))
+        return generator.manual_seed(int(seed.generate_state(1)[0]))
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "posterior_"):
+            raise InputError(f"This {type(self).__name__} is not fitted yet: call fit first.")
+
+
+def _examples(
+    inputs: Numbers,
+    names: NDArray[Any],
+    weight: FloatArray,
+    *,
+    classes: NDArray[Any],
+    scaling: Scaling,
+    device: Device,
+) -> TrainingSet:
+    label = class_numbers("y", names, classes.tolist())
+    return TrainingSet(
+        scaling.tensor(inputs, device),
+        torch.from_numpy(label).to(device),
+        torch.from_numpy(weight.astype(np.float32)).to(device),
+    )
 
 
 @dataclass(eq=False)
 class RadialClassifier(BayesianClassifier):
     """A radial Bayesian network, trained by variational inference.
 
-    Network and defaults are those of Farquhar, Gal and Rainforth (2021), Table 1; what it leaves
-    out is as in the authors' code: the KL divergence counts by `kl_scale`, a tenth, and all that
-    is learned decays by `weight_decay`.
+    Network and defaults are those of Farquhar, Gal and Rainforth (2021), Table 1; what the
+    table leaves out is as in the authors' code: `kl_scale`, a tenth, multiplies the KL divergence,
+    and `weight_decay` applies to all means and rhos.
 
     >>> X = [[0.0, 0.0], [0.0, 1.0], [3.0, 3.0], [3.0, 4.0]]
     >>> model = RadialClassifier("mlp", max_steps=50, learning_rate=0.01)
@@ -56,8 +303,9 @@ class RadialClassifier(BayesianClassifier):
 class DropoutClassifier(BayesianClassifier):
     """A network with dropout that stays on when it predicts.
 
-    Units are left out with probability `rate`: other ones for each input, or with `consistent`
-    the same ones for all inputs of a sample, as mutual information over a pool needs it.
+    Units are left out with probability `rate`: different units for each input, or with
+    `consistent` the same units for all inputs of a sample, as mutual information over a pool
+    needs.
 
     >>> X = [[0.0, 0.0], [0.0, 1.0], [3.0, 3.0], [3.0, 4.0]]
     >>> model = DropoutClassifier("mlp", consistent=True, max_steps=50, learning_rate=0.01)

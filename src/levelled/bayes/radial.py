@@ -7,8 +7,7 @@ from torch import Generator, Tensor
 from torch.autograd import Function
 from torch.nn import functional
 
-from levelled.bayes.layers import conv, first_conv, first_linear, linear, pooled
-from levelled.bayes.networks import Network
+from levelled.bayes.networks import Network, conv, first_conv, first_linear, linear, pool
 from levelled.bayes.posterior import WeightSample
 
 __all__ = ["RadialPosterior", "radial_noise"]
@@ -41,7 +40,7 @@ class RadialPosterior:
         self.kl_scale = kl_scale
 
     def draw(self, n_samples: int, n_inputs: int, generator: Generator) -> WeightSample:
-        """Weights and biases of each layer in turn; all inputs meet the same ones."""
+        """Weights and biases of each layer in turn, the same for all inputs."""
         noise = radial_noise(n_samples, self.network.sizes, generator, dtype=self.theta.dtype)
         precision = self.kl_scale / (self.prior_scale**2 * n_samples)
         *flat, penalty = _Weights.apply(  # type: ignore[no-untyped-call]
@@ -53,9 +52,9 @@ class RadialPosterior:
         """Outputs [n_samples, n_inputs, classes] of networks with the drawn weights."""
         weight, bias, *deeper = draw.tensors
         if self.network.layers[0].is_conv:
-            maps = pooled(first_conv(inputs, weight, bias))
+            maps = pool(first_conv(inputs, weight, bias))
             weight, bias, *deeper = deeper
-            maps = pooled(conv(maps, weight, bias))
+            maps = pool(conv(maps, weight, bias))
             rows = maps.reshape(len(inputs), len(weight), -1).transpose(0, 1)
             weight, bias, *deeper = deeper
             rows = functional.relu_(linear(rows, weight, bias))
@@ -83,9 +82,9 @@ def radial_noise(
 
 
 class _Weights(Function):
-    """Weights, tensor by tensor, and their penalty, with the gradients in as few passes as can be.
+    """Weights, tensor by tensor, and their penalty, with gradients in as few passes as possible.
 
-    Written out, because recorded step by step they would cost as much as a small network.
+    Gradients are written out, because autograd would take as long for them as for the network.
     """
 
     @staticmethod
@@ -114,13 +113,13 @@ class _Weights(Function):
     def backward(ctx: Any, *grads: Tensor) -> tuple[Tensor | None, ...]:  # noqa: ANN401
         rho, sigma, *saved = ctx.saved_tensors
         noise, weights = saved[: len(ctx.sizes)], saved[len(ctx.sizes) :]
-        share = grads[-1].double()  # no number of Python's, for which a GPU would have to wait
+        share = grads[-1].double()  # a Python number would make a GPU wait
         pull, push = ((share * each).to(rho.dtype) for each in (ctx.precision, ctx.kl_scale))
-        found = torch.empty(2, len(rho), dtype=rho.dtype, device=rho.device)
-        parts = torch.split(found, ctx.sizes, dim=1)
+        grad_theta = torch.empty(2, len(rho), dtype=rho.dtype, device=rho.device)
+        parts = torch.split(grad_theta, ctx.sizes, dim=1)
         for place, grad, each, weight in zip(parts, grads[:-1], noise, weights, strict=True):
             whole = torch.addcmul(grad, weight, pull)
             torch.sum(whole, dim=0, out=place[0])
             torch.sum(whole.mul_(each), dim=0, out=place[1])
-        found[1].sub_(sigma.reciprocal().mul_(push)).mul_(torch.sigmoid(rho))
-        return found, None, None, *[None] * len(noise)
+        grad_theta[1].sub_(sigma.reciprocal().mul_(push)).mul_(torch.sigmoid(rho))
+        return grad_theta, None, None, *[None] * len(noise)

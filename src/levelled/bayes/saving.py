@@ -1,4 +1,4 @@
-"""Fitted classifiers in one file: tensors, and settings as JSON. Nothing in it can run code."""
+"""A fitted classifier in one file: tensors, and settings as JSON. It cannot contain code."""
 
 import json
 from dataclasses import dataclass, fields
@@ -9,16 +9,17 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from levelled._files import replace_file
 from levelled.errors import InputError
 
-__all__ = ["Saved", "read_model", "write_model"]
+__all__ = ["SavedClassifier", "read_classifier", "write_classifier"]
 
 _FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Saved:
-    """What a file holds of a fitted classifier."""
+class SavedClassifier:
+    """The content of the file of a fitted classifier."""
 
     kind: str
     params: dict[str, Any]
@@ -29,35 +30,30 @@ class Saved:
     mean: Tensor
     std: Tensor
     dtype: str | None = None
-    """Of the classes; files written before it was kept have none."""
+    """Of the classes; None in files of earlier versions."""
 
 
-def write_model(path: str | Path, saved: Saved) -> None:
-    """Write beside `path`, then replace what is there: a file is the old one or the new one."""
-    held = {field.name: getattr(saved, field.name) for field in fields(Saved)}
-    tensors = {name: value for name, value in held.items() if isinstance(value, Tensor)}
-    settings = {name: value for name, value in held.items() if name not in tensors}
-    told = json.dumps({"format": _FORMAT, **settings}, default=_plain)
-    place = Path(path)
+def write_classifier(path: str | Path, saved: SavedClassifier) -> None:
+    """Write a classifier to a file that replaces an older one at once."""
+    values = {field.name: getattr(saved, field.name) for field in fields(SavedClassifier)}
+    tensors = {name: value for name, value in values.items() if isinstance(value, Tensor)}
+    plain = {name: value for name, value in values.items() if name not in tensors}
+    settings = json.dumps({"format": _FORMAT, **plain}, default=_plain)
+    content = {"settings": settings, **tensors}
     try:
-        new = place.with_name(f".{place.name}.new")
-        try:
-            torch.save({"settings": told, **tensors}, new)
-            new.replace(place)
-        finally:
-            new.unlink(missing_ok=True)
+        replace_file(Path(path), lambda unfinished: torch.save(content, unfinished))
     except (OSError, RuntimeError, ValueError) as wrong:
         raise InputError(f"{str(path)!r} cannot be written: {wrong}") from wrong
 
 
-def read_model(path: str | Path) -> Saved:
-    """What `write_model` wrote; anything else is refused, not run."""
+def read_classifier(path: str | Path) -> SavedClassifier:
+    """Read a file of `write_classifier`; code in any other file is not run."""
     try:
         tensors = torch.load(Path(path), map_location="cpu", weights_only=True)
         settings = json.loads(tensors.pop("settings"))
         version = settings.pop("format")
         if version == _FORMAT:
-            return Saved(**settings, **tensors)
+            return SavedClassifier(**settings, **tensors)
     except FileNotFoundError:
         raise InputError(f"There is no file {str(path)!r}.") from None
     except Exception as wrong:  # torch raises whatever its reader stumbles over

@@ -1,4 +1,4 @@
-"""Fitting a posterior by gradient descent, with early stopping."""
+"""Fit a posterior by gradient descent, with early stopping."""
 
 import math
 from collections.abc import Iterator
@@ -11,19 +11,18 @@ from torch import Generator, Tensor
 from torch.nn import functional
 
 from levelled._check import between, whole
-from levelled.bayes.amsgrad import AMSGrad
-from levelled.bayes.layers import prepared
-from levelled.bayes.networks import Network
-from levelled.bayes.posterior import Posterior, WeightSample
-from levelled.bayes.prediction import block_size, sampled
+from levelled.bayes.networks import Network, prepare
+from levelled.bayes.posterior import Posterior, WeightSample, block_size, sample_proba
 from levelled.errors import InputError
 
-__all__ = ["Schedule", "TrainingSet", "batches", "loss", "train"]
+__all__ = ["AMSGrad", "Schedule", "TrainingSet", "batches", "loss", "train"]
+
+_MEAN, _SQUARE, _LEAST = 0.9, 0.999, 1e-8
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainingSet:
-    """Inputs, the number of the class of each, and its weight in the loss."""
+    """Inputs, and for each the number of its class and its weight in the loss."""
 
     inputs: Tensor
     label: Tensor
@@ -38,7 +37,7 @@ class TrainingSet:
 
 @dataclass(frozen=True, slots=True)
 class Schedule:
-    """How long to train, and how."""
+    """Parameters of the training, checked when it is made."""
 
     learning_rate: float
     weight_decay: float
@@ -58,21 +57,21 @@ class Schedule:
                 object.__setattr__(self, field.name, number)
 
     def looks_after(self, step: int) -> bool:
-        """Whether the validation loss is measured then."""
+        """True if the validation loss is measured after this step."""
         return step % self.check_every == 0 or step == self.max_steps
 
 
 @dataclass(slots=True, eq=False)
 class _Best:
-    """What was learned when the validation loss was least; nothing while none was a number."""
+    """Weights at the lowest validation loss so far; None while no loss was a number."""
 
     theta: Tensor | None = None
     loss: float = math.inf
     missed: int = 0
-    """Looks since then."""
+    """Looks at the validation loss since then."""
 
-    def seen(self, loss: float, theta: Tensor) -> None:
-        """Take notice of one more look."""
+    def update(self, loss: float, theta: Tensor) -> None:
+        """Keep the weights if their loss is the lowest."""
         if loss < self.loss:
             self.theta, self.loss, self.missed = theta.detach().clone(), loss, 0
         else:
@@ -95,6 +94,37 @@ def loss(
     return draw.penalty / n_training - mean
 
 
+class AMSGrad:
+    """Adam for one tensor, with steps by the largest mean square so far: arXiv:1904.09237.
+
+        m <- 0.9 m + 0.1 g,    v <- 0.999 v + 0.001 g^2,    u <- max(u, v)
+        theta <- theta - learning_rate * m' / (sqrt(u') + 1e-8)
+
+    g is the gradient plus weight_decay * theta; m' and u' are divided by 1 - 0.9^t and
+    1 - 0.999^t. The steps are those of `torch.optim.Adam(amsgrad=True)`, without its overhead,
+    which for a small network would take longer than the step itself.
+    """
+
+    def __init__(self, theta: Tensor, *, learning_rate: float, weight_decay: float) -> None:
+        self.theta = theta
+        self.learning_rate = learning_rate
+        self.weight_decay = weight_decay
+        self.n_steps = 0
+        self.mean, self.square, self.largest = torch.zeros(3, *theta.shape).to(theta)
+
+    @torch.no_grad()
+    def step(self, gradient: Tensor) -> None:
+        """Change theta in place."""
+        self.n_steps += 1
+        g = gradient.add(self.theta, alpha=self.weight_decay)
+        self.mean.lerp_(g, 1 - _MEAN)
+        self.square.mul_(_SQUARE).addcmul_(g, g, value=1 - _SQUARE)
+        torch.maximum(self.largest, self.square, out=self.largest)
+        spread = (self.largest / (1 - _SQUARE**self.n_steps)).sqrt_().add_(_LEAST)
+        length = self.learning_rate / (1 - _MEAN**self.n_steps)
+        self.theta.addcdiv_(self.mean, spread, value=-length)
+
+
 def train(
     posterior: Posterior,
     examples: TrainingSet,
@@ -102,7 +132,7 @@ def train(
     schedule: Schedule,
     generator: Generator,
 ) -> list[float]:
-    """Fit `posterior.theta` by AMSGrad, and return the validation losses met on the way.
+    """Fit `posterior.theta` by AMSGrad, and return the validation losses in their order.
 
     Every `check_every` steps and after the last one the validation loss is measured; `patience`
     measurements without a new best end the training, and the best is kept. Without validation
@@ -118,12 +148,12 @@ def train(
     for step in range(1, schedule.max_steps + 1):
         batch = next(queue)
         draw = posterior.draw(schedule.training_samples, len(batch), generator)
-        met = loss(posterior, draw, batch, n_training=len(examples))
-        optimiser.step(*torch.autograd.grad(met, theta))
+        batch_loss = loss(posterior, draw, batch, n_training=len(examples))
+        optimiser.step(*torch.autograd.grad(batch_loss, theta))
         if validation is None or not schedule.looks_after(step):
             continue
         losses.append(_mean_loss(posterior, validation, schedule.test_samples, generator))
-        best.seen(losses[-1], theta)
+        best.update(losses[-1], theta)
         if best.missed >= schedule.patience:
             break
     learned = theta.detach() if validation is None else best.theta
@@ -136,25 +166,25 @@ def batches(
 ) -> Iterator[TrainingSet]:
     """Shuffled examples without end, in batches of at most `size`, all about as large.
 
-    They are prepared for the network. TrainingSet that fit into one batch come all each time.
+    They are prepared for the network. If they fit into one batch, every batch is all of them.
     """
     if len(examples) <= size:
-        yield from repeat(replace(examples, inputs=prepared(network, examples.inputs)))
+        yield from repeat(replace(examples, inputs=prepare(network, examples.inputs)))
     while True:
         order = torch.randperm(len(examples), generator=generator, device=generator.device)
         for index in torch.tensor_split(order, math.ceil(len(examples) / size)):
             batch = examples[index]
-            yield replace(batch, inputs=prepared(network, batch.inputs))
+            yield replace(batch, inputs=prepare(network, batch.inputs))
 
 
 @torch.no_grad()
 def _mean_loss(
     posterior: Posterior, examples: TrainingSet, n_samples: int, generator: Generator
 ) -> float:
-    """The mean negative log of what the samples together give to the right class."""
+    """The mean negative log of the probability of the right class, averaged over samples."""
     blocks = torch.split(examples.inputs, block_size(posterior))
-    drawn = sampled(posterior, blocks, n_samples, generator)
-    proba = torch.cat([each.mean(dim=0) for each in drawn])
+    samples = sample_proba(posterior, blocks, n_samples, generator)
+    proba = torch.cat([each.mean(dim=0) for each in samples])
     chosen = proba.gather(1, examples.label.unsqueeze(1))
     return float(-chosen.clamp_min(torch.finfo(chosen.dtype).tiny).log().mean())
 

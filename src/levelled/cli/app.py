@@ -14,7 +14,6 @@ from typer.main import get_command
 
 from levelled import __version__
 from levelled.cli import (
-    advising,
     creating,
     drawing,
     estimating,
@@ -69,7 +68,7 @@ app.command(cls=_Command)(keeping.export)
 app.command(cls=_Command)(drawing.plan)
 app.command(cls=_Command)(drawing.draw)
 app.command(cls=_Command)(learning.learn)
-app.command(cls=_Command)(advising.advise)
+app.command(cls=_Command)(learning.advise)
 app.add_typer(keeping.storage_app, name="storage")
 app.command(cls=_Command)(doctor)
 

@@ -1,248 +1,297 @@
-"""`levelled learn`: play active learning through on a pool whose labels are known."""
+"""`levelled learn` and `levelled advise`: train on drawn labels, with or without weights."""
 
+import re
 import sys
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator
+from contextlib import contextmanager
 from enum import StrEnum
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from levelled.cli.advising import FeatureNames, IdColumn, LossName, ModelName
 from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
     from levelled.advice import Verdict
     from levelled.backends import Backend
-    from levelled.cli.inputs import Inputs
     from levelled.learning import ActiveLearner
-    from levelled.learning.playing import LabelledPool
-    from levelled.models import Loss, Model
+    from levelled.learning.simulation import LabelledPool, Simulation
+    from levelled.models import Loss
 
-__all__ = ["learn"]
+__all__ = ["advise", "learn"]
 
-_LOSSES = {
-    "brier": "Brier score",
-    "log_loss": "log loss",
-    "zero_one": "error",
-    "squared": "squared error",
-    "absolute": "absolute error",
-}
 _WEIGHTS = {"none": "no weights", "lure": "the weights of LURE", "pure": "the weights of PURE"}
+_MUCH = 0.1
+"""If more of a pool than this is drawn, the rest differs noticeably from the whole."""
+_NAMES = (
+    "budget|compare|ensemble|features|floor|hold_out|loss|model|pool|pool_size|proposal|score|"
+    "start|test|weights"
+)
+_PARAMETER = re.compile(rf"\b({_NAMES})=(?:(['\"])(.*?)\2|([\w:]*(?:\.\d+)?))")
+"""As messages name the parameters of functions, such as score="entropy" or floor=0.1."""
+
+_MODEL = (
+    "logistic, ridge, forest or boosting; or package.module:name of your own model, or of a "
+    "function that makes one."
+)
+ModelName = Annotated[str, typer.Option("--model", help=_MODEL)]
+FeatureNames = Annotated[
+    list[str],
+    typer.Option(
+        "--features",
+        help="Columns of the features, such as 'f_*'; may be repeated.",
+        show_default="embedding, or all numbers",
+    ),
+]
+_LOSS = "auto, brier, log_loss, zero_one, squared or absolute."
+LossName = Annotated[str, typer.Option("--loss", help=_LOSS)]
+IdColumn = Annotated[str, typer.Option("--id-column", help="Column of the ids.")]
+Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+WeightsOption = StrEnum("WeightsOption", ["auto", "lure", "pure", "none"])
+"""The weights of training; auto trains with those of LURE if `advise` says so."""
 
 
-class Weights(StrEnum):
-    """How training is corrected for the choice of labels."""
+def advise(
+    labels: Annotated[
+        str, typer.Option(help="File with label and probability, in the order of the draws.")
+    ],
+    model: ModelName = "logistic",
+    pool: Annotated[
+        str | None, typer.Option(help="File of the pool, for its size and the features by id.")
+    ] = None,
+    pool_size: Annotated[
+        int | None, typer.Option(min=1, help="Number of items drawn from.")
+    ] = None,
+    features: FeatureNames = [],  # noqa: B006
+    id_column: IdColumn = "id",
+    loss: LossName = "auto",
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-fitting.")] = 10,
+    test: Annotated[
+        str | None,
+        typer.Option(help="File with features, and perhaps labels, from where the model is used."),
+    ] = None,
+    seed: Seed = 0,
+    form: Format = None,
+) -> None:
+    """Say if training with corrective weights helps here, with the evidence.
 
-    auto = "auto"
-    lure = "lure"
-    pure = "pure"
-    none = "none"
+    The weights are those of R_LURE, the levelled unbiased risk estimator. The labels may be those
+    of levelled learn or levelled export; draws that are not settled are left out.
+    """
+    from levelled import advice
+    from levelled.cli import show
+    from levelled.learning.files import name_gaps, read_drawn_labels
+    from levelled.learning.named_models import make_model
+
+    with _in_options(model):
+        drawn = read_drawn_labels(
+            labels, pool=pool, pool_size=pool_size, features=features, id_column=id_column
+        )
+        for note in drawn.notes:
+            show.tell(note)
+        with name_gaps(drawn.columns, pool or labels, test):
+            verdict = advice.advise(
+                make_model(model, drawn.y.tolist()),
+                drawn.X,
+                drawn.y,
+                drawn.draws,
+                loss=loss,  # type: ignore[arg-type]  # checked there
+                folds=folds,
+                test=None if test is None else drawn.read_test(test),
+                seed=seed,
+            )
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        _show_verdict(verdict)
+    else:
+        show.records([verdict.as_dict()], chosen)
 
 
-@dataclass(frozen=True, slots=True)
-class _Job:
-    """What is to be played through, and where the results go."""
+def _show_verdict(verdict: "Verdict") -> None:
+    """Print the sentence, then tables of the evidence and the rules of thumb."""
+    from levelled.cli import show
+    from levelled.reports.numbers import with_error
 
-    known: "LabelledPool"
-    learner_of: "Callable[[int], ActiveLearner]"
-    """A seed -> a learner that has drawn nothing yet."""
-    seed: int
-    counts: Sequence[int]
-    about: str
-    out: Path | None
-    form: Form
-
-    @property
-    def risk(self) -> str:
-        """What is measured, on what."""
-        loss = self.known.problem.loss
-        return f"{_LOSSES[loss]} on {self.judged_by}"
-
-    @property
-    def judged_by(self) -> str:
-        return "items not drawn" if self.known.y_test is None else "test items"
+    typer.echo(show.plain(verdict, 1000))
+    evidence = [
+        (name, f"{value:.3g}" if stderr is None else with_error(value, stderr))
+        for name, value, stderr in verdict.evidence()
+    ]
+    if evidence:
+        title = f"{verdict.n_labels} labels, {verdict.loss}"
+        show.show_rows(title, ["evidence", "measured"], evidence)
+    if verdict.rules:
+        rules = [(show.plain(rule.name), show.plain(rule.says, 500)) for rule in verdict.rules]
+        show.show_rows("", ["rule of thumb", "result here"], rules, figures=False)
+    if evidence:
+        typer.echo(show.plain(verdict.caveat, 1000))
 
 
 def learn(
     pool: Annotated[str, typer.Option(help="File, folder or pattern with ids and features.")],
     labels: Annotated[str, typer.Option(help="File with the columns id and label.")],
-    budget: Annotated[int, typer.Option(min=2, help="How many labels to draw.")],
+    budget: Annotated[int, typer.Option(min=2, help="Number of labels to draw.")],
     model: ModelName = "logistic",
     score: Annotated[
         str | None,
         typer.Option(
-            help="Which items are of interest: entropy, margin, least_confidence, bald, "
+            help="Interest of an item: entropy, margin, least_confidence, bald, "
             "variation_ratio, variance, geometric or uniform.",
-            show_default="entropy, or geometric where numbers are predicted",
+            show_default="entropy, or geometric for numbers",
         ),
     ] = None,
     proposal: Annotated[
         str, typer.Option(help="boltzmann:B, power:A, rank:A, proportional or epsilon_greedy.")
     ] = "boltzmann",
     weights: Annotated[
-        Weights, typer.Option(help="The weights of training; auto corrects where advised to.")
-    ] = Weights.auto,
+        WeightsOption,
+        typer.Option(help="Weights of training; auto decides as levelled advise, none is plain."),
+    ] = WeightsOption.auto,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Train without weights, with PURE and with LURE.")
+        bool, typer.Option("--compare", help="Train plainly, with PURE and with LURE weights.")
     ] = False,
     trajectories: Annotated[
-        int, typer.Option(min=1, help="How often --compare plays it through, with other draws.")
+        int, typer.Option(min=1, help="Number of simulations of --compare, each with new draws.")
     ] = 1,
     test: Annotated[
         str | None, typer.Option(help="File with features and labels to measure risks on.")
     ] = None,
     hold_out: Annotated[
-        float | None, typer.Option(help="The share of the pool to set aside as a test set.")
+        float | None, typer.Option(min=0, max=1, help="Share of the pool to use as a test set.")
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Labels between two trainings.")] = 10,
     start: Annotated[int, typer.Option(min=0, help="Labels drawn uniformly at first.")] = 10,
-    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.1,
+    floor: Annotated[float, typer.Option(help="Share of draws made uniformly.")] = 0.1,
     ensemble: Annotated[
         int | None,
-        typer.Option(min=2, help="Copies of the model, for scores that need several opinions."),
+        typer.Option(min=2, help="Copies of the model, for bald, variation_ratio and variance."),
     ] = None,
     features: FeatureNames = [],  # noqa: B006
     id_column: IdColumn = "id",
     loss: LossName = "auto",
-    seed: Annotated[int, typer.Option(min=0, help="Where the randomness starts.")] = 0,
+    seed: Seed = 0,
     out: Annotated[
-        Path | None, typer.Option(help="A folder for what was learned, or for the comparison.")
+        Path | None, typer.Option(help="Folder for the learner, or for the comparison.")
     ] = None,
     form: Format = None,
 ) -> None:
-    """Play active learning through where all labels are known, to see what correcting does.
+    """Simulate active learning on a pool whose labels are known, to see if weights help.
 
-    Risks are on the part of the pool that was not drawn, unless --test or --hold-out says
-    otherwise.
+    LURE and PURE are the weights of R_LURE and R_PURE, the levelled and the plain unbiased risk
+    estimator. Risks are measured on the part of the pool that was not drawn, unless --test or
+    --hold-out says otherwise.
     """
     from levelled.cli import show
-    from levelled.cli.inputs import Inputs, check_possible, described, read_known
-    from levelled.cli.models import gaps_named, in_words
-    from levelled.learning.playing import label_counts
+    from levelled.learning.files import name_gaps, read_labelled_pool
+    from levelled.learning.scoring import chosen_score
+    from levelled.learning.simulation import Simulation, label_counts
 
     if trajectories > 1 and not compare:
         raise typer.BadParameter("goes with --compare.", param_hint="--trajectories")
-    if compare and weights is not Weights.auto:
+    if compare and weights is not WeightsOption.auto:
         raise typer.BadParameter(
             "does not go with --compare, which trains each way.", param_hint="--weights"
         )
     if test is not None and hold_out is not None:
         raise typer.BadParameter("does not go with --test.", param_hint="--hold-out")
-    given = Inputs(pool, labels, model, tuple(features), id_column, loss, test, hold_out, seed)
-    params = {
-        "score": score or "auto",
-        "proposal": proposal,
-        "weights": weights.value,
-        "ensemble": ensemble,
-        "floor": floor,
-        "start": start,
-    }
-    with in_words(f"--model {model}"):
-        made, known = read_known(given)
-        check_possible(known, made, budget, _correcting(weights, compare))
-        _prepare(out, compare)
-        counts = label_counts(start, batch, budget)
-        job = _job(given, made, known, params, counts, out, show.chosen(form))
-        for told in described(known, budget, start):
-            show.tell(told)
-        with gaps_named(known.pool.columns, pool, test):
+    with _in_options(model):
+        made, known = read_labelled_pool(
+            pool,
+            labels,
+            model,
+            features=features,
+            id_column=id_column,
+            loss=loss,
+            test=test,
+            hold_out=hold_out,
+            seed=seed,
+        )
+        chosen = chosen_score(score or "auto", made)
+        params: dict[str, Any] = {"score": chosen, "proposal": proposal, "weights": weights.value}
+        params |= {"ensemble": ensemble, "floor": floor, "start": start}
+        simulation = Simulation(known, made, label_counts(start, batch, budget), params)
+        _make_folder(out, compare)
+        for note in _notes(known, budget, start):
+            show.tell(note)
+        about = f"{budget} of {len(known.pool)} items, {model}, {chosen}, {proposal}"
+        with name_gaps(known.pool.columns, pool, test):
             if compare:
-                _compare(job, trajectories)
+                _compare(simulation, seed, trajectories, about, out, show.chosen(form))
             else:
-                _learn(job, loss)  # type: ignore[arg-type]  # checked where the pool was read
+                kind: Loss = loss  # type: ignore[assignment]  # checked where the pool was read
+                _learn(simulation, seed, kind, about, out, show.chosen(form))
 
 
-def _job(
-    given: "Inputs",
-    model: "Model",
-    known: "LabelledPool",
-    params: dict[str, Any],
-    counts: Sequence[int],
-    out: Path | None,
-    form: Form,
-) -> _Job:
-    """The job for these parameters of a learner; refuses those that it cannot be made with."""
-    from levelled.learning import ActiveLearner
-    from levelled.learning.scoring import chosen_score
-
-    score = chosen_score(params["score"], model)
-    about = f"{counts[-1]} of {len(known.pool)} items, {given.model}, {score}, {params['proposal']}"
-
-    def learner_of(seed: int) -> ActiveLearner:
-        return ActiveLearner(model, known.pool.X, **params | {"score": score}, seed=seed)
-
-    learner_of(given.seed)
-    return _Job(known, learner_of, given.seed, counts, about, out, form)
-
-
-def _learn(job: _Job, loss: "Loss") -> None:
-    """Draw all labels, train as advised, and say how good the model is."""
+def _learn(
+    simulation: "Simulation", seed: int, loss: "Loss", about: str, out: Path | None, form: Form
+) -> None:
+    """Draw all labels, train, and print the risk and the verdict."""
     from levelled.cli import show
-    from levelled.learning.playing import teach
 
-    known, learner = job.known, job.learner_of(job.seed)
-
-    def trained() -> "Verdict":
-        learner.fit(loss=loss)
-        return learner.verdict_ or learner.advise(loss=loss)
-
-    steps = [*(partial(teach, learner, known, n) for n in job.counts), trained]
-    *_, verdict = _progress("learning")(lambda step: step(), steps)
-    found: dict[str, Any] = {
-        "labels": len(learner),
-        "pool_size": len(known.pool),
-        "weights": learner.weights_,
-        "loss": known.problem.loss,
-        "risk": known.risk(learner.model_, learner.draws.index),
-        "risk_of": job.judged_by,
-        "n_risk": len(known.judged_by(learner.draws.index)[1]),
-        "verdict": verdict.as_dict(),
-    }
-    if job.form is Form.table:
-        typer.echo(f"{job.about}: trained with {_WEIGHTS[found['weights']]}")
-        typer.echo(f"{job.risk}: {found['risk']:.4g} ({found['n_risk']} of them)")
+    learner, verdict, row = simulation.run(seed, loss=loss, backend=_progress("learning"))
+    if form is Form.table:
+        typer.echo(f"{about}: trained with {_WEIGHTS[row['weights']]}")
+        typer.echo(f"{simulation.pool.risk_name}: {row['risk']:.4g} ({row['n_risk']} of them)")
         typer.echo(show.plain(verdict, 1000))
     else:
-        show.records([found], job.form)
-    if job.out is not None:
-        _save(job.out, learner, known)
+        show.records([row], form)
+    if out is not None:
+        _save(out, learner, simulation.pool)
 
 
-def _compare(job: _Job, n: int) -> None:
-    """Play n trajectories through, train each way at checkpoints, and show the risks."""
+def _save(out: Path, learner: "ActiveLearner", known: "LabelledPool") -> None:
+    """Write the labels with their draws and features, for `levelled advise`, and the learner."""
+    from levelled.cli.show import tell
+    from levelled.learning.files import write_drawn_labels
+
+    path = out / "labelled.parquet"
+    write_drawn_labels(path, learner.draws, known.labels[learner.draws.index], known.pool)
+    tell(f"written: {path}")
+    learner.save(out / "learner")
+    tell(f"written: {out / 'learner'}")
+
+
+def _compare(
+    simulation: "Simulation", seed: int, n: int, about: str, out: Path | None, form: Form
+) -> None:
+    """Simulate n trajectories, train each way at checkpoints, and print the risks."""
     from levelled.cli import show
-    from levelled.cli.comparing import cells, save
-    from levelled.learning.playing import compared, seeds, summary
+    from levelled.learning.comparison import comparison_table, save_comparison
 
-    steps = compared(map(job.learner_of, seeds(job.seed, n)), job.known, job.counts)
-    backend = _progress("comparing")
-    rows = summary(backend(lambda _: next(steps), range(n * len(job.counts))), n)
-    if job.form is Form.table:
-        show.show_rows(job.risk, *cells(rows))
+    rows, risk = (
+        simulation.compare(seed, n, backend=_progress("comparing")),
+        simulation.pool.risk_name,
+    )
+    if form is Form.table:
+        show.show_rows(risk, *comparison_table(rows))
     else:
-        show.records(rows, job.form)
+        show.records(rows, form)
     if n == 1:
         show.tell("one trajectory may be luck: --trajectories 10 gives standard errors")
-    if job.out is None:
+    if out is None:
         show.tell("--out FOLDER writes a figure of this, and the numbers")
-    else:
-        times = "1 trajectory" if n == 1 else f"{n} trajectories, ± 1 standard error"
-        for path in save(rows, job.out, risk=job.risk, about=f"{job.about}\n{times}"):
-            show.tell(f"written: {path}")
+        return
+    times = "1 trajectory" if n == 1 else f"{n} trajectories, ± 1 standard error"
+    for path in save_comparison(rows, out, risk=risk, about=f"{about}\n{times}"):
+        show.tell(f"written: {path}")
 
 
-def _correcting(weights: Weights, compare: bool) -> str | None:
-    """The option that asks for corrective weights, if there is one."""
-    if compare:
-        return "--compare"
-    return f"--weights {weights}" if weights in (Weights.lure, Weights.pure) else None
+def _notes(known: "LabelledPool", budget: int, start: int) -> Iterator[str]:
+    """A line on the pool that was read, and notes on the options."""
+    N = len(known.pool)
+    yield str(known)
+    if start >= budget:
+        yield f"note: --start {start} makes all {budget} draws uniform, so that no score is used"
+    if known.y_test is None and budget > _MUCH * N:
+        yield (
+            f"note: {budget / N:.0%} of the pool will be drawn, and the rest will not be like the "
+            f"whole; --hold-out 0.3 measures risks on a random part instead"
+        )
 
 
-def _prepare(out: Path | None, compare: bool) -> None:
-    """Have the folder, and what draws in it, before the work begins."""
+def _make_folder(out: Path | None, compare: bool) -> None:
+    """Make the folder, and load the plotting library, before the work begins."""
     from levelled._optional import optional
     from levelled.errors import InputError
 
@@ -261,13 +310,28 @@ def _progress(title: str) -> "Backend":
     return with_progress(map, title) if sys.stderr.isatty() else map
 
 
-def _save(out: Path, learner: "ActiveLearner", known: "LabelledPool") -> None:
-    """The labels with their draws and features, for `levelled advise`; and the learner."""
-    from levelled.cli.drawn import write_drawn
+@contextmanager
+def _in_options(model: str) -> Iterator[None]:
+    """Report errors and warnings in one line each, with options in place of parameters."""
     from levelled.cli.show import tell
+    from levelled.errors import InputError
+    from levelled.learning.named_models import catch_errors
 
-    path = out / "labelled.parquet"
-    write_drawn(path, learner.draws, known.labels[learner.draws.index], known.pool)
-    tell(f"written: {path}")
-    learner.save(out / "learner")
-    tell(f"written: {out / 'learner'}")
+    try:
+        with catch_errors(model, lambda warning: tell(f"note: {warning}")):
+            yield
+    except InputError as refused:
+        raise InputError(_name_options(str(refused))) from refused
+
+
+def _name_options(message: str) -> str:
+    """A message about parameters, with the options of the same names.
+
+    >>> _name_options('It has none. Give ensemble=10, or ensemble=[...] for a committee.')
+    'It has none. Give --ensemble 10.'
+    """
+    message = re.sub(r",? or ensemble=\[\.\.\.\][^.,]*", "", message)
+    return _PARAMETER.sub(
+        lambda match: f"--{match[1].replace('_', '-')} {match[3] or match[4] or ''}".rstrip(),
+        message,
+    )

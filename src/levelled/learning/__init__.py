@@ -1,4 +1,4 @@
-"""Models trained on drawn labels: which to label next, how to weight them, and when to stop."""
+"""Active learning: choose items to label, train on them with weights, and decide when to stop."""
 
 from levelled.learning.learner import ActiveLearner
 from levelled.learning.stopping import Stopping

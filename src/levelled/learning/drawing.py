@@ -1,55 +1,56 @@
 """From the labels so far to the next draws, each with its probability."""
 
+from collections.abc import Callable
+
 import numpy as np
+from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.errors import InputError
-from levelled.learning.proposing import probabilities
+from levelled.errors import InputError, ProposalError
 from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState
-from levelled.models import Rows, posed
-from levelled.proposals import uniform
+from levelled.models import Rows, call_function, make_task
+from levelled.proposals import checked, mixture, named, uniform
 from levelled.samplers import race
 
-__all__ = ["DRAW", "FIT", "SCORE", "next_draws", "proposed", "seed_of"]
+__all__ = ["DRAW", "FIT", "SCORE", "next_draws", "probabilities", "propose", "seed_for"]
 
 DRAW, SCORE, FIT = range(3)
-"""What randomness is for: each purpose has a stream of its own at every step."""
+"""Purposes of randomness: each has its own stream at every step."""
 
 
 def next_draws(settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int) -> Draws:
-    """The next k draws from what is left, fewer if there are not so many; some must be.
+    """The next k draws from the rows that are left, or all of them if there are fewer.
 
-    The scores stay as they are within the batch, and each draw has its probability among what
-    is left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
+    The scores stay the same within the batch, and each draw has its probability among the rows
+    left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
     """
-    left, p = proposed(settings, X_pool, state)
+    left, p = propose(settings, X_pool, state)
     if not len(left):
         raise InputError(
             f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
             f"them have labels: nothing is left to ask for."
         )
-    k = min(k, len(left))
-    found = race(p, k, seed=seed_of(settings.seed, DRAW, len(state.draws)))
-    # No item then left weighed more than the lightest of all would: what p adds up to, over it.
-    total = p[found.index] / found.probability
+    batch = race(p, min(k, len(left)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
+    # The largest weight of an item then left is at most that of the least likely of all.
+    total = p[batch.index] / batch.probability
     most = total / p.min() / state.draws.pool_size
     return Draws(
-        left[found.index],
-        found.probability,
+        left[batch.index],
+        batch.probability,
         state.draws.pool_size,
-        design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * found.probability))},
+        design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
     )
 
 
-def proposed(
+def propose(
     settings: LearnerSettings, X_pool: Rows, state: LearnerState
 ) -> tuple[IntArray, FloatArray]:
-    """The rows never drawn, and the chance of each to be the next draw.
+    """The rows never drawn, and the probability of each to be the next draw.
 
-    Uniform until there is something to go by: `start` labels and, for a classifier, two classes.
+    Uniform until there are `start` labels and, for a classifier, two classes.
     """
     left = state.left()
     if not len(left):
@@ -60,10 +61,42 @@ def proposed(
     return left, probabilities(settings.proposal, scores[left], floor=settings.floor)
 
 
-def seed_of(seed: int, purpose: int, n_drawn: int) -> int:
-    """A seed for one purpose after so many draws: the future does not hang on how it was reached.
+def probabilities(
+    proposal: str | Callable[[FloatArray], ArrayLike], scores: FloatArray, *, floor: float
+) -> FloatArray:
+    """The probability of each item left, none of them 0.
 
-    >>> seed_of(0, DRAW, 10) == seed_of(0, DRAW, 10) != seed_of(0, SCORE, 10)
+    A name stands for the proposal with its strength, 1 unless it says otherwise, over a uniform
+    floor: "boltzmann" is beta = 1 on z-scores, "boltzmann:2" is beta = 2. "epsilon_greedy" is the
+    best item over the floor alone, whose share is then epsilon. A function of the scores has no
+    floor added, and is refused if it gives an item probability 0.
+
+    >>> probabilities("boltzmann", np.array([0.0, 1.0, 2.0]), floor=0.1).round(3)
+    array([0.09 , 0.225, 0.685])
+    >>> probabilities("epsilon_greedy", np.array([0.0, 1.0, 2.0, 0.0]), floor=0.2)
+    array([0.05, 0.05, 0.85, 0.05])
+    """
+    if callable(proposal):
+        p = checked(call_function(proposal, "propose", scores))
+        if len(p) != len(scores):
+            raise ProposalError(
+                f"The proposal gave {len(p)} probabilities for the {len(scores)} items left."
+            )
+        return p
+    p = mixture(named.parse(proposal)(scores), floor, allow_zero=True)
+    n_zero = len(p) - np.count_nonzero(p)
+    if n_zero:
+        raise ProposalError(
+            f"proposal={proposal!r} gives probability 0 to {n_zero} of the {len(p)} items left, "
+            f"which no weights can make up for: raise floor=, now {floor:g}, as in floor=0.1."
+        )
+    return p
+
+
+def seed_for(seed: int, purpose: int, n_drawn: int) -> int:
+    """A seed for one purpose after so many draws, however those were made.
+
+    >>> seed_for(0, DRAW, 10) == seed_for(0, DRAW, 10) != seed_for(0, SCORE, 10)
     True
     """
     words = np.random.SeedSequence(seed, spawn_key=(purpose, n_drawn)).generate_state(1, np.uint64)
@@ -71,22 +104,16 @@ def seed_of(seed: int, purpose: int, n_drawn: int) -> int:
 
 
 def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray | None:
-    """Scores of the whole pool, or None while all items are alike to us."""
-    known, score = state.told(), settings.chosen_score
-    if score == "uniform" or len(known) < max(settings.start, 1):
+    """Scores of the whole pool, or None while draws are uniform."""
+    examples, score = state.labelled(), settings.chosen_score
+    if score == "uniform" or len(examples) < max(settings.start, 1):
         return None
     if score == "geometric":
         return geometric_scores(X_pool, state.draws.index)
-    problem = posed(settings.model, known.labels, "auto")
-    if problem.classes is not None and len(problem.classes) < 2:
+    task = make_task(settings.model, examples.labels, "auto")
+    if task.classes is not None and len(task.classes) < 2:
         return None
-    rng = np.random.default_rng(seed_of(settings.seed, SCORE, len(state.draws)))
+    rng = np.random.default_rng(seed_for(settings.seed, SCORE, len(state.draws)))
     return pool_scores(
-        score,
-        settings.model,
-        settings.ensemble,
-        problem,
-        X_pool,
-        known.rows,
-        rng=rng,
+        score, settings.model, settings.ensemble, task, X_pool, examples.rows, rng=rng
     )

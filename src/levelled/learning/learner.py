@@ -1,4 +1,4 @@
-"""The shell of active learning: ask, tell, fit. What it decides lies in the modules beside it."""
+"""The active learner: ask, tell, fit. Decisions are pure functions in the modules beside it."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
@@ -10,27 +10,39 @@ from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
 from levelled.draws import Draws
 from levelled.errors import InputError, NotTrainedError
-from levelled.learning import saving
+from levelled.learning import saving, training
 from levelled.learning.drawing import next_draws
-from levelled.learning.posterior import Ensemble
-from levelled.learning.proposing import Propose
-from levelled.learning.scoring import Score
-from levelled.learning.settings import LearnerSettings, Weights, pool_size, settings_of, with_params
-from levelled.learning.state import Labels, begun, drawn, told
-from levelled.learning.stopping import Stopping, stopping
-from levelled.learning.training import Trained, advised, check_suits, trained, waiting
-from levelled.models import LOSSES, Loss, Model, OwnLoss, Rows, asked, fresh, protected
+from levelled.learning.scoring import Ensemble, Score
+from levelled.learning.settings import (
+    PARAMETERS,
+    LearnerSettings,
+    Propose,
+    Weights,
+    change_settings,
+    check_pool,
+    parameter,
+)
+from levelled.learning.state import Labels, add_draws, add_labels, empty_state
+from levelled.learning.stopping import Stopping, should_stop
+from levelled.models import (
+    LOSSES,
+    Loss,
+    Model,
+    OwnLoss,
+    Rows,
+    call_model,
+    read_only,
+    untrained_copy,
+)
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign
 
 __all__ = ["ActiveLearner"]
 
-_PARAMS = ("model", "X_pool", "score", "proposal", "weights", "ensemble", "floor", "start", "seed")
-
 
 class ActiveLearner:
-    """A model that asks for the labels it is trained on, and remembers how likely each was.
+    """A model that chooses the items it is trained on, with the probability of each choice.
 
     `ask` draws rows of the pool by the score of a model trained on the labels so far, `tell`
     takes their labels, `fit` trains. Every draw is kept with its probability, so that training
@@ -44,13 +56,14 @@ class ActiveLearner:
     `proposal` turns scores into probabilities: "boltzmann" (beta = 1 on z-scores), "power",
     "rank" (exponent 1), each of another strength as in "boltzmann:2", "proportional",
     "epsilon_greedy", "uniform", all over a uniform share of `floor`; or a function of the scores
-    of the rows left. `ensemble` is where posterior samples come from: a number of bootstrap
-    copies, or a list of models; without it the model's own `sample_proba(X, K)` or the trees of
-    a forest.
+    of the rows left. `ensemble` makes posterior samples: a number of bootstrap copies, or a
+    list of models; without it they are the model's own `sample_proba(X, K)` or the trees of a
+    forest.
 
-    `weights` are those of training: "lure", "pure", "none", or "auto", which asks `advise` and
-    corrects only where that says so. The first draws are uniform, until `start` labels are told
-    and, for a classifier, two classes.
+    `weights` are those of training: "lure" or "pure", the weights of the unbiased risk estimators
+    R_LURE and R_PURE; "none", plain training; or "auto", which trains with "lure" if `advise`
+    says so and plainly if not. The first draws are uniform, until `start` labels are told and,
+    for a classifier, two classes.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
@@ -78,30 +91,33 @@ class ActiveLearner:
         start: int = 10,
         seed: int = 0,
     ) -> None:
-        self.model = model
         self.X_pool = X_pool
-        self.score = score
-        self.proposal = proposal
-        self.weights = weights
-        self.ensemble = ensemble
-        self.floor = floor
-        self.start = start
-        self.seed = seed
-        self._state = begun(pool_size(self._settings, X_pool))
-        self._trained: Trained | None = None
-        self._advised: tuple[Loss | OwnLoss, Verdict] | None = None
-        """What `advise` said of the labels as they are, and the loss it judged by."""
+        self._settings = LearnerSettings(
+            model, score, proposal, weights, ensemble, floor, start, seed
+        )
+        self._state = empty_state(check_pool(self._settings, X_pool))
+        self._trained: training.TrainedModel | None = None
+        self._last_verdict: tuple[Loss | OwnLoss, Verdict] | None = None
+        """The verdict of `advise` on the present labels, and the loss it judged by."""
         self.note: str | None = None
-        """What the last `ask`, `fit` or `save` has to say beside its result."""
+        """A note of the last `ask`, `fit` or `save` on its result, if there is one."""
+
+    model = parameter("model")
+    score = parameter("score")
+    proposal = parameter("proposal")
+    weights = parameter("weights")
+    ensemble = parameter("ensemble")
+    floor = parameter("floor")
+    start = parameter("start")
+    seed = parameter("seed")
 
     def __len__(self) -> int:
         return self._state.n_labels
 
     def __repr__(self) -> str:
-        n_pending = len(self._state.pending)
-        wait = f", {n_pending} waiting" if n_pending else ""
-        pool = self._state.draws.pool_size
-        return f"ActiveLearner({type(self.model).__name__}, {len(self)} labels of {pool}{wait})"
+        name, n_pending = type(self.model).__name__, len(self.pending)
+        waiting = f", {n_pending} waiting" if n_pending else ""
+        return f"ActiveLearner({name}, {len(self)} labels of {self.draws.pool_size}{waiting})"
 
     @property
     def draws(self) -> Draws:
@@ -114,70 +130,73 @@ class ActiveLearner:
         return self._state.pending
 
     def ask(self, k: int = 1) -> IntArray:
-        """The next k rows to label; asked again without labels, it draws further ones.
+        """Draw the next k rows to label; another call before their labels draws further ones.
 
         Scores are those of the labels told by now, the same for all k; each draw has its own
-        probability among what is left. Where fewer are left fewer come back, and `note` says so;
-        once nothing is left it refuses.
+        probability among the rows left. If fewer than k are left it returns these, and `note`
+        says so; if none is left it refuses.
         """
         k = whole("k", k, least=1)
         more = next_draws(self._settings, self.X_pool, self._state, k)
-        self._state = drawn(self._state, more)
+        self._state = add_draws(self._state, more)
         short = f"only {len(more)} of {k} rows were left to draw"
         self.note = short if len(more) < k else None
         return more.index.copy()
 
     def tell(self, index: ArrayLike, labels: Labels, *, amend: bool = False) -> None:
-        """Record labels of rows that were asked for, in any order; None cannot be labelled.
+        """Record labels of rows that were asked for, in any order.
 
-        Telling the same again is harmless. Another label for the same row is refused, unless
-        `amend`. In any trouble none of the labels is taken.
+        The label None says that an item cannot be labelled. Telling the same again is harmless.
+        Another label for the same row is refused, unless `amend`. If one label is refused, none
+        is recorded.
         """
-        state = told(self._state, index, labels, amend=amend)
-        self._state = check_suits(self.model, state)
-        self._advised = None
+        state = add_labels(self._state, index, labels, amend=amend)
+        self._state = training.check_labels_suit(self.model, state)
+        self._last_verdict = None
 
     def fit(self, *, loss: Loss | OwnLoss = "auto") -> Self:
         """Train the model on the labels, with their weights.
 
         Only draws without a gap are used, because weights need all draws before theirs: `note`
         says how many labels wait for an earlier one. A classifier needs two classes. `loss` is
-        what weights="auto" is decided by, as in `advise`; it does not change the training.
+        the loss of `advise`, which decides for weights="auto"; it does not change the training.
         """
-        self._trained = trained(self._settings, self.X_pool, self._state, self._verdict(loss))
-        self.note = waiting(self._state)
+        self._trained = training.train(
+            self._settings, self.X_pool, self._state, self._verdict(loss)
+        )
+        self.note = training.note_pending(self._state)
         return self
 
     def advise(self, **options: Any) -> Verdict:  # noqa: ANN401
-        """Whether weights are worth it here; options are those of `levelled.advice.advise`."""
-        return advised(self._settings, self.X_pool, self._state, **options)
+        """Advise for or against weights here; options are those of `levelled.advice.advise`."""
+        return training.advise_settled(self._settings, self.X_pool, self._state, **options)
 
     def should_stop(
         self, gain: float, *, loss: Loss = "auto", bound: float | None = None, level: float = 0.95
     ) -> Stopping:
-        """Whether doubling the labels gains less than `gain`, as far as it has been seen.
+        """Stop if the last doubling of the labels gained less than `gain`.
 
         Compares the models after t/2 and t labels by the labels drawn since, on the error of a
-        classifier unless `loss` names another; other losses are cut at `bound`. It may be asked
-        after each label: the chance that it ever says stop while the doubling it speaks of
+        classifier unless `loss` names another; other losses are cut at `bound`. It may be called
+        after each label: the chance that it ever returns stop although the doubling it measured
         gained `gain` or more is at most 1 - level. That the next doubling gains no more than
         that one did is an assumption; most learning curves bend so, none has to.
         """
-        return stopping(
+        return should_stop(
             self._settings, self.X_pool, self._state, gain, loss=loss, bound=bound, level=level
         )
 
     def predict(self, X: Rows) -> NDArray[Any]:
-        """What the trained model says of each row."""
-        return np.asarray(
-            asked(self.model, "predict", lambda: self.model_.predict(protected(X)), X)
-        )
+        """The prediction of the trained model for each row."""
+        return self._call("predict", X)
 
     def predict_proba(self, X: Rows) -> FloatArray:
-        """How likely the trained model holds each of `classes_`."""
-        model: Any = self.model_
-        return np.asarray(
-            asked(self.model, "predict", lambda: model.predict_proba(protected(X)), X)
+        """The probabilities of `classes_` by the trained model, for each row."""
+        return self._call("predict_proba", X)
+
+    def _call(self, method: str, X: Rows) -> NDArray[Any]:
+        return call_model(
+            self.model, "predict", lambda: np.asarray(getattr(self.model_, method)(read_only(X))), X
         )
 
     @property
@@ -197,7 +216,7 @@ class ActiveLearner:
 
     @property
     def verdict_(self) -> Verdict | None:
-        """What `advise` said at the last `fit`; None if its weights were not "auto"."""
+        """The verdict that decided at the last `fit`; None if its weights were not "auto"."""
         return self._last_fit().verdict
 
     @property
@@ -221,7 +240,7 @@ class ActiveLearner:
     def save(self, folder: str | Path) -> None:
         """Write draws, labels, settings and the untrained model to a folder.
 
-        A model that joblib cannot write is left out: `note` says so, and `load` asks for it.
+        A model that joblib cannot write is left out: `note` says so, and `load` needs it again.
         """
         self.note = saving.save(folder, self._settings, self.X_pool, self._state)
 
@@ -236,7 +255,7 @@ class ActiveLearner:
         proposal: Propose | None = None,
         ensemble: Ensemble = None,
     ) -> Self:
-        """Take up a saved learner; it draws on exactly as one that was never saved.
+        """Load a saved learner; its next draws are those it would have made if never saved.
 
         X_pool must be the same pool. The model is read by joblib, which runs code that is in the
         file: load folders that you trust, or give the model, and the committee if there was one.
@@ -258,25 +277,23 @@ class ActiveLearner:
         ids: ArrayLike | None = None,
         **params: Any,  # noqa: ANN401
     ) -> Self:
-        """Train on the labels of an evaluation: its settled draws become those of the learner.
+        """A learner that begins with the settled draws and the labels of an evaluation.
 
         Rows of X_pool are the items of the campaign's pool in its order, or in that of `ids`.
         `ask` goes on drawing from what is left. Labels after a gap are left out, and `note` says
         how many.
         """
-        from levelled.learning import gathering  # which brings databases along
-
         if not hasattr(campaign, "state"):
             raise InputError(f"A campaign is wanted, as load_campaign gives it; not {campaign!r}.")
         learner = cls(model, X_pool, **params)
-        state = gathering.from_campaign(campaign.state, learner.draws.pool_size, ids)
-        learner._state = check_suits(model, state)
-        learner.note = gathering.left_out(campaign.state)
+        state = saving.state_from_campaign(campaign.state, learner.draws.pool_size, ids)
+        learner._state = training.check_labels_suit(model, state)
+        learner.note = saving.note_left_out(campaign.state)
         return learner
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters as they were given; `deep` adds those of the model, as model__C."""
-        params = {name: getattr(self, name) for name in _PARAMS}
+        params = {name: getattr(self, name) for name in PARAMETERS}
         if deep and hasattr(self.model, "get_params"):
             params |= {f"model__{name}": one for name, one in self.model.get_params().items()}
         return params
@@ -286,50 +303,36 @@ class ActiveLearner:
 
         model__C=10 sets C of a copy of the model, as scikit-learn names it.
         """
-        nested = {name: params.pop(name) for name in [*params] if name.startswith("model__")}
-        fixed = [name for name in params if name not in _PARAMS or name == "X_pool"]
-        if fixed:
-            raise InputError(
-                f"{fixed[0]!r} cannot be set; a learner has the parameters {', '.join(_PARAMS)}, "
-                f"and draws from one X_pool."
-            )
-        if nested:
-            params["model"] = with_params(params.get("model", self.model), nested)
-        pool_size(settings_of(self.get_params(deep=False) | params), self.X_pool)
-        for name, value in params.items():
-            setattr(self, name, value)
-        self._advised = None
+        settings = change_settings(self._settings, params)
+        check_pool(settings, self.X_pool)
+        self._settings, self._last_verdict = settings, None
         return self
 
     def __sklearn_clone__(self) -> "ActiveLearner":
         """A learner with the same parameters and nothing drawn; the pool is shared, not copied."""
         params = self.get_params(deep=False)
-        return type(self)(fresh(params.pop("model")), params.pop("X_pool"), **params)
+        return type(self)(untrained_copy(params.pop("model")), params.pop("X_pool"), **params)
 
     def __sklearn_is_fitted__(self) -> bool:
-        """Whether there is a trained model, as scikit-learn asks."""
+        """True if there is a trained model; scikit-learn calls this."""
         return self._trained is not None
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        """What the model is, as scikit-learn asks."""
+        """The tags of the model; scikit-learn calls this."""
         model: Any = self.model
         return model.__sklearn_tags__()
 
-    @property
-    def _settings(self) -> LearnerSettings:
-        return settings_of(self.get_params(deep=False))
-
-    def _last_fit(self) -> Trained:
+    def _last_fit(self) -> training.TrainedModel:
         if self._trained is None:
             raise NotTrainedError("The learner has not been trained yet: call fit() first.")
         return self._trained
 
     def _verdict(self, loss: Loss | OwnLoss) -> Verdict | None:
-        """What "auto" goes by; the same labels are not asked about twice."""
+        """The verdict for weights="auto"; it is computed once for the same labels and loss."""
         if not callable(loss):
             choice("loss", loss, LOSSES)
         if self.weights != "auto":
             return None
-        if self._advised is None or self._advised[0] != loss:
-            self._advised = loss, self.advise(loss=loss)
-        return self._advised[1]
+        if self._last_verdict is None or self._last_verdict[0] != loss:
+            self._last_verdict = loss, self.advise(loss=loss)
+        return self._last_verdict[1]

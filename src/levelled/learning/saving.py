@@ -1,4 +1,4 @@
-"""A learner in a folder: draws and labels as Parquet, settings as JSON, the model by joblib.
+"""Learners that go on: saved in a folder and loaded again, or begun with the labels of a campaign.
 
 draws.parquet    as `Draws.to_parquet` writes them
 labels.parquet   row, label; no label for an item that cannot be labelled
@@ -11,53 +11,59 @@ import hashlib
 import json
 import os
 import pickle
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
+from levelled._files import replace_file
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState, told
-from levelled.models import Rows, complaint, n_rows, take
+from levelled.learning.state import LearnerState, add_labels
+from levelled.models import Rows, error_line, n_rows, take
 
-__all__ = ["fingerprint", "load", "save"]
+if TYPE_CHECKING:
+    from levelled.campaigns.state import CampaignState
+
+__all__ = ["fingerprint", "load", "note_left_out", "save", "state_from_campaign"]
 
 _FORMAT = 2
 _NAMED = ("score", "proposal")
 _PLAIN = ("weights", "floor", "start", "seed")
 _COMMITTEE = "committee"
-"""What settings say of an ensemble that is a list of models."""
+"""The entry in the settings of an ensemble that is a list of models."""
 _SAMPLED = 1000
 
 
 def save(
     folder: str | Path, settings: LearnerSettings, X_pool: Rows, state: LearnerState
 ) -> str | None:
-    """Write all files; each replaces its older self at once, so none is ever half written.
+    """Write all files; each replaces its older self at once.
 
-    Returns what is to be said of a model that joblib cannot write, which is left out.
+    Returns a note on a model that joblib cannot write, which is left out.
     """
-    place = _place(folder)
+    place = _folder(folder)
     try:
         place.mkdir(parents=True, exist_ok=True)
-    except OSError as wrong:
-        raise InputError(f"{place} cannot be made a folder: {wrong}") from wrong
+    except OSError as error:
+        raise InputError(f"{place} cannot be made a folder: {error}") from error
     committee = None if isinstance(settings.ensemble, int | None) else list(settings.ensemble)
-    kept = {name: getattr(settings, name) for name in (*_NAMED, *_PLAIN)}
-    about = {
+    named = {name: getattr(settings, name) for name in _NAMED}
+    content = {
         "format": _FORMAT,
         "pool": fingerprint(X_pool),
         "ensemble": settings.ensemble if committee is None else _COMMITTEE,
-        **{name: None if callable(value) else value for name, value in kept.items()},
+        **{name: None if callable(value) else value for name, value in named.items()},
+        **{name: getattr(settings, name) for name in _PLAIN},
     }
-    note = _dump([settings.model, committee], place / "model.joblib")
-    _write(place / "draws.parquet", state.draws.to_parquet)
-    _write(place / "labels.parquet", lambda path: _write_labels(path, state))
-    _write(place / "settings.json", lambda path: path.write_text(json.dumps(about, indent=1)))
+    note = _write_models([settings.model, committee], place / "model.joblib")
+    replace_file(place / "draws.parquet", state.draws.to_parquet)
+    replace_file(place / "labels.parquet", lambda path: _write_labels(path, state))
+    text = json.dumps(content, indent=1)
+    replace_file(place / "settings.json", lambda path: path.write_text(text))
     return note
 
 
@@ -69,15 +75,15 @@ def load(
     `given` are parameters that could not be saved, such as a score that is a function; the model
     and its committee, if they are given, are not read from the folder.
     """
-    place = _place(folder)
-    about = _settings(place)
+    place = _folder(folder)
+    content = _read_settings(place)
     N = n_rows(X_pool, "X_pool")
-    if about["pool"]["rows"] != N or about["pool"] != fingerprint(X_pool):
+    if content["pool"]["rows"] != N or content["pool"] != fingerprint(X_pool):
         raise InputError(
             f"X_pool ({N} rows) is not the pool that the learner in {place} draws "
-            f"from ({about['pool']['rows']} rows): its rows differ. Draws are rows of that pool."
+            f"from ({content['pool']['rows']} rows): its rows differ. Draws are rows of that pool."
         )
-    params = {name: about[name] for name in (*_NAMED, *_PLAIN, "ensemble")}
+    params = {name: content[name] for name in (*_NAMED, *_PLAIN, "ensemble")}
     params |= {name: value for name, value in given.items() if value is not None}
     for name in _NAMED:
         if params[name] is None:
@@ -85,30 +91,14 @@ def load(
                 f"The {name} of the learner in {place} was a function, which is not saved: give "
                 f"it again, load(folder, X_pool, {name}=...)."
             )
-    return params | _models(place, params), _state(place)
-
-
-def _models(place: Path, params: Mapping[str, Any]) -> dict[str, Any]:
-    """The model and the committee, as far as they are not given.
-
-    Who gives a model may not trust the folder: then nothing is read of it that could run code.
-    """
-    open_ended = params["ensemble"] == _COMMITTEE
-    if "model" not in params:
-        model, committee = _undump(place / "model.joblib")
-        return {"model": model, "ensemble": committee if open_ended else params["ensemble"]}
-    if open_ended:
-        raise InputError(
-            f"The ensemble of the learner in {place} was a list of models, which is not read where "
-            f"the model is given: give it too, load(folder, X_pool, model=..., ensemble=[...])."
-        )
-    return {}
+    return params | _read_models(place, params), _read_state(place)
 
 
 def fingerprint(X_pool: Rows) -> dict[str, Any]:
     """The number of rows, and a hash of at most 1,000 of them, evenly spaced.
 
-    Numbers count by where they are not 0, so that sparse rows have the hash of dense ones.
+    Numbers are hashed with their places, without zeros, so that sparse rows have the hash of
+    dense ones.
     """
     N = n_rows(X_pool, "X_pool")
     part = take(X_pool, np.unique(np.linspace(0, N - 1, _SAMPLED).astype(np.int64)))
@@ -120,8 +110,8 @@ def _content(part: Rows) -> bytes:
         part = part.tocsr().copy()
         part.sum_duplicates()
         part.eliminate_zeros()
-        found = part.tocoo()
-        return _numbers(part.shape, found.row, found.col, found.data)
+        entries = part.tocoo()
+        return _number_bytes(part.shape, entries.row, entries.col, entries.data)
     if isinstance(part, list):
         return repr(part).encode()
     array = np.asarray(part)
@@ -129,88 +119,95 @@ def _content(part: Rows) -> bytes:
         return repr(array.tolist()).encode()
     rows = array.reshape(len(array), -1)
     row, column = np.nonzero(rows)
-    return _numbers(array.shape, row, column, rows[row, column])
+    return _number_bytes(array.shape, row, column, rows[row, column])
 
 
-def _numbers(
+def _number_bytes(
     shape: tuple[int, ...], row: NDArray[Any], column: NDArray[Any], value: NDArray[Any]
 ) -> bytes:
     places = np.array([row, column], dtype=np.int64)
     return repr(shape).encode() + places.tobytes() + value.astype(np.float64).tobytes()
 
 
-def _place(folder: str | Path) -> Path:
+def _folder(folder: str | Path) -> Path:
     if not isinstance(folder, str | os.PathLike):
         raise InputError(f"A folder is wanted, by its path; this is {folder!r}.")
     return Path(folder)
-
-
-def _write(path: Path, write: Callable[[Path], object]) -> None:
-    new = path.with_name(f".{path.name}.new")
-    try:
-        write(new)
-        new.replace(path)
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def _write_labels(path: Path, state: LearnerState) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    table = pa.table({"row": list(state.answers), "label": list(state.answers.values())})
+    table = pa.table({"row": list(state.labels), "label": list(state.labels.values())})
     pq.write_table(table, path)
 
 
-def _dump(kept: object, path: Path) -> str | None:
+def _write_models(models: object, path: Path) -> str | None:
     import joblib
 
     try:
-        _write(path, lambda new: joblib.dump(kept, new))
-    except (pickle.PicklingError, AttributeError, TypeError, ValueError) as wrong:
+        replace_file(path, lambda unfinished: joblib.dump(models, unfinished))
+    except (pickle.PicklingError, AttributeError, TypeError, ValueError) as error:
         path.unlink(missing_ok=True)  # it would be an older one
         return (
-            f"joblib cannot write the model ({complaint(wrong)}), so it is not saved: give it "
+            f"joblib cannot write the model ({error_line(error)}), so it is not saved: give it "
             f"again, load(folder, X_pool, model=...)"
         )
     return None
 
 
-def _undump(path: Path) -> Any:  # noqa: ANN401
+def _read_models(place: Path, params: Mapping[str, Any]) -> dict[str, Any]:
+    """The model and the committee, unless they are given.
+
+    If the model is given, joblib reads nothing: it would run code of a folder that may not be
+    trusted.
+    """
     import joblib
 
+    is_committee = params["ensemble"] == _COMMITTEE
+    if "model" in params:
+        if is_committee:
+            raise InputError(
+                f"The ensemble of the learner in {place} was a list of models, which is not read "
+                f"where the model is given: give it too, load(folder, X_pool, model=..., "
+                f"ensemble=[...])."
+            )
+        return {}
+    path = place / "model.joblib"
     if not path.exists():
         raise InputError(
-            f"The model of the learner in {path.parent} was not saved: give it again, "
+            f"The model of the learner in {place} was not saved: give it again, "
             f"load(folder, X_pool, model=...)."
         )
     try:
-        return joblib.load(path)
-    except Exception as wrong:  # whatever the model's own code raises
+        model, committee = joblib.load(path)
+    except Exception as error:  # whatever the model's own code raises
         raise InputError(
-            f"The model in {path} cannot be read back here ({type(wrong).__name__}: {wrong}). Give "
+            f"The model in {path} cannot be read back here ({type(error).__name__}: {error}). Give "
             f"it again: load(folder, X_pool, model=...)."
-        ) from wrong
+        ) from error
+    return {"model": model, "ensemble": committee if is_committee else params["ensemble"]}
 
 
-def _settings(place: Path) -> dict[str, Any]:
+def _read_settings(place: Path) -> dict[str, Any]:
     try:
-        about: Any = json.loads((place / "settings.json").read_text())
-    except (OSError, ValueError) as wrong:
-        raise InputError(f"There is no saved learner in {place}: {wrong}") from wrong
-    found = about.get("format") if isinstance(about, dict) else None
-    if found != _FORMAT:
+        content: Any = json.loads((place / "settings.json").read_text())
+    except (OSError, ValueError) as error:
+        raise InputError(f"There is no saved learner in {place}: {error}") from error
+    version = content.get("format") if isinstance(content, dict) else None
+    if version != _FORMAT:
         raise InputError(
-            f"The learner in {place} is of format {found!r}; this version of Levelled reads "
+            f"The learner in {place} is of format {version!r}; this version of Levelled reads "
             f"format {_FORMAT}."
         )
-    lacking = [name for name in ("pool", "ensemble", *_NAMED, *_PLAIN) if name not in about]
+    lacking = [name for name in ("pool", "ensemble", *_NAMED, *_PLAIN) if name not in content]
     if lacking:
         raise InputError(f"The settings of the learner in {place} lack {', '.join(lacking)}.")
-    return dict(about)
+    return dict(content)
 
 
-def _state(place: Path) -> LearnerState:
+def _read_state(place: Path) -> LearnerState:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
@@ -218,6 +215,58 @@ def _state(place: Path) -> LearnerState:
     try:
         table = pq.read_table(place / "labels.parquet")
         rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
-    except (OSError, KeyError, pa.ArrowInvalid) as wrong:
-        raise InputError(f"The labels in {place} cannot be read: {complaint(wrong)}") from wrong
-    return told(LearnerState(draws), rows, labels)
+    except (OSError, KeyError, pa.ArrowInvalid) as error:
+        raise InputError(f"The labels in {place} cannot be read: {error_line(error)}") from error
+    return add_labels(LearnerState(draws), rows, labels)
+
+
+def state_from_campaign(
+    campaign: "CampaignState", X_size: int, ids: ArrayLike | None = None
+) -> LearnerState:
+    """The settled draws of a campaign with their labels; draws after a gap are left out.
+
+    Rows are those of the campaign's pool, or the places of its ids in `ids`.
+    """
+    from levelled.campaigns.settled import settled  # which loads database drivers
+
+    N = campaign.settings.pool_size
+    if X_size != N:
+        raise InputError(
+            f"X_pool has {X_size} rows and the pool of {campaign.settings.name!r} has {N} items: "
+            f"the probabilities of its draws are among all of them."
+        )
+    base = settled(campaign)
+    rows = base.draws.index
+    if ids is not None:
+        row_of = _rows_by_id(ids, N)
+        drawn = [str(item.id) for item in campaign.draws[: len(base)]]
+        unknown = [one for one in drawn if one not in row_of]
+        if unknown:
+            raise InputError(f"The campaign drew the item {unknown[0]!r}, which is not among ids.")
+        rows = np.array([row_of[one] for one in drawn], np.int64)
+    most = (base.draws.design or {}).get("max_weight")
+    design = None if most is None else {"max_weight": most}
+    draws = Draws(rows, base.draws.probability, N, design=design)
+    return LearnerState(draws, dict(zip(rows.tolist(), base.labels, strict=True)))
+
+
+def note_left_out(campaign: "CampaignState") -> str | None:
+    """A note on the labels of a campaign that come after a gap, if there are any."""
+    n = sum(draw > campaign.n_settled for draw in campaign.answers)
+    if not n:
+        return None
+    return (
+        f"{n} labels of {campaign.settings.name!r} after draw {campaign.n_settled + 1}, which has "
+        f"none, are left out, and their rows may be drawn again"
+    )
+
+
+def _rows_by_id(ids: ArrayLike, pool_size: int) -> Mapping[str, int]:
+    array = np.asarray(ids)
+    names = [str(one) for one in array.tolist()] if array.ndim == 1 else []
+    if len(set(names)) != pool_size or len(names) != pool_size:
+        raise InputError(
+            f"ids must be {pool_size} different ids, one for each row of X_pool; there are "
+            f"{len(names)}, {len(set(names))} of them different."
+        )
+    return {name: row for row, name in enumerate(names)}

@@ -1,4 +1,4 @@
-"""What a learner knows: the draws in their order, and the labels told so far. Nothing here acts."""
+"""The state of a learner: its draws in their order and the labels so far, as pure functions."""
 
 import sys
 from collections.abc import Iterable, Mapping, Sequence
@@ -17,10 +17,10 @@ __all__ = [
     "Examples",
     "Labels",
     "LearnerState",
-    "begun",
+    "add_draws",
+    "add_labels",
     "check_one_kind",
-    "drawn",
-    "told",
+    "empty_state",
 ]
 
 Labels = ArrayLike | Sequence[Label | None] | None
@@ -35,7 +35,7 @@ class Examples:
     labels: NDArray[Any]
     draws: Draws
     places: IntArray
-    """Which of the draws they are; the others cannot be labelled."""
+    """Their positions among the draws; the other draws cannot be labelled."""
 
     def __len__(self) -> int:
         return len(self.rows)
@@ -43,8 +43,8 @@ class Examples:
     def labelled_draws(self) -> Draws:
         """The draws of these items alone, as if the others had never been in the pool.
 
-        Exact if every draw has a label. Otherwise a draw is taken to be as many steps earlier
-        as there are unlabelled ones before it, which changes a weight by about their share.
+        Exact if every draw has a label. Otherwise a draw is counted as many steps earlier as
+        there are unlabelled ones before it, which changes a weight by about their share.
         """
         missing = len(self.draws) - len(self)
         if not missing:
@@ -56,31 +56,31 @@ class Examples:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnerState:
-    """The draws of a learner and what is known of their labels.
+    """The draws of a learner and the labels it was told.
 
-    `answers` are by row of the pool, None for an item that cannot be labelled. `n_settled`
-    counts the draws from the first on without a gap that have an answer: only those are
-    weighted, because leaving out what is still pending leaves out what takes longest.
+    `labels` are by row of the pool, None for an item that cannot be labelled. `n_settled` counts
+    the draws from the first on, without a gap, that are in `labels`: only those are weighted,
+    because leaving out pending draws would leave out the items that take longest to label.
     """
 
     draws: Draws
-    answers: Mapping[int, Label | None] = field(default_factory=dict)
+    labels: Mapping[int, Label | None] = field(default_factory=dict)
 
     @property
     def n_labels(self) -> int:
-        """How many labels were told."""
-        return sum(label is not None for label in self.answers.values())
+        """The number of labels, without items that cannot be labelled."""
+        return sum(label is not None for label in self.labels.values())
 
     @property
     def n_settled(self) -> int:
-        """How many draws from the first on have an answer."""
-        waiting = self.pending
-        return len(self.draws) if not len(waiting) else self.draws.index.tolist().index(waiting[0])
+        """The number of draws before the first pending one."""
+        pending = self.pending
+        return len(self.draws) if not len(pending) else self.draws.index.tolist().index(pending[0])
 
     @property
     def pending(self) -> IntArray:
-        """The rows that were asked for and have no answer yet, in the order of their draws."""
-        rows = [row for row in self.draws.index.tolist() if row not in self.answers]
+        """The rows that were asked for and have no label yet, in the order of their draws."""
+        rows = [row for row in self.draws.index.tolist() if row not in self.labels]
         return np.array(rows, dtype=np.int64)
 
     def left(self) -> IntArray:
@@ -90,27 +90,27 @@ class LearnerState:
         return np.flatnonzero(never)
 
     def settled(self, n: int | None = None) -> Examples:
-        """The labelled items among the first n draws: all that are settled, unless told."""
-        return self._among(self.draws[: self.n_settled if n is None else n])
+        """The labelled items among the settled draws, or among the first n draws."""
+        return self._examples(self.draws[: self.n_settled if n is None else n])
 
-    def told(self) -> Examples:
-        """Every labelled item, whether or not draws before it are pending."""
-        return self._among(self.draws)
+    def labelled(self) -> Examples:
+        """All labelled items, also those after a pending draw."""
+        return self._examples(self.draws)
 
-    def _among(self, draws: Draws) -> Examples:
-        known = [self.answers.get(row) for row in draws.index.tolist()]
-        places = np.array([m for m, label in enumerate(known) if label is not None], dtype=np.int64)
-        labels = np.array([label for label in known if label is not None])
-        return Examples(draws.index[places], labels, draws, places)
+    def _examples(self, draws: Draws) -> Examples:
+        labels = [self.labels.get(row) for row in draws.index.tolist()]
+        places = np.flatnonzero([label is not None for label in labels])
+        known = np.array([label for label in labels if label is not None])
+        return Examples(draws.index[places], known, draws, places)
 
 
-def begun(pool_size: int) -> LearnerState:
-    """Nothing drawn yet."""
+def empty_state(pool_size: int) -> LearnerState:
+    """The state before the first draw."""
     return LearnerState(Draws(np.zeros(0, dtype=np.int64), np.zeros(0), pool_size))
 
 
-def drawn(state: LearnerState, more: Draws) -> LearnerState:
-    """The state after more draws, which came from what was left."""
+def add_draws(state: LearnerState, more: Draws) -> LearnerState:
+    """The state after more draws from the rows that were left."""
     before, new = state.draws, more.design or {}
     earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
     design = {name: np.append(earlier[name], new[name]) for name in new if name in earlier}
@@ -123,59 +123,58 @@ def drawn(state: LearnerState, more: Draws) -> LearnerState:
     return replace(state, draws=draws)
 
 
-def told(
+def add_labels(
     state: LearnerState, rows: ArrayLike, labels: Labels, *, amend: bool = False
 ) -> LearnerState:
-    """Record labels. Answers may come in any order; draws keep theirs."""
-    pairs = list(zip(*_paired(rows, labels), strict=True))
-    asked = set(state.draws.index.tolist())
-    answers = dict(state.answers)
-    for row, label in pairs:
-        if row not in asked:
+    """The state with more labels, which may come in any order; draws keep theirs."""
+    drawn = set(state.draws.index.tolist())
+    changed = dict(state.labels)
+    for row, label in _pairs(rows, labels):
+        if row not in drawn:
             raise InputError(
                 f"Row {row} was never asked for. A label that the learner did not draw has no "
                 f"probability and cannot be weighted; ask() says which rows to label."
             )
-        before = answers.get(row)
-        if row in answers and before != label and not amend:
+        before = changed.get(row)
+        if row in changed and before != label and not amend:
             raise InputError(
                 f"Row {row} was labelled {before!r} before and is {label!r} now. To replace the "
                 f"label, tell it with amend=True."
             )
-        answers[row] = label
-    check_one_kind(answers.values())
-    return replace(state, answers=answers)
+        changed[row] = label
+    check_one_kind(changed.values())
+    return replace(state, labels=changed)
 
 
-def _paired(rows: ArrayLike, labels: Labels) -> tuple[list[int], list[Label | None]]:
+def _pairs(rows: ArrayLike, labels: Labels) -> Iterable[tuple[int, Label | None]]:
     index = np.atleast_1d(np.asarray(rows))
     if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
         raise InputError(
             f"index must be rows of the pool, as ask() gives them; it is an array of "
             f"{index.dtype} with shape {index.shape}."
         )
-    plain = _plain(labels)
-    if len(plain) != len(index):
-        raise InputError(f"{len(index)} rows need {len(index)} labels, not {len(plain)}.")
-    return index.tolist(), plain
+    values = _plain_labels(labels)
+    if len(values) != len(index):
+        raise InputError(f"{len(index)} rows need {len(index)} labels, not {len(values)}.")
+    return zip(index.tolist(), values, strict=True)
 
 
-def _plain(labels: Labels) -> list[Label | None]:
-    """Labels as plain values; None is an item that cannot be labelled."""
+def _plain_labels(labels: Labels) -> list[Label | None]:
+    """Labels as values of Python; None is an item that cannot be labelled."""
     given: Any = labels
     if given is None or isinstance(given, str) or np.ndim(given) == 0:
         given = [given]
     values = given.tolist() if hasattr(given, "tolist") else list(given)
     known = [value for value in values if value is not None]
-    if any(_missing(value) for value in known):
+    if any(_is_missing(value) for value in known):
         raise InputError("labels must be finite; tell None for an item that cannot be labelled.")
     check_one_kind(known)
     names = iter(class_names("labels", known).tolist() if known else [])
     return [None if value is None else next(names) for value in values]
 
 
-def _missing(label: object) -> bool:
-    """Whether it is a number that is none, or what pandas writes where there is no value."""
+def _is_missing(label: object) -> bool:
+    """True for NaN, infinity and the values that pandas writes where there is none."""
     if isinstance(label, float | np.floating):
         return not np.isfinite(label)
     pandas = sys.modules.get("pandas")  # a value of pandas has imported it
@@ -183,20 +182,16 @@ def _missing(label: object) -> bool:
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:
-    """Refuse labels of which some are text and some are numbers, or some are true or false."""
-    kinds: dict[str, Any] = {}
+    """Refuse labels of different kinds: text, numbers, truth values."""
+    examples: dict[str, Any] = {}
     for label in labels:
-        if label is not None:
-            kinds.setdefault(_kind(label), label)
-    if len(kinds) > 1:
-        (one, first), (other, second), *_ = kinds.items()
+        if isinstance(label, bool | np.bool_):
+            examples.setdefault("truth values", label)
+        elif label is not None:
+            examples.setdefault("text" if isinstance(label, str) else "numbers", label)
+    if len(examples) > 1:
+        (one, first), (other, second), *_ = examples.items()
         raise InputError(
             f"Labels are {one} ({first!r}) or {other} ({second!r}), not both: write all of them "
             f"the same way."
         )
-
-
-def _kind(label: object) -> str:
-    if isinstance(label, bool | np.bool_):
-        return "truth values"
-    return "text" if isinstance(label, str) else "numbers"

@@ -1,4 +1,8 @@
-"""Weights to train with, and how they enter a loss."""
+"""Weights to train with, and the weighted loss of a torch model.
+
+R_LURE, the levelled unbiased risk estimator, and R_PURE, the plain one, are weighted means of the
+losses of drawn items that estimate the mean loss over the pool without bias.
+"""
 
 from types import ModuleType
 from typing import TYPE_CHECKING, Literal
@@ -26,20 +30,19 @@ def training_weights(
     kind: Literal["lure", "pure", "none"] = "lure",
     normalise: Literal["mean", "sum"] = "mean",
 ) -> FloatArray:
-    """A weight for each drawn item, under which training aims at the risk over the whole pool.
+    """A weight for each drawn item, with which the training loss estimates that of the pool.
 
-    `draws` may be a tuple of what makes them: (index, probability, pool_size), in the order of
-    drawing. The weights depend on how many draws there are: compute them anew when labels are
-    added.
+    `draws` may be a tuple (index, probability, pool_size), in the order of drawing. The weights
+    depend on the number of draws: compute them anew when labels are added.
 
-    `normalise` names what the losses times the weights are to be divided by:
+    `normalise` names the divisor of the weighted losses:
 
         "mean"   by M:        R_LURE = 1/M sum_m v_m L_m;  weights average one in expectation
         "sum"    by nothing:  v_m / sum v, which sum to one
 
-    "mean" is the unbiased one, and keeps a penalty such as scikit-learn's C at the strength it
-    has without weights. "sum" is what a weighted average divides by (`numpy.average`, the
-    metrics of scikit-learn); it is no longer unbiased, by about 1/M.
+    "mean" is unbiased, and keeps a penalty such as scikit-learn's C at the strength it
+    has without weights. "sum" is for weighted averages (`numpy.average`, the metrics of
+    scikit-learn); it has a bias of about 1/M.
 
     >>> draws = Draws([2, 0], [0.5, 0.25], pool_size=4)
     >>> training_weights(draws).round(3)
@@ -76,11 +79,11 @@ def weighted_loss(losses: "Tensor", weights: ArrayLike) -> "Tensor":
     _check_losses(torch, losses)
     if isinstance(weights, torch.Tensor):
         weights = weights.detach().cpu().double().numpy()  # NumPy knows no bfloat16
-    given = floats("weights", np.asarray(weights), ndim=1)
-    if len(given) != len(losses):
-        raise InputError(f"{len(losses)} losses need {len(losses)} weights, not {len(given)}.")
+    values = floats("weights", np.asarray(weights), ndim=1)
+    if len(values) != len(losses):
+        raise InputError(f"{len(losses)} losses need {len(losses)} weights, not {len(values)}.")
     precision = torch.promote_types(losses.dtype, torch.float32)
-    scale = torch.as_tensor(given, dtype=precision, device=losses.device)
+    scale = torch.as_tensor(values, dtype=precision, device=losses.device)
     mean: Tensor = (scale * losses).mean()
     return mean
 
@@ -90,7 +93,7 @@ def _check_losses(torch: ModuleType, losses: "Tensor") -> None:
         shape = tuple(getattr(losses, "shape", ()))
         raise InputError(
             f"losses must be a torch tensor with one loss an example; this is a "
-            f"{type(losses).__name__} of shape {shape}. Ask the loss for reduction='none'."
+            f"{type(losses).__name__} of shape {shape}. Give the loss reduction='none'."
         )
     if not losses.is_floating_point():
         raise InputError(

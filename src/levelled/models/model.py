@@ -1,66 +1,125 @@
-"""What training needs of a model, and where the weights go."""
+"""Models with `fit` and `predict`: copies of them, calls to them, and where the weights go."""
 
 import copy
 import inspect
+import re
 import sys
+import textwrap
+from collections.abc import Callable
 from contextlib import suppress
-from typing import Any, Literal, Protocol, cast
+from typing import Any, Literal, Protocol, TypeVar, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
-from levelled.errors import InputError
-from levelled.models.asking import asked
-from levelled.models.rows import Rows, copied, n_rows
+from levelled.errors import InputError, LevelledError
+from levelled.models.rows import Rows, copy_rows, find_not_finite, n_rows
 
 __all__ = [
     "Model",
     "aligned_proba",
+    "call_function",
+    "call_model",
     "check_model",
+    "error_line",
     "fit",
-    "fresh",
-    "kind_of",
     "last_step",
+    "model_kind",
     "proba",
-    "seeded",
+    "seeded_copy",
     "takes_weights",
+    "untrained_copy",
     "wants_columns",
 ]
 
+T = TypeVar("T")
+_LONGEST = 300
+
 
 class Model(Protocol):
-    """Anything that can be fitted and asked; `predict_proba` and `classes_` make a classifier."""
+    """A model with `fit` and `predict`; `predict_proba` and `classes_` make it a classifier."""
 
     def fit(self, X: Any, y: Any) -> Any:  # noqa: ANN401
         """Learn from rows and their labels; most models take `sample_weight` as well."""
 
     def predict(self, X: Any) -> Any:  # noqa: ANN401
-        """One answer a row."""
+        """One prediction a row."""
 
 
-def fresh(model: Model) -> Model:
+def call_model(model: object, what: str, call: Callable[[], T], X: Rows = None) -> T:
+    """The result of `call`; errors that the model raises in it become an `InputError`.
+
+    The message of an error about NaN or infinity also says where that is in X, and that of an
+    error about writing says what to do.
+    """
+    try:
+        return call()
+    except LevelledError:
+        raise
+    except Exception as error:
+        line = error_line(error)
+        more = find_not_finite(X) if re.search(r"\bNaN\b|\binfinit", line) else ""
+        if "read-only" in line:
+            more = "(Its rows are read-only: let it copy X before it changes them.)"
+        raise InputError(
+            f"{type(model).__name__} could not {what}: {line} {more}".strip()
+        ) from error
+
+
+def call_function(function: Callable[..., T], what: str, *arguments: Any) -> T:  # noqa: ANN401
+    """The result of a user's function; whatever it raises becomes an `InputError`.
+
+    >>> call_function(lambda scores: scores / 0, "propose", 3)
+    Traceback (most recent call last):
+    levelled.errors.InputError: <lambda> could not propose: division by zero
+    """
+    try:
+        return function(*arguments)
+    except Exception as error:
+        name = getattr(function, "__name__", type(function).__name__)
+        raise InputError(f"{name} could not {what}: {error_line(error)}") from error
+
+
+def error_line(error: Exception | str) -> str:
+    """The first line of an error or a warning, or the name of its class if it has no message.
+
+    A first line that ends in a colon is followed by the others, shortened.
+
+    >>> error_line(ValueError("too cold" + chr(10) + "by far")), error_line(KeyError("beta"))
+    ('too cold', "KeyError: 'beta'")
+    """
+    kind, message = type(error).__name__, str(error).strip()
+    line = message.partition("\n")[0].rstrip()
+    if line.endswith(":"):
+        line = textwrap.shorten(message, _LONGEST, placeholder=" ...")
+    if isinstance(error, KeyError):  # its message is the key alone
+        return f"{kind}: {line}"
+    return line or kind
+
+
+def untrained_copy(model: Model) -> Model:
     """A copy that has learned nothing yet; `model` itself stays as it is.
 
-    A model that knows its parameters is made anew with them, by scikit-learn's `clone` where that
-    is about; another is copied deeply.
+    A model with `get_params` is made anew with its parameters, by scikit-learn's `clone` if that
+    is imported; another is copied deeply.
     """
-    return asked(model, "be copied", lambda: _copied(model))
 
+    def make_copy() -> Model:
+        if not hasattr(model, "get_params"):
+            return copy.deepcopy(model)
+        base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
+        if base is not None:
+            return cast(Model, base.clone(model))
+        return type(model)(**copy.deepcopy(model.get_params(deep=False)))
 
-def _copied(model: Model) -> Model:
-    if not hasattr(model, "get_params"):
-        return copy.deepcopy(model)
-    base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
-    if base is not None:
-        return cast(Model, base.clone(model))
-    return type(model)(**copy.deepcopy(model.get_params(deep=False)))
+    return call_model(model, "be copied", make_copy)
 
 
 def check_model(name: str, model: object) -> None:
-    """Refuse what cannot be fitted or asked.
+    """Refuse what has no `fit` or no `predict`.
 
-    Some models, such as stacks, show that they can `predict` only once they are fitted.
+    Some models, such as stacks, have `predict` only once they are fitted.
     """
     if isinstance(model, type):
         raise InputError(
@@ -78,8 +137,8 @@ def check_model(name: str, model: object) -> None:
         )
 
 
-def kind_of(model: Model) -> Literal["classifier", "regressor"] | None:
-    """What a model is, where it can be told before there are labels."""
+def model_kind(model: Model) -> Literal["classifier", "regressor"] | None:
+    """The kind of a model, or None where it depends on the labels."""
     base = sys.modules.get("sklearn.base")  # an estimator of scikit-learn has imported it
     if base is not None and isinstance(model, base.BaseEstimator):
         return "classifier" if base.is_classifier(model) else "regressor"
@@ -87,7 +146,7 @@ def kind_of(model: Model) -> Literal["classifier", "regressor"] | None:
 
 
 def wants_columns(model: Any) -> bool:  # noqa: ANN401
-    """Whether a model is known to take no inputs but rows of features: some of scikit-learn's."""
+    """True for those models of scikit-learn that say they take only rows of features."""
     while getattr(model, "steps", None):
         model = model.steps[0][1]
     if not type(model).__module__.startswith("sklearn.") or not hasattr(model, "__sklearn_tags__"):
@@ -96,13 +155,13 @@ def wants_columns(model: Any) -> bool:  # noqa: ANN401
     return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
 
 
-def seeded(model: Model, seed: int) -> Model:
-    """A copy that has learned nothing, whose randomness starts at `seed` where it was left open.
+def seeded_copy(model: Model, seed: int) -> Model:
+    """An untrained copy whose open `random_state` parameters are `seed`.
 
     Every parameter `random_state` that is None is set, also inside pipelines; the same labels
     then give the same model.
     """
-    copied: Any = fresh(model)
+    copied: Any = untrained_copy(model)
     if not hasattr(copied, "get_params"):
         return cast(Model, copied)
     left_open = [
@@ -114,93 +173,88 @@ def seeded(model: Model, seed: int) -> Model:
 
 
 def takes_weights(model: Model) -> bool:
-    """Whether `fit` has an argument for `sample_weight`, by its name or by taking any name.
+    """True if `fit` has an argument `sample_weight`, or takes arguments of any name.
 
-    A model that takes any name hands it on, perhaps to one that knows of no weights: whether it
-    can be fitted with them is only known once it was.
+    A model that takes any name passes it on, perhaps to one without weights: only fitting it
+    with weights shows that it can.
     """
-    last = last_step(model)
     try:
-        known = inspect.signature(last.fit).parameters
+        parameters = inspect.signature(last_step(model).fit).parameters
     except (TypeError, ValueError):  # written in C, without a signature
         return False
-    open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in known.values())
-    return "sample_weight" in known or open_ended
+    open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
+    return "sample_weight" in parameters or open_ended
 
 
 def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) -> Model:
     """Fit `model` in place, with a weight for each row if given, and return it.
 
     In a pipeline the weights go to its last step, also where the pipeline is being tuned. The
-    model gets copies of everything, so that it may change what it is given. One that gives
-    probabilities and does not name their classes is taken to have them sorted.
+    model gets copies of everything, so that it may change its arguments. If it gives
+    probabilities and has no `classes_`, these are set to the sorted labels.
     """
     labels = np.array(y)
-    model.fit(copied(X), labels.copy(), **_weights(model, weights))
+    model.fit(copy_rows(X), labels.copy(), **_weight_argument(model, weights))
     if hasattr(model, "predict_proba") and not hasattr(model, "classes_"):
-        with suppress(AttributeError):  # which whoever asks for probabilities will be told
+        with suppress(AttributeError):  # `proba` then raises the error
             _fitted_last_step(model).classes_ = np.unique(labels)
     return model
 
 
 def _fitted_last_step(model: Any) -> Any:  # noqa: ANN401
-    """Of pipelines and searches, which take their classes from it."""
+    """The fitted last step of pipelines and searches, which take their classes from it."""
     if hasattr(model, "best_estimator_"):
         return _fitted_last_step(model.best_estimator_)
     return _fitted_last_step(model.steps[-1][1]) if getattr(model, "steps", None) else model
 
 
-def _weights(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """The weights under the name that `fit` knows them by."""
+def _weight_argument(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:
+    """The weights under the name that reaches the last step, however deep the pipelines."""
     if weights is None:
         return {}
+    path, last = _path_to_last_step(model)
     if not takes_weights(model):
         raise InputError(
-            f"{type(last_step(model)).__name__} takes no sample_weight, so its training cannot be "
+            f"{type(last).__name__} takes no sample_weight, so its training cannot be "
             f'corrected. Choose a model that takes them, or train without: weights="none".'
         )
-    return {_weight_name(model): np.array(weights)}
+    return {f"{path}sample_weight": np.array(weights)}
 
 
 def proba(model: Model, X: Rows) -> FloatArray:
-    """Probabilities [N, C] of the classes that a fitted model knows."""
-    known: Any = model
-    found = np.asarray(known.predict_proba(X), dtype=np.float64)
-    if found.shape != (n_rows(X), len(known.classes_)):
+    """Probabilities [N, C] of the classes of a fitted model."""
+    fitted: Any = model
+    probabilities = np.asarray(fitted.predict_proba(X), dtype=np.float64)
+    if probabilities.shape != (n_rows(X), len(fitted.classes_)):
         raise InputError(
-            f"{type(model).__name__} gives probabilities of shape {found.shape} for {n_rows(X)} "
-            f"rows and {len(known.classes_)} classes: its fit must set classes_, the class of "
-            f"each column of predict_proba."
+            f"{type(model).__name__} gives probabilities of shape {probabilities.shape} for "
+            f"{n_rows(X)} rows and {len(fitted.classes_)} classes: its fit must set classes_, the "
+            f"class of each column of predict_proba."
         )
-    return found
+    return probabilities
 
 
 def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
     """Probabilities [N, C] of `classes`, in their order; 0 for those the model never saw.
 
-    Of a model that was told of further classes, these are the probabilities given that the label
-    is none of those.
+    If the model has further classes, these are the probabilities given that the label is none
+    of those.
     """
-    found, seen = proba(model, X), np.asarray(model.classes_)  # type: ignore[attr-defined]
+    probabilities, seen = proba(model, X), np.asarray(model.classes_)  # type: ignore[attr-defined]
     if np.array_equal(seen, classes):
-        return found
-    known = np.isin(seen, classes)
-    wanted = np.zeros((len(found), len(classes)))
-    wanted[:, np.searchsorted(classes, seen[known])] = found[:, known]
-    if known.all():
-        return wanted
-    mass = wanted.sum(axis=1, keepdims=True)
-    return np.where(mass > 0, wanted / np.where(mass > 0, mass, 1), 1 / len(classes))
+        return probabilities
+    shared = np.isin(seen, classes)
+    aligned = np.zeros((len(probabilities), len(classes)))
+    aligned[:, np.searchsorted(classes, seen[shared])] = probabilities[:, shared]
+    if shared.all():
+        return aligned
+    mass = aligned.sum(axis=1, keepdims=True)
+    return np.where(mass > 0, aligned / np.where(mass > 0, mass, 1), 1 / len(classes))
 
 
 def last_step(model: Any) -> Any:  # noqa: ANN401
-    """What learns at the end of pipelines and searches, as it was given; else the model itself."""
+    """The unfitted last step of pipelines and searches; else the model itself."""
     return _path_to_last_step(model)[1]
-
-
-def _weight_name(model: Any) -> str:  # noqa: ANN401
-    """The name of the argument that reaches the last step, however deep the pipelines."""
-    return f"{_path_to_last_step(model)[0]}sample_weight"
 
 
 def _path_to_last_step(model: Any) -> tuple[str, Any]:  # noqa: ANN401
@@ -208,6 +262,6 @@ def _path_to_last_step(model: Any) -> tuple[str, Any]:  # noqa: ANN401
         name, step = model.steps[-1]
         path, last = _path_to_last_step(step)
         return f"{name}__{path}", last
-    if hasattr(model, "refit") and hasattr(model, "estimator"):  # a search hands arguments on
+    if hasattr(model, "refit") and hasattr(model, "estimator"):  # a search passes arguments on
         return _path_to_last_step(model.estimator)
     return "", model

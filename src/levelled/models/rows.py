@@ -1,4 +1,4 @@
-"""Inputs of any kind, one row an item: counting, picking and protecting them."""
+"""Inputs of any kind, one row an item: count, take, copy and protect rows."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -8,7 +8,7 @@ import numpy as np
 from levelled._check import IntArray
 from levelled.errors import InputError
 
-__all__ = ["Rows", "copied", "n_rows", "not_finite", "protected", "take"]
+__all__ = ["Rows", "copy_rows", "find_not_finite", "n_rows", "read_only", "take"]
 
 Rows = Any
 """Inputs, one row an item: an array, a sparse matrix, a data frame, or a list of texts."""
@@ -44,7 +44,7 @@ def take(X: Rows, index: IntArray) -> Rows:
         ) from wrong
 
 
-def copied(X: Rows) -> Rows:
+def copy_rows(X: Rows) -> Rows:
     """The same rows in memory of their own."""
     if isinstance(X, np.ndarray):
         return X.copy(order="K")
@@ -54,22 +54,22 @@ def copied(X: Rows) -> Rows:
     return X
 
 
-def protected(X: Rows) -> Rows:
-    """The same rows for a model to look at: whatever it does to them, X stays as it is.
+def read_only(X: Rows) -> Rows:
+    """The same rows, so that a model that changes its inputs cannot change X.
 
     Arrays become views that cannot be written to, which costs nothing; others are copied.
     """
     if not isinstance(X, np.ndarray):
-        return copied(X)
+        return copy_rows(X)
     view = X.view()
     view.flags.writeable = False
     return view
 
 
-def not_finite(X: Rows) -> str:
-    """Which column of numbers is not finite throughout, and what to do about it; "" if all are.
+def find_not_finite(X: Rows) -> str:
+    """A sentence about the first column that has NaN or infinity; "" if all numbers are finite.
 
-    >>> not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    >>> find_not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
     'Column 1 is NaN or infinite in 1 of 2 rows: fill it in, for example with SimpleImputer.'
     """
     try:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import secrets
 import sys
 import zipfile
 import zlib
@@ -12,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
+from levelled._files import replace_file
 from levelled.errors import PoolError
 from levelled_studies.datasets.packing import Arrays
 
@@ -44,19 +44,15 @@ def kept_file(folder: Path, name: str) -> Path:
 
 
 def write_kept(path: Path, packed: Arrays) -> None:
-    """Write the arrays under another name, then give the file its own: it is whole or not there.
+    """Write the arrays to a file that replaces an older one at once."""
 
-    Of two processes that do so at once the last one wins, with the same content.
-    """
-    unfinished = path.with_name(f".{path.name}.{secrets.token_hex(8)}")
+    def write(unfinished: Path) -> None:
+        with unfinished.open("xb") as file:  # to a path NumPy would add .npz
+            np.savez(file, **packed)  # type: ignore[arg-type]
+
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        try:
-            with unfinished.open("xb") as file:
-                np.savez(file, **packed)  # type: ignore[arg-type]
-            unfinished.replace(path)
-        finally:
-            unfinished.unlink(missing_ok=True)
+        replace_file(path, write)
     except OSError as wrong:
         raise PoolError(f"{path} cannot be written: {wrong.strerror or wrong}.") from wrong
 

@@ -13,7 +13,7 @@ from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.learning import ActiveLearner
 from levelled.losses import brier, log_loss, squared, zero_one
-from levelled.models import CAP, Model, TrainingTask, fitted, seeded
+from levelled.models import CAP, Model, PredictionTask, fit_copy, seeded_copy
 from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.models import model
 from levelled_studies.learning.settings import Case, LearningSettings
@@ -69,16 +69,16 @@ def _tested(known: Split, draws: Draws, case: Case, seed: int) -> Row:
     labels it was trained on (section 7).
     """
     X, y = known.X[draws.index], known.y[draws.index]
-    problem = _problem(known, y)
+    task = _task(known, y)
     row: Row = {}
     for name, weights in OBJECTIVES.items():
         own = None if weights is None else weights(draws)
-        trained = fitted(seeded(model(case.model), seed), problem, X, y, own)
-        tested = _losses(problem, trained, known.X_test, known.y_test)
+        trained = fit_copy(seeded_copy(model(case.model), seed), task, X, y, own)
+        tested = _losses(task, trained, known.X_test, known.y_test)
         risks = compact(np.array([loss.mean() for loss in tested.values()]))
         row |= {f"{name} {each}": float(r) for each, r in zip(tested, risks, strict=True)}
         if name == "naive":
-            on_train = next(iter(_losses(problem, trained, X, y).values()))
+            on_train = next(iter(_losses(task, trained, X, y).values()))
             risk = next(iter(tested.values())).mean()
             row["overfitting"] = float(compact(risk - np.mean(lure_weights(draws) * on_train))[0])
     return row
@@ -98,22 +98,20 @@ def _advised(known: Split, draws: Draws, case: Case, folds: int, seed: int) -> R
 _UNASKED: Row = {"advice": None, "bias": None}
 
 
-def _problem(known: Split, y: NDArray[Any]) -> TrainingTask:
+def _task(known: Split, y: NDArray[Any]) -> PredictionTask:
     """All classes count, also those that no label has shown yet."""
     if known.n_classes is None:
-        return TrainingTask(y, None, "squared")
-    return TrainingTask(y, np.arange(known.n_classes), "brier")
+        return PredictionTask(y, None, "squared")
+    return PredictionTask(y, np.arange(known.n_classes), "brier")
 
 
-def _losses(
-    problem: TrainingTask, trained: Model, X: FloatArray, y: NDArray[Any]
-) -> dict[str, Any]:
+def _losses(task: PredictionTask, trained: Model, X: FloatArray, y: NDArray[Any]) -> dict[str, Any]:
     """The losses of each item by all measures, that of the risk first."""
-    answers = problem.answers(trained, X)
-    if problem.classes is None:
-        return {"MSE": squared(y, answers)}
+    predictions = task.predictions(trained, X)
+    if task.classes is None:
+        return {"MSE": squared(y, predictions)}
     return {
-        "Brier score": brier(y, answers),
-        "log loss": log_loss(y, answers, cap=CAP),
-        "error": zero_one(y, answers.argmax(axis=1)),
+        "Brier score": brier(y, predictions),
+        "log loss": log_loss(y, predictions, cap=CAP),
+        "error": zero_one(y, predictions.argmax(axis=1)),
     }

@@ -10,7 +10,7 @@ from numpy.random import Generator
 
 from levelled._check import whole
 from levelled.advice import Verdict, advise
-from levelled.models import fitted, posed, seeded, take, takes_weights
+from levelled.models import fit_copy, make_task, seeded_copy, take, takes_weights
 from levelled_studies.objectives import OBJECTIVES
 from levelled_studies.study import StudySettings
 from levelled_studies.verdicts.problems import Sample
@@ -61,14 +61,14 @@ def _run(setting: Setting, rng: Generator) -> tuple[Verdict, Mapping[str, float]
 
 def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
     """The risk in the population of models trained each way on all that was drawn."""
-    model, draws = seeded(setting.model(), 0), sample.draws
+    model, draws = seeded_copy(setting.model(), 0), sample.draws
     X, y = take(sample.pool.X, draws.index), sample.pool.y[draws.index]
-    problem = posed(model, sample.pool.y, "auto")
+    task = make_task(model, sample.pool.y, "auto")
     risks = {}
     for way, weights in OBJECTIVES.items():
         own = None if weights is None or not takes_weights(model) else weights(draws)
-        answers = problem.answers(fitted(model, problem, X, y, own), sample.unseen.X)
-        risks[way.lower()] = float(problem.losses(sample.unseen.y, answers).mean())
+        predictions = task.predictions(fit_copy(model, task, X, y, own), sample.unseen.X)
+        risks[way.lower()] = float(task.losses(sample.unseen.y, predictions).mean())
     return risks
 
 

@@ -6,7 +6,7 @@ from torch import Generator
 
 from levelled.bayes.dropout import DropoutPosterior
 from levelled.bayes.networks import build_network
-from levelled.bayes.prediction import block_size
+from levelled.bayes.posterior import block_size
 
 
 @pytest.mark.parametrize(("kind", "size"), [("cnn", 64), ("mlp", 256)])

@@ -12,8 +12,8 @@ from sklearn.preprocessing import StandardScaler
 
 from levelled.errors import InputError
 from levelled.learning import ActiveLearner
-from levelled.learning.posterior import Ensemble, check_samples, n_samples, sampler
-from levelled.models import Model, posed
+from levelled.learning.scoring import Ensemble, check_samples, n_samples, sampler
+from levelled.models import Model, make_task
 
 RNG = np.random.default_rng(0)
 X = RNG.standard_normal((30, 3))
@@ -22,7 +22,7 @@ Y = np.array(["a", "b", "c"])[(X[:, 0] > 0).astype(int) + (X[:, 1] > 0.5)]
 
 def samples(model: Model, ensemble: Ensemble = None, y: NDArray[Any] = Y) -> NDArray[np.float64]:
     rng = np.random.default_rng(1)
-    return sampler(model, ensemble, posed(model, y, "auto"), X, rng=rng)(X)
+    return sampler(model, ensemble, make_task(model, y, "auto"), X, rng=rng)(X)
 
 
 def test_a_committee_gives_one_sample_a_member() -> None:
@@ -43,7 +43,7 @@ def test_bootstrap_copies_differ_and_know_every_class_even_where_they_saw_none_o
 def test_two_labels_of_two_classes_can_be_resampled() -> None:
     rng = np.random.default_rng(1)
     model = LogisticRegression()
-    two = sampler(model, 5, posed(model, ["a", "b"], "auto"), X[:2], rng=rng)
+    two = sampler(model, 5, make_task(model, ["a", "b"], "auto"), X[:2], rng=rng)
     assert two(X).shape == (30, 5, 2)
 
 

@@ -1,4 +1,4 @@
-"""Active learning played through: what is drawn, what judges, and what the risks add up to."""
+"""Simulated active learning: its draws, its test items and the summary of its risks."""
 
 from typing import Any
 
@@ -8,16 +8,16 @@ import pytest
 
 from levelled.errors import PoolError
 from levelled.learning import ActiveLearner
-from levelled.learning.playing import (
+from levelled.learning.simulation import (
     LabelledPool,
+    Simulation,
     checkpoints,
-    compared,
-    held_out,
-    known_pool,
     label_counts,
-    seeds,
-    summary,
+    make_labelled_pool,
+    split_pool,
+    summarise,
     teach,
+    trajectory_seeds,
 )
 from levelled.sources.features import Features
 
@@ -43,7 +43,14 @@ def learner(**more: Any) -> ActiveLearner:  # noqa: ANN401
 
 
 def known(rare: int = 0) -> LabelledPool:
-    return known_pool(features(), labels(rare), linear_model.LogisticRegression(), loss="zero_one")
+    return make_labelled_pool(
+        features(), labels(rare), linear_model.LogisticRegression(), loss="zero_one"
+    )
+
+
+def simulation(pool: LabelledPool, counts: list[int]) -> Simulation:
+    model = linear_model.LogisticRegression()
+    return Simulation(pool, model, counts, {"weights": "none", "start": 10})
 
 
 def test_a_learner_is_told_the_labels_of_what_it_asks_for() -> None:
@@ -59,14 +66,14 @@ def test_without_a_test_set_the_items_not_drawn_judge() -> None:
     made, pool = learner(), known()
     teach(made, pool, 30)
     rest = np.setdiff1d(np.arange(N), made.draws.index)
-    X, _ = pool.judged_by(made.draws.index)
+    X, _ = pool.test_set(made.draws.index)
     np.testing.assert_array_equal(X, features().X[rest])
     error = np.mean(made.fit().predict(X) != np.array(labels())[rest])
     assert pool.risk(made.model_, made.draws.index) == pytest.approx(error)
 
 
 def test_what_is_held_out_judges_and_is_not_drawn() -> None:
-    pool, own, test = held_out(features(), labels(), 0.25, rng=np.random.default_rng(0))
+    pool, own, test = split_pool(features(), labels(), 0.25, rng=np.random.default_rng(0))
     assert (len(pool), len(own), len(test[0]), len(test[1])) == (60, 60, 20, 20)
     ids = pool.ids.to_pylist()
     assert own == [labels()[row] for row in ids]
@@ -74,8 +81,8 @@ def test_what_is_held_out_judges_and_is_not_drawn() -> None:
     aside = np.setdiff1d(np.arange(N), ids)
     np.testing.assert_array_equal(test[0], features().X[aside])
     assert test[1] == [labels()[row] for row in aside]
-    made = known_pool(pool, own, linear_model.LogisticRegression(), loss="auto", test=test)
-    X, y = made.judged_by(np.arange(3))
+    made = make_labelled_pool(pool, own, linear_model.LogisticRegression(), loss="auto", test=test)
+    X, y = made.test_set(np.arange(3))
     np.testing.assert_array_equal(X, test[0])
     assert y.tolist() == test[1]
 
@@ -83,11 +90,11 @@ def test_what_is_held_out_judges_and_is_not_drawn() -> None:
 @pytest.mark.parametrize("share", [0.001, 0.999])
 def test_something_is_held_out_and_something_left(share: float) -> None:
     with pytest.raises(PoolError, match="some must be left"):
-        held_out(features(), labels(), share, rng=np.random.default_rng(0))
+        split_pool(features(), labels(), share, rng=np.random.default_rng(0))
 
 
 def test_all_ways_of_training_share_the_draws() -> None:
-    steps = [*compared([learner(seed=3)], known(), [10, 20, 30])]
+    steps = [*simulation(known(), [10, 20, 30]).steps([3])]
     alone = learner(seed=3)
     for (n, risks), count in zip((step for step in steps if step), [10, 20, 30], strict=True):
         assert n == count
@@ -97,7 +104,7 @@ def test_all_ways_of_training_share_the_draws() -> None:
 
 
 def test_there_are_no_risks_while_all_labels_are_of_one_class() -> None:
-    (first,) = compared([learner(seed=1)], known(rare=1), [2])
+    (first,) = simulation(known(rare=1), [2]).steps([1])
     assert first == (2, {})
 
 
@@ -109,24 +116,24 @@ def test_checkpoints_are_few_and_end_with_the_budget() -> None:
 
 
 def test_no_two_seeds_share_a_trajectory() -> None:
-    every = [one for seed in range(20) for one in seeds(seed, 10)]
+    every = [one for seed in range(20) for one in trajectory_seeds(seed, 10)]
     assert len(set(every)) == 200
 
 
 def test_a_summary_averages_over_trajectories() -> None:
     risks = [{"naive": 3.0, "pure": 1.0, "lure": 1.0}, {"naive": 5.0, "pure": 1.0, "lure": 2.0}]
-    (row,) = summary([(20, risks[0]), None, (20, risks[1])], 2)
+    (row,) = summarise([(20, risks[0]), None, (20, risks[1])], 2)
     assert (row["naive"], row["naive_stderr"]) == (4.0, 1.0)
     assert (row["difference"], row["difference_stderr"]) == (2.5, 0.5)
 
 
 def test_one_trajectory_has_no_standard_error() -> None:
-    (row,) = summary([(20, {"naive": 3.0, "pure": 1.0, "lure": 1.0})], 1)
+    (row,) = summarise([(20, {"naive": 3.0, "pure": 1.0, "lure": 1.0})], 1)
     assert (row["difference"], row["difference_stderr"]) == (2.0, None)
 
 
 def test_a_trajectory_of_one_class_leaves_no_mean() -> None:
-    (row,) = summary([(20, {"naive": 3.0, "pure": 1.0, "lure": 1.0}), (20, {})], 2)
+    (row,) = summarise([(20, {"naive": 3.0, "pure": 1.0, "lure": 1.0}), (20, {})], 2)
     assert row == {"labels": 20} | {
         name: None
         for way in ("naive", "pure", "lure", "difference")
@@ -136,7 +143,7 @@ def test_a_trajectory_of_one_class_leaves_no_mean() -> None:
 
 def test_rounding_is_no_difference() -> None:
     noisy = [{"naive": 3000.0, "pure": 1.0, "lure": 3000.0 + off} for off in (5e-12, -2e-10)]
-    (row,) = summary([(20, one) for one in noisy], 2)
+    (row,) = summarise([(20, one) for one in noisy], 2)
     assert (row["difference"], row["difference_stderr"]) == (0.0, 0.0)
-    (row,) = summary([(20, {"naive": 3000.0, "pure": 1.0, "lure": 3000.1})], 1)
+    (row,) = summarise([(20, {"naive": 3000.0, "pure": 1.0, "lure": 3000.1})], 1)
     assert row["difference"] == pytest.approx(-0.1)
