@@ -1,4 +1,4 @@
-"""Tests that the pages agree with the code: examples run, links lead somewhere, names are listed."""
+"""Tests that the pages agree with the code: examples run, links lead somewhere, names exist."""
 
 import contextlib
 import importlib
@@ -155,6 +155,12 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
         assert "://" in link or target.exists(), f"{link} leads nowhere"
         if heading:
             assert heading in headings(target), f"{target.name} has no heading {heading}"
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+def test_the_files_that_a_page_names_exist(page: Path) -> None:
+    for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[^`\s]*)`", page.read_text()):
+        assert (ROOT / path).exists(), f"there is no {path}"
 
 
 def headings(page: Path) -> set[str]:

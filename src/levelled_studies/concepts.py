@@ -1,6 +1,6 @@
 """Draw the plot of docs/concepts.md: drawn items, weighted, are like the pool again.
 
-    python -m levelled_studies.concepts docs/
+python -m levelled_studies.concepts docs/
 """
 
 import sys
