@@ -60,6 +60,10 @@ NOT_RUN = (
 """How each command in a console block may begin, and why it is not run here."""
 
 
+def path_in_project(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
 class Block(NamedTuple):
     """A fenced block of a page, and the line on which its text begins."""
 
@@ -87,6 +91,7 @@ def run_shell(page: Path, block: Block) -> str:
     """The output of a shell block, run with the commands of this environment."""
     here = {key: value for key, value in os.environ.items() if not key.startswith("LEVELLED_")}
     here["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), here["PATH"]])
+    here["OMP_NUM_THREADS"] = "1"  # other pages run at the same time
     done = subprocess.run(
         ["bash", "-euo", "pipefail", "-c", block.text],
         env=here,
@@ -111,7 +116,7 @@ def check_output(page: Path, block: Block, output: str) -> None:
         )
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=path_in_project)
 def test_the_examples_of_a_page_run_as_pasted(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -127,7 +132,7 @@ def test_the_examples_of_a_page_run_as_pasted(
             check_output(page, block, output)
 
 
-@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=path_in_project)
 def test_only_what_cannot_run_in_a_test_is_not_run(page: Path) -> None:
     for block in read_blocks(page):
         assert block.language in LANGUAGES, f"line {block.line}: a fence names {LANGUAGES}"
@@ -147,7 +152,7 @@ def test_a_page_that_is_wrong_is_noticed(tmp_path: Path) -> None:
         check_output(page, text, "ham\n")
 
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", PAGES, ids=path_in_project)
 def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         path, _, heading = link.partition("#")
@@ -157,7 +162,7 @@ def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
             assert heading in headings(target), f"{target.name} has no heading {heading}"
 
 
-@pytest.mark.parametrize("page", HAND_WRITTEN, ids=lambda page: page.name)
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=path_in_project)
 def test_the_files_that_a_page_names_exist(page: Path) -> None:
     for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[^`\s]*)`", page.read_text()):
         assert (ROOT / path).exists(), f"there is no {path}"
