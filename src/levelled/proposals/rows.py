@@ -48,14 +48,14 @@ def read_scores(scores: ArrayLike, left: ArrayLike | None, *, least: float | Non
     s, mask = read_rows("scores", scores, left, finite=left is None)
     if not s.size:
         raise InputError("There is no item left to propose: scores is empty.")
-    known = s if mask is None else floats("scores", s[mask])
-    if least is not None and known.min() < least:
+    if mask is not None:
+        s = floats("scores", np.where(mask, s, least or 0.0))
+    if least is not None and s.min() < least:
         raise InputError(
-            f"Scores must be at least {least:g} here; {np.count_nonzero(known < least)} of "
-            f"{known.size} are not, the smallest is {known.min():.6g}. Use boltzmann or rank for "
-            f"scores of any sign."
+            f"Scores must be at least {least:g} here; {np.count_nonzero(s < least)} of {s.size} "
+            f"are not, the smallest is {s.min():.6g}. Use boltzmann or rank for scores of any sign."
         )
-    return s if mask is None else np.where(mask, s, -np.inf if least is None else least), mask
+    return np.where(mask, s, -np.inf) if mask is not None and least is None else s, mask
 
 
 def read_log_scores(scores: ArrayLike, left: ArrayLike | None) -> Rows:
@@ -82,14 +82,13 @@ def normalised(weights: FloatArray, left: BoolArray | None, *, allow_zero: bool)
     if left is not None:
         weights *= left
     weights /= weights.sum(axis=-1, keepdims=True)
-    if not allow_zero and not (weights.all() if left is None else weights[left].all()):
-        n_left = weights.size if left is None else np.count_nonzero(left)
+    n_left = weights.size if left is None else np.count_nonzero(left)
+    if not allow_zero and (n_zero := n_left - np.count_nonzero(weights)):
         raise ProposalError(
-            f"The proposal gives probability 0 to {n_left - np.count_nonzero(weights)} of {n_left} "
-            f"unlabelled items, so no weighting can make the estimate unbiased. Pass "
-            f"allow_zero=True and mix the result with a uniform proposal, for example "
-            f"mixture(probabilities, share=0.05), or take those items out of the pool before the "
-            f"campaign starts."
+            f"The proposal gives probability 0 to {n_zero} of {n_left} unlabelled items, so no "
+            f"weighting can make the estimate unbiased. Pass allow_zero=True and mix the result "
+            f"with a uniform proposal, for example mixture(probabilities, share=0.05), or take "
+            f"those items out of the pool before the campaign starts."
         )
     return weights
 
