@@ -11,7 +11,7 @@ import levelled
 from levelled_studies.manual import pages
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 PUBLIC = [
     "levelled",
     "levelled.advice",
