@@ -6,6 +6,7 @@ python -m levelled_studies.concepts docs/
 import sys
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
@@ -15,7 +16,6 @@ from levelled.estimators import lure_weights
 from levelled.proposals import mixture, proportional
 from levelled.reports.plots import BLACK, COLOURS, canvas, footnote, legend
 from levelled.samplers import race
-from levelled_studies.study import Figure
 
 __all__ = ["Repetitions", "plot", "repeat", "write"]
 
@@ -63,7 +63,7 @@ def _mean(weights: FloatArray, losses: FloatArray, draws: Draws) -> float:
     return float(np.mean(weights * losses[draws.index]))
 
 
-def plot(result: Repetitions) -> Figure:
+def plot(result: Repetitions) -> Any:  # noqa: ANN401
     """Above, the items of the pool, drawn and weighted; below, the estimates they lead to."""
     figure, (items, estimates) = canvas(rows=2, height=4.2)
     bins = np.linspace(0, 0.8, 25)
