@@ -1,9 +1,16 @@
-"""Docs that cannot go stale."""
+"""Tests that the pages agree with the code: examples run, links lead somewhere, names exist."""
 
+import contextlib
 import importlib
+import io
+import os
 import re
+import subprocess
+import sys
+from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
+from typing import NamedTuple
 
 import pytest
 
@@ -11,7 +18,11 @@ import levelled
 from levelled_studies.manual import pages
 
 ROOT = Path(__file__).parent.parent
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+PAGES = [
+    *(ROOT / name for name in ("README.md", "CONTRIBUTING.md", "SECURITY.md")),
+    *sorted((ROOT / "docs").rglob("*.md")),
+]
+HAND_WRITTEN = [page for page in PAGES if page.name not in pages() and page.parent.name != "paper"]
 PUBLIC = [
     "levelled",
     "levelled.advice",
@@ -28,15 +39,139 @@ PUBLIC = [
     "levelled.sources",
 ]
 
+LANGUAGES = {"python", "sh", "text", "console"}
+"""Blocks in Python and sh are run; text is what the block before it prints; console is not run."""
 
-@pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
-def test_the_examples_of_a_page_run(
+NOT_RUN = (
+    "make ",  # makes an environment, and may take minutes
+    "pip ",  # changes the environment
+    "npm pack ",  # fetches packages, as do the next two
+    "apt-get download ",
+    "levelled data fetch ",
+    "levelled reproduce ",  # minutes to hours
+    "levelled estimate spam --watch",  # runs until it is interrupted
+    "python -m levelled_studies.",  # rewrites pages and plots of this repository
+    "python -m pytest",  # runs the tests, and this one among them
+    "python benchmarks/",  # minutes
+    "git clone ",
+    "cd ",
+    "pre-commit ",  # changes the repository's hooks
+)
+"""How each command in a console block may begin, and why it is not run here."""
+
+
+def path_in_project(page: Path) -> str:
+    return str(page.relative_to(ROOT))
+
+
+class Block(NamedTuple):
+    """A fenced block of a page, and the line on which its text begins."""
+
+    language: str
+    text: str
+    line: int
+
+
+def read_blocks(page: Path) -> Iterator[Block]:
+    content = page.read_text()
+    for fence in re.finditer(r"^```(\S*)\n(.*?)^```$", content, re.MULTILINE | re.DOTALL):
+        yield Block(fence[1], fence[2], content.count("\n", 0, fence.start(2)) + 1)
+
+
+def run_python(page: Path, block: Block, names: dict[str, object]) -> str:
+    """The output of a Python block, which goes on with the names of the blocks before it."""
+    output = io.StringIO()
+    code = "\n" * (block.line - 1) + block.text  # so that a traceback has the page's line numbers
+    with contextlib.redirect_stdout(output):
+        exec(compile(code, str(page), "exec"), names)
+    return output.getvalue()
+
+
+def run_shell(page: Path, block: Block) -> str:
+    """The output of a shell block, run with the commands of this environment."""
+    here = {key: value for key, value in os.environ.items() if not key.startswith("LEVELLED_")}
+    here["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), here["PATH"]])
+    here["OMP_NUM_THREADS"] = "1"  # other pages run at the same time
+    done = subprocess.run(
+        ["bash", "-euo", "pipefail", "-c", block.text],
+        env=here,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=300,
+    )
+    if done.returncode:
+        raise AssertionError(
+            f"{page.name}, line {block.line}: exit code {done.returncode} of\n{block.text}\n"
+            f"It printed:\n{done.stdout}"
+        )
+    return done.stdout
+
+
+def check_output(page: Path, block: Block, output: str) -> None:
+    """A text block must be part of what was printed, but for the white space."""
+    if " ".join(block.text.split()) not in " ".join(output.split()):
+        raise AssertionError(
+            f"{page.name}, line {block.line}, shows\n{block.text}\nThis was printed:\n{output}"
+        )
+
+
+@pytest.mark.parametrize("page", PAGES, ids=path_in_project)
+def test_the_examples_of_a_page_run_as_pasted(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names: dict[str, object] = {}
-    for block in re.findall(r"^```python\n(.*?)^```", page.read_text(), re.MULTILINE | re.DOTALL):
-        exec(compile(block, str(page), "exec"), names)
+    output = ""
+    for block in read_blocks(page):
+        if block.language == "python":
+            output = run_python(page, block, names)
+        elif block.language in ("sh", "bash"):
+            output = run_shell(page, block)
+        elif block.language == "text":
+            check_output(page, block, output)
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=path_in_project)
+def test_only_what_cannot_run_in_a_test_is_not_run(page: Path) -> None:
+    for block in read_blocks(page):
+        assert block.language in LANGUAGES, f"line {block.line}: a fence names {LANGUAGES}"
+        if block.language == "console":
+            for command in block.text.replace("\\\n", " ").splitlines():
+                assert command.startswith(NOT_RUN), f"{command!r} can run: make it a sh block"
+
+
+def test_a_page_that_is_wrong_is_noticed(tmp_path: Path) -> None:
+    page = tmp_path / "page.md"
+    page.write_text("text\n```sh\nlevelled no-such-command\n```\n```text\nspam\n```\n")
+    shell, text = read_blocks(page)
+    assert (shell.line, text.line) == (3, 6)
+    with pytest.raises(AssertionError, match=r"(?s)page.md, line 3.*No such command"):
+        run_shell(page, shell)
+    with pytest.raises(AssertionError, match="ham"):
+        check_output(page, text, "ham\n")
+
+
+@pytest.mark.parametrize("page", PAGES, ids=path_in_project)
+def test_the_links_of_a_page_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
+        path, _, heading = link.partition("#")
+        target = page.parent / path if path else page
+        assert "://" in link or target.exists(), f"{link} leads nowhere"
+        if heading:
+            assert heading in headings(target), f"{target.name} has no heading {heading}"
+
+
+@pytest.mark.parametrize("page", HAND_WRITTEN, ids=path_in_project)
+def test_the_files_that_a_page_names_exist(page: Path) -> None:
+    for path in re.findall(r"`((?:src|tests|docs|benchmarks)/[^`\s]*)`", page.read_text()):
+        assert (ROOT / path).exists(), f"there is no {path}"
+
+
+def headings(page: Path) -> set[str]:
+    """The headings of a page as links name them."""
+    titles = re.findall(r"^#+ (.*)$", page.read_text(), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
 @pytest.mark.parametrize("name", PUBLIC)

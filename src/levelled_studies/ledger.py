@@ -1,6 +1,6 @@
 """The ledger of the paper's claims: theorems by exact tests, experiments by studies.
 
-    python -m levelled_studies.ledger        # writes docs/claims.md from docs/results
+    python -m levelled_studies.ledger        # writes docs/paper/claims.md from docs/results
 
 Theorems name the tests that check them; what experiments say is read from the claims that
 finished studies left in their folders.
@@ -53,13 +53,14 @@ def page(results: Path) -> str:
 
 
 def write(docs: Path) -> Path:
-    """Write docs/claims.md from docs/results."""
+    """Write docs/paper/claims.md from docs/results."""
     results = docs / "results"
     if not results.is_dir():
         raise StudyError(
             f"There is no folder {results}. Run this where docs is, or give the path of docs."
         )
-    target = docs / "claims.md"
+    target = docs / "paper" / "claims.md"
+    target.parent.mkdir(exist_ok=True)
     target.write_text(page(results))
     return target
 
@@ -84,7 +85,7 @@ def _theorems(theorems: Sequence[Theorem]) -> str:
 
 def _link(test: str) -> str:
     path, _, name = test.partition("::")
-    return f"[{name}](../{path})"
+    return f"[{name}](../../{path})"
 
 
 def _study(name: str, folder: Path) -> str:

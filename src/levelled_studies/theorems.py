@@ -8,7 +8,7 @@ _UNBIASED = "tests/estimators/test_unbiased.py::"
 _VARIANCE = "tests/estimators/test_variance.py::"
 _LURE = "tests/estimators/test_lure.py::"
 _CONSISTENCY = "tests/estimators/test_consistency.py::"
-_OPTIMUM = "tests/proposals/test_optimum.py::"
+_PROPOSALS = "tests/proposals/test_proposals.py::"
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,7 +146,7 @@ THEOREMS = (
         "the pool risk, for every M.",
         (
             f"{_LURE}test_the_optimal_proposal_makes_both_estimators_exact",
-            f"{_OPTIMUM}test_every_step_of_the_optimal_proposal_gives_the_pool_risk",
+            f"{_PROPOSALS}test_every_step_of_the_optimal_proposal_gives_the_pool_risk",
         ),
     ),
     Theorem(

@@ -22,6 +22,17 @@ def test_many_pairs_are_taken_in_blocks(seed: int) -> None:
     np.testing.assert_allclose(geometric(left, drawn, norm="absolute"), by_hand, rtol=1e-12)
 
 
+@pytest.mark.parametrize("norm", ["squared", "absolute"])
+def test_leading_axes_are_pools_of_their_own(norm: str, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    left, drawn = rng.normal(size=(2, 3, 20, 2)), rng.normal(size=(2, 3, 4, 2))
+    scores = geometric(left, drawn, norm)  # type: ignore[arg-type]
+    for at in np.ndindex(2, 3):
+        alone = geometric(left[at], drawn[at], norm)  # type: ignore[arg-type]
+        np.testing.assert_allclose(scores[at], alone, rtol=1e-12)
+    assert not geometric(left, drawn[..., :0, :], norm).any()  # type: ignore[arg-type]
+
+
 def test_squared_distances_far_from_the_origin_do_not_cancel() -> None:
     far = 1e9
     np.testing.assert_allclose(geometric([far, far + 1], [far, far + 3]), [9, 5], rtol=1e-12)

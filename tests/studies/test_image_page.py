@@ -55,12 +55,12 @@ def test_panels_stand_in_the_rows_of_the_paper_and_leave_gaps(tmp_path: Path) ->
     finish(balanced, claimed("Figure 3e"))
     rows = [line for line in section(page(tmp_path), "Figure 3").splitlines() if line[:1] == "|"]
     assert rows == [
-        "|  | ![(b) MNIST: test NLL](results/image-training/mnist-cnn/nll.png) | "
-        "![(c) MNIST: test accuracy](results/image-training/mnist-cnn/accuracy.png) |",
+        "|  | ![(b) MNIST: test NLL](../results/image-training/mnist-cnn/nll.png) | "
+        "![(c) MNIST: test accuracy](../results/image-training/mnist-cnn/accuracy.png) |",
         "| :---: | :---: | :---: |",
         "|  | (b) MNIST: test NLL | (c) MNIST: test accuracy |",
-        "|  | ![(e) MNIST (MC dropout): test NLL](results/image-training/mnist-dropout/nll.png) | "
-        " |",
+        "|  | ![(e) MNIST (MC dropout): test NLL](../results/image-training/mnist-dropout/nll.png)"
+        " |  |",
         "|  | (e) MNIST (MC dropout): test NLL |  |",
     ]
 

@@ -129,6 +129,6 @@ def test_all_image_studies_share_their_trajectories_but_the_one_of_a_fixed_netwo
 
 def test_the_page_of_the_experiments_is_the_generated_one() -> None:
     docs = Path(__file__).parents[2] / "docs"
-    assert (docs / "images.md").read_text() == page(docs / "results"), (
+    assert (docs / "paper/images.md").read_text() == page(docs / "results"), (
         "write it anew: python -m levelled_studies.images.page docs/"
     )

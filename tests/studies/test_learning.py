@@ -320,7 +320,8 @@ def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
         for file in ("table.csv", "settings.json"):
             kept = docs / "results" / name / file
             (tmp_path / "results" / name / file).write_text(kept.read_text())
-    pages = ("studies.md", "advice.md")
+    pages = ("paper/studies.md", "advice.md")
+    (tmp_path / "paper").mkdir()
     for page in pages:
         shown = (docs / page).read_text()
         (tmp_path / page).write_text(renewed(shown, "learning", ["gone"]))

@@ -21,7 +21,7 @@ CLAIM = {
 
 
 def test_the_committed_ledger_is_the_generated_one() -> None:
-    committed = (ROOT / "docs/claims.md").read_text()
+    committed = (ROOT / "docs/paper/claims.md").read_text()
     assert committed == page(ROOT / "docs/results"), (
         "write it anew: python -m levelled_studies.ledger"
     )
@@ -42,11 +42,11 @@ def test_the_results_at_full_size_are_kept_small_and_shown(name: str) -> None:
     settings = json.loads((folder / "settings.json").read_text())
     assert (settings["study"], settings["trajectories"]) == (name, 1000)
     assert (folder / "table.csv").stat().st_size < 100_000
-    shown = (ROOT / "docs/studies.md").read_text()
+    shown = (ROOT / "docs/paper/studies.md").read_text()
     pictures = list(folder.glob("*.png"))
     assert pictures
     for picture in pictures:
-        assert f"results/{name}/{picture.name}" in shown
+        assert f"../results/{name}/{picture.name}" in shown
 
 
 def test_claims_of_finished_studies_are_told_with_their_figures(tmp_path: Path) -> None:

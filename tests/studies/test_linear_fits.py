@@ -4,8 +4,8 @@ import pytest
 from levelled._check import FloatArray
 from levelled.estimators import lure, pure
 from levelled_studies.linear import data
+from levelled_studies.linear.experiment import draw, geometric
 from levelled_studies.linear.fits import Line, fit, risk, running_moments
-from levelled_studies.linear.rules import draw, geometric
 
 LEAST = 10
 

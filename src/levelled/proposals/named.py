@@ -3,13 +3,11 @@
 import math
 from collections.abc import Callable, Sequence
 
+import numpy as np
+
 from levelled._check import FloatArray, choice
 from levelled.errors import InputError
-from levelled.proposals.floor import uniform
-from levelled.proposals.greedy import epsilon_greedy
-from levelled.proposals.proportion import power, proportional
-from levelled.proposals.ranking import rank
-from levelled.proposals.softmax import boltzmann
+from levelled.proposals import boltzmann, epsilon_greedy, power, proportional, rank
 
 __all__ = ["NAMES", "parse"]
 
@@ -19,7 +17,7 @@ _PROPOSALS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "power": lambda s, exponent: power(s, exponent, allow_zero=True),
     "rank": lambda s, exponent: rank(s, exponent, allow_zero=True),
     "epsilon_greedy": lambda s, _: epsilon_greedy(s, 0.0, allow_zero=True),
-    "uniform": lambda s, _: uniform(len(s)),
+    "uniform": lambda s, _: np.full(s.shape, 1 / s.shape[-1]),
 }
 NAMES = tuple(_PROPOSALS)
 _STRENGTH = ("boltzmann", "power", "rank")
@@ -31,7 +29,6 @@ def parse(spec: object, names: Sequence[str] = NAMES) -> Callable[[FloatArray], 
     "boltzmann" is beta = 1 on z-scores and "boltzmann:2" beta = 2; "power" and "rank" take an
     exponent likewise. "epsilon_greedy" is the best item alone: the share of the floor is epsilon.
 
-    >>> import numpy as np
     >>> parse("power:2")(np.array([1.0, 3.0]))
     array([0.1, 0.9])
     """

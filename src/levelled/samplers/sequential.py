@@ -13,7 +13,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.proposals import checked
 
-__all__ = ["Draw", "Proposal", "adaptive", "sequential"]
+__all__ = ["Draw", "Proposal", "adaptive", "pick", "sequential"]
 
 Proposal = Callable[[IntArray], ArrayLike]
 
@@ -85,14 +85,14 @@ def _walk(
 ) -> Iterator[tuple[Draw, int]]:
     while len(left):
         left.flags.writeable = False  # a proposal that sorts in place would mix up the items
-        probability = _checked(propose(left), left, allow_zero)
-        at = _pick(probability, rng.random())
+        probability = _check_probabilities(propose(left), left, allow_zero)
+        at = int(pick(probability, rng.random()))
         n_zero = int(np.count_nonzero(probability == 0))
         yield Draw(int(left[at]), min(1.0, float(probability[at]))), n_zero
         left = np.delete(left, at)
 
 
-def _checked(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArray:
+def _check_probabilities(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArray:
     probability = floats("probabilities", proposed, ndim=1)
     if len(probability) != len(left):
         raise ProposalError(
@@ -102,8 +102,15 @@ def _checked(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArra
     return checked(probability, allow_zero=allow_zero)
 
 
-def _pick(probability: FloatArray, u: float) -> int:
-    """The item whose share of [0, 1) holds u; never one of probability 0, despite rounding."""
-    edges = np.cumsum(probability)
-    target = min(u * edges[-1], np.nextafter(edges[-1], 0))
-    return int(np.searchsorted(edges, target, side="right"))
+def pick(probability: FloatArray, u: FloatArray | float) -> IntArray:
+    """The place, in each row of probabilities [..., N], whose share of [0, 1) holds u [...].
+
+    It is never a place of probability 0, despite rounding.
+
+    >>> pick(np.array([[0.5, 0.0, 0.5], [0.5, 0.5, 0.0]]), np.array([0.7, 0.2]))
+    array([2, 0])
+    """
+    edges = np.cumsum(probability, axis=-1)
+    total = edges[..., -1]
+    target = np.minimum(u * total, np.nextafter(total, 0))
+    return np.asarray(np.count_nonzero(edges <= target[..., None], axis=-1))

@@ -1,6 +1,6 @@
 """The page of the image experiments: every figure with what the ledger says of it.
 
-python -m levelled_studies.images.page docs/        # writes docs/images.md from docs/results
+python -m levelled_studies.images.page docs/        # docs/paper/images.md from docs/results
 """
 
 import json
@@ -31,7 +31,7 @@ four fifths of the validation images, shows the active learning bias alone.
 
 Panels are laid out and lettered as in the paper; those without a letter are ours. Panels (a) of
 linear regression are told on the page of [studies](studies.md), and what Table 1 leaves open about
-networks and their training on that of [networks](bayes.md).
+networks and their training on that of [networks](../bayes.md).
 
 The paper ran 45 trajectories of hours on a GPU. What is shown here was run on two cores: the
 fixed network at full size but for the length of its training, the trained ones with smaller
@@ -62,8 +62,9 @@ def page(results: Path) -> str:
 
 
 def write(docs: Path) -> Path:
-    """Write images.md from results, both in `docs`."""
-    target = docs / "images.md"
+    """Write paper/images.md from results, both in `docs`."""
+    target = docs / "paper" / "images.md"
+    target.parent.mkdir(exist_ok=True)
     target.write_text(page(docs / "results"))
     return target
 
@@ -108,7 +109,7 @@ def _line(cells: Sequence[str], width: int) -> str:
 
 
 def _picture(panel: Panel) -> str:
-    return f"![{_below(panel)}](results/{panel.file})"
+    return f"![{_below(panel)}](../results/{panel.file})"
 
 
 def _below(panel: Panel) -> str:

@@ -28,9 +28,9 @@ Cases = Mapping[Case, Found]
 
 
 def write(docs: Path) -> None:
-    """Renew what `studies.md` and `advice.md` say of the results beside them."""
+    """Write the results in `docs` into paper/studies.md and advice.md."""
     found = _kept(docs / "results")
-    for name, lines in (("studies.md", _table(found)), ("advice.md", [_warning(found)])):
+    for name, lines in (("paper/studies.md", _table(found)), ("advice.md", [_warning(found)])):
         page = docs / name
         page.write_text(renewed(page.read_text(), "learning", lines))
 
@@ -108,7 +108,7 @@ def _shown(effects: Sequence[Effect], sign: int, comparisons: int) -> int:
 
 def _warning(found: Cases) -> str:
     return (
-        f"- On real data (the studies `learning-*`, [what was found](studies.md)) the test set "
+        f"- On real data (the studies `learning-*`, [the studies](paper/studies.md)) the test set "
         f"confirms {_confirmed(found)} With rare classes ask for many more labels, and look at the "
         f"held-out risks themselves."
     )

@@ -9,7 +9,6 @@ from numpy.random import Generator
 from levelled.reports.plots import canvas, footnote, legend, reference
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.pictures import against_budget, small_print
-from levelled_studies.linear.rules import geometric
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
@@ -22,8 +21,8 @@ AT = 30
 
 def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     """The error of each estimate after each budget."""
-    found = experiment.run(geometric(), settings, rng=rng)
-    return summarised(experiment.risk_errors(found), BUDGETS)
+    result = experiment.run(experiment.geometric(), settings, rng=rng)
+    return summarised(experiment.risk_errors(result), BUDGETS)
 
 
 def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:

@@ -11,9 +11,9 @@ from levelled._check import FloatArray
 from levelled.reports.numbers import with_error
 from levelled.reports.plots import BLACK, COLOURS, DASHES, Axes, canvas, footnote, legend, title
 from levelled_studies.linear import data
+from levelled_studies.linear.experiment import draw, geometric
 from levelled_studies.linear.fits import OBJECTIVES, fit, running_moments
 from levelled_studies.linear.pictures import small_print
-from levelled_studies.linear.rules import draw, geometric
 from levelled_studies.linear.settings import LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import Curve, curves, summarised

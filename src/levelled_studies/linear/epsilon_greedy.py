@@ -8,7 +8,6 @@ from numpy.random import Generator
 
 from levelled_studies.linear import experiment
 from levelled_studies.linear.bias import bias_figure, biased_claim, unbiased_claim
-from levelled_studies.linear.rules import epsilon_greedy, geometric
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.linear.training import better_claim, fitted_errors, training_figure
 from levelled_studies.study import Claim, Figure, Study
@@ -29,15 +28,18 @@ class EpsilonSettings(LinearSettings):
 
 def run(settings: EpsilonSettings, task: str, rng: Generator) -> pa.Table:
     """Errors of the estimates and of the fitted lines, under one proposal."""
-    rule = epsilon_greedy(settings.epsilon) if task == GREEDY else geometric(over="left")
-    found = experiment.run(rule, settings, rng=rng)
+    if task == GREEDY:
+        rule = experiment.greedy(settings.epsilon)
+    else:
+        rule = experiment.geometric(over="left")
+    result = experiment.run(rule, settings, rng=rng)
     step = 1 if task == GREEDY else 10  # the other reading is not drawn
     kept = slice(None, None, step)
     parts = {
         quantity: summarised({name: all_[:, kept] for name, all_ in errors.items()}, BUDGETS[kept])
         for quantity, errors in (
-            (BIAS, experiment.risk_errors(found)),
-            (TEST, fitted_errors(found)),
+            (BIAS, experiment.risk_errors(result)),
+            (TEST, fitted_errors(result)),
         )
     }
     return pa.concat_tables(

@@ -14,7 +14,6 @@ from levelled.reports.numbers import with_error
 from levelled.reports.plots import BLACK, COLOURS, DASHES, canvas, footnote, legend
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.fits import Line
-from levelled_studies.linear.rules import geometric
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import compact
@@ -43,12 +42,12 @@ def run(settings: IllustrationSettings, task: str, rng: Generator) -> pa.Table:
     `distance` is the root mean squared distance from the ideal line over the population, and
     `nearer` the share of all trajectories in which it is shorter than the naive line's.
     """
-    found = experiment.run(geometric(), settings, rng=rng)
-    ideal = data.best_line(found.pool)
-    rows = _points("pool", found.pool.x, found.pool.y)
-    rows += _drawn(found, settings.labels)
+    result = experiment.run(experiment.geometric(), settings, rng=rng)
+    ideal = data.best_line(result.pool)
+    rows = _points("pool", result.pool.x, result.pool.y)
+    rows += _drawn(result, settings.labels)
     rows += _points("ideal", ENDS, ideal.intercept + ideal.slope * ENDS)
-    rows += _lines(found, settings.labels, ideal)
+    rows += _lines(result, settings.labels, ideal)
     table: dict[str, Any] = {"series": [row["series"] for row in rows]}
     for column in ("x", "y", *COLOURS, "distance", "nearer"):
         values = np.array([row.get(column, np.nan) for row in rows])
@@ -56,22 +55,22 @@ def run(settings: IllustrationSettings, task: str, rng: Generator) -> pa.Table:
     return pa.table(table)
 
 
-def _drawn(found: experiment.Experiment, labels: int) -> list[Row]:
-    index, q = found.drawn.index[0, :labels], found.drawn.probability[0, :labels]
+def _drawn(result: experiment.Experiment, labels: int) -> list[Row]:
+    index, q = result.draws.index[0, :labels], result.draws.probability[0, :labels]
     weights = {
         "naive": np.ones(labels),
-        "PURE": pure.weights(q, len(found.pool)),
-        "LURE": lure.weights(q, len(found.pool)),
+        "PURE": pure.weights(q, len(result.pool)),
+        "LURE": lure.weights(q, len(result.pool)),
     }
-    rows = _points("drawn", found.pool.x[index], found.pool.y[index])
+    rows = _points("drawn", result.pool.x[index], result.pool.y[index])
     return [row | {name: weights[name][m] for name in weights} for m, row in enumerate(rows)]
 
 
-def _lines(found: experiment.Experiment, labels: int, ideal: Line) -> list[Row]:
+def _lines(result: experiment.Experiment, labels: int, ideal: Line) -> list[Row]:
     at = int(np.flatnonzero(labels == BUDGETS)[0])
     lines = {
         name: Line(fit.line.intercept[:, at], fit.line.slope[:, at])
-        for name, fit in experiment.fits(found).items()
+        for name, fit in experiment.fit_lines(result).items()
     }
     apart = {name: _distance(line, ideal) for name, line in lines.items()}
     return [

@@ -9,7 +9,6 @@ from numpy.random import Generator
 from levelled.reports.plots import BLACK, COLOURS, canvas, footnote, legend
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.pictures import against_budget, small_print
-from levelled_studies.linear.rules import geometric
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
@@ -30,9 +29,10 @@ def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     r is the risk of that line on 10,100 points of the population. "ALB" is the error of the
     unweighted risk of a fixed line, as in `linear-bias`.
     """
-    found = experiment.run(geometric(), settings, rng=rng)
-    overfitting = {name: fit.unseen - fit.lure for name, fit in experiment.fits(found).items()}
-    return summarised(overfitting | {"ALB": experiment.risk_errors(found)["naive"]}, BUDGETS)
+    result = experiment.run(experiment.geometric(), settings, rng=rng)
+    lines = experiment.fit_lines(result)
+    overfitting = {name: fit.unseen - fit.lure for name, fit in lines.items()}
+    return summarised(overfitting | {"ALB": experiment.risk_errors(result)["naive"]}, BUDGETS)
 
 
 def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:

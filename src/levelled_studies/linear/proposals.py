@@ -12,7 +12,6 @@ from levelled.reports.numbers import with_error
 from levelled.reports.plots import COLOURS, DASHES, Axes, canvas, footnote, legend
 from levelled_studies.linear import experiment
 from levelled_studies.linear.pictures import small_print
-from levelled_studies.linear.rules import geometric, near_optimal
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import compact
@@ -38,7 +37,8 @@ def tasks(settings: ProposalSettings) -> list[str]:
 
 def run(settings: ProposalSettings, task: str, rng: Generator) -> pa.Table:
     """Bias, spread and root mean squared error of each estimate under one proposal."""
-    rule = geometric() if task == GEOMETRIC else near_optimal(float(task))
+    geometric = task == GEOMETRIC
+    rule = experiment.geometric() if geometric else experiment.near_optimal(float(task))
     errors = experiment.risk_errors(experiment.run(rule, settings, rng=rng))
     rows = [
         {"proposal": task, "series": name, "labels": labels} | _row(found[:, at])

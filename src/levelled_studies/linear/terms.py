@@ -10,8 +10,8 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray, whole
 from levelled_studies.linear import data
+from levelled_studies.linear.experiment import draw, geometric, near_optimal
 from levelled_studies.linear.fits import OBJECTIVES
-from levelled_studies.linear.rules import draw, geometric, near_optimal
 from levelled_studies.linear.settings import LinearSettings
 from levelled_studies.linear.variance import conditional_variances, pure_and_lure
 from levelled_studies.tables import compact

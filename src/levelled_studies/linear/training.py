@@ -10,7 +10,6 @@ from levelled._check import FloatArray
 from levelled.reports.plots import canvas, footnote, legend, reference
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.pictures import against_budget, small_print
-from levelled_studies.linear.rules import geometric
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
@@ -25,12 +24,13 @@ AT = 30
 
 def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     """The test error of the line that each objective prefers after each budget."""
-    return summarised(fitted_errors(experiment.run(geometric(), settings, rng=rng)), BUDGETS)
+    result = experiment.run(experiment.geometric(), settings, rng=rng)
+    return summarised(fitted_errors(result), BUDGETS)
 
 
-def fitted_errors(found: experiment.Experiment) -> Mapping[str, FloatArray]:
+def fitted_errors(result: experiment.Experiment) -> Mapping[str, FloatArray]:
     """Test errors of each objective, and by how much weights lower them on the same draws."""
-    errors = {name: fit.unseen for name, fit in experiment.fits(found).items()}
+    errors = {name: fit.unseen for name, fit in experiment.fit_lines(result).items()}
     gains = {f"naive - {name}": errors["naive"] - errors[name] for name in ("PURE", "LURE")}
     return errors | gains
 

@@ -12,7 +12,6 @@ from levelled.reports.numbers import with_error
 from levelled.reports.plots import COLOURS, DASHES, canvas, footnote, legend
 from levelled_studies.linear import experiment
 from levelled_studies.linear.pictures import small_print
-from levelled_studies.linear.rules import geometric
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
@@ -32,13 +31,13 @@ def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     conditional variances averaged over trajectories; each has the same mean as the squared
     deviations of the estimate, and far less noise. "F" is F_m of appendix B.6, at m labels.
     """
-    found = experiment.run(geometric(), settings, rng=rng)
-    N, R = len(found.pool), settings.trajectories
-    given = conditional_variances(found.drawn, np.broadcast_to(found.losses, (R, N)))
+    result = experiment.run(experiment.geometric(), settings, rng=rng)
+    N, R = len(result.pool), settings.trajectories
+    given = conditional_variances(result.draws, np.broadcast_to(result.losses, (R, N)))
     pure, levelled = (second[:, BUDGETS - 1] for second in pure_and_lure(given, N))
     series = {
         name: (error - error.mean(axis=0)) ** 2 * (R / (R - 1))
-        for name, error in experiment.risk_errors(found).items()
+        for name, error in experiment.risk_errors(result).items()
     }
     series |= {
         "PURE given the draws": pure,

@@ -12,7 +12,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.proposals import boltzmann, mixture, uniform
 from levelled.samplers import adaptive
-from levelled_studies.linear import data, rules
+from levelled_studies.linear import data, experiment
 
 __all__ = ["Labelled", "Sample", "drawn_far", "drawn_uncertain", "paper"]
 
@@ -46,10 +46,10 @@ Score = Callable[[Labelled, IntArray], FloatArray]
 """Interest of all items of a pool, given the places of those whose labels are known."""
 
 
-def paper(rule: rules.Rule, budget: int, rng: Generator) -> Sample:
+def paper(rule: experiment.Rule, budget: int, rng: Generator) -> Sample:
     """The paper's linear problem (appendix C.1): 101 points, and a curve no line can follow."""
     pool, unseen = data.pool(), data.unseen()
-    drawn = rules.draw(rule, pool.x, np.zeros(len(pool)), budget, 1, rng=rng)
+    drawn = experiment.draw(rule, pool.x, np.zeros(len(pool)), budget, 1, rng=rng)
     draws = Draws(drawn.index[0], drawn.probability[0], len(pool))
     return Sample(_points(pool), draws, _points(unseen))
 

@@ -9,7 +9,7 @@ from numpy.random import Generator
 from levelled._optional import optional
 from levelled.models import Model
 from levelled_studies.learning.models import of_sklearn
-from levelled_studies.linear.rules import epsilon_greedy, geometric
+from levelled_studies.linear.experiment import geometric, greedy
 from levelled_studies.verdicts import problems as of
 
 __all__ = ["SETTINGS", "Setting"]
@@ -55,7 +55,7 @@ _far = partial(partial, of.drawn_far)
 SETTINGS = {
     "line, 30 labels": Setting(_paper(geometric(), 30), _line),
     "line, 60 labels": Setting(_paper(geometric(), 60), _line),
-    "line, epsilon-greedy, 30": Setting(_paper(epsilon_greedy(), 30), _line),
+    "line, epsilon-greedy, 30": Setting(_paper(greedy(), 30), _line),
     "cubic ridge, 30": Setting(_paper(geometric(), 30), _polynomial(3, 0.1)),
     "degree 9 ridge, 30": Setting(_paper(geometric(), 30), _polynomial(9, 1e-3)),
     "bent plane, 60": Setting(_far(of.bent, 500, 60), _line),

@@ -35,23 +35,57 @@ def test_what_is_no_distribution_is_refused(wrong: list[float], says: str) -> No
         checked(wrong, allow_zero=True)
 
 
-def too_much(scores: ArrayLike, /, *, allow_zero: bool = False) -> FloatArray:
+def test_probabilities_of_items_that_are_not_left_are_refused() -> None:
+    with pytest.raises(ProposalError, match="not left"):
+        checked([0.5, 0.5], left=[True, False])
+    np.testing.assert_array_equal(checked([1.0, 0.0], left=[True, False]), [1, 0])
+
+
+def test_one_bad_row_is_enough_to_refuse_a_batch() -> None:
+    with pytest.raises(ProposalError, match=r"these sum to 0\.8"):
+        checked([[0.5, 0.5], [0.4, 0.4]])
+
+
+def too_much(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
     return uniform(np.size(scores)) * (1 + 1e-9)
 
 
-def upside_down(scores: ArrayLike, /, *, allow_zero: bool = False) -> FloatArray:
+def upside_down(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
     return rank(-np.asarray(scores), 1, allow_zero=allow_zero)
 
 
-def first_come(scores: ArrayLike, /, *, allow_zero: bool = False) -> FloatArray:
+def first_come(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
     return proportional(np.arange(np.size(scores)) + 1.0)
 
 
-def careless(scores: ArrayLike, /, *, allow_zero: bool = False) -> FloatArray:
+def careless(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
     return proportional(scores, allow_zero=True)
 
 
-def in_place(scores: ArrayLike, /, *, allow_zero: bool = False) -> FloatArray:
+def over_all_rows(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
+    array = np.asarray(scores)
+    return proportional(array.ravel(), allow_zero=True).reshape(array.shape)
+
+
+def everyone(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
+    return proportional(np.nan_to_num(np.asarray(scores)) + 1, allow_zero=True)
+
+
+def in_place(
+    scores: ArrayLike, /, *, left: ArrayLike | None = None, allow_zero: bool = False
+) -> FloatArray:
     array = np.asarray(scores)
     array[:] = 1 / array.size
     return array
@@ -66,6 +100,8 @@ def in_place(scores: ArrayLike, /, *, allow_zero: bool = False) -> FloatArray:
         (first_come, "test_the_order_of_the_items_does_not_matter"),
         (first_come, "test_equal_scores_have_equal_probabilities"),
         (in_place, "test_the_scores_are_left_as_they_were"),
+        (over_all_rows, "test_a_batch_of_rows_gives_the_same_as_each_row_by_itself"),
+        (everyone, "test_items_that_are_not_left_count_for_nothing"),
     ],
 )
 def test_the_contract_notices_a_broken_promise(broken: Propose, promise: str) -> None:

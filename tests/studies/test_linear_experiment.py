@@ -8,7 +8,7 @@ from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray
 from levelled.estimators import lure
 from levelled_studies.linear import data
-from levelled_studies.linear.rules import Rule, draw, epsilon_greedy, geometric, near_optimal
+from levelled_studies.linear.experiment import Rule, draw, geometric, greedy, near_optimal
 from levelled_studies.linear.variance import pure_and_lure
 from levelled_studies.trajectories import Trajectories
 
@@ -27,7 +27,7 @@ def over_what_is_left(drawn: IntArray, left: IntArray) -> FloatArray:
     return proposals.boltzmann(score, beta=1, normalise="z")
 
 
-def greedy(drawn: IntArray, left: IntArray) -> FloatArray:
+def farthest(drawn: IntArray, left: IntArray) -> FloatArray:
     score = scores.geometric(POOL.x[left], POOL.x[drawn], norm="absolute")
     return proposals.epsilon_greedy(score, 0.1)
 
@@ -39,7 +39,7 @@ def part_optimal(drawn: IntArray, left: IntArray) -> FloatArray:
 CASES = [
     pytest.param(geometric(), over_the_pool, id="geometric"),
     pytest.param(geometric(over="left"), over_what_is_left, id="geometric, left"),
-    pytest.param(epsilon_greedy(0.1), greedy, id="epsilon-greedy"),
+    pytest.param(greedy(0.1), farthest, id="epsilon-greedy"),
     pytest.param(near_optimal(0.7), part_optimal, id="near-optimal"),
 ]
 
@@ -73,7 +73,7 @@ def test_probabilities_and_conditional_moments_are_those_of_one_trajectory(
 
 
 def test_the_first_draw_is_uniform_for_scores_that_are_all_equal() -> None:
-    for rule in (geometric(), epsilon_greedy()):
+    for rule in (geometric(), greedy()):
         np.testing.assert_allclose(drawn_by(rule, budget=1).probability, 1 / 101)
 
 

@@ -1,0 +1,24 @@
+"""Tests of the plot that explains the weights."""
+
+from pathlib import Path
+
+import pytest
+
+from levelled_studies.concepts import repeat, write
+
+PAGE = Path(__file__).parents[2] / "docs/concepts.md"
+
+
+def test_the_page_tells_what_the_plot_shows() -> None:
+    result = repeat(2_000)
+    page = " ".join(PAGE.read_text().split())
+    assert f"naive mean comes to {result.naive.mean():.1%} on average" in page
+    assert f"the true error rate is {result.risk:.1%}" in page
+    assert f"R_LURE comes to {result.lure.mean():.1%} on average" in page
+    uniform = result.risk * (1 - result.risk) / 200 * (1 - 200 / 5_000)
+    assert result.lure.var() < uniform
+
+
+def test_the_plot_is_written(tmp_path: Path) -> None:
+    pytest.importorskip("matplotlib")
+    assert write(tmp_path, repetitions=10).read_bytes().startswith(b"\x89PNG")
