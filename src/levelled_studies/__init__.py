@@ -5,8 +5,7 @@ A study is frozen settings in, a table out; figures and claims are made from the
 
 import importlib
 
-from levelled_studies.errors import StudyError
-from levelled_studies.study import Study
+from levelled_studies.study import Study, StudyError
 
 __all__ = ["NAMES", "find"]
 

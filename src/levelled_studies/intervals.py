@@ -29,8 +29,7 @@ from levelled.estimators.intervals.fixed import (
 from levelled.estimators.intervals.logical import logical_limits
 from levelled.estimators.moments import moments
 from levelled_studies import trajectories as draw
-from levelled_studies.coverage import Cell, pooled, relative
-from levelled_studies.intervals_report import claims, figures
+from levelled_studies.intervals_report import Cell, claims, figures, pooled, relative
 from levelled_studies.pools import POOLS, Pool
 from levelled_studies.study import Study, StudySettings
 

@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from levelled_studies import NAMES, find
-from levelled_studies.errors import StudyError
 from levelled_studies.runner import load
-from levelled_studies.study import Claim
+from levelled_studies.study import Claim, StudyError
 from levelled_studies.theorems import THEOREMS, WORDING, Theorem
 
 __all__ = ["page", "write"]

@@ -14,8 +14,7 @@ from numpy.random import Generator
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting_ratio import ratio_rejected_at
 from levelled.metrics.linearised import ratio_moments, wilson_limits
-from levelled_studies.coverage import Cell, pooled
-from levelled_studies.intervals_report import claims, figures
+from levelled_studies.intervals_report import Cell, claims, figures, pooled
 from levelled_studies.study import Study, StudySettings
 from levelled_studies.trajectories import Trajectories, frozen
 

@@ -1,11 +1,15 @@
 """Run a study so that it can be interrupted at any point and taken up again."""
 
 import json
+import os
+import sys
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
+from typing import BinaryIO
 
 import numpy as np
 import pyarrow as pa
@@ -15,11 +19,44 @@ from numpy.random import Generator
 
 from levelled._optional import optional
 from levelled.backends import Backend
-from levelled_studies.errors import StudyError
-from levelled_studies.journal import opened
-from levelled_studies.study import Claim, Figure, Resumable, Row, Study, StudySettings
+from levelled_studies.study import Claim, Figure, Resumable, Row, Study, StudyError, StudySettings
 
-__all__ = ["Results", "load", "run"]
+__all__ = ["Journal", "Results", "load", "opened", "run"]
+
+if sys.platform != "win32":
+    import fcntl
+
+__all__ = ["Journal", "opened"]
+
+
+class Journal:
+    """The rows of one unfinished part, in an open file that no other process has."""
+
+    def __init__(self, file: BinaryIO) -> None:
+        self._file = file
+        lines = file.read().splitlines(keepends=True)
+        whole = [line for line in lines if line.endswith(b"\n")]
+        self.rows: list[Row] = [json.loads(line) for line in whole]
+        file.truncate(sum(map(len, whole)))  # a process that was killed may leave half a row
+        file.seek(0, os.SEEK_END)
+
+    def append(self, row: Row) -> None:
+        """Keep a row; it is on the disk when this returns."""
+        self._file.write(json.dumps(row).encode() + b"\n")
+        self._file.flush()
+        os.fsync(self._file.fileno())
+        self.rows.append(row)
+
+
+@contextmanager
+def opened(path: Path) -> Iterator[Journal]:
+    """The journal at that place; waits while another process works on it, but on Windows."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with path.open("a+b") as file:
+        if sys.platform != "win32":
+            fcntl.flock(file, fcntl.LOCK_EX)  # given up by the system however the process ends
+        file.seek(0)
+        yield Journal(file)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

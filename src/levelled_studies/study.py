@@ -7,7 +7,14 @@ from typing import Any, Literal
 import pyarrow as pa
 from numpy.random import Generator
 
-__all__ = ["Claim", "Figure", "Resumable", "Row", "Ruling", "Study", "StudySettings"]
+from levelled.errors import LevelledError
+
+__all__ = ["Claim", "Figure", "Resumable", "Row", "Ruling", "Study", "StudyError", "StudySettings"]
+
+
+class StudyError(LevelledError):
+    """A study that does not exist, or results that belong to another one."""
+
 
 Ruling = Literal["holds", "holds partly", "does not hold", "cannot tell"]
 Figure = Any

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 from levelled_studies import find
-from levelled_studies.images.bias_report import claims as bias_claims
+from levelled_studies.images.bias import claims as bias_claims
 from levelled_studies.images.loop import Way
 from levelled_studies.images.settings import BiasSettings
 from levelled_studies.study import Ruling

@@ -10,12 +10,12 @@ import pyarrow as pa
 import pytest
 
 from levelled_studies import find
-from levelled_studies.images import bias_report, overfitting, proposals, temperature, training
+from levelled_studies.images import bias, overfitting, proposals, temperature, training
 from levelled_studies.images import throughout as lure_throughout
-from levelled_studies.images.captions import DROPOUT, KL, WEIGHT_DECAY
 from levelled_studies.images.layout import FIGURES
 from levelled_studies.images.page import page
 from levelled_studies.images.settings import CPU, PAPER, BiasSettings
+from levelled_studies.images.shared import DROPOUT, KL, WEIGHT_DECAY
 from levelled_studies.images.training import TrainingSettings
 from levelled_studies.runner import run
 from levelled_studies.study import Claim, Figure, Study, StudySettings
@@ -104,7 +104,7 @@ def test_what_captions_share_is_said_once_with_the_letters_of_all(tmp_path: Path
         (temperature.caption(SMALL), "45 for Figures 3b and 3c"),
         (lure_throughout.caption(SMALL), "45 for Figures 3b and 3c"),
         (proposals.caption(SMALL), "the paper tells this in words"),
-        (bias_report.caption(BiasSettings(size=16)), "the paper: 1,000"),
+        (bias.caption(BiasSettings(size=16)), "the paper: 1,000"),
     ],
 )
 def test_a_caption_tells_how_much_was_run_and_what_differs_from_table_1(
@@ -166,7 +166,7 @@ def estimates() -> pa.Table:
         table.append_column("data", [[data] * len(table)]).append_column(
             "proposal", [[proposal] * len(table)]
         )
-        for data in bias_report.DATA
+        for data in bias.DATA
         for proposal in ("BALD", "floor")
     ]
     return pa.concat_tables(parts)
@@ -180,7 +180,7 @@ def drawn(study: str, settings: StudySettings, *, folder: str = "") -> set[str]:
 
 def test_every_panel_of_the_page_is_drawn_by_its_study() -> None:
     pytest.importorskip("matplotlib")
-    made = {f"image-bias/{name}.png" for name in bias_report.figures(estimates(), BiasSettings())}
+    made = {f"image-bias/{name}.png" for name in bias.figures(estimates(), BiasSettings())}
     for study in ("lure-throughout", "overfitting", "temperature", "proposals"):
         made |= drawn(f"image-{study}", SMALL)
     for data, network in training.FIGURES:
@@ -192,7 +192,7 @@ def test_every_panel_of_the_page_is_drawn_by_its_study() -> None:
 
 def test_one_heavy_draw_does_not_hide_the_other_curves() -> None:
     pytest.importorskip("matplotlib")
-    figure = bias_report.figures(estimates(), BiasSettings())["figure-2b"]
+    figure = bias.figures(estimates(), BiasSettings())["figure-2b"]
     low, high = figure.axes[0].get_ylim()
     assert -1.5 < low < -1 < high < 1.5
 

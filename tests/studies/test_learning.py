@@ -11,9 +11,8 @@ import pytest
 from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.models import CAP
-from levelled_studies.errors import StudyError
 from levelled_studies.runner import Results, run
-from levelled_studies.study import Claim, Ruling
+from levelled_studies.study import Claim, Ruling, StudyError
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")

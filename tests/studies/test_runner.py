@@ -14,10 +14,8 @@ import pyarrow as pa
 import pytest
 from numpy.random import Generator
 
-from levelled_studies.errors import StudyError
-from levelled_studies.journal import opened
-from levelled_studies.runner import run
-from levelled_studies.study import Claim, Resumable, Row, Study, StudySettings
+from levelled_studies.runner import opened, run
+from levelled_studies.study import Claim, Resumable, Row, Study, StudyError, StudySettings
 
 
 @dataclass(frozen=True, slots=True)

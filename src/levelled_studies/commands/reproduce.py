@@ -65,7 +65,7 @@ def reproduce(
 
 def _settings(study: "Study", preset: str, wanted: Mapping[str, object]) -> "StudySettings":
     from levelled._check import choice
-    from levelled_studies.errors import StudyError
+    from levelled_studies.study import StudyError
 
     settings = study.presets[choice("--preset", preset, tuple(study.presets))]
     given = {name: value for name, value in wanted.items() if value is not None}

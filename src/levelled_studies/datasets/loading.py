@@ -10,11 +10,18 @@ from pathlib import Path
 
 from levelled._check import choice
 from levelled.errors import LevelledError, PoolError
-from levelled_studies.datasets.cache import data_folder, kept_file, read_kept, write_kept
+from levelled_studies.datasets.cache import (
+    Arrays,
+    checksum,
+    data_folder,
+    kept_file,
+    pack,
+    read_kept,
+    unpack,
+    write_kept,
+)
 from levelled_studies.datasets.catalogue import CATALOGUE, Entry
-from levelled_studies.datasets.clients import Package, download
-from levelled_studies.datasets.origins import OpenML, inside_sklearn
-from levelled_studies.datasets.packing import Arrays, checksum, pack, unpack
+from levelled_studies.datasets.clients import OpenML, Package, download, inside_sklearn
 from levelled_studies.datasets.record import DataSet, Parts
 
 __all__ = ["Listed", "fetch_data", "kept", "list_data", "load_data", "obtain"]

@@ -1,5 +1,6 @@
 """Figures 2b, 2c and 5b: risk estimates for a fixed network, from points drawn by BALD."""
 
+from collections.abc import Mapping
 from dataclasses import asdict, replace
 
 import numpy as np
@@ -8,21 +9,34 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.running import running_lure, running_naive, running_pure
 from levelled.losses import log_loss
 from levelled.proposals import boltzmann, mixture
+from levelled.reports.numbers import with_error
+from levelled.reports.plots import BLACK, COLOURS
 from levelled.samplers import race
 from levelled.scores import bald
-from levelled_studies.images.bias_report import DATA, FLOOR, TEMPERATURE, caption, claims, figures
 from levelled_studies.images.data import image_set
+from levelled_studies.images.loop import Way
 from levelled_studies.images.networks import classifier
+from levelled_studies.images.pictures import finished, line, panel, setting, shaded
 from levelled_studies.images.settings import PAPER, SMOKE, BiasSettings, NetworkSettings
-from levelled_studies.study import Study
-from levelled_studies.tables import summarised
+from levelled_studies.images.shared import small_print
+from levelled_studies.objectives import RUNNING
+from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.tables import Curve, curves, summarised, where_told
 
-__all__ = ["STUDIES"]
+__all__ = ["DATA", "FLOOR", "STUDIES", "TEMPERATURE", "caption", "claims", "figures"]
 
-_RUNNING = {"naive": running_naive, "PURE": running_pure, "LURE": running_lure}
+DATA = {"mnist": "2b", "fashion-mnist": "2c"}
+_NAMES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST"}
+FLOOR = 0.1
+TEMPERATURE = 10_000
+THIN = 15
+"""The design ESS below which 1,000 trajectories may all miss what carries the weight."""
+AT = 100
+"""The number of labels at which single figures are told."""
+SMALL = 0.25
+"""The share of the risk up to which a bias counts as small."""
 
 
 def run(settings: BiasSettings, task: str, rng: Generator) -> pa.Table:
@@ -60,7 +74,7 @@ def _errors(
     at = _budgets(settings) - 1
     series = {
         name: losses.mean() - running(seen, probability, len(losses))[:, at]
-        for name, running in _RUNNING.items()
+        for name, running in RUNNING.items()
     }
     dispersion = np.stack([_dispersion(draws) for draws in drawn])
     m = np.arange(1, settings.budget + 1)
@@ -78,6 +92,169 @@ def _budgets(settings: BiasSettings) -> IntArray:
 def _sized(base: NetworkSettings, **own: int) -> BiasSettings:
     names = asdict(NetworkSettings()).keys() - {"trajectories"}
     return replace(BiasSettings(), **{name: getattr(base, name) for name in names} | own)
+
+
+def figures(table: pa.Table, settings: BiasSettings) -> Mapping[str, Figure]:
+    """Figures 2b and 2c, each as it is and with a floor, and 5b."""
+    told = {
+        ("BALD", ""): setting(Way(), "sd"),
+        ("floor", "-floor"): f"BALD, T = {TEMPERATURE:,}, floor of {FLOOR:g}, ± s.d.",
+    }
+    drawn = {
+        f"figure-{number}{ending}": _bias(
+            curves(table, data=data, proposal=proposal), _NAMES[data], below
+        )
+        for data, number in DATA.items()
+        for (proposal, ending), below in told.items()
+    }
+    return drawn | {"figure-5b": _variances(curves(table, data="mnist", proposal="BALD"))}
+
+
+def _bias(found: Mapping[str, Curve], named: str, below: str) -> Figure:
+    figure, axes = panel(
+        f"{named}, unbalanced: bias of the risk", below, "true risk \N{MINUS SIGN} estimate"
+    )
+    axes.axhline(0, color=BLACK, linewidth=0.6)
+    for estimator in COLOURS:
+        shaded(axes, found[estimator], estimator, width="sd")
+    low, high = axes.get_ylim()
+    naive = found["naive"]
+    reach = 1.05 * float((np.abs(naive.mean) + naive.sd).max())
+    axes.set_ylim(max(low, -reach), min(high, reach))  # a single heavy draw would hide the rest
+    return finished(figure, axes, naive.labels)
+
+
+def _variances(found: Mapping[str, Curve]) -> Figure:
+    figure, axes = panel("MNIST, unbalanced: variance of the estimate", setting(Way()), "variance")
+    for name in COLOURS:
+        line(axes, found[name].labels, found[name].sd ** 2, name)
+    axes.set_yscale("log")
+    return finished(figure, axes, found["naive"].labels)
+
+
+def caption(settings: BiasSettings) -> str:
+    """Of all panels."""
+    return small_print(
+        settings,
+        map(Way, DATA),
+        f"Risks of one network, trained on {settings.train:,} points of the pool, from points of "
+        f"the test set; shading is one standard deviation.",
+        "The vertical axis reaches as far as the naive band, on either side of 0: what heavy draws "
+        "carry beyond is cut off.",
+        f"With a floor (ours), a share of {FLOOR:g} of each proposal is uniform.",
+        paper_ran="the paper: 1,000",
+        paper=BiasSettings(),
+    )
+
+
+def claims(table: pa.Table, settings: BiasSettings) -> list[Claim]:
+    """Who is biased, where the design can tell, and whose variance is lower."""
+    found = {
+        (data, proposal): curves(table, data=data, proposal=proposal)
+        for data in DATA
+        for proposal in ("BALD", "floor")
+    }
+    risks = {row["data"]: row["risk"] for row in table.to_pylist()}
+    told = [_overestimates(found["mnist", "BALD"], risks["mnist"])]
+    told += [_unbiased(data, curve, "bare") for data in DATA for curve in [found[data, "BALD"]]]
+    told += [_unbiased(data, curve, "floor") for data in DATA for curve in [found[data, "floor"]]]
+    return [
+        *told,
+        _lower_variance(found["mnist", "BALD"]),
+        _small_on_fashion(found, risks),
+    ]
+
+
+def _overestimates(found: Mapping[str, Curve], risk: float) -> Claim:
+    naive = found["naive"]
+    at = naive.at(AT) if AT in naive.labels else -1
+    z = -naive.z
+    return Claim(
+        "image-naive-overestimates",
+        "section 6, Figure 2b",
+        "On MNIST the unweighted risk overestimates, because active learning samples the hardest "
+        "points.",
+        f"true risk ({risk:.4f}) less estimate {naive.told(int(naive.labels[at]))} at M = "
+        f"{naive.labels[at]}; {z.min():.0f} standard errors or more at every M",
+        "holds" if z.min() > 5 else "does not hold",
+    )
+
+
+def _unbiased(data: str, found: Mapping[str, Curve], kind: str) -> Claim:
+    """Told by z only where the design can tell: elsewhere what is rare may never come up."""
+    ess = found["design ESS"]
+    tells = ess.median >= THIN if kind == "bare" else np.ones(len(ess.labels), bool)
+    worst = {
+        name: float(np.abs(found[name].z[tells]).max()) if tells.any() else 0.0
+        for name in ("PURE", "LURE")
+    }
+    where = f"section 6, Figure {DATA[data]}"
+    over = "" if kind == "bare" else f" over a floor of {FLOOR:g}"
+    silent = (
+        ""
+        if tells.all()
+        else (
+            f"At {where_told(ess.labels, ~tells)} the design ESS is below {THIN} (median "
+            f"{ess.median.min():.2g} and more): points of tiny probability carry the weight, most "
+            f"trajectories never draw them, and this size cannot tell bias from chance."
+        )
+    )
+    told = f"at most {worst['PURE']:.1f} and {worst['LURE']:.1f} standard errors from 0"
+    return Claim(
+        f"image-unbiased-{data}-{kind}",
+        where if kind == "bare" else f"{where} (ours: with a floor)",
+        f"With BALD's proposal{over}, R_PURE and R_LURE are unbiased on {data}.",
+        f"{told} at {where_told(ess.labels, tells)}"
+        if tells.any()
+        else f"no M at which ESS >= {THIN}",
+        "cannot tell"
+        if not tells.any()
+        else "holds"
+        if max(worst.values()) < 4
+        else "does not hold",
+        silent,
+    )
+
+
+def _lower_variance(found: Mapping[str, Curve]) -> Claim:
+    lure, naive = found["LURE"], found["naive"]
+    lower = lure.sd < naive.sd
+    at = lure.at(AT) if AT in lure.labels else -1
+    return Claim(
+        "image-lower-variance",
+        "section 6, Figures 2b and 5b",
+        "On MNIST the variance of R_PURE and R_LURE is lower than, or similar to, that of the "
+        "biased estimate, because the proposal is effective.",
+        f"s.d. at M = {lure.labels[at]}: {lure.sd[at]:.4f} for R_LURE, {found['PURE'].sd[at]:.4f} "
+        f"for R_PURE, {naive.sd[at]:.4f} for the unweighted risk",
+        "holds" if lower.all() else "holds partly" if lower.any() else "does not hold",
+        "" if lower.all() else f"R_LURE varies less at {where_told(lure.labels, lower)}.",
+    )
+
+
+def _small_on_fashion(
+    found: Mapping[tuple[str, str], Mapping[str, Curve]], risks: Mapping[str, float]
+) -> Claim:
+    bias = {data: found[data, "BALD"]["naive"] for data in DATA}
+    at = bias["mnist"].at(AT) if AT in bias["mnist"].labels else -1
+    share = {data: -bias[data].mean[at] / risks[data] for data in DATA}
+    fashion = bias["fashion-mnist"]
+    return Claim(
+        "image-fashion-small",
+        "section 6, Figure 2c",
+        "For FashionMNIST the active learning bias is small, and the variance high in all cases.",
+        f"naive less true risk at M = {bias['mnist'].labels[at]}: {share['fashion-mnist']:.2f} of "
+        f"the risk on FashionMNIST ({with_error(-fashion.mean[at], fashion.stderr[at])}), "
+        f"{share['mnist']:.2f} of it on MNIST",
+        "holds"
+        if share["fashion-mnist"] < SMALL
+        else "holds partly"
+        if share["fashion-mnist"] < share["mnist"]
+        else "does not hold",
+        f"Small: less than {SMALL:g} of the risk. Relative to the risk it is smaller than on MNIST."
+        if SMALL <= share["fashion-mnist"] < share["mnist"]
+        else "",
+    )
 
 
 STUDIES = {

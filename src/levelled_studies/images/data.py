@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled_studies.datasets import load_data
-from levelled_studies.errors import StudyError
+from levelled_studies.study import StudyError
 
 __all__ = ["RATIOS", "Data", "ImageSet", "image_set", "noised", "shrunk", "subset"]
 

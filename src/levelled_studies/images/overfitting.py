@@ -6,13 +6,12 @@ import numpy as np
 import pyarrow as pa
 
 from levelled.reports.plots import BLACK
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.loop import Way
 from levelled_studies.images.pictures import BIAS, finished, panel, setting, shaded
 from levelled_studies.images.reading import Found, difference, read
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.images.shared import shared
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.images.shared import shared, small_print
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Claim, Figure
 from levelled_studies.tables import Difference, judged
 
@@ -41,7 +40,7 @@ def _panel(found: Found, named: str) -> Figure:
     below = setting(Way(), "stderr")
     figure, axes = panel(f"{named}, unbalanced: overfitting bias", below, "bias (NLL)")
     axes.axhline(0, color=BLACK, linewidth=0.6)
-    for name in OBJECTIVES:
+    for name in WEIGHTS:
         shaded(axes, found.curves[f"{name} overfitting"], name, width="stderr")
     shaded(axes, found.curves[BIAS], BIAS, width="stderr")
     return finished(figure, axes, found.labels)
@@ -77,7 +76,7 @@ def _mean(found: Found, series: str, *, comparisons: int = 1) -> Difference:
 
 
 def _opposite(data: str, found: Found) -> Claim:
-    over = {name: _mean(found, f"{name} overfitting", comparisons=4) for name in OBJECTIVES}
+    over = {name: _mean(found, f"{name} overfitting", comparisons=4) for name in WEIGHTS}
     bias = _mean(found, "active learning bias", comparisons=4)
     positive = over.values()
     return Claim(

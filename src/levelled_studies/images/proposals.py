@@ -7,12 +7,11 @@ import pyarrow as pa
 from scipy.special import fdtri
 
 from levelled._check import FloatArray
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.loop import Way
 from levelled_studies.images.pictures import finished, panel
 from levelled_studies.images.reading import Found, read, separated
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.images.shared import shared
+from levelled_studies.images.shared import shared, small_print
 from levelled_studies.images.temperature import weight_spread
 from levelled_studies.study import Claim, Figure
 from levelled_studies.tables import ALARM, judged

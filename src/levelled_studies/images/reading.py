@@ -10,7 +10,7 @@ import pyarrow as pa
 from levelled._check import FloatArray, IntArray
 from levelled.estimators.running import running_lure, running_naive
 from levelled_studies.images.loop import Way
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Ruling
 from levelled_studies.tables import ALARM, Curve, Difference, curves, judged, summarised
 
@@ -58,10 +58,10 @@ def read(table: pa.Table, way: Way) -> Found:
         f"{name} {what}": np.array([row[f"{name} {what}"] for row in tested]).reshape(
             -1, len(labels)
         )
-        for name in OBJECTIVES
+        for name in WEIGHTS
         for what in ("nll", "accuracy", "trained")
     }
-    for name in OBJECTIVES:
+    for name in WEIGHTS:
         series[f"{name} overfitting"] = series[f"{name} nll"] - series[f"{name} trained"]
     series["active learning bias"] = _errors(draws, running_naive)[:, labels - 1]
     series["LURE error"] = _errors(draws, running_lure)[:, labels - 1]

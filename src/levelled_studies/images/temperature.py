@@ -8,13 +8,12 @@ import pyarrow as pa
 
 from levelled._check import FloatArray
 from levelled.estimators import lure
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.loop import Way
 from levelled_studies.images.pictures import QUANTITIES, performance
 from levelled_studies.images.reading import SLIGHT, Found, difference, read
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.images.shared import shared
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.images.shared import shared, small_print
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Claim, Figure
 from levelled_studies.tables import Curve, judged
 
@@ -44,7 +43,7 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
 
 def _limits(found: Iterable[Mapping[str, Curve]], what: str) -> tuple[float, float]:
     """From the lowest to the highest edge of all bands, and a little more."""
-    all_ = [each[f"{name} {what}"] for each in found for name in OBJECTIVES]
+    all_ = [each[f"{name} {what}"] for each in found for name in WEIGHTS]
     low = min(float((curve.mean - curve.sd).min()) for curve in all_)
     high = max(float((curve.mean + curve.sd).max()) for curve in all_)
     margin = max(0.03 * (high - low), 0.01)

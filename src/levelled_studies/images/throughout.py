@@ -4,7 +4,6 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.loop import Way
 from levelled_studies.images.pictures import (
     QUANTITIES,
@@ -16,7 +15,7 @@ from levelled_studies.images.pictures import (
 )
 from levelled_studies.images.reading import SLIGHT, Found, difference, read
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.images.shared import shared
+from levelled_studies.images.shared import shared, small_print
 from levelled_studies.study import Claim, Figure
 
 __all__ = ["STUDIES"]

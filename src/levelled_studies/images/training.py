@@ -8,14 +8,13 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import choice
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.data import Data
 from levelled_studies.images.loop import TRAJECTORIES, Way
 from levelled_studies.images.networks import Kind
 from levelled_studies.images.pictures import QUANTITIES, Width, performance
 from levelled_studies.images.reading import SLIGHT, Found, difference, read
 from levelled_studies.images.settings import CPU, PAPER, SMOKE, ImageSettings
-from levelled_studies.images.shared import tasks
+from levelled_studies.images.shared import small_print, tasks
 from levelled_studies.study import Claim, Figure, Ruling, Study
 from levelled_studies.tables import judged
 

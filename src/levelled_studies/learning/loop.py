@@ -17,7 +17,7 @@ from levelled.models import CAP, Model, TrainingTask, fitted, seeded
 from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.models import model
 from levelled_studies.learning.settings import Case, LearningSettings
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Row
 from levelled_studies.tables import compact
 
@@ -71,7 +71,7 @@ def _tested(known: Split, draws: Draws, case: Case, seed: int) -> Row:
     X, y = known.X[draws.index], known.y[draws.index]
     problem = _problem(known, y)
     row: Row = {}
-    for name, weights in OBJECTIVES.items():
+    for name, weights in WEIGHTS.items():
         own = None if weights is None else weights(draws)
         trained = fitted(seeded(model(case.model), seed), problem, X, y, own)
         tested = _losses(problem, trained, known.X_test, known.y_test)

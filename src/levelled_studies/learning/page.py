@@ -14,12 +14,12 @@ from pathlib import Path
 import pyarrow.csv as pacsv
 
 from levelled.advice.rule import TOLERANCE
-from levelled_studies.errors import StudyError
 from levelled_studies.learning.data import FRAUDS
 from levelled_studies.learning.reading import Effect, Found, advised, read
 from levelled_studies.learning.settings import Case
 from levelled_studies.learning.studies import STUDIES
 from levelled_studies.learning.words import titled
+from levelled_studies.study import StudyError
 from levelled_studies.tables import alarm_told
 
 __all__ = ["renewed", "write"]

@@ -11,7 +11,7 @@ from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.advice.rule import TOLERANCE
 from levelled.reports.numbers import with_error
 from levelled_studies.learning.settings import Case
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.tables import Difference
 
 __all__ = ["Advised", "Effect", "Found", "advised", "effect", "read"]
@@ -100,8 +100,7 @@ def read(table: pa.Table, case: Case) -> Found:
 
     known = [each for each in _EVERY if rows[0].get(f"naive {each}") is not None]
     tested = {
-        each: {name: column(f"{name} {each}").astype(float) for name in OBJECTIVES}
-        for each in known
+        each: {name: column(f"{name} {each}").astype(float) for name in WEIGHTS} for each in known
     }
     overfitting, bias = (column(name).astype(float) for name in ("overfitting", "bias"))
     return Found(labels, tested, overfitting, bias, column("advice"))

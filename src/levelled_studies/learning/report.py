@@ -8,13 +8,14 @@ import pyarrow as pa
 
 from levelled._check import BoolArray
 from levelled.advice.rule import TOLERANCE
+from levelled.reports.plots import BLACK, COLOURS, Axes, band, canvas, footnote, title
 from levelled_studies.learning.reading import Effect, Found, advised, read
 from levelled_studies.learning.settings import Case, LearningSettings, cases
 from levelled_studies.learning.words import named, titled
-from levelled_studies.study import Claim
+from levelled_studies.study import Claim, Figure
 from levelled_studies.tables import alarm_told, judged, where_told
 
-__all__ = ["claims"]
+__all__ = ["claims", "figures"]
 
 WHERE = "Levelled, learning"
 Pair = tuple[str, str]
@@ -188,3 +189,50 @@ def _verdicts(found: Mapping[str, Found]) -> Claim:
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+
+
+def figures(table: pa.Table, settings: LearningSettings) -> Mapping[str, Figure]:
+    """Test risk beside that of training without weights, one standard error shaded."""
+    every = cases(settings)
+    figure, panels = canvas(rows=len(every), height=0.9 + 1.15 * len(every))
+    flat = np.atleast_1d(panels).tolist()
+    for case, axes in zip(every, flat, strict=True):
+        found = read(table, case)
+        for name in ("PURE", "LURE"):
+            _draw(axes, found, name)
+        axes.axhline(0, color=BLACK, linewidth=0.6)
+        axes.locator_params(axis="y", nbins=5)
+        title(axes, titled(case))
+    flat[-1].set_xlabel("labels $M$")
+    flat[-1].set_xticks(settings.checkpoints)
+    _legend(figure, flat[0])
+    figure.supylabel("change of test risk by weights (%)", fontsize=8)
+    footnote(figure, _small_print(settings))
+    return {"gain": figure}
+
+
+def _legend(figure: Figure, axes: Axes) -> None:
+    """Above all panels, where no curve is."""
+    figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside upper right",
+        ncols=2,
+        fontsize=7,
+        frameon=False,
+        handlelength=2.4,
+    )
+
+
+def _draw(axes: Axes, found: Found, name: str) -> None:
+    change = found.change(name)
+    value, error = 100 * change.value, 100 * change.stderr
+    band(axes, found.labels, value, value - error, value + error, COLOURS[name], name)
+
+
+def _small_print(settings: LearningSettings) -> str:
+    return (
+        f"{settings.trajectories} trajectories, pools of up to {settings.pool_size:,}, seed "
+        f"{settings.seed}\n"
+        "shading ±1 standard error; below 0 the weights help\n"
+        "risk: Brier score of classifiers, squared error of regressions"
+    )

@@ -4,8 +4,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from levelled._check import whole
-from levelled_studies.errors import StudyError
-from levelled_studies.study import StudySettings
+from levelled_studies.study import StudyError, StudySettings
 
 __all__ = ["Case", "LearningSettings", "cases", "tasks"]
 

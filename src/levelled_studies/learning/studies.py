@@ -4,8 +4,7 @@ from dataclasses import replace
 from functools import partial
 
 from levelled_studies.learning.loop import run
-from levelled_studies.learning.pictures import figures
-from levelled_studies.learning.report import claims
+from levelled_studies.learning.report import claims, figures
 from levelled_studies.learning.settings import LearningSettings, tasks
 from levelled_studies.study import Study
 

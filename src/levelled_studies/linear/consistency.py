@@ -12,9 +12,10 @@ from levelled.reports.numbers import with_error
 from levelled.reports.plots import BLACK, COLOURS, DASHES, Axes, canvas, footnote, legend, title
 from levelled_studies.linear import data
 from levelled_studies.linear.experiment import draw, geometric
-from levelled_studies.linear.fits import OBJECTIVES, fit, running_moments
+from levelled_studies.linear.fits import fit, running_moments
 from levelled_studies.linear.pictures import small_print
 from levelled_studies.linear.settings import LinearSettings, presets
+from levelled_studies.objectives import RUNNING
 from levelled_studies.study import Claim, Figure, Study
 from levelled_studies.tables import Curve, curves, summarised
 
@@ -50,7 +51,7 @@ def run(settings: ConsistencySettings, task: str, rng: Generator) -> pa.Table:
     )
     moments = running_moments(x, y, drawn.probability, N, least=M)
     series = {}
-    for name, running in OBJECTIVES.items():
+    for name, running in RUNNING.items():
         error = lowest - running(seen, drawn.probability, N)[:, -1:]
         series[f"{name} error"] = error
         series[f"{name} squared error"] = error**2

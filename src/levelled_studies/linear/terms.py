@@ -11,9 +11,9 @@ from numpy.random import Generator
 from levelled._check import FloatArray, whole
 from levelled_studies.linear import data
 from levelled_studies.linear.experiment import draw, geometric, near_optimal
-from levelled_studies.linear.fits import OBJECTIVES
 from levelled_studies.linear.settings import LinearSettings
 from levelled_studies.linear.variance import conditional_variances, pure_and_lure
+from levelled_studies.objectives import RUNNING
 from levelled_studies.tables import compact
 from levelled_studies.trajectories import Trajectories
 
@@ -75,7 +75,7 @@ def _terms(
         "PURE": {"2": pure},
         "LURE": {"2": lure},
     }
-    for name, running in OBJECTIVES.items():
+    for name, running in RUNNING.items():
         total = np.sum(list(terms[name].values()), axis=0)
         observed = _observed(_by_pool(running(seen, drawn.probability, POOL), per_pool))
         off = total - observed["observed given the pool"]

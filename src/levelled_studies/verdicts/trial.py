@@ -11,7 +11,7 @@ from numpy.random import Generator
 from levelled._check import whole
 from levelled.advice import Verdict, advise
 from levelled.models import fitted, posed, seeded, take, takes_weights
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import StudySettings
 from levelled_studies.verdicts.problems import Sample
 from levelled_studies.verdicts.settings import SETTINGS, Setting
@@ -65,7 +65,7 @@ def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
     X, y = take(sample.pool.X, draws.index), sample.pool.y[draws.index]
     problem = posed(model, sample.pool.y, "auto")
     risks = {}
-    for way, weights in OBJECTIVES.items():
+    for way, weights in WEIGHTS.items():
         own = None if weights is None or not takes_weights(model) else weights(draws)
         answers = problem.answers(fitted(model, problem, X, y, own), sample.unseen.X)
         risks[way.lower()] = float(problem.losses(sample.unseen.y, answers).mean())

@@ -9,12 +9,11 @@ import pytest
 
 from levelled.errors import InputError, PoolError
 from levelled_studies.datasets import fetch_data, list_data, load_data
-from levelled_studies.datasets.cache import kept_file, write_kept
+from levelled_studies.datasets.cache import checksum, kept_file, pack, write_kept
 from levelled_studies.datasets.catalogue import CATALOGUE, Entry
 from levelled_studies.datasets.clients import Package
 from levelled_studies.datasets.images import idx_files
 from levelled_studies.datasets.loading import kept, obtain
-from levelled_studies.datasets.packing import checksum, pack
 from levelled_studies.datasets.record import DataSet
 from studies.datasets.packages import IDX, TRAIN, deb, npm, wheel
 
