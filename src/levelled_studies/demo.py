@@ -10,8 +10,7 @@ from numpy.random import Generator
 
 from levelled.demo import digits_pool, label_all, start, truth
 from levelled.reports.plots import canvas, footnote
-from levelled_studies.study import Claim, Study, StudySettings
-from levelled_studies.study import Figure as Picture
+from levelled_studies.study import Claim, Plot, Study, StudySettings
 
 __all__ = ["STUDIES", "DemoSettings"]
 
@@ -40,7 +39,7 @@ def run(settings: DemoSettings, task: str, rng: Generator) -> pa.Table:
     with TemporaryDirectory() as folder:
         pool = Path(folder) / "pool.parquet"
         answers = digits_pool(pool)
-        known = truth(pool, answers)
+        truth_ = truth(pool, answers)
         for seed in range(first, last):
             campaign = start(
                 pool, f"sqlite:///{folder}/{seed}.db", labels=settings.labels, seed=seed
@@ -48,15 +47,21 @@ def run(settings: DemoSettings, task: str, rng: Generator) -> pa.Table:
             for figures in label_all(campaign, answers, batch=settings.labels):
                 est = figures[0].estimate
             rows.append(
-                {"seed": seed, "truth": known, "value": est.value, "low": est.low, "high": est.high}
+                {
+                    "seed": seed,
+                    "truth": truth_,
+                    "value": est.value,
+                    "low": est.low,
+                    "high": est.high,
+                }
             )
     return pa.Table.from_pylist(rows)
 
 
 def claims(table: pa.Table, settings: DemoSettings) -> list[Claim]:
     """The demo's interval contains the truth in at least 95% of the seeds."""
-    known, low, high = (table[name].to_numpy() for name in ("truth", "low", "high"))
-    holds = (low <= known) & (known <= high)
+    truth_, low, high = (table[name].to_numpy() for name in ("truth", "low", "high"))
+    holds = (low <= truth_) & (truth_ <= high)
     return [
         Claim(
             "demo",
@@ -69,18 +74,18 @@ def claims(table: pa.Table, settings: DemoSettings) -> list[Claim]:
     ]
 
 
-def figures(table: pa.Table, settings: DemoSettings) -> dict[str, Picture]:
+def figures(table: pa.Table, settings: DemoSettings) -> dict[str, Plot]:
     """Every campaign's estimate and interval, in order of the estimate."""
     value, low, high = (table[name].to_numpy() for name in ("value", "low", "high"))
-    known = float(table["truth"][0].as_py())
+    truth_ = float(table["truth"][0].as_py())
     order = np.argsort(value)
     fig, axes = canvas(height=3.0)
     place = np.arange(len(order))
-    missed = (known < low[order]) | (known > high[order])
+    missed = (truth_ < low[order]) | (truth_ > high[order])
     axes.vlines(place[~missed], low[order][~missed], high[order][~missed], color="#009E73", lw=0.6)
     axes.vlines(place[missed], low[order][missed], high[order][missed], color="#D55E00", lw=1.2)
     axes.plot(place, value[order], ".", color="black", markersize=1.5)
-    axes.axhline(known, color="black", linestyle="--", linewidth=0.8)
+    axes.axhline(truth_, color="black", linestyle="--", linewidth=0.8)
     axes.set(xlabel="campaigns, by their estimate", ylabel="error rate")
     footnote(fig, f"{len(order)} campaigns of {settings.labels} labels; dashed: the truth")
     return {"demo": fig}

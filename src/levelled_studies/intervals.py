@@ -29,8 +29,8 @@ from levelled.estimators.intervals.fixed import (
 from levelled.estimators.intervals.logical import logical_limits
 from levelled.estimators.moments import moments
 from levelled_studies import trajectories as draw
-from levelled_studies.intervals_report import Cell, claims, figures, pooled, relative
-from levelled_studies.pools import POOLS, Pool
+from levelled_studies.intervals_report import Cell, claims, figures, relative, summarise_cells
+from levelled_studies.pools import POOLS, LossPool
 from levelled_studies.study import Study, StudySettings
 
 __all__ = ["STUDIES", "IntervalSettings"]
@@ -86,8 +86,8 @@ def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
     for done in range(0, settings.trajectories, settings.per_pool):
         pool = POOLS[name](size, rng)
         repetitions = min(settings.per_pool, settings.trajectories - done)
-        drawn = _draw(proposal, pool, largest, repetitions, rng)
-        for method, budget, cell in _cells(pool, drawn, budgets, settings):
+        draws = _draw(proposal, pool, largest, repetitions, rng)
+        for method, budget, cell in _cells(pool, draws, budgets, settings):
             cells.setdefault((method, budget), []).append(cell)
     return pa.Table.from_pylist(
         [
@@ -98,14 +98,14 @@ def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
                 "method": method,
                 "labels": budget,
             }
-            | pooled(found)
+            | summarise_cells(found)
             for (method, budget), found in cells.items()
         ]
     )
 
 
 def _draw(
-    proposal: str, pool: Pool, budget: int, repetitions: int, rng: Generator
+    proposal: str, pool: LossPool, budget: int, repetitions: int, rng: Generator
 ) -> draw.Trajectories:
     g, N = pool.predictor, len(pool.losses)
     bound = pool.bounds[1]
@@ -135,46 +135,46 @@ def _normal_ranks(values: FloatArray) -> FloatArray:
 
 
 def _cells(
-    pool: Pool, drawn: draw.Trajectories, budgets: tuple[int, ...], settings: IntervalSettings
+    pool: LossPool, draws: draw.Trajectories, budgets: tuple[int, ...], settings: IntervalSettings
 ) -> Iterator[tuple[str, int, Cell]]:
     truth = pool.losses.mean()
-    seen = Seen(pool, drawn)
+    drawn = DrawnLosses(pool, draws)
     fixed, watched = _methods(pool)
     for budget in budgets:
         for method, limits in fixed.items():
-            low, high = seen.clipped(limits, budget)
+            low, high = drawn.clip(limits, budget)
             holds, width = (low <= truth) & (truth <= high), relative(high - low, truth)
-            yield method, budget, Cell(holds, width, seen.design_size(budget))
+            yield method, budget, Cell(holds, width, drawn.design_size(budget))
     last = budgets[-1]
     if last / len(pool.losses) > 0.6:  # watching is about the labels that come first
         return
     for method, limits in watched.items():
-        low, high = seen.clipped(limits, last)
-        holds = seen.always(limits, truth, anytime.LEAST, last)
-        yield method, last, Cell(holds, relative(high - low, truth), seen.design_size(last))
-    q, N = drawn.probability, len(pool.losses)
-    never = rejected_at(truth, seen.losses, q, N, pool.bounds, LEVEL, design=drawn.design)
-    width = relative(seen.betting_widths(settings.widths_per_pool, last), truth)
-    yield "betting, watched", last, Cell(never == 0, width, seen.design_size(last))
+        low, high = drawn.clip(limits, last)
+        holds = drawn.always(limits, truth, anytime.LEAST, last)
+        yield method, last, Cell(holds, relative(high - low, truth), drawn.design_size(last))
+    q, N = draws.probability, len(pool.losses)
+    never = rejected_at(truth, drawn.losses, q, N, pool.bounds, LEVEL, design=draws.design)
+    width = relative(drawn.betting_widths(settings.widths_per_pool, last), truth)
+    yield "betting, watched", last, Cell(never == 0, width, drawn.design_size(last))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class DrawnLosses:
     """A pool's losses along its trajectories, [R, M], and intervals computed from them."""
 
-    pool: Pool
-    drawn: draw.Trajectories
+    pool: LossPool
+    draws: draw.Trajectories
 
     @property
     def losses(self) -> FloatArray:
-        return self.pool.losses[self.drawn.index]
+        return self.pool.losses[self.draws.index]
 
-    def clipped(self, limits: "Method", budget: int) -> Limits:
+    def clip(self, limits: "Method", budget: int) -> Limits:
         """Limits after `budget` labels, cut to what is logically possible."""
         at = slice(None), slice(0, budget)
         N = len(self.pool.losses)
-        losses, q = self.losses[at], self.drawn.probability[at]
-        design = {name: column[at] for name, column in self.drawn.design.items()}
+        losses, q = self.losses[at], self.draws.probability[at]
+        design = {name: column[at] for name, column in self.draws.design.items()}
         low, high = limits(losses, q, N, design)
         lowest, highest = logical_limits(losses.sum(axis=1), budget, N, self.pool.bounds)
         low, high = np.maximum(low, lowest), np.minimum(high, highest)
@@ -183,20 +183,20 @@ class Seen:
 
     def always(self, limits: "Method", truth: float, first: int, last: int) -> BoolArray:
         """Whether the truth lies within the limits at every label from `first` to `last`."""
-        holds = np.ones(len(self.drawn.index), dtype=bool)
+        holds = np.ones(len(self.draws.index), dtype=bool)
         for budget in range(first, last + 1):
-            low, high = self.clipped(limits, budget)
+            low, high = self.clip(limits, budget)
             holds &= (low <= truth) & (truth <= high)
         return holds
 
     def betting_widths(self, repetitions: int, budget: int) -> FloatArray:
         widths = []
-        for row in range(min(repetitions, len(self.drawn.index))):
+        for row in range(min(repetitions, len(self.draws.index))):
             at = row, slice(0, budget)
-            design = {name: column[at] for name, column in self.drawn.design.items()}
+            design = {name: column[at] for name, column in self.draws.design.items()}
             low, high = betting_interval(
                 self.losses[at],
-                self.drawn.probability[at],
+                self.draws.probability[at],
                 len(self.pool.losses),
                 self.pool.bounds,
                 LEVEL,
@@ -206,13 +206,13 @@ class Seen:
         return np.array(widths)
 
     def design_size(self, budget: int) -> float:
-        return budget / float(self.drawn.design["dispersion"][:, :budget].mean())
+        return budget / float(self.draws.design["dispersion"][:, :budget].mean())
 
 
 Method = Callable[[FloatArray, FloatArray, int, Mapping[str, FloatArray]], Limits]
 
 
-def _methods(pool: Pool) -> tuple[dict[str, Method], dict[str, Method]]:
+def _methods(pool: LossPool) -> tuple[dict[str, Method], dict[str, Method]]:
     """The methods for a fixed budget and those that may be watched, for losses like these."""
     fixed: dict[str, Method]
     if pool.bounds == (0, 1):

@@ -9,9 +9,9 @@ import pyarrow as pa
 
 from levelled._check import BoolArray, FloatArray
 from levelled._optional import optional
-from levelled_studies.study import Claim, Figure, Ruling, StudySettings
+from levelled_studies.study import Claim, Plot, Row, Ruling, StudySettings
 
-__all__ = ["Cell", "claims", "figures", "pooled", "relative"]
+__all__ = ["Cell", "claims", "figures", "relative", "summarise_cells"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -23,16 +23,16 @@ class Cell:
     design_size: float
 
 
-def pooled(found: list[Cell]) -> dict[str, float | int | None]:
+def summarise_cells(cells: list[Cell]) -> dict[str, float | int | None]:
     """The cells of several pools as one row of a table; widths are those that are finite."""
-    holds = np.concatenate([cell.holds for cell in found])
-    width = np.concatenate([cell.width for cell in found])
+    holds = np.concatenate([cell.holds for cell in cells])
+    width = np.concatenate([cell.width for cell in cells])
     finite = width[np.isfinite(width)]
     return {
         "repetitions": len(holds),
         "coverage": float(holds.mean()),
         "width": float(np.median(finite)) if len(finite) else None,
-        "design_size": float(np.mean([cell.design_size for cell in found])),
+        "design_size": float(np.mean([cell.design_size for cell in cells])),
     }
 
 
@@ -41,7 +41,6 @@ def relative(width: FloatArray, truth: float) -> FloatArray:
     return width / abs(truth) if truth else np.full_like(width, np.inf)
 
 
-Row = dict[str, Any]
 COLOURS = {
     "cp_safe": "#009E73",
     "log_t": "#009E73",
@@ -66,8 +65,8 @@ MARKERS = {"t, M-1 df, watched": "x", "t, M-1 df": "+"}
 def claims(table: pa.Table, settings: StudySettings) -> list[Claim]:
     """The bars of our statistics, each with the worst cell that was found."""
     rows = table.to_pylist()
-    found = [*_coverage_claims(rows), *_width_claims(rows), *_negative_controls(rows)]
-    return [claim for claim in found if claim is not None]
+    cells = [*_coverage_claims(rows), *_width_claims(rows), *_negative_controls(rows)]
+    return [claim for claim in cells if claim is not None]
 
 
 def _coverage_claims(rows: list[Row]) -> Iterator[Claim | None]:
@@ -191,13 +190,13 @@ def _claim(name: str, says: str, measured: str, verdict: Ruling, because: str = 
     return Claim(name, "Levelled, intervals", says, measured, verdict, because)
 
 
-def figures(table: pa.Table, settings: StudySettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: StudySettings) -> Mapping[str, Plot]:
     """Coverage of every cell, and widths where the pool is large."""
     rows = table.to_pylist()
     return {"coverage": _coverage_figure(rows, settings), "width": _width_figure(rows, settings)}
 
 
-def _coverage_figure(rows: list[Row], settings: StudySettings) -> Figure:
+def _coverage_figure(rows: list[Row], settings: StudySettings) -> Plot:
     fig, panels = _panels(rows)
     for pool, axes in panels.items():
         _dots(axes, [row for row in rows if row["pool"] == pool], "coverage", _proposals(rows))
@@ -208,7 +207,7 @@ def _coverage_figure(rows: list[Row], settings: StudySettings) -> Figure:
     return fig
 
 
-def _width_figure(rows: list[Row], settings: StudySettings) -> Figure:
+def _width_figure(rows: list[Row], settings: StudySettings) -> Plot:
     largest = max(row["pool_size"] for row in rows)
     shown = [row for row in rows if row["pool_size"] == largest and row["width"] is not None]
     last = max(row["labels"] for row in shown)
@@ -224,7 +223,7 @@ def _width_figure(rows: list[Row], settings: StudySettings) -> Figure:
     return fig
 
 
-def _panels(rows: list[Row]) -> tuple[Figure, dict[str, Any]]:
+def _panels(rows: list[Row]) -> tuple[Plot, dict[str, Any]]:
     """An empty panel for each pool."""
     plt = optional("matplotlib.pyplot", extra="plots")
     pools = list(dict.fromkeys(row["pool"] for row in rows))
@@ -273,7 +272,7 @@ def _dots(axes: Any, rows: list[Row], column: str, proposals: list[str]) -> None
 
 
 def _finish(
-    fig: Figure, panels: dict[str, Any], rows: list[Row], label: str, settings: StudySettings
+    fig: Plot, panels: dict[str, Any], rows: list[Row], label: str, settings: StudySettings
 ) -> None:
     lines = optional("matplotlib.lines", extra="plots")
     proposals = _proposals(rows)

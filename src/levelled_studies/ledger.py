@@ -90,14 +90,14 @@ def _link(test: str) -> str:
 def _study(name: str, folder: Path) -> str:
     (study,) = (study for study in find(name) if study.name == name)
     settings = json.loads((folder / "settings.json").read_text())
-    told = ", ".join(
+    sizes = ", ".join(
         f"{key.replace('_', ' ')} {value}"
         for key, value in settings.items()
         if key != "study" and isinstance(value, int | float)
     )
     header = ("where", "what it says", "measured", "verdict", "why")
     variant = "" if folder.name == name else f" ({folder.name})"
-    title = f"## {study.title}{variant}\n\n`{name}`: {told}.\n\n"
+    title = f"## {study.title}{variant}\n\n`{name}`: {sizes}.\n\n"
     return title + _table(header, _rows(load(folder)))
 
 

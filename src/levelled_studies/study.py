@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from levelled.errors import LevelledError
 
-__all__ = ["Claim", "Figure", "Resumable", "Row", "Ruling", "Study", "StudyError", "StudySettings"]
+__all__ = ["Claim", "Plot", "Resumable", "Row", "Ruling", "Study", "StudyError", "StudySettings"]
 
 
 class StudyError(LevelledError):
@@ -17,8 +17,8 @@ class StudyError(LevelledError):
 
 
 Ruling = Literal["holds", "holds partly", "does not hold", "cannot tell"]
-Figure = Any
-"""A matplotlib figure; matplotlib is optional and imported at first use."""
+Plot = Any
+"""A matplotlib figure; matplotlib is an extra and imported at first use."""
 Row = dict[str, Any]
 
 
@@ -77,7 +77,7 @@ class Study:
     presets: Mapping[str, StudySettings]
     tasks: Callable[[Any], Sequence[str]]
     run: Callable[[Any, str, Generator], pa.Table] | Resumable
-    figures: Callable[[pa.Table, Any], Mapping[str, Figure]]
+    figures: Callable[[pa.Table, Any], Mapping[str, Plot]]
     claims: Callable[[pa.Table, Any], Sequence[Claim]]
     variant: Callable[[Any], str] = lambda settings: ""
     caption: Callable[[Any], str] = lambda settings: ""

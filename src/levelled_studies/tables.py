@@ -15,13 +15,13 @@ __all__ = [
     "ALARM",
     "Curve",
     "Difference",
-    "alarm_told",
+    "alarm_rate",
+    "at_budgets",
     "compact",
     "curves",
-    "judged",
-    "summarised",
+    "judge",
+    "summarise",
     "verdict",
-    "where_told",
 ]
 
 ALARM = 0.05
@@ -49,7 +49,7 @@ class Curve:
         """The mean in standard errors."""
         return self.mean / np.where(self.stderr > 0, self.stderr, np.inf)
 
-    def told(self, labels: int) -> str:
+    def text(self, labels: int) -> str:
         """The mean and its standard error, for people."""
         at = self.at(labels)
         return with_error(self.mean[at], self.stderr[at])
@@ -90,11 +90,11 @@ class Difference:
 
     def above(self, limit: float) -> Ruling:
         """Whether it is more than `limit`, or that so many trajectories cannot tell."""
-        return judged([self.mean - self.least > limit], [self.mean + self.least < limit])
+        return judge([self.mean - self.least > limit], [self.mean + self.least < limit])
 
     def below(self, limit: float) -> Ruling:
         """Whether it is less than `limit`."""
-        return judged([self.mean + self.least < limit], [self.mean - self.least > limit])
+        return judge([self.mean + self.least < limit], [self.mean - self.least > limit])
 
     def negligible(self, *, within: float) -> Ruling:
         """Whether there is none, as far as differences up to `within` count as none.
@@ -103,7 +103,7 @@ class Difference:
         ['cannot tell', 'holds']
         """
         size = abs(self.mean)
-        return judged([size + self.least <= within], [size - self.least > within])
+        return judge([size + self.least <= within], [size - self.least > within])
 
     @property
     def reach(self) -> str:
@@ -112,15 +112,15 @@ class Difference:
             return "A single trajectory cannot tell a difference from chance."
         return (
             f"{self.n} trajectories show differences from about {self.least:.2g} on, with "
-            f"{alarm_told(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
+            f"{alarm_rate(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
             f"chance."
         )
 
 
-def alarm_told(comparisons: int) -> str:
+def alarm_rate(comparisons: int) -> str:
     """How often differences are shown that are none, for people.
 
-    >>> alarm_told(4)
+    >>> alarm_rate(4)
     'at most a 5% chance of any false alarm in 4 comparisons'
     """
     if comparisons == 1:
@@ -128,7 +128,7 @@ def alarm_told(comparisons: int) -> str:
     return f"at most a {ALARM:.0%} chance of any false alarm in {comparisons} comparisons"
 
 
-def summarised(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArray) -> pa.Table:
+def summarise(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArray) -> pa.Table:
     """Mean, spread and quartiles over trajectories of each series [R, len(labels)]."""
     parts = []
     for name, values in series.items():
@@ -183,10 +183,10 @@ def verdict(held: Sequence[bool] | BoolArray) -> Ruling:
     return "holds partly" if any(held) else "does not hold"
 
 
-def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
+def judge(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
     """What to say of a claim that was checked several times, where chance may hide the answer.
 
-    >>> judged([True, False], [False, False]), judged([False], [True]), judged([False], [False])
+    >>> judge([True, False], [False, False]), judge([False], [True]), judge([False], [False])
     ('holds partly', 'does not hold', 'cannot tell')
     """
     if any(held):
@@ -194,16 +194,16 @@ def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray
     return "does not hold" if any(refuted) else "cannot tell"
 
 
-def where_told(labels: IntArray, held: BoolArray) -> str:
+def at_budgets(labels: IntArray, held: BoolArray) -> str:
     """At which of the budgets something held, as ranges of neighbours.
 
-    >>> where_told(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
+    >>> at_budgets(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
     'M = 10 to 20, 40'
     """
     places = np.flatnonzero(held)
     ranges = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
-    told = [
+    text = [
         f"{labels[each[0]]} to {labels[each[-1]]}" if len(each) > 1 else str(labels[each[0]])
         for each in ranges
     ]
-    return "M = " + ", ".join(told) if told else "no M"
+    return "M = " + ", ".join(text) if text else "no M"

@@ -18,8 +18,8 @@ from levelled_studies.images.settings import CPU, PAPER, BiasSettings
 from levelled_studies.images.shared import DROPOUT, KL, WEIGHT_DECAY
 from levelled_studies.images.training import TrainingSettings
 from levelled_studies.runner import run
-from levelled_studies.study import Claim, Figure, Study, StudySettings
-from levelled_studies.tables import summarised
+from levelled_studies.study import Claim, Plot, Study, StudySettings
+from levelled_studies.tables import summarise
 
 START, BUDGET = 2, 4
 SMALL = replace(CPU, trajectories=2, start=START, budget=BUDGET, every=2)
@@ -161,7 +161,7 @@ def estimates() -> pa.Table:
     rng = np.random.default_rng(0)
     series = {name: rng.normal(-1, 0.1, (20, 3)) for name in ("naive", "PURE", "LURE")}
     series["LURE"][0, 1] = 1000
-    table = summarised(series, [10, 20, 30])
+    table = summarise(series, [10, 20, 30])
     parts = [
         table.append_column("data", [[data] * len(table)]).append_column(
             "proposal", [[proposal] * len(table)]
@@ -216,7 +216,7 @@ def test_the_runner_writes_the_caption_and_the_same_pictures_every_time(tmp_path
         assert path.read_bytes() == other.read_bytes()
 
 
-def _line(table: pa.Table, settings: StudySettings) -> dict[str, Figure]:
+def _line(table: pa.Table, settings: StudySettings) -> dict[str, Plot]:
     from levelled.reports.plots import band, canvas
 
     figure, axes = canvas()

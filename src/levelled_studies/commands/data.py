@@ -33,13 +33,13 @@ def list_(form: Format = None, folder: Folder = None) -> None:
     from levelled.cli import show
     from levelled_studies.datasets import list_data
 
-    found = [_summary(one) for one in list_data(folder=folder)]
+    rows = [_summary(one) for one in list_data(folder=folder)]
     wanted = show.chosen(form)
     if wanted is not Form.table:
-        show.records(found, wanted)
+        show.records(rows, wanted)
         return
     columns = ["name", "what it is", "rows", "here"]
-    show.show_rows("Data sets", columns, [_row(one) for one in found], figures=False)
+    show.show_rows("Data sets", columns, [_row(one) for one in rows], figures=False)
 
 
 @data_app.command()
@@ -72,7 +72,7 @@ def _fetched(name: str, folder: str | None) -> str:
         path = fetch_data(
             name,
             folder=folder,
-            told=lambda step, share: progress.update(
+            report=lambda step, share: progress.update(
                 bar, description=f"{name} {step}", completed=share
             ),
         )

@@ -47,9 +47,9 @@ def reproduce(
     from levelled.cli.show import show_rows
 
     if list_ or not name:
-        found = [study for each in studies.NAMES for study in studies.find(each)]
+        listed = [study for each in studies.NAMES for study in studies.find(each)]
         show_rows(
-            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in found], figures=False
+            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in listed], figures=False
         )
         return
     wanted = {

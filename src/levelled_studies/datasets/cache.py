@@ -20,13 +20,13 @@ from levelled_studies.datasets.record import DataSet
 
 __all__ = [
     "Arrays",
+    "cache_file",
     "checksum",
     "data_folder",
-    "kept_file",
     "pack",
-    "read_kept",
+    "read_cache",
     "unpack",
-    "write_kept",
+    "write_cache",
 ]
 
 Arrays = dict[str, NDArray[Any]]
@@ -109,12 +109,12 @@ def _of_user() -> Path:
     return Path(home)
 
 
-def kept_file(folder: Path, name: str) -> Path:
+def cache_file(folder: Path, name: str) -> Path:
     """The file of a data set."""
     return folder / f"{name}.npz"
 
 
-def write_kept(path: Path, packed: Arrays) -> None:
+def write_cache(path: Path, packed: Arrays) -> None:
     """Write the arrays under another name, then give the file its own: it is whole or not there.
 
     Of two processes that do so at once the last one wins, with the same content.
@@ -132,7 +132,7 @@ def write_kept(path: Path, packed: Arrays) -> None:
         raise PoolError(f"{path} cannot be written: {wrong.strerror or wrong}.") from wrong
 
 
-def read_kept(path: Path) -> Arrays:
+def read_cache(path: Path) -> Arrays:
     """The arrays of a file, none of which may be a pickle."""
     try:
         with path.open("rb") as file:

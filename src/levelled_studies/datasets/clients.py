@@ -73,13 +73,13 @@ def download(
     package: Package,
     folder: Path,
     *,
-    told: Callable[[float], None] = lambda share: None,
+    report: Callable[[float], None] = lambda share: None,
     seconds: float = _SECONDS,
 ) -> Path:
     """Have the client put the package's file into an empty folder; nothing in it is run.
 
     Whatever the client writes meanwhile goes there too, so the size of the folder says how much
-    of the file has come: `told` hears that share now and then.
+    of the file has come: `report` hears that share now and then.
     """
     command = _command(package, folder)
     env = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))}
@@ -93,14 +93,14 @@ def download(
             raise PoolError(f"it cannot be run: {wrong.strerror or wrong}.") from wrong
         with client:
             try:
-                _wait(client, seconds, lambda: told(min(1.0, _size(folder) / package.n_bytes)))
+                _wait(client, seconds, lambda: report(min(1.0, _size(folder) / package.n_bytes)))
             except BaseException:
                 client.kill()
                 raise
-    found = sorted(folder.glob(package.file))
-    if client.returncode or not found:
+    files = sorted(folder.glob(package.file))
+    if client.returncode or not files:
         raise PoolError(_reason(log) or f"it ended with code {client.returncode} and no file.")
-    return found[0]
+    return files[0]
 
 
 def _command(package: Package, folder: Path) -> list[str]:
@@ -150,8 +150,8 @@ def _reason(log: Path) -> str:
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     said = [line.strip() for line in lines if line.strip()]
     signs = ("error", "e: ", "no module")
-    told = [line for line in said if any(sign in line.lower() for sign in signs)]
-    return " ".join((told or said)[:2])[:300]
+    report = [line for line in said if any(sign in line.lower() for sign in signs)]
+    return " ".join((report or said)[:2])[:300]
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,21 +170,21 @@ class OpenML:
         try:
             with warnings.catch_warnings():
                 warnings.simplefilter("ignore")  # it warns of every attempt that fails
-                found = datasets.fetch_openml(data_id=self.number, as_frame=False, cache=False)
+                files = datasets.fetch_openml(data_id=self.number, as_frame=False, cache=False)
         except (HTTPException, ImportError, OSError, ValueError) as wrong:
             raise PoolError(f"{wrong}") from wrong
-        side = round(found.data.shape[1] ** 0.5)
-        X = found.data.reshape(-1, side, side).astype(np.uint8)
-        y = found.target.astype(np.int64)
+        side = round(files.data.shape[1] ** 0.5)
+        X = files.data.reshape(-1, side, side).astype(np.uint8)
+        y = files.target.astype(np.int64)
         n = self.n_train
         return {"X": X[:n], "y": y[:n], "X_test": X[n:], "y_test": y[n:]}
 
 
 def inside_sklearn(loader: str) -> Parts:
     """A small data set that comes with scikit-learn; digits are images of 8 x 8 pixels."""
-    found: Any = getattr(optional("sklearn.datasets", extra="sklearn"), loader)()
+    files: Any = getattr(optional("sklearn.datasets", extra="sklearn"), loader)()
     if loader == "load_digits":
-        return {"X": found.images.astype(np.uint8), "y": found.target.astype(np.int64)}
+        return {"X": files.images.astype(np.uint8), "y": files.target.astype(np.int64)}
     kind = np.float64 if loader == "load_diabetes" else np.int64
-    names = tuple(map(str, found.feature_names))
-    return {"X": found.data, "y": found.target.astype(kind), "features": names}
+    names = tuple(map(str, files.feature_names))
+    return {"X": files.data, "y": files.target.astype(kind), "features": names}

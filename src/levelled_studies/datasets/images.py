@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled.errors import PoolError
-from levelled_studies.datasets.archives import Members, gunzipped
+from levelled_studies.datasets.archives import Members, gunzip
 from levelled_studies.datasets.record import Parts
 
 __all__ = ["cifar_strips", "idx", "idx_files", "pixel_tables", "pixels_of_png"]
@@ -26,7 +26,7 @@ def idx_files(members: Members) -> Parts:
     def read(file: str) -> NDArray[np.uint8]:
         name = named[file]
         content = members[name]
-        return idx(gunzipped(content) if name.endswith(".gz") else content)
+        return idx(gunzip(content) if name.endswith(".gz") else content)
 
     return {
         "X": read("train-images-idx3-ubyte"),

@@ -18,12 +18,12 @@ from levelled.scores import bald
 from levelled_studies.images.data import image_set
 from levelled_studies.images.loop import Way
 from levelled_studies.images.networks import classifier
-from levelled_studies.images.pictures import finished, line, panel, setting, shaded
+from levelled_studies.images.pictures import draw_band, draw_line, finish, panel, setting
 from levelled_studies.images.settings import PAPER, SMOKE, BiasSettings, NetworkSettings
 from levelled_studies.images.shared import small_print
 from levelled_studies.objectives import RUNNING
-from levelled_studies.study import Claim, Figure, Study
-from levelled_studies.tables import Curve, curves, summarised, where_told
+from levelled_studies.study import Claim, Plot, Study
+from levelled_studies.tables import Curve, at_budgets, curves, summarise
 
 __all__ = ["DATA", "FLOOR", "STUDIES", "TEMPERATURE", "caption", "claims", "figures"]
 
@@ -54,7 +54,7 @@ def run(settings: BiasSettings, task: str, rng: Generator) -> pa.Table:
     bare = boltzmann(scores, TEMPERATURE, normalise="sum", allow_zero=True)
     parts = []
     for proposal, p in {"BALD": bare, "floor": mixture(bare, FLOOR)}.items():
-        table = summarised(_errors(losses, p, settings, rng), _budgets(settings))
+        table = summarise(_errors(losses, p, settings, rng), _budgets(settings))
         for column, value in (("proposal", proposal), ("data", task)):
             table = table.add_column(0, column, [[value] * len(table)])
         parts.append(table.append_column("risk", [[float(losses.mean())] * len(table)]))
@@ -89,14 +89,14 @@ def _budgets(settings: BiasSettings) -> IntArray:
     return np.arange(10, settings.budget + 1, 10)
 
 
-def _sized(base: NetworkSettings, **own: int) -> BiasSettings:
+def _scale_settings(base: NetworkSettings, **own: int) -> BiasSettings:
     names = asdict(NetworkSettings()).keys() - {"trajectories"}
     return replace(BiasSettings(), **{name: getattr(base, name) for name in names} | own)
 
 
-def figures(table: pa.Table, settings: BiasSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: BiasSettings) -> Mapping[str, Plot]:
     """Figures 2b and 2c, each as it is and with a floor, and 5b."""
-    told = {
+    text = {
         ("BALD", ""): setting(Way(), "sd"),
         ("floor", "-floor"): f"BALD, T = {TEMPERATURE:,}, floor of {FLOOR:g}, ± s.d.",
     }
@@ -105,31 +105,31 @@ def figures(table: pa.Table, settings: BiasSettings) -> Mapping[str, Figure]:
             curves(table, data=data, proposal=proposal), _NAMES[data], below
         )
         for data, number in DATA.items()
-        for (proposal, ending), below in told.items()
+        for (proposal, ending), below in text.items()
     }
     return drawn | {"figure-5b": _variances(curves(table, data="mnist", proposal="BALD"))}
 
 
-def _bias(found: Mapping[str, Curve], named: str, below: str) -> Figure:
+def _bias(series: Mapping[str, Curve], named: str, below: str) -> Plot:
     figure, axes = panel(
         f"{named}, unbalanced: bias of the risk", below, "true risk \N{MINUS SIGN} estimate"
     )
     axes.axhline(0, color=BLACK, linewidth=0.6)
     for estimator in COLOURS:
-        shaded(axes, found[estimator], estimator, width="sd")
+        draw_band(axes, series[estimator], estimator, width="sd")
     low, high = axes.get_ylim()
-    naive = found["naive"]
+    naive = series["naive"]
     reach = 1.05 * float((np.abs(naive.mean) + naive.sd).max())
     axes.set_ylim(max(low, -reach), min(high, reach))  # a single heavy draw would hide the rest
-    return finished(figure, axes, naive.labels)
+    return finish(figure, axes, naive.labels)
 
 
-def _variances(found: Mapping[str, Curve]) -> Figure:
+def _variances(series: Mapping[str, Curve]) -> Plot:
     figure, axes = panel("MNIST, unbalanced: variance of the estimate", setting(Way()), "variance")
     for name in COLOURS:
-        line(axes, found[name].labels, found[name].sd ** 2, name)
+        draw_line(axes, series[name].labels, series[name].sd ** 2, name)
     axes.set_yscale("log")
-    return finished(figure, axes, found["naive"].labels)
+    return finish(figure, axes, series["naive"].labels)
 
 
 def caption(settings: BiasSettings) -> str:
@@ -149,24 +149,24 @@ def caption(settings: BiasSettings) -> str:
 
 def claims(table: pa.Table, settings: BiasSettings) -> list[Claim]:
     """Who is biased, where the design can tell, and whose variance is lower."""
-    found = {
+    series = {
         (data, proposal): curves(table, data=data, proposal=proposal)
         for data in DATA
         for proposal in ("BALD", "floor")
     }
     risks = {row["data"]: row["risk"] for row in table.to_pylist()}
-    told = [_overestimates(found["mnist", "BALD"], risks["mnist"])]
-    told += [_unbiased(data, curve, "bare") for data in DATA for curve in [found[data, "BALD"]]]
-    told += [_unbiased(data, curve, "floor") for data in DATA for curve in [found[data, "floor"]]]
+    text = [_overestimates(series["mnist", "BALD"], risks["mnist"])]
+    text += [_unbiased(data, curve, "bare") for data in DATA for curve in [series[data, "BALD"]]]
+    text += [_unbiased(data, curve, "floor") for data in DATA for curve in [series[data, "floor"]]]
     return [
-        *told,
-        _lower_variance(found["mnist", "BALD"]),
-        _small_on_fashion(found, risks),
+        *text,
+        _lower_variance(series["mnist", "BALD"]),
+        _small_on_fashion(series, risks),
     ]
 
 
-def _overestimates(found: Mapping[str, Curve], risk: float) -> Claim:
-    naive = found["naive"]
+def _overestimates(series: Mapping[str, Curve], risk: float) -> Claim:
+    naive = series["naive"]
     at = naive.at(AT) if AT in naive.labels else -1
     z = -naive.z
     return Claim(
@@ -174,18 +174,18 @@ def _overestimates(found: Mapping[str, Curve], risk: float) -> Claim:
         "section 6, Figure 2b",
         "On MNIST the unweighted risk overestimates, because active learning samples the hardest "
         "points.",
-        f"true risk ({risk:.4f}) less estimate {naive.told(int(naive.labels[at]))} at M = "
+        f"true risk ({risk:.4f}) less estimate {naive.text(int(naive.labels[at]))} at M = "
         f"{naive.labels[at]}; {z.min():.0f} standard errors or more at every M",
         "holds" if z.min() > 5 else "does not hold",
     )
 
 
-def _unbiased(data: str, found: Mapping[str, Curve], kind: str) -> Claim:
+def _unbiased(data: str, series: Mapping[str, Curve], kind: str) -> Claim:
     """Told by z only where the design can tell: elsewhere what is rare may never come up."""
-    ess = found["design ESS"]
+    ess = series["design ESS"]
     tells = ess.median >= THIN if kind == "bare" else np.ones(len(ess.labels), bool)
     worst = {
-        name: float(np.abs(found[name].z[tells]).max()) if tells.any() else 0.0
+        name: float(np.abs(series[name].z[tells]).max()) if tells.any() else 0.0
         for name in ("PURE", "LURE")
     }
     where = f"section 6, Figure {DATA[data]}"
@@ -194,17 +194,17 @@ def _unbiased(data: str, found: Mapping[str, Curve], kind: str) -> Claim:
         ""
         if tells.all()
         else (
-            f"At {where_told(ess.labels, ~tells)} the design ESS is below {THIN} (median "
+            f"At {at_budgets(ess.labels, ~tells)} the design ESS is below {THIN} (median "
             f"{ess.median.min():.2g} and more): points of tiny probability carry the weight, most "
             f"trajectories never draw them, and this size cannot tell bias from chance."
         )
     )
-    told = f"at most {worst['PURE']:.1f} and {worst['LURE']:.1f} standard errors from 0"
+    text = f"at most {worst['PURE']:.1f} and {worst['LURE']:.1f} standard errors from 0"
     return Claim(
         f"image-unbiased-{data}-{kind}",
         where if kind == "bare" else f"{where} (ours: with a floor)",
         f"With BALD's proposal{over}, R_PURE and R_LURE are unbiased on {data}.",
-        f"{told} at {where_told(ess.labels, tells)}"
+        f"{text} at {at_budgets(ess.labels, tells)}"
         if tells.any()
         else f"no M at which ESS >= {THIN}",
         "cannot tell"
@@ -216,8 +216,8 @@ def _unbiased(data: str, found: Mapping[str, Curve], kind: str) -> Claim:
     )
 
 
-def _lower_variance(found: Mapping[str, Curve]) -> Claim:
-    lure, naive = found["LURE"], found["naive"]
+def _lower_variance(series: Mapping[str, Curve]) -> Claim:
+    lure, naive = series["LURE"], series["naive"]
     lower = lure.sd < naive.sd
     at = lure.at(AT) if AT in lure.labels else -1
     return Claim(
@@ -225,17 +225,17 @@ def _lower_variance(found: Mapping[str, Curve]) -> Claim:
         "section 6, Figures 2b and 5b",
         "On MNIST the variance of R_PURE and R_LURE is lower than, or similar to, that of the "
         "biased estimate, because the proposal is effective.",
-        f"s.d. at M = {lure.labels[at]}: {lure.sd[at]:.4f} for R_LURE, {found['PURE'].sd[at]:.4f} "
+        f"s.d. at M = {lure.labels[at]}: {lure.sd[at]:.4f} for R_LURE, {series['PURE'].sd[at]:.4f} "
         f"for R_PURE, {naive.sd[at]:.4f} for the unweighted risk",
         "holds" if lower.all() else "holds partly" if lower.any() else "does not hold",
-        "" if lower.all() else f"R_LURE varies less at {where_told(lure.labels, lower)}.",
+        "" if lower.all() else f"R_LURE varies less at {at_budgets(lure.labels, lower)}.",
     )
 
 
 def _small_on_fashion(
-    found: Mapping[tuple[str, str], Mapping[str, Curve]], risks: Mapping[str, float]
+    series: Mapping[tuple[str, str], Mapping[str, Curve]], risks: Mapping[str, float]
 ) -> Claim:
-    bias = {data: found[data, "BALD"]["naive"] for data in DATA}
+    bias = {data: series[data, "BALD"]["naive"] for data in DATA}
     at = bias["mnist"].at(AT) if AT in bias["mnist"].labels else -1
     share = {data: -bias[data].mean[at] / risks[data] for data in DATA}
     fashion = bias["fashion-mnist"]
@@ -262,9 +262,9 @@ STUDIES = {
         name="image-bias",
         title="Figures 2b, 2c and 5b: bias and variance of risk estimates for a fixed network",
         presets={
-            "smoke": _sized(SMOKE, images=2000, trajectories=20, train=30, budget=30),
-            "cpu": _sized(PAPER, steps=1000, check_every=50, patience=5),
-            "paper": _sized(PAPER),
+            "smoke": _scale_settings(SMOKE, images=2000, trajectories=20, train=30, budget=30),
+            "cpu": _scale_settings(PAPER, steps=1000, check_every=50, patience=5),
+            "paper": _scale_settings(PAPER),
         },
         tasks=lambda settings: list(DATA),
         run=run,

@@ -12,7 +12,7 @@ class Panel:
     """One picture, by its place among the results, with the paper's letter and caption."""
 
     file: str
-    told: str
+    caption: str
     letter: str = ""
     """Empty if the paper has no such panel."""
 
@@ -39,12 +39,12 @@ class PaperFigure:
         return list(dict.fromkeys(panel.folder for panel in self))
 
 
-def _training(setting: str, quantity: str, told: str, letter: str, ending: str = "") -> Panel:
-    return Panel(f"image-training/{setting}/{quantity}{ending}.png", told, letter)
+def _training(setting: str, quantity: str, caption: str, letter: str, ending: str = "") -> Panel:
+    return Panel(f"image-training/{setting}/{quantity}{ending}.png", caption, letter)
 
 
-def _temperature(T: int, quantity: str, told: str, letter: str = "") -> Panel:
-    return Panel(f"image-temperature/T{T}-{quantity}.png", f"T = {T:,}: {told}", letter)
+def _temperature(T: int, quantity: str, caption: str, letter: str = "") -> Panel:
+    return Panel(f"image-temperature/T{T}-{quantity}.png", f"T = {T:,}: {caption}", letter)
 
 
 FIGURES = (

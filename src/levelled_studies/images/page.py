@@ -95,10 +95,10 @@ def _grid(figure: PaperFigure, results: Path) -> str:
     ]
     width = max(map(len, rows))
     lines = [
-        _line(["" if panel is None else told(panel) for panel in row], width)
+        _line(["" if panel is None else caption(panel) for panel in row], width)
         for row in rows
         if any(row)
-        for told in (_picture, _below)
+        for caption in (_picture, _below)
     ]
     lines[1:1] = [_line([":---:"] * width, width)]
     return "\n".join(lines) if lines[1:] else ""
@@ -113,7 +113,7 @@ def _picture(panel: Panel) -> str:
 
 
 def _below(panel: Panel) -> str:
-    return f"({panel.letter}) {panel.told}" if panel.letter else panel.told
+    return f"({panel.letter}) {panel.caption}" if panel.letter else panel.caption
 
 
 def _captions(figure: PaperFigure, folders: Sequence[str], results: Path) -> str:
@@ -139,8 +139,8 @@ def _letters(figure: PaperFigure, folders: Sequence[str], among: str = ascii_low
     A figure that is all of one study needs none.
     """
     letters = [panel.letter for panel in figure if panel.letter and panel.folder in folders]
-    told = ", ".join(f"({letter})" for letter in letters if letter in among)
-    return f"{told}: " if told and len(figure.folders) > 1 else ""
+    caption = ", ".join(f"({letter})" for letter in letters if letter in among)
+    return f"{caption}: " if caption and len(figure.folders) > 1 else ""
 
 
 def _commands(folders: Sequence[str], results: Path) -> str:
@@ -164,8 +164,8 @@ def _verdicts(figure: PaperFigure, folders: Sequence[str], results: Path) -> Ite
             if _about(claim, folder, figure):
                 named = "".join(_named(claim).get(figure.number, ())) or ascii_lowercase
                 because = f" {claim.because}" if claim.because else ""
-                told = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
-                yield f"- {_letters(figure, [folder], named)}{told}"
+                caption = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
+                yield f"- {_letters(figure, [folder], named)}{caption}"
 
 
 def _about(claim: Claim, folder: str, figure: PaperFigure) -> bool:

@@ -131,13 +131,13 @@ def differences(settings: NetworkSettings, paper: NetworkSettings = PAPER) -> st
     >>> differences(replace(PAPER, size=16, steps=300))
     'pixels a side 16 (Table 1: 28), training steps 300 (100 epochs)'
     """
-    told = [
+    changes = [
         f"{_WORDS.get(name, name.replace('_', ' '))} {getattr(settings, name)} "
         f"({{}}{_UNSET[name] if value is None else value})"
         for name, value in asdict(paper).items()
         if name not in ("seed", "trajectories", "device") and getattr(settings, name) != value
     ]
     return (
-        ", ".join(text.format("Table 1: " if at == 0 else "") for at, text in enumerate(told))
+        ", ".join(text.format("Table 1: " if at == 0 else "") for at, text in enumerate(changes))
         or "as in Table 1"
     )

@@ -13,9 +13,9 @@ from levelled_studies.images.settings import (
     NetworkSettings,
     differences,
 )
-from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.study import Claim, Plot, Study
 
-__all__ = ["DROPOUT", "KL", "WEIGHT_DECAY", "shared", "small_print", "tasks"]
+__all__ = ["DROPOUT", "KL", "WEIGHT_DECAY", "make_study", "small_print", "tasks"]
 
 
 def tasks(ways: Iterable[Way], settings: ImageSettings) -> list[str]:
@@ -23,11 +23,11 @@ def tasks(ways: Iterable[Way], settings: ImageSettings) -> list[str]:
     return [way.task(number) for way in ways for number in range(settings.trajectories)]
 
 
-def shared(
+def make_study(
     name: str,
     title: str,
     ways: Iterable[Way],
-    figures: Callable[[pa.Table, ImageSettings], Mapping[str, Figure]],
+    figures: Callable[[pa.Table, ImageSettings], Mapping[str, Plot]],
     claims: Callable[[pa.Table, ImageSettings], Sequence[Claim]],
     caption: Callable[[ImageSettings], str],
 ) -> Study:
@@ -72,13 +72,13 @@ def small_print(
 
 def _tested(data: set[str]) -> list[str]:
     balanced = {name for name in data if name.endswith("-balanced")}
-    told = {
+    statements = {
         "Test images are in the unbalanced class ratios of the pool, with clean labels.": (
             data - balanced
         ),
         "Test images are of all classes alike, with clean labels.": balanced,
     }
-    return [line for line, some in told.items() if some]
+    return [line for line, some in statements.items() if some]
 
 
 def _left_open(networks: set[str]) -> list[str]:

@@ -14,13 +14,13 @@ from levelled_studies.learning.settings import Case
 from levelled_studies.objectives import WEIGHTS
 from levelled_studies.tables import Difference
 
-__all__ = ["Advised", "Effect", "Found", "advised", "effect", "read"]
+__all__ = ["AdviceOutcome", "CaseRuns", "Effect", "effect", "follow_advice", "read"]
 
 _EVERY = ("Brier score", "log loss", "error", "MSE")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class CaseRuns:
     """All trajectories of a case: arrays [trajectories, checkpoints]."""
 
     labels: IntArray
@@ -83,14 +83,14 @@ class Effect:
         places = range(len(self.labels))
         return np.array([self.at(each, comparisons=comparisons).shows(sign) for each in places])
 
-    def told(self, at: int = -1) -> str:
+    def text(self, at: int = -1) -> str:
         """In per cent, with its standard error."""
         if not self.value[at] and not self.stderr[at]:
             return "0%"
         return f"({with_error(100 * self.value[at], 100 * self.stderr[at])})%"
 
 
-def read(table: pa.Table, case: Case) -> Found:
+def read(table: pa.Table, case: Case) -> CaseRuns:
     """The trajectories of one case."""
     rows = [row for row in table.to_pylist() if case._asdict().items() <= row.items()]
     labels = np.unique([row["labels"] for row in rows])
@@ -103,7 +103,7 @@ def read(table: pa.Table, case: Case) -> Found:
         each: {name: column(f"{name} {each}").astype(float) for name in WEIGHTS} for each in known
     }
     overfitting, bias = (column(name).astype(float) for name in ("overfitting", "bias"))
-    return Found(labels, tested, overfitting, bias, column("advice"))
+    return CaseRuns(labels, tested, overfitting, bias, column("advice"))
 
 
 def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
@@ -112,8 +112,8 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
     Its standard error is that of the linearised ratio, trajectory by trajectory, so what both
     have in common cancels.
 
-    >>> found = effect(np.array([10]), np.array([[0.9], [1.9]]), np.array([[1.0], [2.0]]))
-    >>> found.value.round(4), found.stderr.round(4)
+    >>> runs = effect(np.array([10]), np.array([[0.9], [1.9]]), np.array([[1.0], [2.0]]))
+    >>> runs.value.round(4), runs.stderr.round(4)
     (array([-0.0667]), array([0.0222]))
     """
     base = beside.mean(axis=0)
@@ -123,7 +123,7 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Advised:
+class AdviceOutcome:
     """What verdicts said at the last checkpoint, and what following them is worth."""
 
     counts: Mapping[str, int]
@@ -143,25 +143,25 @@ class Advised:
         return never if never.value[0] > always.value[0] else always
 
 
-def advised(found: Found) -> Advised:
+def follow_advice(runs: CaseRuns) -> AdviceOutcome:
     """The verdicts after the last label against the test set.
 
     "Correct" and "do not correct" are confirmed by the sign of the difference between the test
     risks, "no difference" by one of less than 2%.
     """
-    said, labels = found.advice[:, -1], found.labels[-1:]
-    naive, lure = found.risk("naive")[:, -1:], found.risk("LURE")[:, -1:]
+    advice, labels = runs.advice[:, -1], runs.labels[-1:]
+    naive, lure = runs.risk("naive")[:, -1:], runs.risk("LURE")[:, -1:]
     change = ((lure - naive) / naive)[:, 0]
     right = {
         "correct": change < 0,
         "do not correct": change > 0,
         "no difference": np.abs(change) < TOLERANCE,
     }
-    followed = np.where((said == "correct")[:, None], lure, naive)
-    return Advised(
-        {name: int((said == name).sum()) for name in (*right, "not enough labels")},
-        agree=int(sum(((said == name) & held).sum() for name, held in right.items())),
-        decided=int(np.isin(said.astype(str), list(right)).sum()),
+    followed = np.where((advice == "correct")[:, None], lure, naive)
+    return AdviceOutcome(
+        {name: int((advice == name).sum()) for name in (*right, "not enough labels")},
+        agree=int(sum(((advice == name) & held).sum() for name, held in right.items())),
+        decided=int(np.isin(advice.astype(str), list(right)).sum()),
         beside_naive=effect(labels, followed, naive),
         beside_lure=effect(labels, followed, lure),
     )

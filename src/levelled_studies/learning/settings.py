@@ -9,6 +9,32 @@ from levelled_studies.study import StudyError, StudySettings
 __all__ = ["Case", "LearningSettings", "cases", "tasks"]
 
 
+_DATA = {
+    "diabetes": "diabetes",
+    "breast-cancer": "breast cancer",
+    "digits": "digits",
+    "hours": "Adult: hours by age",
+    "hours-few": "Adult: hours by age, schooling",
+    "hours-all": "Adult: hours by 107 columns",
+    "amount": "card payments: log amount",
+    "adult": "Adult: income by 108 columns",
+    "adult-age": "Adult: income by age",
+    "adult-few": "Adult: income by 3 columns",
+    "adult-coded": "Adult: income by 14 columns",
+    "fraud": "card payments: 2% frauds",
+    "fashion": "FashionMNIST",
+    "fashion-uneven": "FashionMNIST, uneven",
+}
+_MODELS = {
+    "ridge": "ridge regression",
+    "logistic": "logistic regression",
+    "tree": "a tree of depth 3",
+    "forest": "a random forest",
+    "boosting": "boosted trees",
+    "stumps": "boosted stumps",
+}
+
+
 class Case(NamedTuple):
     """A model that learns something by a score."""
 
@@ -18,6 +44,24 @@ class Case(NamedTuple):
 
     def __str__(self) -> str:
         return " ".join(self)
+
+    @property
+    def title(self) -> str:
+        """The case in a few words, for the title of a panel.
+
+        >>> Case("fraud", "stumps", "entropy").title
+        'card payments: 2% frauds, stumps, entropy'
+        """
+        return f"{_DATA[self.data]}, {self.model}, {self.score}"
+
+    @property
+    def phrase(self) -> str:
+        """The case as part of a sentence.
+
+        >>> Case("adult", "logistic", "entropy").phrase
+        'logistic regression (Adult: income by 108 columns; score: entropy)'
+        """
+        return f"{_MODELS[self.model]} ({_DATA[self.data]}; score: {self.score})"
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,7 +13,7 @@ from levelled.reports.plots import COLOURS, DASHES, Axes, canvas, footnote, lege
 from levelled_studies.linear import experiment
 from levelled_studies.linear.pictures import small_print
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.study import Claim, Plot, Study
 from levelled_studies.tables import compact
 
 __all__ = ["STUDIES"]
@@ -84,7 +84,7 @@ def _geometric(table: pa.Table, series: str, column: str) -> float:
     return found
 
 
-def figures(table: pa.Table, settings: ProposalSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: ProposalSettings) -> Mapping[str, Plot]:
     """Standard deviation, and root mean squared error, against the share of the optimum."""
     figure, (upper, lower) = canvas(rows=2, height=4.4)
     _panel(upper, table, settings, "variance", "standard deviation")
@@ -158,14 +158,14 @@ def _falls(table: pa.Table, shares: Sequence[float]) -> Claim:
 def _relatively_better(table: pa.Table, shares: Sequence[float]) -> Claim:
     ratio = _column(table, "LURE", "mse", shares) / _column(table, "naive", "mse", shares)
     falls = bool((np.diff(ratio) < 0).all())
-    told = ", ".join(f"{value:.2g}" for value in ratio[:-1])
+    text = ", ".join(f"{value:.2g}" for value in ratio[:-1])
     return Claim(
         "rule-of-thumb-1",
         "section 8, first rule of thumb",
         "The more closely the proposal approaches the optimal one, the relatively better R_LURE "
         "will be to the naive estimator.",
         f"mean squared error of R_LURE over that of the naive one at M = {AT}, from uniform "
-        f"upwards: {told}, 0",
+        f"upwards: {text}, 0",
         "holds" if falls else "holds partly" if ratio[-2] < ratio[0] else "does not hold",
         "It falls at every step." if falls else "It falls, not at every step.",
     )

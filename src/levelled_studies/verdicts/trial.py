@@ -77,11 +77,11 @@ def _summed(
 ) -> Iterator[tuple[str, float]]:
     """Counts of verdicts, of runs of each in which weights lowered the risk, and sums of risks."""
     gain = np.array([truth["naive"] - truth["lure"] for _, truth in runs])
-    given = np.array([verdict.advice for verdict, _ in runs])
+    advice_given = np.array([verdict.advice for verdict, _ in runs])
     for advice in VERDICTS:
-        yield advice, int(np.sum(given == advice))
-        yield f"{advice}; lower", int(np.sum((given == advice) & (gain > 0)))
-        yield f"{advice}; higher", int(np.sum((given == advice) & (gain < 0)))
+        yield advice, int(np.sum(advice_given == advice))
+        yield f"{advice}; lower", int(np.sum((advice_given == advice) & (gain > 0)))
+        yield f"{advice}; higher", int(np.sum((advice_given == advice) & (gain < 0)))
     for way in runs[0][1]:
         yield way, float(sum(truth[way] for _, truth in runs))
     yield "gain squared", float(np.sum(gain**2))
