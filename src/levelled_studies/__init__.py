@@ -41,10 +41,10 @@ NAMES = tuple(_HOME)
 
 def find(name: str) -> list[Study]:
     """The study of that name, or the whole family: "linear" finds "linear-bias" and the rest."""
-    found = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
-    if not found:
+    names = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
+    if not names:
         raise StudyError(f"There is no study {name!r}. There are: {', '.join(NAMES)}.")
-    return [_load(study) for study in found]
+    return [_load(study) for study in names]
 
 
 def _load(name: str) -> Study:

@@ -28,6 +28,7 @@ from levelled.estimators.intervals.fixed import (
 )
 from levelled.estimators.intervals.logical import logical_limits
 from levelled.estimators.moments import moments
+from levelled.proposals import boltzmann, mixture, proportional, uniform
 from levelled_studies import trajectories as draw
 from levelled_studies.intervals_report import Cell, claims, figures, relative, summarise_cells
 from levelled_studies.pools import POOLS, LossPool
@@ -67,13 +68,13 @@ class IntervalSettings(StudySettings):
 
 def tasks(settings: IntervalSettings) -> list[str]:
     """Pools x sizes x proposals, by name."""
-    found = []
+    names = []
     for pool in POOLS:
         sizes = [size for size in settings.sizes if size[0] != 1_000 or "errors" in pool]
         sizes += [size for size in settings.dense if "errors" in pool]
         for N, budgets in sizes:
-            found += [f"{pool}; {N}; {budgets[-1]}; {proposal}" for proposal in PROPOSALS]
-    return found
+            names += [f"{pool}; {N}; {budgets[-1]}; {proposal}" for proposal in PROPOSALS]
+    return names
 
 
 def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
@@ -98,8 +99,8 @@ def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
                 "method": method,
                 "labels": budget,
             }
-            | summarise_cells(found)
-            for (method, budget), found in cells.items()
+            | summarise_cells(own)
+            for (method, budget), own in cells.items()
         ]
     )
 
@@ -114,14 +115,13 @@ def _draw(
     )
     kind, _, value = proposal.partition(" ")
     if kind == "uniform":
-        return frozen(np.full(N, 1 / N))
+        return frozen(uniform(N))
     if kind == "floor":
-        floor = float(value)
-        return frozen(floor / N + (1 - floor) * g / g.sum())
+        return frozen(mixture(proportional(g), share=float(value)))
     if kind == "Boltzmann":
-        return frozen(np.exp(float(value) * _normal_ranks(g)))
+        return frozen(boltzmann(_normal_ranks(g), beta=float(value)))
     if kind == "epsilon-greedy":
-        return draw.epsilon_greedy(g, 0.1, budget, repetitions, control=g, bound=bound, rng=rng)
+        return draw.greedy(g, 0.1, budget, repetitions, control=g, bound=bound, rng=rng)
     strata = np.argsort(np.argsort(g)) * 10 // N
     return draw.stratified(
         np.abs(pool.losses), strata, 0.1, budget, repetitions, control=g, bound=bound, rng=rng
@@ -236,9 +236,9 @@ def _t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArra
 
 def _plain_t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]) -> Limits:
     """What most people would do: the negative control."""
-    found = moments(losses, q, N)
-    half = t_quantile(np.asarray(found.budget - 1.0), (1 + LEVEL) / 2) * np.sqrt(found.variance)
-    return found.value - half, found.value + half
+    summary = moments(losses, q, N)
+    half = t_quantile(np.asarray(summary.budget - 1.0), (1 + LEVEL) / 2) * np.sqrt(summary.variance)
+    return summary.value - half, summary.value + half
 
 
 def _log_t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]) -> Limits:
@@ -256,9 +256,9 @@ def _log_t_control(
 def _anytime_share(
     losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]
 ) -> Limits:
-    found = moments(losses, q, N)
-    sample = effective(found, losses, ranked_weights(q, N), LEVEL)
-    return anytime.wilson(sample, anytime.boundary(found.budget, N, LEVEL))
+    summary = moments(losses, q, N)
+    sample = effective(summary, losses, ranked_weights(q, N), LEVEL)
+    return anytime.wilson(sample, anytime.boundary(summary.budget, N, LEVEL))
 
 
 def _anytime_log(

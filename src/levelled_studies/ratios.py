@@ -14,6 +14,7 @@ from numpy.random import Generator
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting_ratio import ratio_rejected_at
 from levelled.metrics.linearised import ratio_moments, wilson_limits
+from levelled.proposals import mixture, proportional
 from levelled_studies.intervals_report import Cell, claims, figures, summarise_cells
 from levelled_studies.study import Study, StudySettings
 from levelled_studies.trajectories import Trajectories, frozen
@@ -60,8 +61,8 @@ def run(settings: RatioSettings, task: str, rng: Generator) -> pa.Table:
         [
             {"pool": name, "pool_size": int(size), "proposal": proposal}
             | {"method": method, "labels": budget}
-            | summarise_cells(moments)
-            for (method, budget), moments in cells.items()
+            | summarise_cells(own)
+            for (method, budget), own in cells.items()
         ]
     )
 
@@ -75,8 +76,7 @@ class ClassPool:
     score: FloatArray
 
     def draw(self, floor: float, budget: int, repetitions: int, rng: Generator) -> Trajectories:
-        N = len(self.score)
-        weights = floor / N + (1 - floor) * self.score / self.score.sum()
+        weights = mixture(proportional(self.score, allow_zero=True), share=floor)
         return frozen(weights, budget, repetitions, control=self.score, bound=1.0, rng=rng)
 
     def pairs(self, metric: str) -> tuple[FloatArray, FloatArray]:

@@ -145,7 +145,7 @@ def summarise(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArray
         parts.append(
             pa.table(
                 {"series": [name] * len(labels), "labels": np.asarray(labels)}
-                | {column: compact(found) for column, found in columns.items()}
+                | {column: compact(numbers) for column, numbers in columns.items()}
             )
         )
     return pa.concat_tables(parts)
@@ -163,17 +163,17 @@ def compact(values: FloatArray) -> FloatArray:
 def curves(table: pa.Table, **where: object) -> dict[str, Curve]:
     """The series of a table, by name; `where` picks the rows that have these values."""
     rows = [row for row in table.to_pylist() if where.items() <= row.items()]
-    found = {}
+    series = {}
     for name in dict.fromkeys(row["series"] for row in rows):
         own = [row for row in rows if row["series"] == name]
-        found[name] = Curve(
+        series[name] = Curve(
             labels=np.array([row["labels"] for row in own]),
             **{
                 column: np.array([row[column] for row in own])
                 for column in ("mean", "sd", "stderr", "q25", "median", "q75")
             },
         )
-    return found
+    return series
 
 
 def verdict(held: Sequence[bool] | BoolArray) -> Ruling:

@@ -181,10 +181,10 @@ def _named(claim: Claim) -> dict[str, list[str]]:
     >>> _named(Claim("loss", "section 6, Figures 3b, 3c and 8", "It falls.", "", "holds"))
     {'3': ['b', 'c'], '8': ['']}
     """
-    found: dict[str, list[str]] = {}
+    letters: dict[str, list[str]] = {}
     for number, letter in re.findall(r"\b(\d+)([a-f]?)\b", claim.where.partition("Figure")[2]):
-        found.setdefault(number, []).append(letter)
-    return found
+        letters.setdefault(number, []).append(letter)
+    return letters
 
 
 if __name__ == "__main__":

@@ -19,10 +19,10 @@ def make_sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable
     """Makes that model of scikit-learn, which is imported when the first one is made."""
 
     def make() -> Model:
-        found: Model = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)(
+        model: Model = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)(
             *args, **options
         )
-        return found
+        return model
 
     return make
 

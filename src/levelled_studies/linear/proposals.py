@@ -41,8 +41,8 @@ def run(settings: ProposalSettings, task: str, rng: Generator) -> pa.Table:
     rule = experiment.geometric() if geometric else experiment.near_optimal(float(task))
     errors = experiment.risk_errors(experiment.run(rule, settings, rng=rng))
     rows = [
-        {"proposal": task, "series": name, "labels": labels} | _row(found[:, at])
-        for name, found in errors.items()
+        {"proposal": task, "series": name, "labels": labels} | _row(error[:, at])
+        for name, error in errors.items()
         for labels, at in zip(LABELS, np.searchsorted(BUDGETS, LABELS), strict=True)
     ]
     return pa.Table.from_pylist(rows)
@@ -52,7 +52,7 @@ def _row(errors: FloatArray) -> dict[str, float]:
     """`variance_stderr` and `mse_stderr` are those of the two means of squares."""
     R = len(errors)
     squares, deviations = errors**2, (errors - errors.mean()) ** 2 * (R / (R - 1))
-    found = {
+    columns = {
         "bias": errors.mean(),
         "variance": deviations.mean(),
         "variance_stderr": deviations.std(ddof=1) / np.sqrt(R),
@@ -60,7 +60,7 @@ def _row(errors: FloatArray) -> dict[str, float]:
         "mse_stderr": squares.std(ddof=1) / np.sqrt(R),
         "largest_error": np.abs(errors).max(),
     }
-    return {name: float(compact(value)[0]) for name, value in found.items()}
+    return {name: float(compact(value)[0]) for name, value in columns.items()}
 
 
 def _column(
@@ -76,12 +76,12 @@ def _column(
 
 
 def _geometric(table: pa.Table, series: str, column: str) -> float:
-    found: float = next(
+    value: float = next(
         row[column]
         for row in table.to_pylist()
         if (row["proposal"], row["series"], row["labels"]) == (GEOMETRIC, series, AT)
     )
-    return found
+    return value
 
 
 def figures(table: pa.Table, settings: ProposalSettings) -> Mapping[str, Plot]:
@@ -102,8 +102,8 @@ def _panel(
     axes: Axes, table: pa.Table, settings: ProposalSettings, column: str, label: str
 ) -> None:
     for name, colour in COLOURS.items():
-        found = np.sqrt(_column(table, name, column, settings.shares))
-        axes.plot(settings.shares, found, color=colour, linestyle=DASHES[name], label=name)
+        root = np.sqrt(_column(table, name, column, settings.shares))
+        axes.plot(settings.shares, root, color=colour, linestyle=DASHES[name], label=name)
         axes.plot(-0.14, np.sqrt(_geometric(table, name, column)), "o", color=colour, ms=4)
     axes.axvline(-0.07, color="#bbbbbb", linewidth=0.6)
     axes.set_xticks([-0.14, 0, 0.25, 0.5, 0.75, 1], ["geo-\nmetric", "0", "", "0.5", "", "1"])

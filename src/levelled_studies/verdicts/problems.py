@@ -12,6 +12,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.proposals import boltzmann, mixture, uniform
 from levelled.samplers import adaptive
+from levelled.scores import entropy
 from levelled_studies.linear import data, experiment
 
 __all__ = ["LabelledItems", "Sample", "draw_far", "draw_uncertain", "paper"]
@@ -88,8 +89,7 @@ def _entropy(pool: LabelledItems, labelled: IntArray) -> FloatArray:
     squares = ((pool.X[:, None] - pool.X[labelled]) ** 2).sum(axis=2)
     near = pool.y[labelled][np.argpartition(squares, NEIGHBOURS - 1, axis=1)[:, :NEIGHBOURS]]
     counts = np.stack([(near == name).sum(axis=1) + 1 for name in np.unique(pool.y)], axis=1)
-    share = counts / counts.sum(axis=1, keepdims=True)
-    return np.asarray(-(share * np.log(share)).sum(axis=1))
+    return entropy(counts / counts.sum(axis=1, keepdims=True))
 
 
 def _distance(pool: LabelledItems, labelled: IntArray) -> FloatArray:
@@ -134,8 +134,8 @@ def moons(n: int, rng: Generator) -> LabelledItems:
 
 def idle(n: int, rng: Generator) -> LabelledItems:
     """The moons among eight features that say nothing: a small network can learn all by heart."""
-    found = moons(n, rng)
-    return LabelledItems(np.hstack([found.X, rng.normal(size=(n, 8))]), found.y)
+    items = moons(n, rng)
+    return LabelledItems(np.hstack([items.X, rng.normal(size=(n, 8))]), items.y)
 
 
 def blobs(n: int, rng: Generator) -> LabelledItems:
