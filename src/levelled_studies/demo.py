@@ -1,4 +1,4 @@
-"""The campaign of `levelled demo` with many seeds: how often its interval holds the truth."""
+"""Coverage of the interval of `levelled demo`, measured over many seeds."""
 
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,7 +17,7 @@ __all__ = ["STUDIES", "DemoSettings"]
 
 @dataclass(frozen=True, slots=True)
 class DemoSettings(StudySettings):
-    """How many campaigns are run, and how many labels each of them buys."""
+    """The number of campaigns, and of labels that each of them buys."""
 
     trajectories: int = 200
     labels: int = 200
@@ -32,7 +32,7 @@ def tasks(settings: DemoSettings) -> list[str]:
 
 
 def run(settings: DemoSettings, task: str, rng: Generator) -> pa.Table:
-    """The final interval of each campaign of a batch, and whether it holds the truth."""
+    """The final interval of each campaign of a batch, beside the truth."""
     first = int(task.split()[1])
     last = min(first + settings.batch, settings.trajectories)
     rows = []
@@ -59,14 +59,15 @@ def run(settings: DemoSettings, task: str, rng: Generator) -> pa.Table:
 
 
 def claims(table: pa.Table, settings: DemoSettings) -> list[Claim]:
-    """The demo's interval contains the truth in at least 95% of the seeds."""
+    """The claim that the demo's interval contains the truth in at least 95% of the seeds."""
     truth_, low, high = (table[name].to_numpy() for name in ("truth", "low", "high"))
     holds = (low <= truth_) & (truth_ <= high)
     return [
         Claim(
             "demo",
             "Levelled, demo",
-            f"The interval of the demo, {settings.labels} labels, holds the truth in at least 95% "
+            f"The interval of the demo, {settings.labels} labels, contains the truth in at least "
+            f"95% "
             f"of the seeds.",
             f"{holds.mean():.3f} of {len(holds)} seeds",
             "holds" if holds.mean() >= 0.95 else "does not hold",
@@ -94,7 +95,7 @@ def figures(table: pa.Table, settings: DemoSettings) -> dict[str, Plot]:
 STUDIES = {
     "demo": Study(
         name="demo",
-        title="How often the interval of the demo's campaign holds the truth",
+        title="Coverage of the interval of the demo's campaign",
         presets={
             "smoke": DemoSettings(trajectories=4, labels=40, batch=2),
             "cpu": DemoSettings(),

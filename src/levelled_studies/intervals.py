@@ -1,9 +1,9 @@
-"""How often each interval holds the truth, and how wide it is.
+"""Coverage and width of each interval, measured by simulation.
 
 One task is a pool, a size and a proposal. A new pool is made for every 100 repetitions; each
 repetition draws the largest budget once, and smaller budgets are its prefixes. Coverage "at a
-fixed budget" is the share of repetitions whose interval holds the pool's own mean; coverage
-"watched" is the share in which it holds it at every label at once.
+fixed budget" is the share of repetitions whose interval contains the pool's mean; coverage
+"watched" is the share in which the interval contains it at every label.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -182,7 +182,7 @@ class DrawnLosses:
         return np.where(inverted, lowest, low), np.where(inverted, highest, high)
 
     def always(self, limits: "Method", truth: float, first: int, last: int) -> BoolArray:
-        """Whether the truth lies within the limits at every label from `first` to `last`."""
+        """True where the limits contain the truth at every label from `first` to `last`."""
         holds = np.ones(len(self.draws.index), dtype=bool)
         for budget in range(first, last + 1):
             low, high = self.clip(limits, budget)
@@ -235,7 +235,7 @@ def _t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArra
 
 
 def _plain_t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]) -> Limits:
-    """What most people would do: the negative control."""
+    """The usual t interval, as the negative control."""
     summary = moments(losses, q, N)
     half = t_quantile(np.asarray(summary.budget - 1.0), (1 + LEVEL) / 2) * np.sqrt(summary.variance)
     return summary.value - half, summary.value + half
@@ -275,7 +275,7 @@ SMOKE = IntervalSettings(
 STUDIES = {
     "intervals": Study(
         name="intervals",
-        title="How often each interval holds the truth, and how wide it is",
+        title="Coverage and width of each interval",
         presets={"smoke": SMOKE, "cpu": FULL, "paper": FULL},
         tasks=tasks,
         run=run,

@@ -1,4 +1,4 @@
-"""What the study of intervals shows: figures, and whether each bar is reached."""
+"""Figures and claims of the studies of intervals."""
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ __all__ = ["Cell", "claims", "figures", "relative", "summarise_cells"]
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Cell:
-    """What one pool's repetitions say: who held the truth, how wide, how thick the design."""
+    """The repetitions of one pool: which intervals contain the truth, their widths, the design."""
 
     holds: BoolArray
     width: FloatArray
@@ -73,21 +73,23 @@ def _coverage_claims(rows: list[Row]) -> Iterator[Claim | None]:
     yield _least(
         rows,
         "cp-safe-thick",
-        "cp_safe covers 0.935 where the design is worth 15 labels",
+        "The cp_safe interval contains the truth with frequency 0.935 or more where the design is "
+        "as precise as 15 random labels.",
         0.935,
         lambda row: row["method"] == "cp_safe" and row["design_size"] >= 15,
     )
     yield _least(
         rows,
         "cp-safe",
-        "cp_safe covers 0.92 everywhere",
+        "The cp_safe interval contains the truth with frequency 0.92 or more everywhere.",
         0.92,
         lambda row: row["method"] == "cp_safe",
     )
     yield _least(
         rows,
         "log-t",
-        "log_t covers 0.925 with a floor of 0.5 and adaptively, from 100 labels",
+        "The log_t interval contains the truth with frequency 0.925 or more from 100 labels on, "
+        "with a floor of 0.5 and with adaptive draws.",
         0.925,
         lambda row: (
             row["method"] in ("log_t", "log_t, control")
@@ -98,21 +100,24 @@ def _coverage_claims(rows: list[Row]) -> Iterator[Claim | None]:
     yield _least(
         rows,
         "betting",
-        "betting covers 0.95 at every label at once, for every proposal",
+        "The betting interval contains the truth at every label with frequency 0.95 or more, for "
+        "every proposal.",
         0.95,
         lambda row: row["method"].startswith("betting"),
     )
     yield _least(
         rows,
         "ratios",
-        "precision, recall and F1 cover 0.925 from 500 labels",
+        "The intervals of precision, recall and F1 contain the truth with frequency 0.925 or more "
+        "from 500 labels on.",
         0.925,
         lambda row: row["method"].startswith("wilson") and row["labels"] >= 500,
     )
     yield _least(
         rows,
         "anytime",
-        "the asymptotic sequence covers 0.94 at every label from 25 on, with a floor of 0.5",
+        "The anytime interval contains the truth at every label from 25 on with frequency 0.94 or "
+        "more, with a floor of 0.5.",
         0.94,
         lambda row: row["method"] == "anytime, watched" and row["proposal"] == "floor 0.5",
     )
@@ -128,8 +133,8 @@ def _width_claims(rows: list[Row]) -> Iterator[Claim | None]:
         if cell is not None:
             yield _claim(
                 f"width-{method.partition(',')[0]}-{proposal}".replace(" ", "-"),
-                f"{method}, {proposal}: median width at most {bar} times an error rate of 5%, "
-                f"500 labels of 10,000",
+                f"The median width of the {method} interval is at most {bar} times an error rate "
+                f"of 5%, with 500 labels of 10,000 ({proposal}).",
                 f"{cell['width']:.3f}",
                 "holds" if cell["width"] <= bar else "does not hold",
             )
@@ -144,8 +149,8 @@ def _negative_controls(rows: list[Row]) -> Iterator[Claim | None]:
         if cell is not None:
             yield _claim(
                 f"control-{pool.partition(' ')[2]}",
-                f"negative control: a {method} interval, {pool}, {proposal}, {labels} labels "
-                f"covers less than {bar}",
+                f"Negative control: a {method} interval contains the truth with frequency below "
+                f"{bar} ({pool}, {proposal}, {labels} labels).",
                 f"{cell['coverage']:.3f}",
                 "holds" if cell["coverage"] < bar else "does not hold",
             )
@@ -181,8 +186,9 @@ def _least(
         says,
         f"{worst['coverage']:.3f} ± {stderr:.3f} in the worst of {len(cells)} cells",
         verdict,
-        f"the worst is {worst['pool']}, {worst['labels']} of {worst['pool_size']:,}, "
-        f"{worst['proposal']} (design worth {worst['design_size']:.0f}); {below} cells below",
+        f"The lowest coverage is that of {worst['pool']}, {worst['labels']} labels of "
+        f"{worst['pool_size']:,}, {worst['proposal']} (a design as precise as "
+        f"{worst['design_size']:.0f} random labels); {below} cells are below the bar.",
     )
 
 

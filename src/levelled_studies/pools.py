@@ -1,6 +1,6 @@
-"""Synthetic pools whose every loss is known, to see how often an interval holds.
+"""Synthetic pools with known losses, for measuring the coverage of intervals.
 
-Each item has a rate or mean of its own; a predictor knows it up to a factor lognormal(-.125, .5),
+Each item has a rate or mean of its own; a predictor gives it times a factor lognormal(-.125, .5),
 which has mean one. A pool is a function of its size and a generator.
 """
 

@@ -1,4 +1,4 @@
-"""How often the intervals of precision, recall and F1 hold the truth, and how wide they are.
+"""Coverage and width of the intervals of precision, recall and F1, measured by simulation.
 
 Pools hold the positives and the scores of a classifier with threshold 1/2; draws are uniform or
 of the default proposal of evaluation, half uniform and half the root of the expected error.
@@ -69,7 +69,7 @@ def run(settings: RatioSettings, task: str, rng: Generator) -> pa.Table:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassPool:
-    """Who is positive, who is predicted to be, and how uncertain the classifier is."""
+    """Labels, predictions and uncertainties of a classifier, one of each an item."""
 
     label: FloatArray
     pred: FloatArray
@@ -139,7 +139,7 @@ SMOKE = RatioSettings(trajectories=40, per_pool=20, positives=(0.1,), sizes=(300
 STUDIES = {
     "ratios": Study(
         name="ratios",
-        title="How often the intervals of precision, recall and F1 hold the truth",
+        title="Coverage of the intervals of precision, recall and F1",
         presets={"smoke": SMOKE, "cpu": FULL, "paper": FULL},
         tasks=tasks,
         run=run,

@@ -48,7 +48,7 @@ class Journal:
 
 @contextmanager
 def open_journal(path: Path) -> Iterator[Journal]:
-    """The journal at that place; waits while another process works on it, but on Windows."""
+    """Open the journal at that path; waits while another process has it open, except on Windows."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with path.open("a+b") as file:
         if sys.platform != "win32":
@@ -59,7 +59,7 @@ def open_journal(path: Path) -> Iterator[Journal]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Results:
-    """A finished study: its table, what it says about each claim, and the files written."""
+    """A finished study: its table, its claims, and the files written."""
 
     table: pa.Table
     claims: Sequence[Claim]

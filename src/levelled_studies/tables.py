@@ -1,4 +1,4 @@
-"""Tables of series against the number of labels, and how their figures are told and judged."""
+"""Tables of series against the number of labels; their values in words, and verdicts on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -85,19 +85,19 @@ class Difference:
         return float(t_quantile(np.asarray(self.n - 1.0), level)) * self.stderr
 
     def shows(self, sign: int) -> bool:
-        """Whether it has that sign, beyond chance."""
+        """True if it has that sign, beyond chance."""
         return self.mean * sign > self.least
 
     def above(self, limit: float) -> Ruling:
-        """Whether it is more than `limit`, or that so many trajectories cannot tell."""
+        """The verdict on the claim that it is more than `limit`."""
         return judge([self.mean - self.least > limit], [self.mean + self.least < limit])
 
     def below(self, limit: float) -> Ruling:
-        """Whether it is less than `limit`."""
+        """The verdict on the claim that it is less than `limit`."""
         return judge([self.mean + self.least < limit], [self.mean - self.least > limit])
 
     def negligible(self, *, within: float) -> Ruling:
-        """Whether there is none, as far as differences up to `within` count as none.
+        """The verdict on the claim that it is none; differences up to `within` count as none.
 
         >>> [Difference(0.01, 0.01, n).negligible(within=0.05) for n in (2, 20)]
         ['cannot tell', 'holds']
@@ -107,7 +107,7 @@ class Difference:
 
     @property
     def reach(self) -> str:
-        """What so many trajectories can and cannot show."""
+        """The size of differences that so many trajectories can show, in words."""
         if self.n == 1:
             return "A single trajectory cannot tell a difference from chance."
         return (
@@ -118,7 +118,7 @@ class Difference:
 
 
 def alarm_rate(comparisons: int) -> str:
-    """How often differences are shown that are none, for people.
+    """The rate of false alarms in words.
 
     >>> alarm_rate(4)
     'at most a 5% chance of any false alarm in 4 comparisons'
@@ -177,14 +177,14 @@ def curves(table: pa.Table, **where: object) -> dict[str, Curve]:
 
 
 def verdict(held: Sequence[bool] | BoolArray) -> Ruling:
-    """What to say of a claim that was checked several times."""
+    """The verdict on a claim that was checked several times."""
     if all(held):
         return "holds"
     return "holds partly" if any(held) else "does not hold"
 
 
 def judge(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
-    """What to say of a claim that was checked several times, where chance may hide the answer.
+    """The verdict on a claim that was checked several times, where chance may hide the result.
 
     >>> judge([True, False], [False, False]), judge([False], [True]), judge([False], [False])
     ('holds partly', 'does not hold', 'cannot tell')
@@ -195,7 +195,7 @@ def judge(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray)
 
 
 def at_budgets(labels: IntArray, held: BoolArray) -> str:
-    """At which of the budgets something held, as ranges of neighbours.
+    """The budgets at which something held, as ranges of neighbours.
 
     >>> at_budgets(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
     'M = 10 to 20, 40'

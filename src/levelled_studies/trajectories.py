@@ -61,7 +61,7 @@ def frozen(
 def _left(
     combine: np.ufunc, values: FloatArray, index: IntArray, never: FloatArray, start: float
 ) -> FloatArray:
-    """`combine` over the items left before each draw: never drawn, or drawn at it or later."""
+    """Apply `combine` to the items left before each draw: drawn at it, later, or never."""
     rest = combine.reduce(np.where(never, values, start), axis=1)
     later = combine.accumulate(values[index][:, ::-1], axis=1)[:, ::-1]
     return np.asarray(combine(rest[:, None], later))
@@ -112,7 +112,7 @@ def greedy(
 
 
 def _uniform_left(drawn: FloatArray, rng: Generator) -> IntArray:
-    """For each row an item not yet drawn, all alike."""
+    """An item not yet drawn for each row, all with the same probability."""
     R, N = drawn.shape
     at: IntArray = rng.integers(N, size=(R,))
     while (again := drawn[np.arange(R), at]).any():

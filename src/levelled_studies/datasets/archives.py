@@ -1,4 +1,4 @@
-"""Members of packages, read from the archive: nothing is unpacked, installed or run."""
+"""Read files out of packages; nothing is unpacked, installed or run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The folder in which data sets are kept once they have been fetched."""
+"""The cache of data sets: the folder, the files, and the checksum of each data set."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def data_folder(folder: str | PathLike[str] | None = None) -> Path:
 
 
 def _of_user() -> Path:
-    """Where programs of this user keep what can be had again."""
+    """The folder in which programs of this user cache files."""
     if sys.platform == "win32":
         home = os.environ.get("LOCALAPPDATA") or Path.home() / "AppData" / "Local"
     elif sys.platform == "darwin":

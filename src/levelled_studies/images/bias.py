@@ -133,7 +133,7 @@ def _variances(series: Mapping[str, Curve]) -> Plot:
 
 
 def caption(settings: BiasSettings) -> str:
-    """Of all panels."""
+    """The caption of all panels."""
     return small_print(
         settings,
         map(Way, DATA),
@@ -148,7 +148,7 @@ def caption(settings: BiasSettings) -> str:
 
 
 def claims(table: pa.Table, settings: BiasSettings) -> list[Claim]:
-    """Who is biased, where the design can tell, and whose variance is lower."""
+    """Claims on bias, where the design allows a decision, and on variance."""
     series = {
         (data, proposal): curves(table, data=data, proposal=proposal)
         for data in DATA
@@ -181,7 +181,7 @@ def _overestimates(series: Mapping[str, Curve], risk: float) -> Claim:
 
 
 def _unbiased(data: str, series: Mapping[str, Curve], kind: str) -> Claim:
-    """Told by z only where the design can tell: elsewhere what is rare may never come up."""
+    """Judged by z only where the design allows: elsewhere heavy points may never be drawn."""
     ess = series["design ESS"]
     tells = ess.median >= THIN if kind == "bare" else np.ones(len(ess.labels), bool)
     worst = {

@@ -18,7 +18,7 @@ class Panel:
 
     @property
     def folder(self) -> str:
-        """Of the study that draws it."""
+        """The folder of the study that draws it."""
         return str(PurePosixPath(self.file).parent)
 
 
@@ -35,7 +35,7 @@ class PaperFigure:
 
     @property
     def folders(self) -> list[str]:
-        """Of the studies that draw its panels, in their order."""
+        """The folders of the studies that draw its panels, in their order."""
         return list(dict.fromkeys(panel.folder for panel in self))
 
 

@@ -23,7 +23,7 @@ __all__ = ["TRAJECTORIES", "Way", "steps"]
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Everything that makes one kind of trajectory differ from another, but for its number."""
+    """The kind of a trajectory: data, network, proposal and acquisition objective."""
 
     data: str = "mnist"
     network: str = "cnn"
@@ -42,7 +42,7 @@ class Way:
 
     @classmethod
     def of(cls, task: str) -> "Way":
-        """The way that a task goes."""
+        """The kind of the trajectory of that name."""
         return cls(*task.split("_")[:-1])
 
 

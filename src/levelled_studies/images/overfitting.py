@@ -47,7 +47,7 @@ def _panel(runs: WayRuns, named: str) -> Plot:
 
 
 def caption(settings: ImageSettings) -> str:
-    """Of both panels."""
+    """The caption of both panels."""
     return small_print(
         settings,
         map(Way, DATA),

@@ -79,7 +79,7 @@ def draw_line(axes: Axes, x: IntArray, y: FloatArray, name: str) -> None:
 
 
 def finish(figure: Plot, axes: Axes, labels: IntArray) -> Plot:
-    """With the ticks that all panels of so many labels have, and the legend below."""
+    """Set the ticks that all panels with this budget share, and put the legend below."""
     axes.set_xlim(labels[0], labels[-1])
     axes.set_xticks(ticks(int(labels[-1])))
     handles, names = axes.get_legend_handles_labels()

@@ -1,4 +1,4 @@
-"""The ablations that appendix C.2 tells in words: proposals, dropout and the small network."""
+"""The ablations that appendix C.2 reports in words: proposals, dropout and the small network."""
 
 from collections.abc import Mapping
 
@@ -36,7 +36,7 @@ WHERE = "appendix C.2"
 
 
 def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Plot]:
-    """How even each proposal is, and how widely its scores spread, against the labels."""
+    """Evenness of each proposal and spread of its scores, against the number of labels."""
     runs = {name: read(table, way) for name, way in WAYS.items()}
     even, axes = panel("MNIST, unbalanced: evenness of proposals", _BELOW, "evenness")
     spread, lower = panel("MNIST, unbalanced: spread of scores", _BELOW, "s.d. / mean")
@@ -52,7 +52,7 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Plot]:
 
 
 def caption(settings: ImageSettings) -> str:
-    """Of both panels."""
+    """The caption of both panels."""
     return small_print(
         settings,
         WAYS.values(),
@@ -105,12 +105,12 @@ def _compressed(runs: Mapping[str, WayRuns], settings: ImageSettings) -> Claim:
 
 
 def _chosen(runs: WayRuns, what: str, settings: ImageSettings) -> FloatArray:
-    """Of each trajectory, the mean over the points that a network chose."""
+    """The mean over the points that a network chose, for each trajectory."""
     return np.asarray(runs.draws[what][:, settings.start :].mean(axis=1))
 
 
 def _higher_variance(runs: Mapping[str, WayRuns]) -> Claim:
-    """By Fisher's F on the spread of each trajectory's mean loss."""
+    """Compare the spread of the trajectories' mean losses by Fisher's F."""
     sd = {
         name: float(runs[name].series["naive nll"].mean(axis=1).std(ddof=1))
         for name in ("MLP", BASE)

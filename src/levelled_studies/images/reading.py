@@ -1,4 +1,4 @@
-"""From the rows of trajectories to curves over the number of labels, and differences told."""
+"""Read the rows of trajectories as series over the number of labels, and compare series."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -40,7 +40,7 @@ class WayRuns:
 
 
 def read(table: pa.Table, way: Way) -> WayRuns:
-    """The trajectories of a table that go one way.
+    """The trajectories of one kind in a table.
 
     Beside what networks scored at a checkpoint stand their overfitting bias, test risk less
     R_LURE on what they were trained on, and the active learning bias of a fixed network, true
@@ -76,7 +76,7 @@ def _errors(draws: Mapping[str, FloatArray], running: Callable[..., FloatArray])
 
 
 def difference(one: FloatArray, other: FloatArray, *, comparisons: int = 1) -> Difference:
-    """Of two series, trajectory by trajectory: averaged over checkpoints, then over all.
+    """The difference of two series, averaged over checkpoints and then over trajectories.
 
     >>> str(difference(np.array([[1.0, 3.0], [2.0, 3.0]]), np.array([[1.0, 2.0], [1.0, 1.0]])))
     '1.00 ± 0.50'
@@ -87,7 +87,7 @@ def difference(one: FloatArray, other: FloatArray, *, comparisons: int = 1) -> D
 
 
 def compare_groups(low: FloatArray, high: FloatArray) -> Ruling:
-    """Whether every trajectory of one kind lies below every one of another.
+    """ "holds" if every trajectory of one kind lies below every one of another.
 
     If they were alike the chance of that would be 1 in (2 n choose n), which has to be 5% at most.
 

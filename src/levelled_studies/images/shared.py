@@ -82,7 +82,7 @@ def _tested(data: set[str]) -> list[str]:
 
 
 def _left_open(networks: set[str]) -> list[str]:
-    """What the paper leaves open, and what was taken."""
+    """The choices made where the paper leaves something open."""
     lines = []
     if networks - {"dropout"}:
         lines.append(

@@ -42,7 +42,7 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Plot]:
 
 
 def _limits(runs: Iterable[Mapping[str, Curve]], what: str) -> tuple[float, float]:
-    """From the lowest to the highest edge of all bands, and a little more."""
+    """The lowest and the highest edge of all bands, with a small margin."""
     all_ = [each[f"{name} {what}"] for each in runs for name in WEIGHTS]
     low = min(float((curve.mean - curve.sd).min()) for curve in all_)
     high = max(float((curve.mean + curve.sd).max()) for curve in all_)
@@ -51,7 +51,7 @@ def _limits(runs: Iterable[Mapping[str, Curve]], what: str) -> tuple[float, floa
 
 
 def caption(settings: ImageSettings) -> str:
-    """Of all panels."""
+    """The caption of all panels."""
     return small_print(
         settings,
         map(_way, TEMPERATURES),
@@ -62,7 +62,7 @@ def caption(settings: ImageSettings) -> str:
 
 
 def claims(table: pa.Table, settings: ImageSettings) -> list[Claim]:
-    """What the temperature changes and what not."""
+    """Claims on the effect of the temperature."""
     runs = _by_temperature(table)
     return [
         _little_effect(runs),

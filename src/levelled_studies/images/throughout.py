@@ -40,7 +40,7 @@ def _panel(runs: Mapping[str, WayRuns], what: str) -> Plot:
 
 
 def caption(settings: ImageSettings) -> str:
-    """Of both panels."""
+    """The caption of both panels."""
     return small_print(
         settings,
         WAYS.values(),

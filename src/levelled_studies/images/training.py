@@ -44,12 +44,12 @@ class TrainingSettings(ImageSettings):
 
     @property
     def way(self) -> Way:
-        """How its trajectories go."""
+        """The kind of its trajectories."""
         return Way(self.data, self.network)
 
     @property
     def titles(self) -> tuple[str, str, str]:
-        """Its name, and where the paper shows its test loss and its accuracy, if it does."""
+        """Its name, and the paper's figures of its test loss and accuracy, if there are any."""
         ours = f"{self.data}, {self.network}"
         named, *shown = FIGURES.get((self.data, self.network), (ours, "", ""))
         loss, accuracy = (f"section 6, Figure {one}" if one else "ours" for one in shown)
@@ -69,7 +69,7 @@ def figures(table: pa.Table, settings: TrainingSettings) -> Mapping[str, Plot]:
 
 
 def caption(settings: TrainingSettings) -> str:
-    """Of the panels of one setting."""
+    """The caption of the panels of one setting."""
     alone = "the paper gives no number here, and 45 for Figures 3b and 3c"
     return small_print(
         settings,

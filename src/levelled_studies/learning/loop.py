@@ -85,7 +85,7 @@ def _test_models(data: Split, draws: Draws, case: Case, seed: int) -> Row:
 
 
 def _ask_advice(data: Split, draws: Draws, case: Case, folds: int, seed: int) -> Row:
-    """What the labels themselves say of correcting."""
+    """The verdict of `advise` from the drawn labels alone."""
     X, y = data.X[draws.index], data.y[draws.index]
     verdict: Verdict = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
     bias = verdict.active_learning_bias

@@ -1,9 +1,9 @@
-"""Write what the learning studies found into the pages on studies and on advice.
+"""Write the results of the learning studies into the pages on studies and on advice.
 
     python -m levelled_studies.learning.page docs
 
-What is counted stands between two comments of a page and is made from the results beside it, so a
-test can tell when the two disagree.
+The counts stand between two comments of a page and are made from the results beside it, so a test
+notices when the two disagree.
 """
 
 import json
@@ -101,7 +101,7 @@ def _counts(runs: Cases) -> Iterator[str]:
 
 
 def _shown(effects: Sequence[Effect], sign: int, comparisons: int) -> int:
-    """How many effects after the last label have that sign, beyond chance."""
+    """The number of effects after the last label that have that sign, beyond chance."""
     return sum(each.at(-1, comparisons=comparisons).shows(sign) for each in effects)
 
 
@@ -114,7 +114,7 @@ def _warning(runs: Cases) -> str:
 
 
 def _confirmed(runs: Cases) -> str:
-    """How many verdicts the test set confirms, in all and on the rarest class."""
+    """The number of verdicts that the test set confirms, in all and on the rarest class."""
     agree, decided = _tally(runs.values())
     rare = _tally(own for case, own in runs.items() if case.data == "fraud")
     return (

@@ -1,4 +1,4 @@
-"""From the rows of trajectories to what weights change, and whether the verdicts knew."""
+"""Read the rows of trajectories as effects of weights and as outcomes of verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -46,14 +46,14 @@ class CaseRuns:
         return self.tested[self.measure][objective]
 
     def change(self, objective: str = "LURE", beside: str = "naive", measure: str = "") -> "Effect":
-        """What one way of training changes beside another, by this measure or that of the risk."""
+        """The change from one way of training to another, by this measure or that of the risk."""
         risks = self.tested[measure or self.measure]
         return effect(self.labels, risks[objective], risks[beside])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """By which share one set of risks lies above another, after each checkpoint."""
+    """The share by which one set of risks lies above another, after each checkpoint."""
 
     labels: IntArray
     value: FloatArray
@@ -79,12 +79,12 @@ class Effect:
         return Difference(float(self.value[place]), float(self.stderr[place]), self.n, comparisons)
 
     def shows(self, sign: int, *, comparisons: int) -> BoolArray:
-        """At which checkpoints it has that sign, beyond chance."""
+        """True at the checkpoints where it has that sign, beyond chance."""
         places = range(len(self.labels))
         return np.array([self.at(each, comparisons=comparisons).shows(sign) for each in places])
 
     def text(self, at: int = -1) -> str:
-        """In per cent, with its standard error."""
+        """The effect in per cent with its standard error, for people."""
         if not self.value[at] and not self.stderr[at]:
             return "0%"
         return f"({with_error(100 * self.value[at], 100 * self.stderr[at])})%"
@@ -124,7 +124,7 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class AdviceOutcome:
-    """What verdicts said at the last checkpoint, and what following them is worth."""
+    """The verdicts at the last checkpoint, and the risk of following them."""
 
     counts: Mapping[str, int]
     agree: int
@@ -132,7 +132,7 @@ class AdviceOutcome:
     decided: int
     """Verdicts that say something: all but "not enough labels"."""
     beside_naive: Effect
-    """The risk of who corrects only where told to, beside never correcting."""
+    """The risk of correcting only where the verdict is "correct", beside never correcting."""
     beside_lure: Effect
     """The same, beside always correcting."""
 

@@ -1,4 +1,4 @@
-"""What a learning study says: where weights help, and whether the rules of thumb hold."""
+"""Figures and claims of a learning study: effects of weights, and the rules of thumb."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -56,7 +56,7 @@ def claims(study: str, table: pa.Table, settings: LearningSettings) -> list[Clai
 
 
 def _rule(effects: Iterable[Effect], comparisons: int) -> str:
-    """When a difference counts."""
+    """The rule by which a difference counts."""
     n = min(each.n for each in effects)
     return f"By Student's t over {n} trajectories, with {alarm_rate(comparisons)}"
 
@@ -81,7 +81,7 @@ def _case(case: Case, runs: CaseRuns) -> Claim:
 
 
 def _less_overfitting(runs: Mapping[str, CaseRuns], pairs: Sequence[Pair]) -> Claim:
-    """In each pair first comes what in fact overfits less."""
+    """Compare pairs, in each of which the case that overfits less comes first."""
     ordered = [sorted(pair, key=lambda case: _overfits(runs[case])) for pair in pairs]
     return _compared(
         ("overfitting", "second", "The less a model overfits, the more R_LURE helps its training."),
@@ -173,8 +173,8 @@ def _verdicts(runs: Mapping[str, CaseRuns]) -> Claim:
     return Claim(
         "verdicts",
         WHERE,
-        "Who corrects only where `advise` says so does no worse than with always or never, but for "
-        f"{TOLERANCE:.0%} of the risk.",
+        "Correcting only where `advise` says so raises the risk by less than "
+        f"{TOLERANCE:.0%} above the better of always and never correcting.",
         f"{sum(one.agree for one in advice.values())} of "
         f"{sum(one.decided for one in advice.values())} verdicts that decide are confirmed by the "
         f"test set; verdicts, and the risk of following them beside the better of always and "

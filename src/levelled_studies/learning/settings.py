@@ -1,4 +1,4 @@
-"""What the learning studies' settings have in common: how much is drawn, and of what."""
+"""Settings of the learning studies: the cases, and the size of each."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -69,7 +69,8 @@ class LearningSettings(StudySettings):
     """The cases, and the size of each.
 
     `cases` are written as data, model and score. At every checkpoint the model is trained
-    anew on all labels so far, each way, and at those of `advice` the verdict is asked as well.
+    anew on all labels so far, each way, and at those of `advice` the verdict of `advise` is
+    recorded as well.
     """
 
     cases: tuple[str, ...] = ()
@@ -91,7 +92,7 @@ class LearningSettings(StudySettings):
         whole("trajectories", self.trajectories, least=2)
         unknown = set(self.advice) - set(self.checkpoints)
         if unknown:
-            raise StudyError(f"Advice is asked at checkpoints, and {min(unknown)} is none.")
+            raise StudyError(f"Verdicts are recorded at checkpoints, and {min(unknown)} is none.")
         wrong = [each for each in self.checkpoints if each % self.batch]
         if wrong:
             raise StudyError(f"A checkpoint at {wrong[0]} is amid a batch of {self.batch} labels.")

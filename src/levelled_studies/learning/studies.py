@@ -1,4 +1,4 @@
-"""When does correcting help on real data? One study a family of models."""
+"""The learning studies, one for each family of models."""
 
 from dataclasses import replace
 from functools import partial

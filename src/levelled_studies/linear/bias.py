@@ -42,7 +42,7 @@ def bias_figure(series: Mapping[str, Curve], settings: LinearSettings) -> Plot:
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Who is biased, which way, and how far the estimates scatter."""
+    """Claims on the bias, its sign, and the variance of the estimates."""
     series = curves(table)
     where = "section 6, Figure 2a"
     return [

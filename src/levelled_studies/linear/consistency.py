@@ -1,4 +1,4 @@
-"""What more labels buy at a fixed share of the pool (ours; Theorems 2 and 5, section 2)."""
+"""Errors as the budget grows at a fixed share of the pool (ours; Theorems 2 and 5, section 2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,13 +26,13 @@ POOL, LABELS = 101, 30
 
 @dataclass(frozen=True, slots=True)
 class ConsistencySettings(LinearSettings):
-    """How many times larger than the paper's the pool and the budget of 30 are made."""
+    """Factors by which the paper's pool, and a budget of 30, are enlarged."""
 
     scales: tuple[int, ...] = (1, 2, 4, 8)
 
 
 def run(settings: ConsistencySettings, task: str, rng: Generator) -> pa.Table:
-    """Squared errors of the estimates, and what the fitted lines lack, at one size.
+    """Squared errors of the estimates, and excess risks of the fitted lines, at one size.
 
     Every trajectory has a pool of its own, of independent points, as in the theorems; errors
     are against the population. The fixed line is the population's best, and the risk that a

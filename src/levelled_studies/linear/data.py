@@ -57,7 +57,7 @@ def label(x: FloatArray) -> FloatArray:
 
 
 def place(counts: tuple[int, ...]) -> Points:
-    """So many points in each cluster, at its evenly spaced quantiles ("Rao-Blackwellised").
+    """Points at evenly spaced quantiles of each cluster ("Rao-Blackwellised"), so many of each.
 
     >>> place((2, 1, 1)).x.round(2)
     array([-1.1 , -0.9 ,  0.25,  1.25])
@@ -77,7 +77,7 @@ def pool() -> Points:
 
 
 def shares() -> FloatArray:
-    """How the population divides into the clusters; the paper's densities integrate to 0.998."""
+    """Shares of the clusters in the population; the paper's densities integrate to 0.998."""
     mass = DENSITY * np.diff(CLUSTERS).ravel()
     return mass / mass.sum()
 

@@ -21,7 +21,7 @@ BIAS, TEST = "bias", "test MSE"
 
 @dataclass(frozen=True, slots=True)
 class EpsilonSettings(LinearSettings):
-    """How often any point is drawn instead of the farthest."""
+    """The probability of drawing any point instead of the farthest."""
 
     epsilon: float = 0.1
 
@@ -59,7 +59,7 @@ def figures(table: pa.Table, settings: EpsilonSettings) -> Mapping[str, Plot]:
 
 
 def claims(table: pa.Table, settings: EpsilonSettings) -> list[Claim]:
-    """The claims of Figures 2a and 3a again, and whether the picture is the same."""
+    """The claims of Figures 2a and 3a for this proposal, and for another reading of the paper."""
     return [*_of(table, GREEDY), _other_reading(table)]
 
 
@@ -81,12 +81,12 @@ def _other_reading(table: pa.Table) -> Claim:
     return Claim(
         "other-reading",
         "Levelled, on appendix C.1",
-        "The picture does not depend on how its 'normalized scores' are read: z-scores of the "
-        "points left give it as well as z-scores of the whole pool.",
+        "The result does not depend on how its 'normalized scores' are read: z-scores over the "
+        "points left give the same as z-scores over the whole pool.",
         f"test MSE at M = 30: {test['naive'].mean[at]:.3f} naive, {test['PURE'].mean[at]:.3f} "
         f"PURE, {test['LURE'].mean[at]:.3f} LURE",
         verdict([claim.verdict == "holds" for claim in checks]),
-        "All else here takes them over the whole pool.",
+        "The other studies take them over the whole pool.",
     )
 
 

@@ -25,7 +25,7 @@ ENDS = np.array([-1.25, 1.55])
 
 @dataclass(frozen=True, slots=True)
 class IllustrationSettings(LinearSettings):
-    """How many points are drawn. The first trajectory is shown, all of them are counted."""
+    """The number of points drawn. The first trajectory is shown, all of them are counted."""
 
     labels: int = 20
 
@@ -114,7 +114,7 @@ def _xy(rows: list[Row], series: str) -> tuple[list[float], list[float]]:
 
 
 def claims(table: pa.Table, settings: IllustrationSettings) -> list[Claim]:
-    """Whether the weights bring the line nearer to the ideal, here and in general."""
+    """The claim that weights bring the line nearer to the ideal."""
     lines = {row["series"]: row for row in table.to_pylist() if row["distance"] is not None}
     near = lines["LURE"]["nearer"]
     error = np.sqrt(max(near * (1 - near), 1 / settings.trajectories) / settings.trajectories)

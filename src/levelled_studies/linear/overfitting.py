@@ -1,4 +1,4 @@
-"""Figure 4a: what fitting itself does to the risk, beside what active learning does to it."""
+"""Figure 4a: overfitting bias of fitted lines, beside active learning bias."""
 
 from collections.abc import Mapping
 
@@ -52,7 +52,7 @@ def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Plot]:
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Whether overfitting matters here beside active learning bias, and the signs of both."""
+    """Claims on the sizes and the signs of overfitting bias and active learning bias."""
     series = curves(table)
     return [_small(series), _signs(series)]
 

@@ -1,4 +1,4 @@
-"""How the error of each estimate depends on how good the proposal is (ours; Theorem 7)."""
+"""Error of each estimate, from a uniform to the optimal proposal (ours; Theorem 7)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -25,7 +25,7 @@ AT = 30
 
 @dataclass(frozen=True, slots=True)
 class ProposalSettings(LinearSettings):
-    """How much of the optimal proposal is mixed with the uniform one: 0 is uniform, 1 optimal."""
+    """Shares of the optimal proposal in a mixture with the uniform one."""
 
     shares: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
@@ -113,7 +113,7 @@ def _panel(
 
 
 def claims(table: pa.Table, settings: ProposalSettings) -> list[Claim]:
-    """Exactness at the optimum, and the way there."""
+    """Claims on the optimal proposal and on mixtures with it."""
     shares = settings.shares
     return [_exact(table), _falls(table, shares), _relatively_better(table, shares)]
 

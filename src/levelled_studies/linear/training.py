@@ -58,7 +58,7 @@ def training_figure(series: Mapping[str, Curve], settings: LinearSettings) -> Pl
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Whether weights lower the test error, and how near they come to the ideal."""
+    """Claims on the test error with weights, and on its distance from the ideal."""
     series = curves(table)
     return [better_claim(series, WHERE), _near_the_ideal(series["LURE"])]
 

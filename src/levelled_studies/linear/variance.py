@@ -52,7 +52,7 @@ def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
 def conditional_variances(draws: Trajectories, losses: FloatArray) -> FloatArray:
     """Var[w_m L_m | the draws before it] along each trajectory, [R, M], from losses [R, N].
 
-    The mean of w_m L_m is the pool risk less what was drawn of it.
+    The mean of w_m L_m is the pool risk less 1/N times the losses drawn.
     """
     N = losses.shape[1]
     seen = np.take_along_axis(losses, draws.index, axis=1)
@@ -90,7 +90,7 @@ def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Plot]:
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Who varies least, and whether the assumption of Theorem 4 holds here."""
+    """Claims on the variance of each estimate, and on the assumption of Theorem 4."""
     series = curves(table)
     return [_naive_is_lowest(series), _lure_below_pure(series), _assumption(series)]
 

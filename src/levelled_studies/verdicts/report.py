@@ -1,4 +1,4 @@
-"""What the verdicts were worth: shares, the truth beside them, and the claims.
+"""Figures and claims of the study of verdicts.
 
 The truth of a setting is the relative gain g of weighted training: how much lower the risk in the
 population is, on average over the runs, as a share of the risk without weights. With a tolerance
@@ -44,7 +44,7 @@ class Outcome:
     """That risk is taken for known: near the tolerance the same, for large gains too much."""
 
     def share(self, *advice: str) -> float:
-        """How often one of these verdicts was given."""
+        """The share of runs in which one of these verdicts was given."""
         return sum(self.counts[each] for each in advice) / self.runs
 
     def n_right(self, tolerance: float) -> int:
@@ -59,7 +59,7 @@ class Outcome:
 
     @property
     def takes_weights(self) -> bool:
-        """Whether weights changed the risk in any run; the model takes none where they did not."""
+        """True if weights changed the risk in any run; otherwise the model takes no weights."""
         return any((*self.lower.values(), *self.higher.values()))
 
     @property
@@ -69,7 +69,7 @@ class Outcome:
 
 
 def is_right(advice: str, gain: float, tolerance: float) -> bool:
-    """Whether a verdict that decides is right where weights gain that share of the risk.
+    """True if a verdict that decides is right where weights gain that share of the risk.
 
     >>> is_right("correct", 0.08, 0.02), is_right("no difference", 0.08, 0.02)
     (True, False)
@@ -119,7 +119,7 @@ def claims(table: pa.Table, settings: VerdictSettings) -> list[Claim]:
         ),
         _right(
             "right-unknown",
-            "the settings that nobody looked at when the rule was made",
+            "the settings that were not used when the rule was made",
             [own for name, own in cases.items() if not SETTINGS[name].known],
         ),
         _classifiers({name: own for name, own in cases.items() if _classifies(name)}),
@@ -204,7 +204,7 @@ def _classifies(name: str) -> bool:
 
 
 def _by_sign(cases: Sequence[Outcome]) -> tuple[float, float]:
-    """Of "correct" the share where weights help, of "do not correct" that where they hurt."""
+    """The share of "correct" where weights help, and of "do not correct" where they hurt."""
     helped = [own for own in cases if own.gain > 0]
     hurt = [own for own in cases if own.gain < 0]
     return _share_given("correct", helped, cases), _share_given("do not correct", hurt, cases)
@@ -227,7 +227,7 @@ def _share_right(cases: Sequence[Outcome], tolerance: float) -> float:
 
 
 def _share_between(cases: Sequence[Outcome]) -> tuple[float, float]:
-    """The same, at worst and at best, as far as the truth is known."""
+    """The lowest and highest share of right verdicts within the error of the truth."""
     decided = sum(own.n_decided for own in cases)
     bounds = [own.n_right_between(TOLERANCE) for own in cases]
     least, most = (sum(each[at] for each in bounds) for at in (0, 1))

@@ -1,4 +1,4 @@
-"""Ask for the verdict many times where the truth is known by simulation."""
+"""Run `advise` many times on problems whose truth is known by simulation."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -23,7 +23,7 @@ VERDICTS = ("correct", "do not correct", "no difference", "not enough labels")
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings(StudySettings):
-    """How often each setting is run, how many of these runs make one task, and which are run."""
+    """Runs of each setting, runs in one task, and the settings to run."""
 
     trajectories: int = 500
     batch: int = 50
