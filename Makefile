@@ -18,9 +18,13 @@ check: .venv/dev
 bench: .venv/dev
 	@for file in benchmarks/bench_*.py; do echo "== $$file"; $(BIN)/python $$file || exit 1; done
 
-# The pages of the docs that are made from the code.
+# The pages, and parts of pages, that are made from the code and from docs/results.
 docs: .venv/dev
-	$(BIN)/python -m levelled_studies.manual docs/
+	$(BIN)/python -m levelled_studies.manual docs
+	$(BIN)/python -m levelled_studies.ledger docs
+	$(BIN)/python -m levelled_studies.images.page docs
+	$(BIN)/python -m levelled_studies.learning.page docs
+	$(BIN)/python -m levelled_studies.verdicts.page docs/advice.md
 
 # Builds the wheel and uses it in an empty environment.
 wheel: .venv/dev

@@ -11,11 +11,11 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.estimators.intervals.betting import Betting, betting_interval
 from levelled_studies.betting_truth import rejected_at
-from levelled_studies.pools import POOLS, Pool
+from levelled_studies.pools import POOLS, LossPool
 from levelled_studies.trajectories import Trajectories, frozen
 
 
-def drawn_from(pool: Pool, budget: int, repeats: int, rng: np.random.Generator) -> Trajectories:
+def drawn_from(pool: LossPool, budget: int, repeats: int, rng: np.random.Generator) -> Trajectories:
     g = pool.predictor
     weights = 0.5 / len(g) + 0.5 * g / g.sum()
     return frozen(weights, budget, repeats, control=g, bound=pool.bounds[1], rng=rng)

@@ -6,8 +6,6 @@ A study is frozen settings in, a table out; figures and claims are made from the
 import importlib
 from typing import TYPE_CHECKING
 
-from levelled_studies.errors import StudyError
-
 if TYPE_CHECKING:
     from levelled_studies.study import Study
 
@@ -45,10 +43,12 @@ NAMES = tuple(_HOME)
 
 def find(name: str) -> "list[Study]":
     """The study of that name, or the whole family: "linear" finds "linear-bias" and the rest."""
-    found = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
-    if not found:
+    from levelled_studies.study import StudyError
+
+    names = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
+    if not names:
         raise StudyError(f"There is no study {name!r}. There are: {', '.join(NAMES)}.")
-    return [_load(study) for study in found]
+    return [_load(study) for study in names]
 
 
 def _load(name: str) -> "Study":

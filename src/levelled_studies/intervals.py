@@ -1,9 +1,9 @@
-"""How often each interval holds the truth, and how wide it is.
+"""Coverage and width of each interval, measured by simulation.
 
 One task is a pool, a size and a proposal. A new pool is made for every 100 repetitions; each
 repetition draws the largest budget once, and smaller budgets are its prefixes. Coverage "at a
-fixed budget" is the share of repetitions whose interval holds the pool's own mean; coverage
-"watched" is the share in which it holds it at every label at once.
+fixed budget" is the share of repetitions whose interval contains the pool's mean; coverage
+"watched" is the share in which the interval contains it at every label.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -27,11 +27,11 @@ from levelled.estimators.intervals.fixed import (
 )
 from levelled.estimators.intervals.logical import logical_limits
 from levelled.estimators.moments import moments
+from levelled.proposals import boltzmann, mixture, proportional, uniform
 from levelled_studies import trajectories as draw
 from levelled_studies.betting_truth import rejected_at
-from levelled_studies.coverage import Cell, pooled, relative
-from levelled_studies.intervals_report import claims, figures
-from levelled_studies.pools import POOLS, Pool
+from levelled_studies.intervals_report import Cell, claims, figures, relative, summarise_cells
+from levelled_studies.pools import POOLS, LossPool
 from levelled_studies.study import Study, StudySettings
 
 __all__ = ["STUDIES", "IntervalSettings"]
@@ -68,13 +68,13 @@ class IntervalSettings(StudySettings):
 
 def tasks(settings: IntervalSettings) -> list[str]:
     """Pools x sizes x proposals, by name."""
-    found = []
+    names = []
     for pool in POOLS:
         sizes = [size for size in settings.sizes if size[0] != 1_000 or "errors" in pool]
         sizes += [size for size in settings.dense if "errors" in pool]
         for N, budgets in sizes:
-            found += [f"{pool}; {N}; {budgets[-1]}; {proposal}" for proposal in PROPOSALS]
-    return found
+            names += [f"{pool}; {N}; {budgets[-1]}; {proposal}" for proposal in PROPOSALS]
+    return names
 
 
 def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
@@ -87,8 +87,8 @@ def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
     for done in range(0, settings.trajectories, settings.per_pool):
         pool = POOLS[name](size, rng)
         repetitions = min(settings.per_pool, settings.trajectories - done)
-        drawn = _draw(proposal, pool, largest, repetitions, rng)
-        for method, budget, cell in _cells(pool, drawn, budgets, settings):
+        draws = _draw(proposal, pool, largest, repetitions, rng)
+        for method, budget, cell in _cells(pool, draws, budgets, settings):
             cells.setdefault((method, budget), []).append(cell)
     return pa.Table.from_pylist(
         [
@@ -99,14 +99,14 @@ def run(settings: IntervalSettings, task: str, rng: Generator) -> pa.Table:
                 "method": method,
                 "labels": budget,
             }
-            | pooled(found)
-            for (method, budget), found in cells.items()
+            | summarise_cells(own)
+            for (method, budget), own in cells.items()
         ]
     )
 
 
 def _draw(
-    proposal: str, pool: Pool, budget: int, repetitions: int, rng: Generator
+    proposal: str, pool: LossPool, budget: int, repetitions: int, rng: Generator
 ) -> draw.Trajectories:
     g, N = pool.predictor, len(pool.losses)
     bound = pool.bounds[1]
@@ -115,14 +115,13 @@ def _draw(
     )
     kind, _, value = proposal.partition(" ")
     if kind == "uniform":
-        return frozen(np.full(N, 1 / N))
+        return frozen(uniform(N))
     if kind == "floor":
-        floor = float(value)
-        return frozen(floor / N + (1 - floor) * g / g.sum())
+        return frozen(mixture(proportional(g), share=float(value)))
     if kind == "Boltzmann":
-        return frozen(np.exp(float(value) * _normal_ranks(g)))
+        return frozen(boltzmann(_normal_ranks(g), beta=float(value)))
     if kind == "epsilon-greedy":
-        return draw.epsilon_greedy(g, 0.1, budget, repetitions, control=g, bound=bound, rng=rng)
+        return draw.greedy(g, 0.1, budget, repetitions, control=g, bound=bound, rng=rng)
     strata = np.argsort(np.argsort(g)) * 10 // N
     return draw.stratified(
         np.abs(pool.losses), strata, 0.1, budget, repetitions, control=g, bound=bound, rng=rng
@@ -136,46 +135,46 @@ def _normal_ranks(values: FloatArray) -> FloatArray:
 
 
 def _cells(
-    pool: Pool, drawn: draw.Trajectories, budgets: tuple[int, ...], settings: IntervalSettings
+    pool: LossPool, draws: draw.Trajectories, budgets: tuple[int, ...], settings: IntervalSettings
 ) -> Iterator[tuple[str, int, Cell]]:
     truth = pool.losses.mean()
-    seen = Seen(pool, drawn)
+    drawn = DrawnLosses(pool, draws)
     fixed, watched = _methods(pool)
     for budget in budgets:
         for method, limits in fixed.items():
-            low, high = seen.clipped(limits, budget)
+            low, high = drawn.clip(limits, budget)
             holds, width = (low <= truth) & (truth <= high), relative(high - low, truth)
-            yield method, budget, Cell(holds, width, seen.design_size(budget))
+            yield method, budget, Cell(holds, width, drawn.design_size(budget))
     last = budgets[-1]
     if last / len(pool.losses) > 0.6:  # watching is about the labels that come first
         return
     for method, limits in watched.items():
-        low, high = seen.clipped(limits, last)
-        holds = seen.always(limits, truth, anytime.LEAST, last)
-        yield method, last, Cell(holds, relative(high - low, truth), seen.design_size(last))
-    q, N = drawn.probability, len(pool.losses)
-    never = rejected_at(truth, seen.losses, q, N, pool.bounds, LEVEL, design=drawn.design)
-    width = relative(seen.betting_widths(settings.widths_per_pool, last), truth)
-    yield "betting, watched", last, Cell(never == 0, width, seen.design_size(last))
+        low, high = drawn.clip(limits, last)
+        holds = drawn.always(limits, truth, anytime.LEAST, last)
+        yield method, last, Cell(holds, relative(high - low, truth), drawn.design_size(last))
+    q, N = draws.probability, len(pool.losses)
+    never = rejected_at(truth, drawn.losses, q, N, pool.bounds, LEVEL, design=draws.design)
+    width = relative(drawn.betting_widths(settings.widths_per_pool, last), truth)
+    yield "betting, watched", last, Cell(never == 0, width, drawn.design_size(last))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Seen:
+class DrawnLosses:
     """A pool's losses along its trajectories, [R, M], and intervals computed from them."""
 
-    pool: Pool
-    drawn: draw.Trajectories
+    pool: LossPool
+    draws: draw.Trajectories
 
     @property
     def losses(self) -> FloatArray:
-        return self.pool.losses[self.drawn.index]
+        return self.pool.losses[self.draws.index]
 
-    def clipped(self, limits: "Method", budget: int) -> Limits:
+    def clip(self, limits: "Method", budget: int) -> Limits:
         """Limits after `budget` labels, cut to what is logically possible."""
         at = slice(None), slice(0, budget)
         N = len(self.pool.losses)
-        losses, q = self.losses[at], self.drawn.probability[at]
-        design = {name: column[at] for name, column in self.drawn.design.items()}
+        losses, q = self.losses[at], self.draws.probability[at]
+        design = {name: column[at] for name, column in self.draws.design.items()}
         low, high = limits(losses, q, N, design)
         lowest, highest = logical_limits(losses.sum(axis=1), budget, N, self.pool.bounds)
         low, high = np.maximum(low, lowest), np.minimum(high, highest)
@@ -183,21 +182,21 @@ class Seen:
         return np.where(inverted, lowest, low), np.where(inverted, highest, high)
 
     def always(self, limits: "Method", truth: float, first: int, last: int) -> BoolArray:
-        """Whether the truth lies within the limits at every label from `first` to `last`."""
-        holds = np.ones(len(self.drawn.index), dtype=bool)
+        """True where the limits contain the truth at every label from `first` to `last`."""
+        holds = np.ones(len(self.draws.index), dtype=bool)
         for budget in range(first, last + 1):
-            low, high = self.clipped(limits, budget)
+            low, high = self.clip(limits, budget)
             holds &= (low <= truth) & (truth <= high)
         return holds
 
     def betting_widths(self, repetitions: int, budget: int) -> FloatArray:
         widths = []
-        for row in range(min(repetitions, len(self.drawn.index))):
+        for row in range(min(repetitions, len(self.draws.index))):
             at = row, slice(0, budget)
-            design = {name: column[at] for name, column in self.drawn.design.items()}
+            design = {name: column[at] for name, column in self.draws.design.items()}
             low, high = betting_interval(
                 self.losses[at],
-                self.drawn.probability[at],
+                self.draws.probability[at],
                 len(self.pool.losses),
                 self.pool.bounds,
                 LEVEL,
@@ -207,13 +206,13 @@ class Seen:
         return np.array(widths)
 
     def design_size(self, budget: int) -> float:
-        return budget / float(self.drawn.design["dispersion"][:, :budget].mean())
+        return budget / float(self.draws.design["dispersion"][:, :budget].mean())
 
 
 Method = Callable[[FloatArray, FloatArray, int, Mapping[str, FloatArray]], Limits]
 
 
-def _methods(pool: Pool) -> tuple[dict[str, Method], dict[str, Method]]:
+def _methods(pool: LossPool) -> tuple[dict[str, Method], dict[str, Method]]:
     """The methods for a fixed budget and those that may be watched, for losses like these."""
     fixed: dict[str, Method]
     if pool.bounds == (0, 1):
@@ -236,10 +235,10 @@ def _t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArra
 
 
 def _plain_t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]) -> Limits:
-    """What most people would do: the negative control."""
-    found = moments(losses, q, N)
-    half = t_quantile(np.asarray(found.budget - 1.0), (1 + LEVEL) / 2) * np.sqrt(found.variance)
-    return found.value - half, found.value + half
+    """The usual t interval, as the negative control."""
+    summary = moments(losses, q, N)
+    half = t_quantile(np.asarray(summary.budget - 1.0), (1 + LEVEL) / 2) * np.sqrt(summary.variance)
+    return summary.value - half, summary.value + half
 
 
 def _log_t(losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]) -> Limits:
@@ -257,9 +256,9 @@ def _log_t_control(
 def _anytime_share(
     losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]
 ) -> Limits:
-    found = moments(losses, q, N)
-    sample = effective(found, losses, ranked_weights(q, N), LEVEL)
-    return anytime.wilson(sample, anytime.boundary(found.budget, N, LEVEL))
+    summary = moments(losses, q, N)
+    sample = effective(summary, losses, ranked_weights(q, N), LEVEL)
+    return anytime.wilson(sample, anytime.boundary(summary.budget, N, LEVEL))
 
 
 def _anytime_log(
@@ -276,7 +275,7 @@ SMOKE = IntervalSettings(
 STUDIES = {
     "intervals": Study(
         name="intervals",
-        title="How often each interval holds the truth, and how wide it is",
+        title="Coverage and width of each interval",
         presets={"smoke": SMOKE, "cpu": FULL, "paper": FULL},
         tasks=tasks,
         run=run,

@@ -1,17 +1,46 @@
-"""What the study of intervals shows: figures, and whether each bar is reached."""
+"""Figures and claims of the studies of intervals."""
 
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pyarrow as pa
 
+from levelled._check import BoolArray, FloatArray
 from levelled._optional import optional
-from levelled_studies.study import Claim, Figure, Ruling, StudySettings
+from levelled_studies.study import Claim, Plot, Row, Ruling, StudySettings
 
-__all__ = ["claims", "figures"]
+__all__ = ["Cell", "claims", "figures", "relative", "summarise_cells"]
 
-Row = dict[str, Any]
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Cell:
+    """The repetitions of one pool: which intervals contain the truth, their widths, the design."""
+
+    holds: BoolArray
+    width: FloatArray
+    design_size: float
+
+
+def summarise_cells(cells: list[Cell]) -> dict[str, float | int | None]:
+    """The cells of several pools as one row of a table; widths are those that are finite."""
+    holds = np.concatenate([cell.holds for cell in cells])
+    width = np.concatenate([cell.width for cell in cells])
+    finite = width[np.isfinite(width)]
+    return {
+        "repetitions": len(holds),
+        "coverage": float(holds.mean()),
+        "width": float(np.median(finite)) if len(finite) else None,
+        "design_size": float(np.mean([cell.design_size for cell in cells])),
+    }
+
+
+def relative(width: FloatArray, truth: float) -> FloatArray:
+    """Widths in units of what is estimated."""
+    return width / abs(truth) if truth else np.full_like(width, np.inf)
+
+
 COLOURS = {
     "cp_safe": "#009E73",
     "log_t": "#009E73",
@@ -36,29 +65,31 @@ MARKERS = {"t, M-1 df, watched": "x", "t, M-1 df": "+"}
 def claims(table: pa.Table, settings: StudySettings) -> list[Claim]:
     """The bars of our statistics, each with the worst cell that was found."""
     rows = table.to_pylist()
-    found = [*_coverage_claims(rows), *_width_claims(rows), *_negative_controls(rows)]
-    return [claim for claim in found if claim is not None]
+    cells = [*_coverage_claims(rows), *_width_claims(rows), *_negative_controls(rows)]
+    return [claim for claim in cells if claim is not None]
 
 
 def _coverage_claims(rows: list[Row]) -> Iterator[Claim | None]:
     yield _least(
         rows,
         "cp-safe-thick",
-        "cp_safe covers 0.935 where the design is worth 15 labels",
+        "The cp_safe interval contains the truth with frequency 0.935 or more where the design is "
+        "as precise as 15 random labels.",
         0.935,
         lambda row: row["method"] == "cp_safe" and row["design_size"] >= 15,
     )
     yield _least(
         rows,
         "cp-safe",
-        "cp_safe covers 0.92 everywhere",
+        "The cp_safe interval contains the truth with frequency 0.92 or more everywhere.",
         0.92,
         lambda row: row["method"] == "cp_safe",
     )
     yield _least(
         rows,
         "log-t",
-        "log_t covers 0.925 with a floor of 0.5 and adaptively, from 100 labels",
+        "The log_t interval contains the truth with frequency 0.925 or more from 100 labels on, "
+        "with a floor of 0.5 and with adaptive draws.",
         0.925,
         lambda row: (
             row["method"] in ("log_t", "log_t, control")
@@ -69,21 +100,24 @@ def _coverage_claims(rows: list[Row]) -> Iterator[Claim | None]:
     yield _least(
         rows,
         "betting",
-        "betting covers 0.95 at every label at once, for every proposal",
+        "The betting interval contains the truth at every label with frequency 0.95 or more, for "
+        "every proposal.",
         0.95,
         lambda row: row["method"].startswith("betting"),
     )
     yield _least(
         rows,
         "ratios",
-        "precision, recall and F1 cover 0.925 from 500 labels",
+        "The intervals of precision, recall and F1 contain the truth with frequency 0.925 or more "
+        "from 500 labels on.",
         0.925,
         lambda row: row["method"].startswith("wilson") and row["labels"] >= 500,
     )
     yield _least(
         rows,
         "anytime",
-        "the asymptotic sequence covers 0.94 at every label from 25 on, with a floor of 0.5",
+        "The anytime interval contains the truth at every label from 25 on with frequency 0.94 or "
+        "more, with a floor of 0.5.",
         0.94,
         lambda row: row["method"] == "anytime, watched" and row["proposal"] == "floor 0.5",
     )
@@ -99,8 +133,8 @@ def _width_claims(rows: list[Row]) -> Iterator[Claim | None]:
         if cell is not None:
             yield _claim(
                 f"width-{method.partition(',')[0]}-{proposal}".replace(" ", "-"),
-                f"{method}, {proposal}: median width at most {bar} times an error rate of 5%, "
-                f"500 labels of 10,000",
+                f"The median width of the {method} interval is at most {bar} times an error rate "
+                f"of 5%, with 500 labels of 10,000 ({proposal}).",
                 f"{cell['width']:.3f}",
                 "holds" if cell["width"] <= bar else "does not hold",
             )
@@ -115,8 +149,8 @@ def _negative_controls(rows: list[Row]) -> Iterator[Claim | None]:
         if cell is not None:
             yield _claim(
                 f"control-{pool.partition(' ')[2]}",
-                f"negative control: a {method} interval, {pool}, {proposal}, {labels} labels "
-                f"covers less than {bar}",
+                f"Negative control: a {method} interval contains the truth with frequency below "
+                f"{bar} ({pool}, {proposal}, {labels} labels).",
                 f"{cell['coverage']:.3f}",
                 "holds" if cell["coverage"] < bar else "does not hold",
             )
@@ -152,8 +186,9 @@ def _least(
         says,
         f"{worst['coverage']:.3f} ± {stderr:.3f} in the worst of {len(cells)} cells",
         verdict,
-        f"the worst is {worst['pool']}, {worst['labels']} of {worst['pool_size']:,}, "
-        f"{worst['proposal']} (design worth {worst['design_size']:.0f}); {below} cells below",
+        f"The lowest coverage is that of {worst['pool']}, {worst['labels']} labels of "
+        f"{worst['pool_size']:,}, {worst['proposal']} (a design as precise as "
+        f"{worst['design_size']:.0f} random labels); {below} cells are below the bar.",
     )
 
 
@@ -161,13 +196,13 @@ def _claim(name: str, says: str, measured: str, verdict: Ruling, because: str = 
     return Claim(name, "Levelled, intervals", says, measured, verdict, because)
 
 
-def figures(table: pa.Table, settings: StudySettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: StudySettings) -> Mapping[str, Plot]:
     """Coverage of every cell, and widths where the pool is large."""
     rows = table.to_pylist()
     return {"coverage": _coverage_figure(rows, settings), "width": _width_figure(rows, settings)}
 
 
-def _coverage_figure(rows: list[Row], settings: StudySettings) -> Figure:
+def _coverage_figure(rows: list[Row], settings: StudySettings) -> Plot:
     fig, panels = _panels(rows)
     for pool, axes in panels.items():
         _dots(axes, [row for row in rows if row["pool"] == pool], "coverage", _proposals(rows))
@@ -178,7 +213,7 @@ def _coverage_figure(rows: list[Row], settings: StudySettings) -> Figure:
     return fig
 
 
-def _width_figure(rows: list[Row], settings: StudySettings) -> Figure:
+def _width_figure(rows: list[Row], settings: StudySettings) -> Plot:
     largest = max(row["pool_size"] for row in rows)
     shown = [row for row in rows if row["pool_size"] == largest and row["width"] is not None]
     last = max(row["labels"] for row in shown)
@@ -194,7 +229,7 @@ def _width_figure(rows: list[Row], settings: StudySettings) -> Figure:
     return fig
 
 
-def _panels(rows: list[Row]) -> tuple[Figure, dict[str, Any]]:
+def _panels(rows: list[Row]) -> tuple[Plot, dict[str, Any]]:
     """An empty panel for each pool."""
     plt = optional("matplotlib.pyplot", extra="plots")
     pools = list(dict.fromkeys(row["pool"] for row in rows))
@@ -243,7 +278,7 @@ def _dots(axes: Any, rows: list[Row], column: str, proposals: list[str]) -> None
 
 
 def _finish(
-    fig: Figure, panels: dict[str, Any], rows: list[Row], label: str, settings: StudySettings
+    fig: Plot, panels: dict[str, Any], rows: list[Row], label: str, settings: StudySettings
 ) -> None:
     lines = optional("matplotlib.lines", extra="plots")
     proposals = _proposals(rows)

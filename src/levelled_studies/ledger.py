@@ -12,9 +12,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from levelled_studies import NAMES, find
-from levelled_studies.errors import StudyError
 from levelled_studies.runner import load
-from levelled_studies.study import Claim
+from levelled_studies.study import Claim, StudyError
 from levelled_studies.theorems import THEOREMS, WORDING, Theorem
 
 __all__ = ["page", "write"]
@@ -22,26 +21,29 @@ __all__ = ["page", "write"]
 _INTRODUCTION = """\
 # The paper's claims, checked
 
-What *On Statistical Bias in Active Learning: How and When to Fix It* (Farquhar, Gal and
-Rainforth, ICLR 2021, arXiv:2101.11665v2) claims, and what was found here. Theorems are checked
-exactly: a small pool has few paths, so an expectation is summed over all of them, not sampled
-(consistency, Theorems 2 and 5, is a limit, and is checked by simulation at growing sizes).
-Claims from experiments carry the measured figure with its standard error, and a verdict:
-**holds**; **holds partly**, shown at some of the sizes or settings looked at and not at others;
-**does not hold**; or **cannot tell**, where what was run is too little to tell from chance. Where
-studies on real data and on images compare trajectories, a difference is shown if Student's t shows
-it, with at most a 5% chance of any false alarm among the comparisons of one claim; other claims
-say what they go by. The figures are on the pages of [studies](studies.md) and of the [image
-experiments](images.md).
+This page lists the claims of *On Statistical Bias in Active Learning: How and When to Fix It*
+(Farquhar, Gal and Rainforth, ICLR 2021, arXiv:2101.11665v2), and our own, each with the result of
+its check. R_PURE and R_LURE are the paper's two unbiased estimators of a risk from actively drawn
+labels; the naive estimator is the unweighted mean.
+
+Theorems are checked exactly: a small pool has few paths, so an expectation is summed over all of
+them. Only consistency (Theorems 2 and 5), a limit, is checked by simulation at growing sizes.
+Claims from experiments carry the measured value with its standard error, and a verdict:
+**holds**; **holds partly**, shown at some of the sizes or settings and not at others;
+**does not hold**; or **cannot tell**, where the trajectories are too few to tell the result from
+chance. Where studies on real data and on images compare trajectories, a difference counts if
+Student's t shows it, with at most a 5% chance of any false alarm among the comparisons of one
+claim; other claims state their rule. The figures are on the pages of [studies](studies.md) and of
+the [image experiments](images.md).
 
 This page is generated: `python -m levelled_studies.ledger` writes it from the results in
 `docs/results`."""
 
 _WORDING = """\
-## Where the words need care
+## Notes on the paper's wording
 
-Slips of the pen, and places where the text leaves something open. None of them changes a result
-of the paper."""
+Misprints, and places where the text leaves something open. None of them changes a result of the
+paper."""
 
 
 def page(results: Path) -> str:
@@ -91,14 +93,14 @@ def _link(test: str) -> str:
 def _study(name: str, folder: Path) -> str:
     (study,) = (study for study in find(name) if study.name == name)
     settings = json.loads((folder / "settings.json").read_text())
-    told = ", ".join(
+    sizes = ", ".join(
         f"{key.replace('_', ' ')} {value}"
         for key, value in settings.items()
         if key != "study" and isinstance(value, int | float)
     )
     header = ("where", "what it says", "measured", "verdict", "why")
     variant = "" if folder.name == name else f" ({folder.name})"
-    title = f"## {study.title}{variant}\n\n`{name}`: {told}.\n\n"
+    title = f"## {study.title}{variant}\n\n`{name}`: {sizes}.\n\n"
     return title + _table(header, _rows(load(folder)))
 
 

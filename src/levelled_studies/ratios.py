@@ -1,4 +1,4 @@
-"""How often the intervals of precision, recall and F1 hold the truth, and how wide they are.
+"""Coverage and width of the intervals of precision, recall and F1, measured by simulation.
 
 Pools hold the positives and the scores of a classifier with threshold 1/2; draws are uniform or
 of the default proposal of evaluation, half uniform and half the root of the expected error.
@@ -13,9 +13,9 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray
 from levelled.metrics.linearised import ratio_moments, wilson_limits
+from levelled.proposals import mixture, proportional
 from levelled_studies.betting_truth import ratio_rejected_at
-from levelled_studies.coverage import Cell, pooled
-from levelled_studies.intervals_report import claims, figures
+from levelled_studies.intervals_report import Cell, claims, figures, summarise_cells
 from levelled_studies.study import Study, StudySettings
 from levelled_studies.trajectories import Trajectories, frozen
 
@@ -53,31 +53,30 @@ def run(settings: RatioSettings, task: str, rng: Generator) -> pa.Table:
     cells: dict[tuple[str, int], list[Cell]] = {}
     for done in range(0, settings.trajectories, settings.per_pool):
         repetitions = min(settings.per_pool, settings.trajectories - done)
-        pool = _pool(int(size), positives, rng)
-        drawn = pool.draw(FLOORS[proposal], settings.budgets[-1], repetitions, rng)
-        for method, budget, cell in _cells(pool, drawn, settings.budgets):
+        pool = _make_pool(int(size), positives, rng)
+        draws = pool.draw(FLOORS[proposal], settings.budgets[-1], repetitions, rng)
+        for method, budget, cell in _cells(pool, draws, settings.budgets):
             cells.setdefault((method, budget), []).append(cell)
     return pa.Table.from_pylist(
         [
             {"pool": name, "pool_size": int(size), "proposal": proposal}
             | {"method": method, "labels": budget}
-            | pooled(found)
-            for (method, budget), found in cells.items()
+            | summarise_cells(own)
+            for (method, budget), own in cells.items()
         ]
     )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Pool:
-    """Who is positive, who is predicted to be, and how uncertain the classifier is."""
+class ClassPool:
+    """Labels, predictions and uncertainties of a classifier, one of each an item."""
 
     label: FloatArray
     pred: FloatArray
     score: FloatArray
 
     def draw(self, floor: float, budget: int, repetitions: int, rng: Generator) -> Trajectories:
-        N = len(self.score)
-        weights = floor / N + (1 - floor) * self.score / self.score.sum()
+        weights = mixture(proportional(self.score, allow_zero=True), share=floor)
         return frozen(weights, budget, repetitions, control=self.score, bound=1.0, rng=rng)
 
     def pairs(self, metric: str) -> tuple[FloatArray, FloatArray]:
@@ -88,29 +87,29 @@ class Pool:
         return hit, self.pred if metric == "precision" else self.label
 
 
-def _pool(size: int, positives: float, rng: Generator) -> Pool:
+def _make_pool(size: int, positives: float, rng: Generator) -> ClassPool:
     label = (rng.random(size) < positives).astype(float)
     evidence = 2.2 * label + rng.normal(size=size)
     logit = 1.3 * (2.2 * evidence - 2.2**2 / 2 + np.log(positives / (1 - positives)))
     p = 1 / (1 + np.exp(-logit))  # 1.3: overconfident, as most are
-    return Pool(label, (p > 0.5).astype(float), np.sqrt(np.minimum(p, 1 - p)))
+    return ClassPool(label, (p > 0.5).astype(float), np.sqrt(np.minimum(p, 1 - p)))
 
 
 def _cells(
-    pool: Pool, drawn: Trajectories, budgets: tuple[int, ...]
+    pool: ClassPool, draws: Trajectories, budgets: tuple[int, ...]
 ) -> Iterator[tuple[str, int, Cell]]:
-    N, q = len(pool.label), drawn.probability
+    N, q = len(pool.label), draws.probability
     for metric in ("precision", "recall", "F1"):
         A, D = pool.pairs(metric)
         truth = float(A.sum() / D.sum())
-        a, d = A[drawn.index], D[drawn.index]
+        a, d = A[draws.index], D[draws.index]
         for budget in budgets:
             at = slice(None), slice(0, budget)
-            found = ratio_moments(a[at], d[at], q[at], N)
-            low, high = wilson_limits(found, LEVEL)
-            low, high = np.where(found.defined, low, 0), np.where(found.defined, high, 1)
+            moments = ratio_moments(a[at], d[at], q[at], N)
+            low, high = wilson_limits(moments, LEVEL)
+            low, high = np.where(moments.defined, low, 0), np.where(moments.defined, high, 1)
             holds = (low <= truth) & (truth <= high)
-            yield f"wilson, {metric}", budget, Cell(holds, high - low, _size(drawn, budget))
+            yield f"wilson, {metric}", budget, Cell(holds, high - low, _size(draws, budget))
         most = 2.0 if metric == "F1" else 1.0
         when = ratio_rejected_at(
             truth,
@@ -120,18 +119,18 @@ def _cells(
             N,
             most,
             LEVEL,
-            max_weighted_denominator=most * drawn.design["max_weight"],
+            max_weighted_denominator=most * draws.design["max_weight"],
         )
         none = np.full(len(when), np.inf)  # widths are not measured here
         yield (
             f"betting, {metric}, watched",
             budgets[-1],
-            Cell(when == 0, none, _size(drawn, budgets[-1])),
+            Cell(when == 0, none, _size(draws, budgets[-1])),
         )
 
 
-def _size(drawn: Trajectories, budget: int) -> float:
-    return budget / float(drawn.design["dispersion"][:, :budget].mean())
+def _size(draws: Trajectories, budget: int) -> float:
+    return budget / float(draws.design["dispersion"][:, :budget].mean())
 
 
 FULL = RatioSettings()
@@ -140,7 +139,7 @@ SMOKE = RatioSettings(trajectories=40, per_pool=20, positives=(0.1,), sizes=(300
 STUDIES = {
     "ratios": Study(
         name="ratios",
-        title="How often the intervals of precision, recall and F1 hold the truth",
+        title="Coverage of the intervals of precision, recall and F1",
         presets={"smoke": SMOKE, "cpu": FULL, "paper": FULL},
         tasks=tasks,
         run=run,

@@ -1,4 +1,4 @@
-"""What a study is: frozen settings in, a table out, a figure and claims from the table."""
+"""Records of a study: frozen settings in, a table out, figures and claims from the table."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -7,17 +7,24 @@ from typing import Any, Literal
 import pyarrow as pa
 from numpy.random import Generator
 
-__all__ = ["Claim", "Figure", "Resumable", "Row", "Ruling", "Study", "StudySettings"]
+from levelled.errors import LevelledError
+
+__all__ = ["Claim", "Plot", "Resumable", "Row", "Ruling", "Study", "StudyError", "StudySettings"]
+
+
+class StudyError(LevelledError):
+    """A study that does not exist, or results that belong to another one."""
+
 
 Ruling = Literal["holds", "holds partly", "does not hold", "cannot tell"]
-Figure = Any
-"""A matplotlib figure; matplotlib is optional and imported at first use."""
+Plot = Any
+"""A matplotlib figure; matplotlib is an extra and imported at first use."""
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class StudySettings:
-    """What all settings have: where the randomness starts. Studies add their own."""
+    """Settings that all studies share; each study adds its own."""
 
     seed: int = 0
 
@@ -37,14 +44,14 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Resumable:
-    """Parts that take too long to be lost, or to be run twice.
+    """Parts that take long, and so are saved row by row and shared between studies.
 
     `steps` yields the rows of a part that come after those it is given, so that an interrupted
     one goes on after its last row, with the same numbers as if nothing had happened. Studies
-    with the same `home` look at the same trajectories: the name of a part and the settings that
-    `made_of` names say all about it, and more may be added at any time. Parts of the same
-    `stream` meet the same random numbers, so that they can be compared pair by pair. `version`
-    goes up when `steps` comes to other numbers, so that old parts are not mixed with new ones.
+    with the same `home` use the same trajectories: the name of a part and the settings that
+    `made_of` returns determine it, and more may be added at any time. Parts of the same `stream`
+    use the same random numbers, so that they can be compared pair by pair. `version` goes up when
+    `steps` gives other numbers, so that old parts are not mixed with new ones.
     """
 
     home: str
@@ -70,7 +77,7 @@ class Study:
     presets: Mapping[str, StudySettings]
     tasks: Callable[[Any], Sequence[str]]
     run: Callable[[Any, str, Generator], pa.Table] | Resumable
-    figures: Callable[[pa.Table, Any], Mapping[str, Figure]]
+    figures: Callable[[pa.Table, Any], Mapping[str, Plot]]
     claims: Callable[[pa.Table, Any], Sequence[Claim]]
     variant: Callable[[Any], str] = lambda settings: ""
     caption: Callable[[Any], str] = lambda settings: ""

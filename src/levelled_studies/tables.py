@@ -1,4 +1,4 @@
-"""Tables of series against the number of labels, and how their figures are told and judged."""
+"""Tables of series against the number of labels; their values in words, and verdicts on them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -15,13 +15,13 @@ __all__ = [
     "ALARM",
     "Curve",
     "Difference",
-    "alarm_told",
+    "alarm_rate",
+    "at_budgets",
     "compact",
     "curves",
-    "judged",
-    "summarised",
+    "judge",
+    "summarise",
     "verdict",
-    "where_told",
 ]
 
 ALARM = 0.05
@@ -49,7 +49,7 @@ class Curve:
         """The mean in standard errors."""
         return self.mean / np.where(self.stderr > 0, self.stderr, np.inf)
 
-    def told(self, labels: int) -> str:
+    def text(self, labels: int) -> str:
         """The mean and its standard error, for people."""
         at = self.at(labels)
         return with_error(self.mean[at], self.stderr[at])
@@ -85,42 +85,42 @@ class Difference:
         return float(t_quantile(np.asarray(self.n - 1.0), level)) * self.stderr
 
     def shows(self, sign: int) -> bool:
-        """Whether it has that sign, beyond chance."""
+        """True if it has that sign, beyond chance."""
         return self.mean * sign > self.least
 
     def above(self, limit: float) -> Ruling:
-        """Whether it is more than `limit`, or that so many trajectories cannot tell."""
-        return judged([self.mean - self.least > limit], [self.mean + self.least < limit])
+        """The verdict on the claim that it is more than `limit`."""
+        return judge([self.mean - self.least > limit], [self.mean + self.least < limit])
 
     def below(self, limit: float) -> Ruling:
-        """Whether it is less than `limit`."""
-        return judged([self.mean + self.least < limit], [self.mean - self.least > limit])
+        """The verdict on the claim that it is less than `limit`."""
+        return judge([self.mean + self.least < limit], [self.mean - self.least > limit])
 
     def negligible(self, *, within: float) -> Ruling:
-        """Whether there is none, as far as differences up to `within` count as none.
+        """The verdict on the claim that it is none; differences up to `within` count as none.
 
         >>> [Difference(0.01, 0.01, n).negligible(within=0.05) for n in (2, 20)]
         ['cannot tell', 'holds']
         """
         size = abs(self.mean)
-        return judged([size + self.least <= within], [size - self.least > within])
+        return judge([size + self.least <= within], [size - self.least > within])
 
     @property
     def reach(self) -> str:
-        """What so many trajectories can and cannot show."""
+        """The size of differences that so many trajectories can show, in words."""
         if self.n == 1:
             return "A single trajectory cannot tell a difference from chance."
         return (
             f"{self.n} trajectories show differences from about {self.least:.2g} on, with "
-            f"{alarm_told(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
+            f"{alarm_rate(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
             f"chance."
         )
 
 
-def alarm_told(comparisons: int) -> str:
-    """How often differences are shown that are none, for people.
+def alarm_rate(comparisons: int) -> str:
+    """The rate of false alarms in words.
 
-    >>> alarm_told(4)
+    >>> alarm_rate(4)
     'at most a 5% chance of any false alarm in 4 comparisons'
     """
     if comparisons == 1:
@@ -128,7 +128,7 @@ def alarm_told(comparisons: int) -> str:
     return f"at most a {ALARM:.0%} chance of any false alarm in {comparisons} comparisons"
 
 
-def summarised(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArray) -> pa.Table:
+def summarise(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArray) -> pa.Table:
     """Mean, spread and quartiles over trajectories of each series [R, len(labels)]."""
     parts = []
     for name, values in series.items():
@@ -145,7 +145,7 @@ def summarised(series: Mapping[str, FloatArray], labels: Sequence[int] | IntArra
         parts.append(
             pa.table(
                 {"series": [name] * len(labels), "labels": np.asarray(labels)}
-                | {column: compact(found) for column, found in columns.items()}
+                | {column: compact(numbers) for column, numbers in columns.items()}
             )
         )
     return pa.concat_tables(parts)
@@ -163,30 +163,30 @@ def compact(values: FloatArray) -> FloatArray:
 def curves(table: pa.Table, **where: object) -> dict[str, Curve]:
     """The series of a table, by name; `where` picks the rows that have these values."""
     rows = [row for row in table.to_pylist() if where.items() <= row.items()]
-    found = {}
+    series = {}
     for name in dict.fromkeys(row["series"] for row in rows):
         own = [row for row in rows if row["series"] == name]
-        found[name] = Curve(
+        series[name] = Curve(
             labels=np.array([row["labels"] for row in own]),
             **{
                 column: np.array([row[column] for row in own])
                 for column in ("mean", "sd", "stderr", "q25", "median", "q75")
             },
         )
-    return found
+    return series
 
 
 def verdict(held: Sequence[bool] | BoolArray) -> Ruling:
-    """What to say of a claim that was checked several times."""
+    """The verdict on a claim that was checked several times."""
     if all(held):
         return "holds"
     return "holds partly" if any(held) else "does not hold"
 
 
-def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
-    """What to say of a claim that was checked several times, where chance may hide the answer.
+def judge(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray) -> Ruling:
+    """The verdict on a claim that was checked several times, where chance may hide the result.
 
-    >>> judged([True, False], [False, False]), judged([False], [True]), judged([False], [False])
+    >>> judge([True, False], [False, False]), judge([False], [True]), judge([False], [False])
     ('holds partly', 'does not hold', 'cannot tell')
     """
     if any(held):
@@ -194,16 +194,16 @@ def judged(held: Sequence[bool] | BoolArray, refuted: Sequence[bool] | BoolArray
     return "does not hold" if any(refuted) else "cannot tell"
 
 
-def where_told(labels: IntArray, held: BoolArray) -> str:
-    """At which of the budgets something held, as ranges of neighbours.
+def at_budgets(labels: IntArray, held: BoolArray) -> str:
+    """The budgets at which something held, as ranges of neighbours.
 
-    >>> where_told(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
+    >>> at_budgets(np.array([10, 20, 30, 40]), np.array([True, True, False, True]))
     'M = 10 to 20, 40'
     """
     places = np.flatnonzero(held)
     ranges = np.split(places, np.flatnonzero(np.diff(places) > 1) + 1) if len(places) else []
-    told = [
+    text = [
         f"{labels[each[0]]} to {labels[each[-1]]}" if len(each) > 1 else str(labels[each[0]])
         for each in ranges
     ]
-    return "M = " + ", ".join(told) if told else "no M"
+    return "M = " + ", ".join(text) if text else "no M"

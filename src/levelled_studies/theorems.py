@@ -1,4 +1,4 @@
-"""What the paper proves, with the tests that check it, and where its words need care."""
+"""The paper's proven statements with the tests that check them, and notes on its wording."""
 
 from dataclasses import dataclass
 

@@ -11,8 +11,9 @@ import numpy as np
 from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
+from levelled.proposals import epsilon_greedy
 
-__all__ = ["Trajectories", "epsilon_greedy", "frozen", "stratified"]
+__all__ = ["Trajectories", "frozen", "greedy", "stratified"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,13 +61,13 @@ def frozen(
 def _left(
     combine: np.ufunc, values: FloatArray, index: IntArray, never: FloatArray, start: float
 ) -> FloatArray:
-    """`combine` over the items left before each draw: never drawn, or drawn at it or later."""
+    """Apply `combine` to the items left before each draw: drawn at it, later, or never."""
     rest = combine.reduce(np.where(never, values, start), axis=1)
     later = combine.accumulate(values[index][:, ::-1], axis=1)[:, ::-1]
     return np.asarray(combine(rest[:, None], later))
 
 
-def epsilon_greedy(
+def greedy(
     scores: FloatArray,
     epsilon: float,
     budget: int,
@@ -76,43 +77,42 @@ def epsilon_greedy(
     bound: float,
     rng: Generator,
 ) -> Trajectories:
-    """The largest score that is left, or with chance epsilon any item that is left."""
+    """Epsilon-greedy draws on scores that do not change and are all different.
+
+    Only the rank of an item among those left matters, so the proposal is computed once a step,
+    for the best of n items and n - 1 others, and serves all trajectories.
+    """
     N, R = len(scores), repetitions
     order = np.argsort(-scores, kind="stable")
     index = np.empty((R, budget), dtype=np.int64)
-    probability = np.empty((R, budget))
     drawn = np.zeros((R, N), dtype=bool)  # by rank of score
     best, rows = np.zeros(R, dtype=np.int64), np.arange(R)
     left_control = np.full(R, control.sum())
-    columns = {name: np.empty((R, budget)) for name in ("control_left", "max_weighted_control")}
+    names = ("probability", "max_weight", "dispersion", "control_left", "max_weighted_control")
+    columns = {name: np.empty((R, budget)) for name in names}
     for m in range(budget):
         n = N - m
+        q = epsilon_greedy(np.arange(n, 0, -1), epsilon)
         while drawn[rows, best].any():
             best = np.where(drawn[rows, best], best + 1, best)
         at = _uniform_left(drawn, rng)
         at = np.where(rng.random(R) < epsilon, at, best)
         drawn[rows, at] = True
         index[:, m] = order[at]
-        probability[:, m] = epsilon / n + (1 - epsilon) * (at == best)
+        columns["probability"][:, m] = np.where(at == best, q[0], q[-1])
+        columns["max_weight"][:, m] = 1 / (N * q[-1])
+        columns["dispersion"][:, m] = np.sum(1 / q) / n**2
         columns["control_left"][:, m] = left_control
-        columns["max_weighted_control"][:, m] = n / (N * epsilon) * control[order[best]]
+        columns["max_weighted_control"][:, m] = control[order[best]] / (N * q[-1])
         left_control = left_control - control[order[at]]
-    n_left = N - np.arange(budget)
-    top = 1 - epsilon + epsilon / n_left
     finite = bound if np.isfinite(bound) else 0.0
-    dispersion = ((n_left - 1) * n_left / epsilon + 1 / top) / n_left**2
-    max_weight = np.broadcast_to(n_left / (N * epsilon), (R, budget))
-    design = columns | {
-        "max_weight": max_weight,
-        "dispersion": np.broadcast_to(dispersion, (R, budget)),
-        "control": control[index],
-        "max_weighted_headroom": max_weight * finite,
-    }
-    return Trajectories(index, probability, design)
+    columns["max_weighted_headroom"] = columns["max_weight"] * finite
+    probability = columns.pop("probability")
+    return Trajectories(index, probability, columns | {"control": control[index]})
 
 
 def _uniform_left(drawn: FloatArray, rng: Generator) -> IntArray:
-    """For each row an item not yet drawn, all alike."""
+    """An item not yet drawn for each row, all with the same probability."""
     R, N = drawn.shape
     at: IntArray = rng.integers(N, size=(R,))
     while (again := drawn[np.arange(R), at]).any():

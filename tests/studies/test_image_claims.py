@@ -7,11 +7,11 @@ import pyarrow as pa
 import pytest
 
 from levelled_studies import find
-from levelled_studies.images.bias_report import claims as bias_claims
+from levelled_studies.images.bias import claims as bias_claims
 from levelled_studies.images.loop import Way
 from levelled_studies.images.settings import BiasSettings
 from levelled_studies.study import Ruling
-from levelled_studies.tables import summarised
+from levelled_studies.tables import summarise
 
 N, LENGTH, POOL = 8, 6, 100
 JITTER = np.linspace(-1, 1, N)
@@ -243,7 +243,7 @@ def curves_of(ess: float, naive: float, lure: float) -> pa.Table:
         for name, mean in (("naive", naive), ("PURE", lure), ("LURE", lure))
     }
     series["design ESS"] = np.full((100, 2), ess)
-    return summarised(series, [10, 100])
+    return summarise(series, [10, 100])
 
 
 @pytest.mark.parametrize(

@@ -3,12 +3,12 @@
 import numpy as np
 import pytest
 
-from levelled_studies.images.data import RATIOS, image_set, noised, shrunk, subset
+from levelled_studies.images.data import RATIOS, add_noise, image_set, shrink, subset
 
 
 def test_a_tenth_of_the_labels_is_replaced_by_classes_picked_at_random() -> None:
     labels = np.repeat(np.arange(10), 1000)
-    noisy = noised(labels, rng=np.random.default_rng(0))
+    noisy = add_noise(labels, rng=np.random.default_rng(0))
     changed = np.count_nonzero(noisy != labels)
     assert changed <= 1000  # a class picked at random may be the right one
     assert changed > 800
@@ -30,7 +30,7 @@ def test_a_subset_of_a_given_size_is_no_larger() -> None:
 
 def test_shrinking_keeps_the_mean_brightness() -> None:
     images = np.random.default_rng(0).integers(0, 256, size=(3, 28, 28), dtype=np.uint8)
-    small = shrunk(images, 16)
+    small = shrink(images, 16)
     assert small.shape == (3, 16, 16)
     np.testing.assert_allclose(small.sum(axis=(1, 2)) * 4, images.sum(axis=(1, 2)) / 255, rtol=1e-5)
 

@@ -10,16 +10,16 @@ import pyarrow as pa
 import pytest
 
 from levelled_studies import find
-from levelled_studies.images import bias_report, overfitting, proposals, temperature, training
+from levelled_studies.images import bias, overfitting, proposals, temperature, training
 from levelled_studies.images import throughout as lure_throughout
-from levelled_studies.images.captions import DROPOUT, KL, WEIGHT_DECAY
 from levelled_studies.images.layout import FIGURES
 from levelled_studies.images.page import page
 from levelled_studies.images.settings import CPU, PAPER, BiasSettings
+from levelled_studies.images.shared import DROPOUT, KL, WEIGHT_DECAY
 from levelled_studies.images.training import TrainingSettings
 from levelled_studies.runner import run
-from levelled_studies.study import Claim, Figure, Study, StudySettings
-from levelled_studies.tables import summarised
+from levelled_studies.study import Claim, Plot, Study, StudySettings
+from levelled_studies.tables import summarise
 
 START, BUDGET = 2, 4
 SMALL = replace(CPU, trajectories=2, start=START, budget=BUDGET, every=2)
@@ -104,7 +104,7 @@ def test_what_captions_share_is_said_once_with_the_letters_of_all(tmp_path: Path
         (temperature.caption(SMALL), "45 for Figures 3b and 3c"),
         (lure_throughout.caption(SMALL), "45 for Figures 3b and 3c"),
         (proposals.caption(SMALL), "the paper tells this in words"),
-        (bias_report.caption(BiasSettings(size=16)), "the paper: 1,000"),
+        (bias.caption(BiasSettings(size=16)), "the paper: 1,000"),
     ],
 )
 def test_a_caption_tells_how_much_was_run_and_what_differs_from_table_1(
@@ -161,12 +161,12 @@ def estimates() -> pa.Table:
     rng = np.random.default_rng(0)
     series = {name: rng.normal(-1, 0.1, (20, 3)) for name in ("naive", "PURE", "LURE")}
     series["LURE"][0, 1] = 1000
-    table = summarised(series, [10, 20, 30])
+    table = summarise(series, [10, 20, 30])
     parts = [
         table.append_column("data", [[data] * len(table)]).append_column(
             "proposal", [[proposal] * len(table)]
         )
-        for data in bias_report.DATA
+        for data in bias.DATA
         for proposal in ("BALD", "floor")
     ]
     return pa.concat_tables(parts)
@@ -180,7 +180,7 @@ def drawn(study: str, settings: StudySettings, *, folder: str = "") -> set[str]:
 
 def test_every_panel_of_the_page_is_drawn_by_its_study() -> None:
     pytest.importorskip("matplotlib")
-    made = {f"image-bias/{name}.png" for name in bias_report.figures(estimates(), BiasSettings())}
+    made = {f"image-bias/{name}.png" for name in bias.figures(estimates(), BiasSettings())}
     for study in ("lure-throughout", "overfitting", "temperature", "proposals"):
         made |= drawn(f"image-{study}", SMALL)
     for data, network in training.FIGURES:
@@ -192,7 +192,7 @@ def test_every_panel_of_the_page_is_drawn_by_its_study() -> None:
 
 def test_one_heavy_draw_does_not_hide_the_other_curves() -> None:
     pytest.importorskip("matplotlib")
-    figure = bias_report.figures(estimates(), BiasSettings())["figure-2b"]
+    figure = bias.figures(estimates(), BiasSettings())["figure-2b"]
     low, high = figure.axes[0].get_ylim()
     assert -1.5 < low < -1 < high < 1.5
 
@@ -216,7 +216,7 @@ def test_the_runner_writes_the_caption_and_the_same_pictures_every_time(tmp_path
         assert path.read_bytes() == other.read_bytes()
 
 
-def _line(table: pa.Table, settings: StudySettings) -> dict[str, Figure]:
+def _line(table: pa.Table, settings: StudySettings) -> dict[str, Plot]:
     from levelled.reports.plots import band, canvas
 
     figure, axes = canvas()

@@ -11,22 +11,20 @@ import pytest
 from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.models import CAP
-from levelled_studies.errors import StudyError
 from levelled_studies.runner import Results, run
-from levelled_studies.study import Claim, Ruling
+from levelled_studies.study import Claim, Ruling, StudyError
 
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from levelled_studies.learning import loop
-from levelled_studies.learning.data import DATA, Source, split
+from levelled_studies.learning.data import DATA, DataRows, split
 from levelled_studies.learning.models import MODELS, model
-from levelled_studies.learning.page import renewed, write
-from levelled_studies.learning.reading import advised, effect, read
+from levelled_studies.learning.page import replace_section, write
+from levelled_studies.learning.reading import effect, follow_advice, read
 from levelled_studies.learning.report import SMALLER, UNEVEN, claims
 from levelled_studies.learning.settings import Case, LearningSettings, cases, tasks
 from levelled_studies.learning.studies import STUDIES
-from levelled_studies.learning.words import named, titled
 
 SMALL = LearningSettings(trajectories=2, checkpoints=(20,), advice=(), at_once=2)
 
@@ -71,8 +69,8 @@ def test_every_case_is_one_of_data_a_model_and_words(name: str) -> None:
         for case in cases(settings):  # type: ignore[arg-type]
             assert case.data in DATA
             assert case.model in MODELS
-            assert titled(case)
-            assert named(case)
+            assert case.title
+            assert case.phrase
 
 
 def test_pairs_are_of_cases_that_are_run() -> None:
@@ -116,7 +114,7 @@ def test_before_a_second_class_is_seen_weights_change_nothing(
     """
     X, y = np.random.default_rng(0).normal(size=(600, 2)), np.zeros(600, dtype=np.int64)
     y[[100, 500]] = 1
-    monkeypatch.setitem(DATA, "rare", lambda: Source(X[:400], y[:400], X[400:], y[400:]))
+    monkeypatch.setitem(DATA, "rare", lambda: DataRows(X[:400], y[:400], X[400:], y[400:]))
     for row in rows_of("rare logistic entropy", test_size=200):
         assert row["naive error"] == row["PURE error"] == row["LURE error"] == 1 / 200
         assert row["naive log loss"] == row["LURE log loss"] == pytest.approx(CAP / 200)
@@ -132,7 +130,7 @@ def test_a_small_data_set_is_parted_in_two_thirds_and_the_rest() -> None:
 
 def test_ratios_hold_in_the_pool_and_in_the_test_set(monkeypatch: pytest.MonkeyPatch) -> None:
     y = np.repeat([0, 1], 1000)
-    source = Source(np.arange(2000.0)[:, None], y, ratios=np.array([0.98, 0.02]))
+    source = DataRows(np.arange(2000.0)[:, None], y, ratios=np.array([0.98, 0.02]))
     apart = replace(source, X_test=source.X, y_test=y)
     monkeypatch.setitem(DATA, "together", lambda: source)
     monkeypatch.setitem(DATA, "apart", lambda: apart)
@@ -301,7 +299,7 @@ def test_following_wrong_verdicts_is_seen_to_cost() -> None:
 )
 def test_verdicts_are_held_against_the_test_set(advice: str, agree: int, decided: int) -> None:
     rows = made(SMALL_MODEL, np.array([0.015, -0.015] * 5), advice)
-    said = advised(read(pa.Table.from_pylist(rows), Case(*SMALL_MODEL.split())))
+    said = follow_advice(read(pa.Table.from_pylist(rows), Case(*SMALL_MODEL.split())))
     assert (said.agree, said.decided) == (agree, decided)
     assert said.counts[advice] == 10
 
@@ -324,7 +322,7 @@ def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
     (tmp_path / "paper").mkdir()
     for page in pages:
         shown = (docs / page).read_text()
-        (tmp_path / page).write_text(renewed(shown, "learning", ["gone"]))
+        (tmp_path / page).write_text(replace_section(shown, "learning", ["gone"]))
     write(tmp_path)
     for page in pages:
         assert (tmp_path / page).read_text() == (docs / page).read_text(), "write it anew: page.py"
@@ -332,7 +330,7 @@ def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
 
 def test_a_page_without_a_place_for_results_is_told() -> None:
     with pytest.raises(StudyError, match="no place for learning"):
-        renewed("# Studies", "learning", [])
+        replace_section("# Studies", "learning", [])
 
 
 def test_a_part_that_is_there_is_not_run_again(tmp_path: Path) -> None:

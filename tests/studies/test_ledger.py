@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from levelled_studies import NAMES
-from levelled_studies.errors import StudyError
 from levelled_studies.ledger import page, write
+from levelled_studies.study import StudyError
 from levelled_studies.theorems import THEOREMS, Theorem
 
 ROOT = Path(__file__).parents[2]

@@ -34,7 +34,7 @@ def test_the_ideal_line_has_the_risk_found_out_beforehand() -> None:
 
 def test_sampled_points_come_from_the_clusters_in_their_shares(seed: int) -> None:
     n = 100_000
-    points = data.sampled((n,), rng=np.random.default_rng(seed))
+    points = data.sample_points((n,), rng=np.random.default_rng(seed))
     low, high = data.CLUSTERS.T
     inside = (points.x[:, None] >= low) & (points.x[:, None] <= high)
     assert (inside.sum(axis=1) == 1).all()

@@ -15,7 +15,7 @@ from levelled.errors import InputError
 from levelled_studies import NAMES, find
 from levelled_studies.runner import Results, run
 from levelled_studies.study import Claim, Resumable, Ruling, Study, StudySettings
-from levelled_studies.tables import curves, where_told
+from levelled_studies.tables import at_budgets, curves
 
 pytest.importorskip("matplotlib")
 
@@ -193,6 +193,6 @@ def test_too_few_trajectories_are_refused() -> None:
 
 def test_budgets_are_told_as_ranges() -> None:
     labels = np.array([10, 11, 12, 13])
-    assert where_told(labels, labels > 0) == "M = 10 to 13"
-    assert where_told(labels, labels != 12) == "M = 10 to 11, 13"
-    assert where_told(labels, labels > 20) == "no M"
+    assert at_budgets(labels, labels > 0) == "M = 10 to 13"
+    assert at_budgets(labels, labels != 12) == "M = 10 to 11, 13"
+    assert at_budgets(labels, labels > 20) == "no M"

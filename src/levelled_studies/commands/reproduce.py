@@ -15,41 +15,41 @@ __all__ = ["reproduce"]
 
 def reproduce(
     name: Annotated[
-        str, typer.Argument(help="A study, or a family of them such as 'linear'.")
+        str, typer.Argument(help="Name of a study, or of a family such as 'linear'.")
     ] = "",
     list_: Annotated[bool, typer.Option("--list", help="List the studies and stop.")] = False,
     preset: Annotated[
         str, typer.Option(help="smoke (seconds), cpu (scaled down), or paper (full size).")
     ] = "cpu",
-    out: Annotated[Path, typer.Option(help="Results go to a folder of the study's name in it.")] = (
+    out: Annotated[Path, typer.Option(help="Folder of the results; each study gets one in it.")] = (
         Path("results")
     ),
     trajectories: Annotated[
-        int | None, typer.Option(min=1, help="Repetitions, instead of the preset's.")
+        int | None, typer.Option(min=1, help="Number of repetitions, instead of the preset's.")
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Instead of the preset's.")] = None,
+    seed: Annotated[int | None, typer.Option(min=0, help="Seed, instead of the preset's.")] = None,
     data: Annotated[
-        str | None, typer.Option(help="The images of image-training, such as fashion-mnist.")
+        str | None, typer.Option(help="Images for image-training, such as fashion-mnist.")
     ] = None,
     network: Annotated[
-        str | None, typer.Option(help="The network of image-training: cnn, dropout or mlp.")
+        str | None, typer.Option(help="Network for image-training: cnn, dropout or mlp.")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="Where networks are trained: cpu, or cuda for a GPU.")
+        str | None, typer.Option(help="Device that trains networks: cpu, or cuda for a GPU.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Processes on this machine.")] = 1,
+    workers: Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")] = 1,
 ) -> None:
-    """Run a study of the paper, or of ours: table, figures, and what they say of each claim.
+    """Run a study: write its table and figures, and print the verdict on each claim.
 
-    Interrupted, it goes on where it stopped; finished, it says so.
+    A study that was interrupted continues where it stopped. One that is finished is not run again.
     """
     import levelled_studies as studies
     from levelled.cli.show import show_rows
 
     if list_ or not name:
-        found = [study for each in studies.NAMES for study in studies.find(each)]
+        listed = [study for each in studies.NAMES for study in studies.find(each)]
         show_rows(
-            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in found], figures=False
+            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in listed], figures=False
         )
         return
     wanted = {
@@ -65,7 +65,7 @@ def reproduce(
 
 def _settings(study: "Study", preset: str, wanted: Mapping[str, object]) -> "StudySettings":
     from levelled._check import choice
-    from levelled_studies.errors import StudyError
+    from levelled_studies.study import StudyError
 
     settings = study.presets[choice("--preset", preset, tuple(study.presets))]
     given = {name: value for name, value in wanted.items() if value is not None}

@@ -1,4 +1,4 @@
-"""Members of packages, read from the archive: nothing is unpacked, installed or run."""
+"""Read files out of packages; nothing is unpacked, installed or run."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from typing import IO, cast
 
 from levelled.errors import LevelledError, PoolError
 
-__all__ = ["Members", "gunzipped", "read_members"]
+__all__ = ["Members", "gunzip", "read_members"]
 
 Members = dict[str, bytes]
 """The bytes of each member under its name."""
@@ -41,18 +41,18 @@ def read_members(archive: Path, wanted: Sequence[str]) -> Members:
     out of the archive, a link or a device has nowhere to go; none of these is read.
     """
     try:
-        found = dict(sorted(_READERS[_kind(archive)](archive, wanted)))
+        members = dict(sorted(_READERS[_kind(archive)](archive, wanted)))
     except LevelledError:
         raise
     except _BROKEN as bad:
         raise PoolError(f"{archive.name} cannot be read: {bad}.") from bad
-    missing = [one for one in wanted if not any(fnmatchcase(name, one) for name in found)]
+    missing = [one for one in wanted if not any(fnmatchcase(name, one) for name in members)]
     if missing:
         raise PoolError(f"{archive.name} has no member {missing[0]}.")
-    return found
+    return members
 
 
-def gunzipped(member: bytes) -> bytes:
+def gunzip(member: bytes) -> bytes:
     """The content of a gzip file."""
     try:
         with gzip.GzipFile(fileobj=io.BytesIO(member)) as file:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from levelled_studies.datasets.clients import Package
+from levelled_studies.datasets.clients import OpenML, Package
 from levelled_studies.datasets.images import cifar_strips, idx_files, pixel_tables
-from levelled_studies.datasets.origins import OpenML
 from levelled_studies.datasets.tables import adult_files, fraud_table
 from levelled_studies.datasets.texts import folders_of_texts, mails, reviews
 

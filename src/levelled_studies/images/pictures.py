@@ -8,7 +8,7 @@ import numpy as np
 from levelled._check import FloatArray, IntArray
 from levelled.reports.plots import BLACK, COLOURS, DASHES, Axes, band, canvas
 from levelled_studies.images.loop import Way
-from levelled_studies.study import Figure
+from levelled_studies.study import Plot
 from levelled_studies.tables import Curve
 
 __all__ = [
@@ -17,12 +17,12 @@ __all__ = [
     "THROUGHOUT",
     "WIDTHS",
     "Width",
-    "finished",
-    "line",
+    "draw_band",
+    "draw_line",
+    "finish",
     "panel",
     "performance",
     "setting",
-    "shaded",
     "ticks",
 ]
 
@@ -49,11 +49,11 @@ def setting(way: Way, width: Width | None = None) -> str:
     >>> setting(Way(network="mlp", proposal="5000"), "sd")
     'radial MLP, BALD at T = 5,000, ± s.d.'
     """
-    told = [NETWORKS[way.network], f"BALD at T = {int(way.proposal):,}"]
-    return ", ".join([*told, WIDTHS[width]] if width else told)
+    text = [NETWORKS[way.network], f"BALD at T = {int(way.proposal):,}"]
+    return ", ".join([*text, WIDTHS[width]] if width else text)
 
 
-def panel(title: str, below: str, quantity: str) -> tuple[Figure, Axes]:
+def panel(title: str, below: str, quantity: str) -> tuple[Plot, Axes]:
     """An empty panel; its title says of what data it is, and below that of what network."""
     figure, axes = canvas()
     axes.set_title(f"{title}\n{below}", fontsize=9, loc="left")
@@ -63,7 +63,7 @@ def panel(title: str, below: str, quantity: str) -> tuple[Figure, Axes]:
     return figure, axes
 
 
-def shaded(axes: Axes, curve: Curve, name: str, *, width: Width) -> None:
+def draw_band(axes: Axes, curve: Curve, name: str, *, width: Width) -> None:
     """A mean in a band, whose edges have the dashes of the mean so that bands can overlap."""
     colour, dashes = _LOOKS[name]
     half = getattr(curve, width)
@@ -71,15 +71,15 @@ def shaded(axes: Axes, curve: Curve, name: str, *, width: Width) -> None:
     band(axes, curve.labels, curve.mean, low, high, colour, name, dashes=dashes, edged=True)
 
 
-def line(axes: Axes, x: IntArray, y: FloatArray, name: str) -> None:
+def draw_line(axes: Axes, x: IntArray, y: FloatArray, name: str) -> None:
     """A curve without a band."""
     colour, dashes = _LOOKS[name]
     above = 2 if dashes == "-" else 3
     axes.plot(x, y, color=colour, linestyle=dashes, label=name, zorder=above)
 
 
-def finished(figure: Figure, axes: Axes, labels: IntArray) -> Figure:
-    """With the ticks that all panels of so many labels have, and the legend below."""
+def finish(figure: Plot, axes: Axes, labels: IntArray) -> Plot:
+    """Set the ticks that all panels with this budget share, and put the legend below."""
     axes.set_xlim(labels[0], labels[-1])
     axes.set_xticks(ticks(int(labels[-1])))
     handles, names = axes.get_legend_handles_labels()
@@ -113,11 +113,11 @@ def performance(
     *,
     width: Width,
     limits: tuple[float, float] | None = None,
-) -> Figure:
+) -> Plot:
     """Test "nll" or "accuracy" of the networks trained with each objective."""
     quantity = QUANTITIES[what]
     figure, axes = panel(f"{data}: {quantity}", setting(way, width), quantity)
     for name in COLOURS:
-        shaded(axes, curves[f"{name} {what}"], name, width=width)
+        draw_band(axes, curves[f"{name} {what}"], name, width=width)
     axes.set_ylim(limits)
-    return finished(figure, axes, curves[f"naive {what}"].labels)
+    return finish(figure, axes, curves[f"naive {what}"].labels)

@@ -1,4 +1,4 @@
-"""From the rows of trajectories to curves over the number of labels, and differences told."""
+"""Read the rows of trajectories as series over the number of labels, and compare series."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -10,18 +10,18 @@ import pyarrow as pa
 from levelled._check import FloatArray, IntArray
 from levelled.estimators.running import running_lure, running_naive
 from levelled_studies.images.loop import Way
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Ruling
-from levelled_studies.tables import ALARM, Curve, Difference, curves, judged, summarised
+from levelled_studies.tables import ALARM, Curve, Difference, curves, judge, summarise
 
-__all__ = ["SLIGHT", "Found", "difference", "read", "separated"]
+__all__ = ["SLIGHT", "WayRuns", "compare_groups", "difference", "read"]
 
 SLIGHT = 0.05
 """The share of a figure up to which a difference counts as slight."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class WayRuns:
     """All trajectories of one way: series [trajectories, checkpoints], and draws [.., labels]."""
 
     labels: IntArray
@@ -36,11 +36,11 @@ class Found:
     @property
     def curves(self) -> dict[str, Curve]:
         """Means and spreads over the trajectories."""
-        return curves(summarised(self.series, self.labels))
+        return curves(summarise(self.series, self.labels))
 
 
-def read(table: pa.Table, way: Way) -> Found:
-    """The trajectories of a table that go one way.
+def read(table: pa.Table, way: Way) -> WayRuns:
+    """The trajectories of one kind in a table.
 
     Beside what networks scored at a checkpoint stand their overfitting bias, test risk less
     R_LURE on what they were trained on, and the active learning bias of a fixed network, true
@@ -58,14 +58,14 @@ def read(table: pa.Table, way: Way) -> Found:
         f"{name} {what}": np.array([row[f"{name} {what}"] for row in tested]).reshape(
             -1, len(labels)
         )
-        for name in OBJECTIVES
+        for name in WEIGHTS
         for what in ("nll", "accuracy", "trained")
     }
-    for name in OBJECTIVES:
+    for name in WEIGHTS:
         series[f"{name} overfitting"] = series[f"{name} nll"] - series[f"{name} trained"]
     series["active learning bias"] = _errors(draws, running_naive)[:, labels - 1]
     series["LURE error"] = _errors(draws, running_lure)[:, labels - 1]
-    return Found(labels, series, draws)
+    return WayRuns(labels, series, draws)
 
 
 def _errors(draws: Mapping[str, FloatArray], running: Callable[..., FloatArray]) -> FloatArray:
@@ -76,7 +76,7 @@ def _errors(draws: Mapping[str, FloatArray], running: Callable[..., FloatArray])
 
 
 def difference(one: FloatArray, other: FloatArray, *, comparisons: int = 1) -> Difference:
-    """Of two series, trajectory by trajectory: averaged over checkpoints, then over all.
+    """The difference of two series, averaged over checkpoints and then over trajectories.
 
     >>> str(difference(np.array([[1.0, 3.0], [2.0, 3.0]]), np.array([[1.0, 2.0], [1.0, 1.0]])))
     '1.00 ± 0.50'
@@ -86,16 +86,16 @@ def difference(one: FloatArray, other: FloatArray, *, comparisons: int = 1) -> D
     return Difference(float(each.mean()), float(each.std(ddof=1) / np.sqrt(n)), n, comparisons)
 
 
-def separated(low: FloatArray, high: FloatArray) -> Ruling:
-    """Whether every trajectory of one kind lies below every one of another.
+def compare_groups(low: FloatArray, high: FloatArray) -> Ruling:
+    """ "holds" if every trajectory of one kind lies below every one of another.
 
     If they were alike the chance of that would be 1 in (2 n choose n), which has to be 5% at most.
 
-    >>> separated(np.array([1.0, 2.0, 2.5]), np.array([3.0, 4.0, 5.0]))
+    >>> compare_groups(np.array([1.0, 2.0, 2.5]), np.array([3.0, 4.0, 5.0]))
     'holds'
-    >>> separated(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
+    >>> compare_groups(np.array([1.0, 2.0]), np.array([3.0, 4.0]))
     'cannot tell'
     """
     if 1 / comb(len(low) + len(high), len(low)) > ALARM:
         return "cannot tell"
-    return judged([low.max() < high.min()], [high.max() < low.min()])
+    return judge([low.max() < high.min()], [high.max() < low.min()])

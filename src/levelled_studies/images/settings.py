@@ -19,7 +19,7 @@ __all__ = [
 
 @dataclass(frozen=True, slots=True)
 class NetworkSettings(StudySettings):
-    """What Table 1 says of the images, and of networks and their training."""
+    """Table 1's settings of the images, the networks and their training."""
 
     trajectories: int = 45
     size: int = 28
@@ -45,7 +45,7 @@ class NetworkSettings(StudySettings):
 
 @dataclass(frozen=True, slots=True)
 class ImageSettings(NetworkSettings):
-    """What it says of active learning besides."""
+    """Table 1's settings of active learning."""
 
     start: int = 10
     """Points drawn uniformly before the network chooses."""
@@ -57,7 +57,7 @@ class ImageSettings(NetworkSettings):
         whole("trajectories", self.trajectories, least=2)
 
     def made_of(self) -> Mapping[str, object]:
-        """What makes one trajectory: all but how many there are, and where."""
+        """The settings that determine a trajectory: all but the number of them and the device."""
         names = {field.name for field in fields(ImageSettings)} - {"trajectories", "device"}
         return {name: value for name, value in asdict(self).items() if name in names}
 
@@ -126,18 +126,18 @@ _UNSET = {
 
 
 def differences(settings: NetworkSettings, paper: NetworkSettings = PAPER) -> str:
-    """What differs from Table 1, in words for a caption; trajectories are told beside it.
+    """The differences from Table 1, for a caption; trajectories are given beside it.
 
     >>> differences(replace(PAPER, size=16, steps=300))
     'pixels a side 16 (Table 1: 28), training steps 300 (100 epochs)'
     """
-    told = [
+    changes = [
         f"{_WORDS.get(name, name.replace('_', ' '))} {getattr(settings, name)} "
         f"({{}}{_UNSET[name] if value is None else value})"
         for name, value in asdict(paper).items()
         if name not in ("seed", "trajectories", "device") and getattr(settings, name) != value
     ]
     return (
-        ", ".join(text.format("Table 1: " if at == 0 else "") for at, text in enumerate(told))
+        ", ".join(text.format("Table 1: " if at == 0 else "") for at, text in enumerate(changes))
         or "as in Table 1"
     )

@@ -4,44 +4,43 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.loop import Way
 from levelled_studies.images.pictures import (
     QUANTITIES,
     THROUGHOUT,
-    finished,
+    draw_band,
+    finish,
     panel,
     setting,
-    shaded,
 )
-from levelled_studies.images.reading import SLIGHT, Found, difference, read
+from levelled_studies.images.reading import SLIGHT, WayRuns, difference, read
 from levelled_studies.images.settings import ImageSettings
-from levelled_studies.images.shared import shared
-from levelled_studies.study import Claim, Figure
+from levelled_studies.images.shared import make_study, small_print
+from levelled_studies.study import Claim, Plot
 
 __all__ = ["STUDIES"]
 
 WAYS = {"naive": Way(), "LURE": Way(acquire="LURE")}
 
 
-def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: ImageSettings) -> Mapping[str, Plot]:
     """Test loss and accuracy of LURE training on points chosen either way, and of naive."""
-    found = {acquire: read(table, way) for acquire, way in WAYS.items()}
-    return {what: _panel(found, what) for what in QUANTITIES}
+    runs = {acquire: read(table, way) for acquire, way in WAYS.items()}
+    return {what: _panel(runs, what) for what in QUANTITIES}
 
 
-def _panel(found: Mapping[str, Found], what: str) -> Figure:
+def _panel(runs: Mapping[str, WayRuns], what: str) -> Plot:
     quantity = QUANTITIES[what]
     figure, axes = panel(f"MNIST, unbalanced: {quantity}", setting(Way(), "stderr"), quantity)
-    naive, lure = found["naive"].curves, found["LURE"].curves
-    shaded(axes, naive[f"naive {what}"], "naive", width="stderr")
-    shaded(axes, naive[f"LURE {what}"], "LURE", width="stderr")
-    shaded(axes, lure[f"LURE {what}"], THROUGHOUT, width="stderr")
-    return finished(figure, axes, found["naive"].labels)
+    naive, lure = runs["naive"].curves, runs["LURE"].curves
+    draw_band(axes, naive[f"naive {what}"], "naive", width="stderr")
+    draw_band(axes, naive[f"LURE {what}"], "LURE", width="stderr")
+    draw_band(axes, lure[f"LURE {what}"], THROUGHOUT, width="stderr")
+    return finish(figure, axes, runs["naive"].labels)
 
 
 def caption(settings: ImageSettings) -> str:
-    """Of both panels."""
+    """The caption of both panels."""
     return small_print(
         settings,
         WAYS.values(),
@@ -54,12 +53,12 @@ def caption(settings: ImageSettings) -> str:
 
 def claims(table: pa.Table, settings: ImageSettings) -> list[Claim]:
     """The choice of the acquisition objective does not matter much."""
-    found = {acquire: read(table, way) for acquire, way in WAYS.items()}
-    return [_nearly_identical(found, what) for what in ("nll", "accuracy")]
+    runs = {acquire: read(table, way) for acquire, way in WAYS.items()}
+    return [_nearly_identical(runs, what) for what in ("nll", "accuracy")]
 
 
-def _nearly_identical(found: Mapping[str, Found], what: str) -> Claim:
-    one, other = (found[acquire].series[f"LURE {what}"] for acquire in ("LURE", "naive"))
+def _nearly_identical(runs: Mapping[str, WayRuns], what: str) -> Claim:
+    one, other = (runs[acquire].series[f"LURE {what}"] for acquire in ("LURE", "naive"))
     apart, within = difference(one, other), SLIGHT * float(other.mean())
     return Claim(
         f"throughout-{what}",
@@ -74,7 +73,7 @@ def _nearly_identical(found: Mapping[str, Found], what: str) -> Claim:
 
 
 STUDIES = {
-    "image-lure-throughout": shared(
+    "image-lure-throughout": make_study(
         "image-lure-throughout",
         "Figure 7: R_LURE for choosing the points, too",
         WAYS.values(),

@@ -8,16 +8,15 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import choice
-from levelled_studies.images.captions import small_print
 from levelled_studies.images.data import Data
 from levelled_studies.images.loop import TRAJECTORIES, Way
 from levelled_studies.images.networks import Kind
 from levelled_studies.images.pictures import QUANTITIES, Width, performance
-from levelled_studies.images.reading import SLIGHT, Found, difference, read
+from levelled_studies.images.reading import SLIGHT, WayRuns, difference, read
 from levelled_studies.images.settings import CPU, PAPER, SMOKE, ImageSettings
-from levelled_studies.images.shared import tasks
-from levelled_studies.study import Claim, Figure, Ruling, Study
-from levelled_studies.tables import judged
+from levelled_studies.images.shared import small_print, tasks
+from levelled_studies.study import Claim, Plot, Ruling, Study
+from levelled_studies.tables import judge
 
 __all__ = ["STUDIES", "TrainingSettings"]
 
@@ -45,32 +44,32 @@ class TrainingSettings(ImageSettings):
 
     @property
     def way(self) -> Way:
-        """How its trajectories go."""
+        """The kind of its trajectories."""
         return Way(self.data, self.network)
 
     @property
-    def told(self) -> tuple[str, str, str]:
-        """Its name, and where the paper shows its test loss and its accuracy, if it does."""
+    def titles(self) -> tuple[str, str, str]:
+        """Its name, and the paper's figures of its test loss and accuracy, if there are any."""
         ours = f"{self.data}, {self.network}"
         named, *shown = FIGURES.get((self.data, self.network), (ours, "", ""))
         loss, accuracy = (f"section 6, Figure {one}" if one else "ours" for one in shown)
         return named, loss, accuracy
 
 
-def figures(table: pa.Table, settings: TrainingSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: TrainingSettings) -> Mapping[str, Plot]:
     """Test loss and accuracy with standard deviations, and again with standard errors."""
-    found = read(table, settings.way).curves
-    named, *_ = settings.told
+    runs = read(table, settings.way).curves
+    named, *_ = settings.titles
     endings: dict[Width, str] = {"sd": "", "stderr": "-standard-errors"}
     return {
-        f"{what}{ending}": performance(found, what, named, settings.way, width=width)
+        f"{what}{ending}": performance(runs, what, named, settings.way, width=width)
         for width, ending in endings.items()
         for what in QUANTITIES
     }
 
 
 def caption(settings: TrainingSettings) -> str:
-    """Of the panels of one setting."""
+    """The caption of the panels of one setting."""
     alone = "the paper gives no number here, and 45 for Figures 3b and 3c"
     return small_print(
         settings,
@@ -83,16 +82,20 @@ def caption(settings: TrainingSettings) -> str:
 
 def claims(table: pa.Table, settings: TrainingSettings) -> list[Claim]:
     """Training with corrected weights is worse, in loss and in accuracy, or nearly as good."""
-    found = read(table, settings.way)
-    _, loss, accuracy = settings.told
+    runs = read(table, settings.way)
+    _, loss, accuracy = settings.titles
     name = f"{settings.data}-{settings.network}"
-    return [_loss(found, loss, name), _accuracy(found, accuracy, name), _same_points(found, loss)]
+    return [
+        _loss(runs, loss, name),
+        _accuracy(runs, accuracy, name),
+        _same_points(runs, loss),
+    ]
 
 
-def _loss(found: Found, where: str, name: str) -> Claim:
-    naive = found.series["naive nll"]
+def _loss(runs: WayRuns, where: str, name: str) -> Claim:
+    naive = runs.series["naive nll"]
     lure, pure = (
-        difference(found.series[f"{name} nll"], naive, comparisons=2) for name in ("LURE", "PURE")
+        difference(runs.series[f"{name} nll"], naive, comparisons=2) for name in ("LURE", "PURE")
     )
     within = SLIGHT * float(naive.mean())
     return Claim(
@@ -107,10 +110,10 @@ def _loss(found: Found, where: str, name: str) -> Claim:
     )
 
 
-def _accuracy(found: Found, where: str, name: str) -> Claim:
-    naive = found.series["naive accuracy"]
+def _accuracy(runs: WayRuns, where: str, name: str) -> Claim:
+    naive = runs.series["naive accuracy"]
     lure, pure = (
-        difference(found.series[f"{name} accuracy"], naive, comparisons=2)
+        difference(runs.series[f"{name} accuracy"], naive, comparisons=2)
         for name in ("LURE", "PURE")
     )
     within = SLIGHT * float(naive.mean())
@@ -127,24 +130,24 @@ def _accuracy(found: Found, where: str, name: str) -> Claim:
 
 
 def _neither(*each: Ruling) -> Ruling:
-    return judged([one == "holds" for one in each], [one == "does not hold" for one in each])
+    return judge([one == "holds" for one in each], [one == "does not hold" for one in each])
 
 
-def _same_points(found: Found, where: str) -> Claim:
+def _same_points(runs: WayRuns, where: str) -> Claim:
     """Active learning learns at all: the last checkpoint beats the first."""
-    last = found.series["naive nll"][:, -1:]
-    gain = difference(found.series["naive nll"][:, :1], last)
+    last = runs.series["naive nll"][:, -1:]
+    gain = difference(runs.series["naive nll"][:, :1], last)
     spread = float(np.std(last))
     return Claim(
         "training-learns",
         where,
-        f"More points lower the test loss (from {found.labels[0]} to {found.labels[-1]} points).",
+        f"More points lower the test loss (from {runs.labels[0]} to {runs.labels[-1]} points).",
         f"naive NLL falls by {gain}; s.d. over trajectories at the end {spread:.3f}",
         gain.above(0),
     )
 
 
-def _sized(base: ImageSettings) -> TrainingSettings:
+def _scale_settings(base: ImageSettings) -> TrainingSettings:
     return TrainingSettings(trajectories=base.trajectories, **base.made_of())  # type: ignore[arg-type]
 
 
@@ -152,7 +155,11 @@ STUDIES = {
     "image-training": Study(
         name="image-training",
         title="Figures 3b-3f, 8 and 10: networks trained with naive, PURE and LURE weights",
-        presets={"smoke": _sized(SMOKE), "cpu": _sized(CPU), "paper": _sized(PAPER)},
+        presets={
+            "smoke": _scale_settings(SMOKE),
+            "cpu": _scale_settings(CPU),
+            "paper": _scale_settings(PAPER),
+        },
         tasks=lambda settings: tasks([settings.way], settings),
         run=TRAJECTORIES,
         figures=figures,

@@ -1,1 +1,1 @@
-"""When does correcting help on real data? Ordinary models, actively drawn labels, fair tests."""
+"""Studies of training with and without corrective weights on real data."""

@@ -14,7 +14,7 @@ from levelled._optional import optional
 from levelled_studies.datasets import DataSet, load_data
 from levelled_studies.images.data import RATIOS, subset
 
-__all__ = ["DATA", "Source", "Split", "coded", "split"]
+__all__ = ["DATA", "DataRows", "Split", "number_categories", "split"]
 
 FRAUDS = 0.02
 """The share of frauds that is kept; of all payments 0.17% are."""
@@ -36,7 +36,7 @@ class Split:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Source:
+class DataRows:
     """All rows that a split may take. Without a test set of its own, one is split off."""
 
     X: FloatArray
@@ -57,17 +57,17 @@ def split(name: str, pool_size: int, test_size: int, *, rng: Generator) -> Split
     source = DATA[choice("The data", name, tuple(DATA))]()
     if source.X_test is None or source.y_test is None:
         n = min(pool_size + test_size, len(source.y))
-        rows = _picked(source.y, n, source.ratios, rng)
+        rows = _pick_rows(source.y, n, source.ratios, rng)
         first = min(pool_size, 2 * len(rows) // 3)
         at, ahead, X_test, y_test = rows[:first], rows[first:], source.X, source.y
     else:
         X_test, y_test = source.X_test, source.y_test
-        at = _picked(source.y, pool_size, source.ratios, rng)
-        ahead = _picked(y_test, test_size, source.ratios, rng)
+        at = _pick_rows(source.y, pool_size, source.ratios, rng)
+        ahead = _pick_rows(y_test, test_size, source.ratios, rng)
     return Split(source.X[at], source.y[at], X_test[ahead], y_test[ahead], source.n_classes)
 
 
-def _picked(
+def _pick_rows(
     y: NDArray[Any], n: int, ratios: FloatArray | None, rng: Generator
 ) -> NDArray[np.int64]:
     """Places of n rows in random order, of each class in its ratio."""
@@ -76,7 +76,7 @@ def _picked(
     return rng.permutation(subset(y, ratios, size=n, rng=rng))
 
 
-def _scaled(X: FloatArray, by: FloatArray) -> FloatArray:
+def _scale(X: FloatArray, by: FloatArray) -> FloatArray:
     """Columns of numbers with the mean 0 and spread 1 of `by`; those of 0 and 1 as they are."""
     numbers = ((by != 0) & (by != 1)).any(axis=0)
     mean, sd = by.mean(axis=0), by.std(axis=0)
@@ -84,51 +84,56 @@ def _scaled(X: FloatArray, by: FloatArray) -> FloatArray:
 
 
 @cache
-def _inside(name: str) -> Source:
+def _inside(name: str) -> DataRows:
     """A small data set that comes with scikit-learn."""
-    found = load_data(name)
-    X = found.X.reshape(len(found.X), -1).astype(np.float64)
-    return Source(_scaled(X, X), found.y)
+    data = load_data(name)
+    X = data.X.reshape(len(data.X), -1).astype(np.float64)
+    return DataRows(_scale(X, X), data.y)
 
 
 @cache
-def _adult() -> Source:
-    found, test = _with_test("adult")
-    return Source(_scaled(found.X, found.X), found.y, _scaled(test[0], found.X), test[1])
+def _adult() -> DataRows:
+    data, test = _with_test("adult")
+    return DataRows(_scale(data.X, data.X), data.y, _scale(test[0], data.X), test[1])
 
 
 @cache
-def _adult_columns(names: tuple[str, ...], target: str | None = None) -> Source:
+def _adult_columns(names: tuple[str, ...], target: str | None = None) -> DataRows:
     """A few columns of Adult; the target is another one, or else the income."""
-    found, (X_test, y_test) = _with_test("adult")
-    at = [found.features.index(name) for name in names]
-    y = found.y
+    data, (X_test, y_test) = _with_test("adult")
+    at = [data.features.index(name) for name in names]
+    y = data.y
     if target is not None:
-        aim = found.features.index(target)
-        y, y_test = found.X[:, aim], X_test[:, aim]
-    known = found.X[:, at]
-    return Source(_scaled(known, known), y, _scaled(X_test[:, at], known), y_test)
+        aim = data.features.index(target)
+        y, y_test = data.X[:, aim], X_test[:, aim]
+    chosen = data.X[:, at]
+    return DataRows(_scale(chosen, chosen), y, _scale(X_test[:, at], chosen), y_test)
 
 
 @cache
-def _hours() -> Source:
+def _hours() -> DataRows:
     """Hours of work in a week from everything else that Adult asks, but for the income."""
-    found, (X_test, _) = _with_test("adult")
-    aim = found.features.index("hours-per-week")
-    X, unseen = (np.delete(_scaled(X, found.X), aim, axis=1) for X in (found.X, X_test))
-    return Source(X, found.X[:, aim], unseen, X_test[:, aim])
+    data, (X_test, _) = _with_test("adult")
+    aim = data.features.index("hours-per-week")
+    X, unseen = (np.delete(_scale(X, data.X), aim, axis=1) for X in (data.X, X_test))
+    return DataRows(X, data.X[:, aim], unseen, X_test[:, aim])
 
 
 @cache
-def _adult_coded() -> Source:
-    found, (X_test, y_test) = _with_test("adult")
-    return Source(coded(found.X, found.features), found.y, coded(X_test, found.features), y_test)
+def _adult_numbered() -> DataRows:
+    data, (X_test, y_test) = _with_test("adult")
+    return DataRows(
+        number_categories(data.X, data.features),
+        data.y,
+        number_categories(X_test, data.features),
+        y_test,
+    )
 
 
-def coded(X: FloatArray, features: Sequence[str]) -> FloatArray:
+def number_categories(X: FloatArray, features: Sequence[str]) -> FloatArray:
     """One column a question, as trees like it: categories are numbered.
 
-    >>> coded(np.array([[39.0, 0, 1], [50, 1, 0]]), ("age", "sex=Female", "sex=Male"))
+    >>> number_categories(np.array([[39.0, 0, 1], [50, 1, 0]]), ("age", "sex=Female", "sex=Male"))
     array([[39.,  1.],
            [50.,  0.]])
     """
@@ -141,30 +146,30 @@ def coded(X: FloatArray, features: Sequence[str]) -> FloatArray:
 
 
 @cache
-def _fraud() -> Source:
-    found = load_data("credit-card-fraud")
-    return Source(_scaled(found.X, found.X), found.y, ratios=np.array([1 - FRAUDS, FRAUDS]))
+def _fraud() -> DataRows:
+    data = load_data("credit-card-fraud")
+    return DataRows(_scale(data.X, data.X), data.y, ratios=np.array([1 - FRAUDS, FRAUDS]))
 
 
 @cache
-def _amount() -> Source:
+def _amount() -> DataRows:
     """The logarithm of what was paid, from 28 principal components of other facts about it."""
-    found = load_data("credit-card-fraud")
-    at = [column for column, name in enumerate(found.features) if name.startswith("V")]
-    X = found.X[:, at]
-    return Source(_scaled(X, X), np.log1p(found.X[:, found.features.index("Amount")]))
+    data = load_data("credit-card-fraud")
+    at = [column for column, name in enumerate(data.features) if name.startswith("V")]
+    X = data.X[:, at]
+    return DataRows(_scale(X, X), np.log1p(data.X[:, data.features.index("Amount")]))
 
 
 @cache
-def _fashion(uneven: bool) -> Source:
+def _fashion(uneven: bool) -> DataRows:
     """Principal components of images; `uneven` thins out the classes as the paper does MNIST's."""
-    found, (X_test, y_test) = _with_test("fashion-mnist")
+    data, (X_test, y_test) = _with_test("fashion-mnist")
     decomposition = optional("sklearn.decomposition", extra="sklearn")
-    pixels, unseen = (X.reshape(len(X), -1) / 255 for X in (found.X, X_test))
+    pixels, unseen = (X.reshape(len(X), -1) / 255 for X in (data.X, X_test))
     fitted = decomposition.PCA(COMPONENTS, svd_solver="covariance_eigh").fit(pixels[:N_UNLABELLED])
-    return Source(
+    return DataRows(
         fitted.transform(pixels[N_UNLABELLED:]),
-        found.y[N_UNLABELLED:],
+        data.y[N_UNLABELLED:],
         fitted.transform(unseen),
         y_test,
         RATIOS if uneven else None,
@@ -172,13 +177,13 @@ def _fashion(uneven: bool) -> Source:
 
 
 def _with_test(name: str) -> tuple[DataSet, tuple[FloatArray, NDArray[Any]]]:
-    found = load_data(name)
-    assert found.X_test is not None
-    assert found.y_test is not None
-    return found, (found.X_test, found.y_test)
+    data = load_data(name)
+    assert data.X_test is not None
+    assert data.y_test is not None
+    return data, (data.X_test, data.y_test)
 
 
-DATA: dict[str, Callable[[], Source]] = {
+DATA: dict[str, Callable[[], DataRows]] = {
     "diabetes": lambda: _inside("diabetes"),
     "breast-cancer": lambda: _inside("breast-cancer"),
     "digits": lambda: _inside("digits"),
@@ -189,7 +194,7 @@ DATA: dict[str, Callable[[], Source]] = {
     "adult": _adult,
     "adult-age": lambda: _adult_columns(("age",)),
     "adult-few": lambda: _adult_columns(("age", "education-num", "hours-per-week")),
-    "adult-coded": _adult_coded,
+    "adult-coded": _adult_numbered,
     "fraud": _fraud,
     "fashion": lambda: _fashion(False),
     "fashion-uneven": lambda: _fashion(True),

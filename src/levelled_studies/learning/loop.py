@@ -17,7 +17,7 @@ from levelled.models import CAP, Model, PredictionTask, fit_copy, seeded_copy
 from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.models import model
 from levelled_studies.learning.settings import Case, LearningSettings
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Row
 from levelled_studies.tables import compact
 
@@ -37,11 +37,11 @@ def run(settings: LearningSettings, task: str, rng: Generator) -> pa.Table:
 
 def _trajectory(settings: LearningSettings, case: Case, rng: Generator) -> list[Row]:
     """Draw by a model trained without weights, as in the paper, and test at the checkpoints."""
-    known = split(case.data, settings.pool_size, settings.test_size, rng=rng)
+    data = split(case.data, settings.pool_size, settings.test_size, rng=rng)
     seed = int(rng.integers(2**31))
     learner = ActiveLearner(
         model(case.model),
-        known.X,
+        data.X,
         score=case.score,
         weights="none",
         ensemble=10 if case.score == "variance" else None,
@@ -52,29 +52,29 @@ def _trajectory(settings: LearningSettings, case: Case, rng: Generator) -> list[
     for labels in settings.checkpoints:
         while len(learner) < labels:
             index = learner.ask(settings.batch)
-            learner.tell(index, known.y[index])
-        row = {"labels": labels, **_tested(known, learner.draws, case, seed)}
-        asked = labels in settings.advice
+            learner.tell(index, data.y[index])
+        row = {"labels": labels, **_test_models(data, learner.draws, case, seed)}
+        wanted = labels in settings.advice
         rows.append(
             row
-            | (_advised(known, learner.draws, case, settings.folds, seed) if asked else _UNASKED)
+            | (_ask_advice(data, learner.draws, case, settings.folds, seed) if wanted else _UNASKED)
         )
     return rows
 
 
-def _tested(known: Split, draws: Draws, case: Case, seed: int) -> Row:
+def _test_models(data: Split, draws: Draws, case: Case, seed: int) -> Row:
     """The test risks of models trained each way on the same draws, from the same seed.
 
     `overfitting` is the test risk of the model trained without weights less its R_LURE on the
     labels it was trained on (section 7).
     """
-    X, y = known.X[draws.index], known.y[draws.index]
-    task = _task(known, y)
+    X, y = data.X[draws.index], data.y[draws.index]
+    task = _task(data, y)
     row: Row = {}
-    for name, weights in OBJECTIVES.items():
+    for name, weights in WEIGHTS.items():
         own = None if weights is None else weights(draws)
         trained = fit_copy(seeded_copy(model(case.model), seed), task, X, y, own)
-        tested = _losses(task, trained, known.X_test, known.y_test)
+        tested = _losses(task, trained, data.X_test, data.y_test)
         risks = compact(np.array([loss.mean() for loss in tested.values()]))
         row |= {f"{name} {each}": float(r) for each, r in zip(tested, risks, strict=True)}
         if name == "naive":
@@ -84,9 +84,9 @@ def _tested(known: Split, draws: Draws, case: Case, seed: int) -> Row:
     return row
 
 
-def _advised(known: Split, draws: Draws, case: Case, folds: int, seed: int) -> Row:
-    """What the labels themselves say of correcting."""
-    X, y = known.X[draws.index], known.y[draws.index]
+def _ask_advice(data: Split, draws: Draws, case: Case, folds: int, seed: int) -> Row:
+    """The verdict of `advise` from the drawn labels alone."""
+    X, y = data.X[draws.index], data.y[draws.index]
     verdict: Verdict = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
     bias = verdict.active_learning_bias
     return {
@@ -98,11 +98,11 @@ def _advised(known: Split, draws: Draws, case: Case, folds: int, seed: int) -> R
 _UNASKED: Row = {"advice": None, "bias": None}
 
 
-def _task(known: Split, y: NDArray[Any]) -> PredictionTask:
+def _task(data: Split, y: NDArray[Any]) -> PredictionTask:
     """All classes count, also those that no label has shown yet."""
-    if known.n_classes is None:
+    if data.n_classes is None:
         return PredictionTask(y, None, "squared")
-    return PredictionTask(y, np.arange(known.n_classes), "brier")
+    return PredictionTask(y, np.arange(data.n_classes), "brier")
 
 
 def _losses(task: PredictionTask, trained: Model, X: FloatArray, y: NDArray[Any]) -> dict[str, Any]:

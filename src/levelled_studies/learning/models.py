@@ -7,7 +7,7 @@ from levelled._check import choice
 from levelled._optional import optional
 from levelled.models import Model
 
-__all__ = ["MODELS", "model", "of_sklearn"]
+__all__ = ["MODELS", "make_sklearn", "model"]
 
 
 def model(name: str) -> Model:
@@ -15,20 +15,20 @@ def model(name: str) -> Model:
     return MODELS[choice("The model", name, tuple(MODELS))]()
 
 
-def of_sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable[[], Model]:  # noqa: ANN401
+def make_sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable[[], Model]:  # noqa: ANN401
     """Makes that model of scikit-learn, which is imported when the first one is made."""
 
     def make() -> Model:
-        found: Model = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)(
+        model: Model = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)(
             *args, **options
         )
-        return found
+        return model
 
     return make
 
 
 def _boosted(leaves: int) -> Callable[[], Model]:
-    return of_sklearn(
+    return make_sklearn(
         "ensemble",
         "HistGradientBoostingClassifier",
         max_iter=30,
@@ -38,10 +38,10 @@ def _boosted(leaves: int) -> Callable[[], Model]:
 
 
 MODELS: dict[str, Callable[[], Model]] = {
-    "ridge": of_sklearn("linear_model", "Ridge", alpha=1.0),
-    "logistic": of_sklearn("linear_model", "LogisticRegression", max_iter=5000),
-    "tree": of_sklearn("tree", "DecisionTreeClassifier", max_depth=3),
-    "forest": of_sklearn("ensemble", "RandomForestClassifier", n_estimators=30),
+    "ridge": make_sklearn("linear_model", "Ridge", alpha=1.0),
+    "logistic": make_sklearn("linear_model", "LogisticRegression", max_iter=5000),
+    "tree": make_sklearn("tree", "DecisionTreeClassifier", max_depth=3),
+    "forest": make_sklearn("ensemble", "RandomForestClassifier", n_estimators=30),
     "boosting": _boosted(15),
     "stumps": _boosted(2),
 }

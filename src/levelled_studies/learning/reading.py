@@ -1,4 +1,4 @@
-"""From the rows of trajectories to what weights change, and whether the verdicts knew."""
+"""Read the rows of trajectories as effects of weights and as outcomes of verdicts."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -11,16 +11,16 @@ from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.advice.rule import TOLERANCE
 from levelled.reports.numbers import with_error
 from levelled_studies.learning.settings import Case
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.tables import Difference
 
-__all__ = ["Advised", "Effect", "Found", "advised", "effect", "read"]
+__all__ = ["AdviceOutcome", "CaseRuns", "Effect", "effect", "follow_advice", "read"]
 
 _EVERY = ("Brier score", "log loss", "error", "MSE")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Found:
+class CaseRuns:
     """All trajectories of a case: arrays [trajectories, checkpoints]."""
 
     labels: IntArray
@@ -46,14 +46,14 @@ class Found:
         return self.tested[self.measure][objective]
 
     def change(self, objective: str = "LURE", beside: str = "naive", measure: str = "") -> "Effect":
-        """What one way of training changes beside another, by this measure or that of the risk."""
+        """The change from one way of training to another, by this measure or that of the risk."""
         risks = self.tested[measure or self.measure]
         return effect(self.labels, risks[objective], risks[beside])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Effect:
-    """By which share one set of risks lies above another, after each checkpoint."""
+    """The share by which one set of risks lies above another, after each checkpoint."""
 
     labels: IntArray
     value: FloatArray
@@ -79,18 +79,18 @@ class Effect:
         return Difference(float(self.value[place]), float(self.stderr[place]), self.n, comparisons)
 
     def shows(self, sign: int, *, comparisons: int) -> BoolArray:
-        """At which checkpoints it has that sign, beyond chance."""
+        """True at the checkpoints where it has that sign, beyond chance."""
         places = range(len(self.labels))
         return np.array([self.at(each, comparisons=comparisons).shows(sign) for each in places])
 
-    def told(self, at: int = -1) -> str:
-        """In per cent, with its standard error."""
+    def text(self, at: int = -1) -> str:
+        """The effect in per cent with its standard error, for people."""
         if not self.value[at] and not self.stderr[at]:
             return "0%"
         return f"({with_error(100 * self.value[at], 100 * self.stderr[at])})%"
 
 
-def read(table: pa.Table, case: Case) -> Found:
+def read(table: pa.Table, case: Case) -> CaseRuns:
     """The trajectories of one case."""
     rows = [row for row in table.to_pylist() if case._asdict().items() <= row.items()]
     labels = np.unique([row["labels"] for row in rows])
@@ -100,11 +100,10 @@ def read(table: pa.Table, case: Case) -> Found:
 
     known = [each for each in _EVERY if rows[0].get(f"naive {each}") is not None]
     tested = {
-        each: {name: column(f"{name} {each}").astype(float) for name in OBJECTIVES}
-        for each in known
+        each: {name: column(f"{name} {each}").astype(float) for name in WEIGHTS} for each in known
     }
     overfitting, bias = (column(name).astype(float) for name in ("overfitting", "bias"))
-    return Found(labels, tested, overfitting, bias, column("advice"))
+    return CaseRuns(labels, tested, overfitting, bias, column("advice"))
 
 
 def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
@@ -113,8 +112,8 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
     Its standard error is that of the linearised ratio, trajectory by trajectory, so what both
     have in common cancels.
 
-    >>> found = effect(np.array([10]), np.array([[0.9], [1.9]]), np.array([[1.0], [2.0]]))
-    >>> found.value.round(4), found.stderr.round(4)
+    >>> runs = effect(np.array([10]), np.array([[0.9], [1.9]]), np.array([[1.0], [2.0]]))
+    >>> runs.value.round(4), runs.stderr.round(4)
     (array([-0.0667]), array([0.0222]))
     """
     base = beside.mean(axis=0)
@@ -124,8 +123,8 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Advised:
-    """What verdicts said at the last checkpoint, and what following them is worth."""
+class AdviceOutcome:
+    """The verdicts at the last checkpoint, and the risk of following them."""
 
     counts: Mapping[str, int]
     agree: int
@@ -133,7 +132,7 @@ class Advised:
     decided: int
     """Verdicts that say something: all but "not enough labels"."""
     beside_naive: Effect
-    """The risk of who corrects only where told to, beside never correcting."""
+    """The risk of correcting only where the verdict is "correct", beside never correcting."""
     beside_lure: Effect
     """The same, beside always correcting."""
 
@@ -144,25 +143,25 @@ class Advised:
         return never if never.value[0] > always.value[0] else always
 
 
-def advised(found: Found) -> Advised:
+def follow_advice(runs: CaseRuns) -> AdviceOutcome:
     """The verdicts after the last label against the test set.
 
     "Correct" and "do not correct" are confirmed by the sign of the difference between the test
     risks, "no difference" by one of less than 2%.
     """
-    said, labels = found.advice[:, -1], found.labels[-1:]
-    naive, lure = found.risk("naive")[:, -1:], found.risk("LURE")[:, -1:]
+    advice, labels = runs.advice[:, -1], runs.labels[-1:]
+    naive, lure = runs.risk("naive")[:, -1:], runs.risk("LURE")[:, -1:]
     change = ((lure - naive) / naive)[:, 0]
     right = {
         "correct": change < 0,
         "do not correct": change > 0,
         "no difference": np.abs(change) < TOLERANCE,
     }
-    followed = np.where((said == "correct")[:, None], lure, naive)
-    return Advised(
-        {name: int((said == name).sum()) for name in (*right, "not enough labels")},
-        agree=int(sum(((said == name) & held).sum() for name, held in right.items())),
-        decided=int(np.isin(said.astype(str), list(right)).sum()),
+    followed = np.where((advice == "correct")[:, None], lure, naive)
+    return AdviceOutcome(
+        {name: int((advice == name).sum()) for name in (*right, "not enough labels")},
+        agree=int(sum(((advice == name) & held).sum() for name, held in right.items())),
+        decided=int(np.isin(advice.astype(str), list(right)).sum()),
         beside_naive=effect(labels, followed, naive),
         beside_lure=effect(labels, followed, lure),
     )

@@ -1,4 +1,4 @@
-"""What a learning study says: where weights help, and whether the rules of thumb hold."""
+"""Figures and claims of a learning study: effects of weights, and the rules of thumb."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -8,13 +8,13 @@ import pyarrow as pa
 
 from levelled._check import BoolArray
 from levelled.advice.rule import TOLERANCE
-from levelled_studies.learning.reading import Effect, Found, advised, read
+from levelled.reports.plots import BLACK, COLOURS, Axes, band, canvas, footnote, title
+from levelled_studies.learning.reading import CaseRuns, Effect, follow_advice, read
 from levelled_studies.learning.settings import Case, LearningSettings, cases
-from levelled_studies.learning.words import named, titled
-from levelled_studies.study import Claim
-from levelled_studies.tables import alarm_told, judged, where_told
+from levelled_studies.study import Claim, Plot
+from levelled_studies.tables import alarm_rate, at_budgets, judge
 
-__all__ = ["claims"]
+__all__ = ["claims", "figures"]
 
 WHERE = "Levelled, learning"
 Pair = tuple[str, str]
@@ -42,64 +42,64 @@ UNEVEN: tuple[Pair, ...] = (
 
 def claims(study: str, table: pa.Table, settings: LearningSettings) -> list[Claim]:
     """One claim a case, one for each rule of thumb that pairs of cases test, and the verdicts."""
-    found = {str(case): read(table, case) for case in cases(settings)}
-    told = [_case(Case(*case.split()), one) for case, one in found.items()]
+    runs = {str(case): read(table, case) for case in cases(settings)}
+    text = [_case(Case(*case.split()), one) for case, one in runs.items()]
     smaller, uneven = (
-        [pair for pair in pairs if found.keys() >= set(pair)] for pairs in (SMALLER, UNEVEN)
+        [pair for pair in pairs if runs.keys() >= set(pair)] for pairs in (SMALLER, UNEVEN)
     )
     if smaller:
-        told.append(_less_overfitting(found, smaller))
+        text.append(_less_overfitting(runs, smaller))
     if uneven:
-        told.append(_uneven(found, uneven))
-    told += [_prefer_lure(found), _verdicts(found)]
-    return [replace(claim, name=f"{study}-{claim.name}") for claim in told]
+        text.append(_uneven(runs, uneven))
+    text += [_prefer_lure(runs), _verdicts(runs)]
+    return [replace(claim, name=f"{study}-{claim.name}") for claim in text]
 
 
 def _rule(effects: Iterable[Effect], comparisons: int) -> str:
-    """When a difference counts."""
+    """The rule by which a difference counts."""
     n = min(each.n for each in effects)
-    return f"By Student's t over {n} trajectories, with {alarm_told(comparisons)}"
+    return f"By Student's t over {n} trajectories, with {alarm_rate(comparisons)}"
 
 
-def _case(case: Case, found: Found) -> Claim:
-    lure, pure, looks = found.change(), found.change("PURE"), len(found.labels)
+def _case(case: Case, runs: CaseRuns) -> Claim:
+    lure, pure, looks = runs.change(), runs.change("PURE"), len(runs.labels)
     lower, higher = (lure.shows(sign, comparisons=looks) for sign in (-1, 1))
     others = ", ".join(
-        f"{each} {found.change(measure=each).told()}" for each in list(found.tested)[1:]
+        f"{each} {runs.change(measure=each).text()}" for each in list(runs.tested)[1:]
     )
-    because = f"{_rule([lure], looks)}: lower at {where_told(found.labels, lower)}, higher at "
-    because += where_told(found.labels, higher)
+    because = f"{_rule([lure], looks)}: lower at {at_budgets(runs.labels, lower)}, higher at "
+    because += at_budgets(runs.labels, higher)
     return Claim(
         "-".join(case),
         WHERE,
-        f"Training with the weights of R_LURE lowers the test risk of {named(case)}.",
-        f"{found.measure} {found.risk('naive')[:, -1].mean():.4g} without weights at M = "
-        f"{found.labels[-1]}; with R_LURE {lure.told()} beside it, with R_PURE {pure.told()}",
-        judged(lower, higher),
+        f"Training with the weights of R_LURE lowers the test risk of {case.phrase}.",
+        f"{runs.measure} {runs.risk('naive')[:, -1].mean():.4g} without weights at M = "
+        f"{runs.labels[-1]}; with R_LURE {lure.text()} beside it, with R_PURE {pure.text()}",
+        judge(lower, higher),
         f"{because}." + (f" By other measures with R_LURE: {others}." if others else ""),
     )
 
 
-def _less_overfitting(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
-    """In each pair first comes what in fact overfits less."""
-    ordered = [sorted(pair, key=lambda case: _overfits(found[case])) for pair in pairs]
+def _less_overfitting(runs: Mapping[str, CaseRuns], pairs: Sequence[Pair]) -> Claim:
+    """Compare pairs, in each of which the case that overfits less comes first."""
+    ordered = [sorted(pair, key=lambda case: _overfits(runs[case])) for pair in pairs]
     return _compared(
         ("overfitting", "second", "The less a model overfits, the more R_LURE helps its training."),
-        found,
-        {(less, more): found[more].change() - found[less].change() for less, more in ordered},
+        runs,
+        {(less, more): runs[more].change() - runs[less].change() for less, more in ordered},
     )
 
 
-def _uneven(found: Mapping[str, Found], pairs: Sequence[Pair]) -> Claim:
+def _uneven(runs: Mapping[str, CaseRuns], pairs: Sequence[Pair]) -> Claim:
     return _compared(
         ("uneven", "third", "R_LURE has more of an effect where classes are highly imbalanced."),
-        found,
-        {(one, even): found[one].change().size - found[even].change().size for one, even in pairs},
+        runs,
+        {(one, even): runs[one].change().size - runs[even].change().size for one, even in pairs},
     )
 
 
 def _compared(
-    rule: tuple[str, str, str], found: Mapping[str, Found], apart: Mapping[Pair, Effect]
+    rule: tuple[str, str, str], runs: Mapping[str, CaseRuns], apart: Mapping[Pair, Effect]
 ) -> Claim:
     """A rule of thumb by pairs of cases, each with a difference that it says is above 0."""
     name, place, says = rule
@@ -108,44 +108,44 @@ def _compared(
         {pair: each.shows(sign, comparisons=looks) for pair, each in apart.items()}
         for sign in (1, -1)
     )
-    told = (" against ".join(_told(case, found[case]) for case in pair) for pair in apart)
+    text = (" against ".join(_describe(case, runs[case]) for case in pair) for pair in apart)
     return Claim(
         name,
         f"{WHERE}; section 8, {place} rule of thumb",
         says,
-        "R_LURE beside no weights after the last label: " + "; ".join(told),
-        judged(np.concatenate([*so.values()]), np.concatenate([*reverse.values()])),
-        f"{_rule(apart.values(), looks)}: so for {_where(found, so)}; the reverse for "
-        f"{_where(found, reverse)}.",
+        "R_LURE beside no weights after the last label: " + "; ".join(text),
+        judge(np.concatenate([*so.values()]), np.concatenate([*reverse.values()])),
+        f"{_rule(apart.values(), looks)}: so for {_where(runs, so)}; the reverse for "
+        f"{_where(runs, reverse)}.",
     )
 
 
-def _told(case: str, found: Found) -> str:
+def _describe(case: str, runs: CaseRuns) -> str:
     return (
-        f"{found.change().told()} for {_title(case)} (overfitting bias {_overfits(found):z.0%}, "
-        f"active learning bias {found.share(found.bias):z.0%} of the risk)"
+        f"{runs.change().text()} for {_title(case)} (overfitting bias {_overfits(runs):z.0%}, "
+        f"active learning bias {runs.share(runs.bias):z.0%} of the risk)"
     )
 
 
-def _overfits(found: Found) -> float:
-    return found.share(found.overfitting)
+def _overfits(runs: CaseRuns) -> float:
+    return runs.share(runs.overfitting)
 
 
-def _where(found: Mapping[str, Found], held: Mapping[Pair, BoolArray]) -> str:
-    told = [
-        f"{_title(case)} at {where_told(found[case].labels, own)}"
+def _where(runs: Mapping[str, CaseRuns], held: Mapping[Pair, BoolArray]) -> str:
+    text = [
+        f"{_title(case)} at {at_budgets(runs[case].labels, own)}"
         for (case, _), own in held.items()
         if own.any()
     ]
-    return "; ".join(told) or "none"
+    return "; ".join(text) or "none"
 
 
 def _title(case: str) -> str:
-    return titled(Case(*case.split()))
+    return Case(*case.split()).title
 
 
-def _prefer_lure(found: Mapping[str, Found]) -> Claim:
-    changes = {case: one.change("LURE", "PURE") for case, one in found.items()}
+def _prefer_lure(runs: Mapping[str, CaseRuns]) -> Claim:
+    changes = {case: one.change("LURE", "PURE") for case, one in runs.items()}
     last = [change.at(-1, comparisons=len(changes)) for change in changes.values()]
     better, worse = ([each.shows(sign) for each in last] for sign in (-1, 1))
     return Claim(
@@ -153,32 +153,33 @@ def _prefer_lure(found: Mapping[str, Found]) -> Claim:
         f"{WHERE}; section 8",
         "For training R_LURE is to be preferred to R_PURE.",
         "R_LURE beside R_PURE after the last label: "
-        + "; ".join(f"{change.told()} for {_title(case)}" for case, change in changes.items()),
-        judged(better, worse),
+        + "; ".join(f"{change.text()} for {_title(case)}" for case, change in changes.items()),
+        judge(better, worse),
         f"{_rule(changes.values(), len(last))}: better in {sum(better)} of {len(last)} cases, "
         f"worse in {sum(worse)}.",
     )
 
 
-def _verdicts(found: Mapping[str, Found]) -> Claim:
-    said = {case: advised(one) for case, one in found.items()}
-    costs = {case: one.cost for case, one in said.items()}
+def _verdicts(runs: Mapping[str, CaseRuns]) -> Claim:
+    advice = {case: follow_advice(one) for case, one in runs.items()}
+    costs = {case: one.cost for case, one in advice.items()}
     looks = 2 * len(costs)  # beside always, and beside never
     each = [cost.at(0, comparisons=looks) for cost in costs.values()]
     small = [cost.below(TOLERANCE) for cost in each]
-    told = "; ".join(
-        f"{_title(case)}: {_counted(said[case].counts)}, {cost.told(0)}"
+    text = "; ".join(
+        f"{_title(case)}: {_counted(advice[case].counts)}, {cost.text(0)}"
         for case, cost in costs.items()
     )
     return Claim(
         "verdicts",
         WHERE,
-        "Who corrects only where `advise` says so does no worse than with always or never, but for "
-        f"{TOLERANCE:.0%} of the risk.",
-        f"{sum(one.agree for one in said.values())} of {sum(one.decided for one in said.values())} "
-        f"verdicts that decide are confirmed by the test set; verdicts, and the risk of following "
-        f"them beside the better of always and never: {told}",
-        judged([one == "holds" for one in small], [one == "does not hold" for one in small]),
+        "Correcting only where `advise` says so raises the risk by less than "
+        f"{TOLERANCE:.0%} above the better of always and never correcting.",
+        f"{sum(one.agree for one in advice.values())} of "
+        f"{sum(one.decided for one in advice.values())} verdicts that decide are confirmed by the "
+        f"test set; verdicts, and the risk of following them beside the better of always and "
+        f"never: {text}",
+        judge([one == "holds" for one in small], [one == "does not hold" for one in small]),
         f"{_rule(costs.values(), looks)}: so in {small.count('holds')} of {len(each)} cases, worse "
         f"than that in {small.count('does not hold')}, worse at all in "
         f"{sum(cost.shows(1) for cost in each)}. Where labels are not enough for a verdict nothing "
@@ -188,3 +189,50 @@ def _verdicts(found: Mapping[str, Found]) -> Claim:
 
 def _counted(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{n} {name}" for name, n in counts.items() if n)
+
+
+def figures(table: pa.Table, settings: LearningSettings) -> Mapping[str, Plot]:
+    """Test risk beside that of training without weights, one standard error shaded."""
+    every = cases(settings)
+    figure, panels = canvas(rows=len(every), height=0.9 + 1.15 * len(every))
+    flat = np.atleast_1d(panels).tolist()
+    for case, axes in zip(every, flat, strict=True):
+        runs = read(table, case)
+        for name in ("PURE", "LURE"):
+            _draw(axes, runs, name)
+        axes.axhline(0, color=BLACK, linewidth=0.6)
+        axes.locator_params(axis="y", nbins=5)
+        title(axes, case.title)
+    flat[-1].set_xlabel("labels $M$")
+    flat[-1].set_xticks(settings.checkpoints)
+    _legend(figure, flat[0])
+    figure.supylabel("change of test risk by weights (%)", fontsize=8)
+    footnote(figure, _small_print(settings))
+    return {"gain": figure}
+
+
+def _legend(figure: Plot, axes: Axes) -> None:
+    """Above all panels, where no curve is."""
+    figure.legend(
+        *axes.get_legend_handles_labels(),
+        loc="outside upper right",
+        ncols=2,
+        fontsize=7,
+        frameon=False,
+        handlelength=2.4,
+    )
+
+
+def _draw(axes: Axes, runs: CaseRuns, name: str) -> None:
+    change = runs.change(name)
+    value, error = 100 * change.value, 100 * change.stderr
+    band(axes, runs.labels, value, value - error, value + error, COLOURS[name], name)
+
+
+def _small_print(settings: LearningSettings) -> str:
+    return (
+        f"{settings.trajectories} trajectories, pools of up to {settings.pool_size:,}, seed "
+        f"{settings.seed}\n"
+        "shading ±1 standard error; below 0 the weights help\n"
+        "risk: Brier score of classifiers, squared error of regressions"
+    )

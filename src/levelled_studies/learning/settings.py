@@ -1,13 +1,38 @@
-"""What the learning studies' settings have in common: how much is drawn, and of what."""
+"""Settings of the learning studies: the cases, and the size of each."""
 
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from levelled._check import whole
-from levelled_studies.errors import StudyError
-from levelled_studies.study import StudySettings
+from levelled_studies.study import StudyError, StudySettings
 
 __all__ = ["Case", "LearningSettings", "cases", "tasks"]
+
+
+_DATA = {
+    "diabetes": "diabetes",
+    "breast-cancer": "breast cancer",
+    "digits": "digits",
+    "hours": "Adult: hours by age",
+    "hours-few": "Adult: hours by age, schooling",
+    "hours-all": "Adult: hours by 107 columns",
+    "amount": "card payments: log amount",
+    "adult": "Adult: income by 108 columns",
+    "adult-age": "Adult: income by age",
+    "adult-few": "Adult: income by 3 columns",
+    "adult-coded": "Adult: income by 14 columns",
+    "fraud": "card payments: 2% frauds",
+    "fashion": "FashionMNIST",
+    "fashion-uneven": "FashionMNIST, uneven",
+}
+_MODELS = {
+    "ridge": "ridge regression",
+    "logistic": "logistic regression",
+    "tree": "a tree of depth 3",
+    "forest": "a random forest",
+    "boosting": "boosted trees",
+    "stumps": "boosted stumps",
+}
 
 
 class Case(NamedTuple):
@@ -20,13 +45,32 @@ class Case(NamedTuple):
     def __str__(self) -> str:
         return " ".join(self)
 
+    @property
+    def title(self) -> str:
+        """The case in a few words, for the title of a panel.
+
+        >>> Case("fraud", "stumps", "entropy").title
+        'card payments: 2% frauds, stumps, entropy'
+        """
+        return f"{_DATA[self.data]}, {self.model}, {self.score}"
+
+    @property
+    def phrase(self) -> str:
+        """The case as part of a sentence.
+
+        >>> Case("adult", "logistic", "entropy").phrase
+        'logistic regression (Adult: income by 108 columns; score: entropy)'
+        """
+        return f"{_MODELS[self.model]} ({_DATA[self.data]}; score: {self.score})"
+
 
 @dataclass(frozen=True, slots=True)
 class LearningSettings(StudySettings):
     """The cases, and the size of each.
 
     `cases` are written as data, model and score. At every checkpoint the model is trained
-    anew on all labels so far, each way, and at those of `advice` the verdict is asked as well.
+    anew on all labels so far, each way, and at those of `advice` the verdict of `advise` is
+    recorded as well.
     """
 
     cases: tuple[str, ...] = ()
@@ -48,7 +92,7 @@ class LearningSettings(StudySettings):
         whole("trajectories", self.trajectories, least=2)
         unknown = set(self.advice) - set(self.checkpoints)
         if unknown:
-            raise StudyError(f"Advice is asked at checkpoints, and {min(unknown)} is none.")
+            raise StudyError(f"Verdicts are recorded at checkpoints, and {min(unknown)} is none.")
         wrong = [each for each in self.checkpoints if each % self.batch]
         if wrong:
             raise StudyError(f"A checkpoint at {wrong[0]} is amid a batch of {self.batch} labels.")

@@ -1,11 +1,10 @@
-"""When does correcting help on real data? One study a family of models."""
+"""The learning studies, one for each family of models."""
 
 from dataclasses import replace
 from functools import partial
 
 from levelled_studies.learning.loop import run
-from levelled_studies.learning.pictures import figures
-from levelled_studies.learning.report import claims
+from levelled_studies.learning.report import claims, figures
 from levelled_studies.learning.settings import LearningSettings, tasks
 from levelled_studies.study import Study
 

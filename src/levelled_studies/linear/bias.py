@@ -10,8 +10,8 @@ from levelled.reports.plots import canvas, footnote, legend, reference
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.pictures import against_budget, small_print
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
-from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
+from levelled_studies.study import Claim, Plot, Study
+from levelled_studies.tables import Curve, at_budgets, curves, summarise, verdict
 
 __all__ = ["STUDIES", "bias_figure", "biased_claim", "unbiased_claim"]
 
@@ -22,19 +22,19 @@ AT = 30
 def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     """The error of each estimate after each budget."""
     result = experiment.run(experiment.geometric(), settings, rng=rng)
-    return summarised(experiment.risk_errors(result), BUDGETS)
+    return summarise(experiment.risk_errors(result), BUDGETS)
 
 
-def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Plot]:
     """The true risk less its estimate, mean and one standard deviation."""
     return {"figure-2a": bias_figure(curves(table), settings)}
 
 
-def bias_figure(found: Mapping[str, Curve], settings: LinearSettings) -> Figure:
+def bias_figure(series: Mapping[str, Curve], settings: LinearSettings) -> Plot:
     """Figure 2a, or 6a, from its curves."""
     figure, axes = canvas()
     reference(axes, 0, "no bias")
-    against_budget(axes, found, shading="sd")
+    against_budget(axes, series, shading="sd")
     axes.set_ylabel("true risk \N{MINUS SIGN} estimate")
     legend(axes, "lower right")
     footnote(figure, small_print(settings) + "; shading ±1 s.d.")
@@ -42,14 +42,14 @@ def bias_figure(found: Mapping[str, Curve], settings: LinearSettings) -> Figure:
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Who is biased, which way, and how far the estimates scatter."""
-    found = curves(table)
+    """Claims on the bias, its sign, and the variance of the estimates."""
+    series = curves(table)
     where = "section 6, Figure 2a"
     return [
-        biased_claim(found["naive"], where),
-        _sign(found["naive"], where),
-        unbiased_claim(found, where),
-        _high_variance(found, where),
+        biased_claim(series["naive"], where),
+        _sign(series["naive"], where),
+        unbiased_claim(series, where),
+        _high_variance(series, where),
     ]
 
 
@@ -61,44 +61,44 @@ def biased_claim(naive: Curve, where: str) -> Claim:
         "naive-biased",
         where,
         "While M < N the unweighted risk is biased.",
-        f"true risk ({_truth():.4f}) less estimate: {naive.told(AT)} at M = {AT}, "
+        f"true risk ({_truth():.4f}) less estimate: {naive.text(AT)} at M = {AT}, "
         f"{abs(naive.z[at]):.0f} standard errors",
         verdict([abs(naive.z[at]) > 10, *far]),
         ""
         if far.all()
-        else f"Told from zero (4 standard errors) at {where_told(naive.labels, far)}.",
+        else f"Told from zero (4 standard errors) at {at_budgets(naive.labels, far)}.",
     )
 
 
 def _sign(naive: Curve, where: str) -> Claim:
     over = naive.mean < 0
-    last = f"{naive.told(int(naive.labels[-1]))} at M = {naive.labels[-1]}"
+    last = f"{naive.text(int(naive.labels[-1]))} at M = {naive.labels[-1]}"
     return Claim(
         "naive-overestimates",
         f"{where}, caption",
         "The unweighted risk overestimates, because active learning samples the hardest points.",
-        f"overestimates at {where_told(naive.labels, over)}; true risk less estimate {last}",
+        f"overestimates at {at_budgets(naive.labels, over)}; true risk less estimate {last}",
         verdict(over),
     )
 
 
-def unbiased_claim(found: Mapping[str, Curve], where: str) -> Claim:
+def unbiased_claim(series: Mapping[str, Curve], where: str) -> Claim:
     """R_PURE and R_LURE are unbiased throughout."""
-    worst = {name: float(np.abs(found[name].z).max()) for name in ("PURE", "LURE")}
+    worst = {name: float(np.abs(series[name].z).max()) for name in ("PURE", "LURE")}
     return Claim(
         "weighted-unbiased",
         where,
         "R_PURE and R_LURE are unbiased throughout.",
-        f"{found['PURE'].told(AT)} and {found['LURE'].told(AT)} at M = {AT}; at most "
+        f"{series['PURE'].text(AT)} and {series['LURE'].text(AT)} at M = {AT}; at most "
         f"{worst['PURE']:.1f} and {worst['LURE']:.1f} standard errors from 0 at any M",
         verdict([z < 4 for z in worst.values()]),
-        f"{len(found['PURE'].labels)} correlated budgets were looked at; 4 standard errors were "
+        f"{len(series['PURE'].labels)} correlated budgets were looked at; 4 standard errors were "
         f"allowed.",
     )
 
 
-def _high_variance(found: Mapping[str, Curve], where: str) -> Claim:
-    lure, naive = found["LURE"], found["naive"]
+def _high_variance(series: Mapping[str, Curve], where: str) -> Claim:
+    lure, naive = series["LURE"], series["naive"]
     losses = data.pool().squared_errors(data.best_line(data.pool()))
     uniform = np.sqrt(losses.var(ddof=1) / lure.labels * (1 - lure.labels / len(losses)))
     high, poor = lure.sd > naive.sd, lure.sd > uniform
@@ -110,8 +110,8 @@ def _high_variance(found: Mapping[str, Curve], where: str) -> Claim:
         f"s.d. at M = {AT}: {lure.sd[at]:.4f} for R_LURE, {naive.sd[at]:.4f} for the unweighted "
         f"risk, {uniform[at]:.4f} for uniform draws",
         verdict([*high, *poor]),
-        f"R_LURE varies more than the unweighted risk at {where_told(lure.labels, high)}, but more "
-        f"than uniform draws would at {where_told(lure.labels, poor)}: for estimating this risk "
+        f"R_LURE varies more than the unweighted risk at {at_budgets(lure.labels, high)}, but more "
+        f"than uniform draws would at {at_budgets(lure.labels, poor)}: for estimating this risk "
         f"the proposal is far from optimal, yet better than uniform.",
     )
 

@@ -1,4 +1,4 @@
-"""What more labels buy at a fixed share of the pool (ours; Theorems 2 and 5, section 2)."""
+"""Errors as the budget grows at a fixed share of the pool (ours; Theorems 2 and 5, section 2)."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -12,11 +12,12 @@ from levelled.reports.numbers import with_error
 from levelled.reports.plots import BLACK, COLOURS, DASHES, Axes, canvas, footnote, legend, title
 from levelled_studies.linear import data
 from levelled_studies.linear.experiment import draw, geometric
-from levelled_studies.linear.fits import OBJECTIVES, fit, running_moments
+from levelled_studies.linear.fits import fit, running_moments
 from levelled_studies.linear.pictures import small_print
 from levelled_studies.linear.settings import LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
-from levelled_studies.tables import Curve, curves, summarised
+from levelled_studies.objectives import RUNNING
+from levelled_studies.study import Claim, Plot, Study
+from levelled_studies.tables import Curve, curves, summarise
 
 __all__ = ["STUDIES"]
 
@@ -25,13 +26,13 @@ POOL, LABELS = 101, 30
 
 @dataclass(frozen=True, slots=True)
 class ConsistencySettings(LinearSettings):
-    """How many times larger than the paper's the pool and the budget of 30 are made."""
+    """Factors by which the paper's pool, and a budget of 30, are enlarged."""
 
     scales: tuple[int, ...] = (1, 2, 4, 8)
 
 
 def run(settings: ConsistencySettings, task: str, rng: Generator) -> pa.Table:
-    """Squared errors of the estimates, and what the fitted lines lack, at one size.
+    """Squared errors of the estimates, and excess risks of the fitted lines, at one size.
 
     Every trajectory has a pool of its own, of independent points, as in the theorems; errors
     are against the population. The fixed line is the population's best, and the risk that a
@@ -42,29 +43,29 @@ def run(settings: ConsistencySettings, task: str, rng: Generator) -> pa.Table:
     unseen = data.unseen()
     best = data.best_line(unseen)
     lowest = float(unseen.risk(best))
-    pools = data.sampled((R, N), rng=rng)
+    pools = data.sample_points((R, N), rng=rng)
     losses = pools.squared_errors(best)
-    drawn = draw(geometric(), pools.x, losses, M, R, rng=rng)
-    x, y, seen = (
-        np.take_along_axis(values, drawn.index, axis=1) for values in (pools.x, pools.y, losses)
+    draws = draw(geometric(), pools.x, losses, M, R, rng=rng)
+    x, y, drawn_losses = (
+        np.take_along_axis(values, draws.index, axis=1) for values in (pools.x, pools.y, losses)
     )
-    moments = running_moments(x, y, drawn.probability, N, least=M)
+    moments = running_moments(x, y, draws.probability, N, least=M)
     series = {}
-    for name, running in OBJECTIVES.items():
-        error = lowest - running(seen, drawn.probability, N)[:, -1:]
+    for name, running in RUNNING.items():
+        error = lowest - running(drawn_losses, draws.probability, N)[:, -1:]
         series[f"{name} error"] = error
         series[f"{name} squared error"] = error**2
         series[f"{name} excess"] = unseen.risk(fit(moments[name])) - lowest
-    table = summarised(series, [M])
+    table = summarise(series, [M])
     return table.add_column(0, "pool", [[N] * len(table)])
 
 
-def figures(table: pa.Table, settings: ConsistencySettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: ConsistencySettings) -> Mapping[str, Plot]:
     """Mean squared error of the estimates, and excess risk of the fits, against the budget."""
-    found = curves(table)
+    series = curves(table)
     figure, (upper, lower) = canvas(rows=2, height=4.6)
-    _panel(upper, found, "squared error", "mean squared error")
-    _panel(lower, found, "excess", "excess risk")
+    _panel(upper, series, "squared error", "mean squared error")
+    _panel(lower, series, "excess", "excess risk")
     title(upper, "estimates of a fixed line's risk")
     title(lower, "lines trained on what was drawn")
     lower.set_xlabel("labels $M$")
@@ -73,9 +74,9 @@ def figures(table: pa.Table, settings: ConsistencySettings) -> Mapping[str, Figu
     return {"consistency": figure}
 
 
-def _panel(axes: Axes, found: Mapping[str, Curve], quantity: str, label: str) -> None:
+def _panel(axes: Axes, series: Mapping[str, Curve], quantity: str, label: str) -> None:
     for name, colour in COLOURS.items():
-        curve = found[f"{name} {quantity}"]
+        curve = series[f"{name} {quantity}"]
         axes.errorbar(
             curve.labels,
             curve.mean,
@@ -86,7 +87,7 @@ def _panel(axes: Axes, found: Mapping[str, Curve], quantity: str, label: str) ->
             markersize=3,
             label=name,
         )
-    base = found[f"LURE {quantity}"]
+    base = series[f"LURE {quantity}"]
     guide = base.mean[0] * 0.6 * base.labels[0] / base.labels
     axes.plot(base.labels, guide, color=BLACK, linestyle="--", linewidth=0.7, label="slope $-1$")
     axes.set(xscale="log", yscale="log", ylabel=label)
@@ -96,25 +97,25 @@ def _panel(axes: Axes, found: Mapping[str, Curve], quantity: str, label: str) ->
 
 def claims(table: pa.Table, settings: ConsistencySettings) -> list[Claim]:
     """Rates of convergence, and where the unweighted line ends."""
-    found = curves(table)
+    series = curves(table)
     return [
-        _vanishes(found, "PURE", "section 3.1, Theorem 2"),
-        _vanishes(found, "LURE", "section 3.2, Theorem 5"),
-        _naive_stays(found),
-        _training(found),
+        _vanishes(series, "PURE", "section 3.1, Theorem 2"),
+        _vanishes(series, "LURE", "section 3.2, Theorem 5"),
+        _naive_stays(series),
+        _training(series),
     ]
 
 
-def _vanishes(found: Mapping[str, Curve], name: str, where: str) -> Claim:
-    mse, error = found[f"{name} squared error"], found[f"{name} error"]
+def _vanishes(series: Mapping[str, Curve], name: str, where: str) -> Claim:
+    mse, error = series[f"{name} squared error"], series[f"{name} error"]
     rate, stderr = slope(mse)
     last = int(mse.labels[-1])
     return Claim(
         f"{name.lower()}-consistent",
         where,
         f"The mean squared error of R_{name} tends to 0 as M grows with N/M fixed.",
-        f"{mse.told(int(mse.labels[0]))} at M = {mse.labels[0]}, {mse.told(last)} at {last}: it "
-        f"falls as M to the power {with_error(rate, stderr)}; bias there {error.told(last)}",
+        f"{mse.text(int(mse.labels[0]))} at M = {mse.labels[0]}, {mse.text(last)} at {last}: it "
+        f"falls as M to the power {with_error(rate, stderr)}; bias there {error.text(last)}",
         "holds" if rate + 4 * stderr < -0.5 else "does not hold",
         "The bound in its proof falls with the power -1.",
     )
@@ -129,21 +130,21 @@ def slope(curve: Curve) -> tuple[float, float]:
     return float(np.sum(weight * x * y) / information), float(1 / np.sqrt(information))
 
 
-def _naive_stays(found: Mapping[str, Curve]) -> Claim:
-    error = found["naive error"]
+def _naive_stays(series: Mapping[str, Curve]) -> Claim:
+    error = series["naive error"]
     first, last = int(error.labels[0]), int(error.labels[-1])
     return Claim(
         "naive-inconsistent",
         "section 3.3",
         "The choice of proposal affects the bias of the naive risk estimator (which more labels at "
         "a fixed share of the pool do not remove).",
-        f"true risk less estimate {error.told(first)} at M = {first}, {error.told(last)} at {last}",
+        f"true risk less estimate {error.text(first)} at M = {first}, {error.text(last)} at {last}",
         "holds" if np.all(error.mean < -4 * error.stderr) else "does not hold",
     )
 
 
-def _training(found: Mapping[str, Curve]) -> Claim:
-    naive, lure = found["naive excess"], found["LURE excess"]
+def _training(series: Mapping[str, Curve]) -> Claim:
+    naive, lure = series["naive excess"], series["LURE excess"]
     stays, falls = slope(naive), slope(lure)
     last = int(naive.labels[-1])
     held = [_stays(naive.mean), falls[0] + 4 * falls[1] < -0.5]
@@ -152,8 +153,8 @@ def _training(found: Mapping[str, Curve]) -> Claim:
         "section 2",
         "With M/N fixed and M growing, optimising the naive risk does not give the parameters "
         "that minimise the population risk.",
-        f"excess risk of the naive line {naive.told(int(naive.labels[0]))} at M = "
-        f"{naive.labels[0]} and {naive.told(last)} at {last}; of LURE's {lure.told(last)}, falling "
+        f"excess risk of the naive line {naive.text(int(naive.labels[0]))} at M = "
+        f"{naive.labels[0]} and {naive.text(last)} at {last}; of LURE's {lure.text(last)}, falling "
         f"as M to the power {with_error(*falls)} (naive: {with_error(*stays)})",
         "holds" if all(held) else "holds partly" if any(held) else "does not hold",
         "LURE's line comes ever nearer to the best one, the naive line does not."

@@ -8,7 +8,16 @@ from numpy.random import Generator
 from levelled._check import FloatArray
 from levelled_studies.linear.fits import Line, features, fit, risk
 
-__all__ = ["POOL_COUNTS", "Points", "best_line", "label", "placed", "pool", "sampled", "unseen"]
+__all__ = [
+    "POOL_COUNTS",
+    "Points",
+    "best_line",
+    "label",
+    "place",
+    "pool",
+    "sample_points",
+    "unseen",
+]
 
 CLUSTERS = np.array([[-1.2, -0.8], [0.0, 0.5], [1.0, 1.5]])
 DENSITY = np.array([0.12, 0.95, 0.95])
@@ -47,10 +56,10 @@ def label(x: FloatArray) -> FloatArray:
     return np.maximum(0, x) * (np.abs(x) ** 1.5 + np.sin(20 * x) / 4)
 
 
-def placed(counts: tuple[int, ...]) -> Points:
-    """So many points in each cluster, at its evenly spaced quantiles ("Rao-Blackwellised").
+def place(counts: tuple[int, ...]) -> Points:
+    """Points at evenly spaced quantiles of each cluster ("Rao-Blackwellised"), so many of each.
 
-    >>> placed((2, 1, 1)).x.round(2)
+    >>> place((2, 1, 1)).x.round(2)
     array([-1.1 , -0.9 ,  0.25,  1.25])
     """
     x = np.concatenate(
@@ -64,11 +73,11 @@ def placed(counts: tuple[int, ...]) -> Points:
 
 def pool() -> Points:
     """The 101 points to draw from."""
-    return placed(POOL_COUNTS)
+    return place(POOL_COUNTS)
 
 
 def shares() -> FloatArray:
-    """How the population divides into the clusters; the paper's densities integrate to 0.998."""
+    """Shares of the clusters in the population; the paper's densities integrate to 0.998."""
     mass = DENSITY * np.diff(CLUSTERS).ravel()
     return mass / mass.sum()
 
@@ -79,10 +88,10 @@ def unseen() -> Points:
     >>> len(unseen())
     10100
     """
-    return placed(tuple(np.rint(UNSEEN * shares()).astype(int).tolist()))
+    return place(tuple(np.rint(UNSEEN * shares()).astype(int).tolist()))
 
 
-def sampled(shape: tuple[int, ...], *, rng: Generator) -> Points:
+def sample_points(shape: tuple[int, ...], *, rng: Generator) -> Points:
     """Independent points of the population, for studies in which the pool varies too."""
     cluster = rng.choice(len(CLUSTERS), size=shape, p=shares())
     low, high = CLUSTERS[cluster, 0], CLUSTERS[cluster, 1]

@@ -10,7 +10,7 @@ from levelled.reports.numbers import with_error
 from levelled.reports.plots import BLACK, Axes, canvas, footnote, title
 from levelled_studies.linear.settings import presets
 from levelled_studies.linear.terms import POOL, RULES, DecompositionSettings, run
-from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.study import Claim, Plot, Study
 from levelled_studies.tables import verdict
 
 __all__ = ["STUDIES"]
@@ -30,25 +30,25 @@ STACK = {
 class Terms:
     """The table by proposal, estimator, term and budget."""
 
-    found: Mapping[tuple[str, str, str, int], tuple[float, float]]
+    values: Mapping[tuple[str, str, str, int], tuple[float, float]]
 
     def value(self, proposal: str, name: str, term: str, labels: int = AT) -> float:
         """One term."""
-        return self.found[proposal, name, term, labels][0]
+        return self.values[proposal, name, term, labels][0]
 
-    def told(self, proposal: str, name: str, term: str, labels: int = AT) -> str:
+    def text(self, proposal: str, name: str, term: str, labels: int = AT) -> str:
         """One term with its standard error."""
-        return with_error(*self.found[proposal, name, term, labels])
+        return with_error(*self.values[proposal, name, term, labels])
 
     def z(self, proposal: str, name: str, term: str, labels: int) -> float:
         """One term in standard errors."""
-        value, stderr = self.found[proposal, name, term, labels]
+        value, stderr = self.values[proposal, name, term, labels]
         return value / stderr if stderr > 0 else 0.0
 
     @property
     def budgets(self) -> list[int]:
         """The budgets at which there are terms."""
-        return sorted({labels for *_, labels in self.found})
+        return sorted({labels for *_, labels in self.values})
 
 
 def _terms(table: pa.Table) -> Terms:
@@ -63,7 +63,7 @@ def _terms(table: pa.Table) -> Terms:
     )
 
 
-def figures(table: pa.Table, settings: DecompositionSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: DecompositionSettings) -> Mapping[str, Plot]:
     """The terms as stacked bars, negative ones below the axis; a dot at the observed variance."""
     terms = _terms(table)
     figure, panels = canvas(rows=len(PROPOSALS), height=5.4)
@@ -90,7 +90,7 @@ def figures(table: pa.Table, settings: DecompositionSettings) -> Mapping[str, Fi
 def _bar(axes: Axes, place: int, terms: Terms, proposal: str, name: str) -> None:
     up = down = 0.0
     for term, (colour, hatch, label) in STACK.items():
-        if (proposal, name, term, AT) not in terms.found:
+        if (proposal, name, term, AT) not in terms.values:
             continue
         value = 1e3 * terms.value(proposal, name, term)
         look = {"color": colour, "hatch": hatch, "edgecolor": BLACK, "linewidth": 0.4}
@@ -133,8 +133,8 @@ def _adds_up(terms: Terms) -> Claim:
         "Given the pool, the terms add up to the variance of each estimator.",
         f"the worst of {len(z)} sums is {z[worst]:.1f} standard errors from what was observed; "
         f"with the geometric proposal at M = {AT} the naive terms sum to "
-        f"{terms.told('geometric', 'naive', 'sum given the pool')}, observed "
-        f"{terms.told('geometric', 'naive', 'observed given the pool')}",
+        f"{terms.text('geometric', 'naive', 'sum given the pool')}, observed "
+        f"{terms.text('geometric', 'naive', 'observed given the pool')}",
         verdict([value < 4.5 for value in z.values()]),
         f"The worst is {worst[1]}, {worst[0]} proposal, M = {worst[2]}.",
     )
@@ -145,12 +145,12 @@ def _first_term_is_small(terms: Terms) -> Claim:
         proposal: terms.value(proposal, "LURE", "2") / terms.value(proposal, "LURE", "Var[L] / N")
         for proposal in PROPOSALS
     }
-    told = ", ".join(f"{value:.2g} {proposal}" for proposal, value in ratio.items())
+    text = ", ".join(f"{value:.2g} {proposal}" for proposal, value in ratio.items())
     return Claim(
         "first-term-is-small",
         "section 3.1, remark on Theorem 1",
         "The second term is O(N/M) times larger than the first, and will generally dominate.",
-        f"second over first term of R_LURE at M = {AT} (N/M = {POOL / AT:.1f}): {told}",
+        f"second over first term of R_LURE at M = {AT} (N/M = {POOL / AT:.1f}): {text}",
         verdict([value > 1 for value in ratio.values()]),
         "A proposal that suits the loss makes the second term small; the first is a property of "
         "the pool that no proposal changes.",
@@ -162,14 +162,14 @@ def _naive_first_term(terms: Terms) -> Claim:
         proposal: terms.value(proposal, "naive", "1") / terms.value(proposal, "LURE", "Var[L] / N")
         for proposal in PROPOSALS
     }
-    told = ", ".join(f"{terms.told(proposal, 'naive', '1')} {proposal}" for proposal in PROPOSALS)
+    text = ", ".join(f"{terms.text(proposal, 'naive', '1')} {proposal}" for proposal in PROPOSALS)
     shared = terms.value("uniform", "LURE", "Var[L] / N")
     return Claim(
         "naive-first-term",
         "section 4",
         "Term 1 of the naive estimator will typically be larger than, or similar to, its unbiased "
         "counterpart Var[L] / N.",
-        f"at M = {AT}: {told}; Var[L] / N is {shared:.5f}",
+        f"at M = {AT}: {text}; Var[L] / N is {shared:.5f}",
         verdict([value > 0.8 for value in ratio.values()]),
     )
 
@@ -179,8 +179,8 @@ def _weighted_variance_is_less(terms: Terms) -> Claim:
         proposal: (terms.value(proposal, "naive", "2"), terms.value(proposal, "LURE", "2"))
         for proposal in PROPOSALS
     }
-    told = ", ".join(
-        f"{terms.told(proposal, 'LURE', '2')} against {terms.told(proposal, 'naive', '2')} "
+    text = ", ".join(
+        f"{terms.text(proposal, 'LURE', '2')} against {terms.text(proposal, 'naive', '2')} "
         f"{proposal}"
         for proposal in PROPOSALS
     )
@@ -190,7 +190,7 @@ def _weighted_variance_is_less(terms: Terms) -> Claim:
         "section 4",
         "For a well-designed strategy the second half of R_LURE's variance is reliably smaller "
         "than term 2 of the naive estimator.",
-        f"at M = {AT}: {told}",
+        f"at M = {AT}: {text}",
         "holds" if good[1] < good[0] else "does not hold",
         "The geometric proposal knows nothing of the loss, and "
         + ("profits too." if pairs["geometric"][1] < pairs["geometric"][0] else "does not profit."),
@@ -203,12 +203,12 @@ def _drift_is_positive(terms: Terms) -> Claim:
         for proposal in PROPOSALS
         for labels in terms.budgets
     ]
-    told = ", ".join(f"{terms.told(proposal, 'naive', '3')} {proposal}" for proposal in PROPOSALS)
+    text = ", ".join(f"{terms.text(proposal, 'naive', '3')} {proposal}" for proposal in PROPOSALS)
     return Claim(
         "drift-is-positive",
         "section 4",
         "Term 3 is always positive and so contributes to a higher variance of the naive estimator.",
-        f"at M = {AT}: {told}",
+        f"at M = {AT}: {text}",
         verdict([value > 0 for value in values]),
         "Term 4 outweighs it here."
         if all(
@@ -225,12 +225,12 @@ def _covariance_has_either_sign(terms: Terms) -> Claim:
         for proposal in PROPOSALS
         for labels in terms.budgets
     }
-    told = ", ".join(f"{terms.told(proposal, 'naive', '4')} {proposal}" for proposal in PROPOSALS)
+    text = ", ".join(f"{terms.text(proposal, 'naive', '4')} {proposal}" for proposal in PROPOSALS)
     return Claim(
         "covariance-has-either-sign",
         "section 4",
         "Term 4 can be positive or negative depending on the problem.",
-        f"at M = {AT}: {told}",
+        f"at M = {AT}: {text}",
         "holds" if len(signs) == 2 else "holds partly",
         ""
         if len(signs) == 2
@@ -244,8 +244,8 @@ def _lower_variance(terms: Terms) -> Claim:
         proposal: _observed(terms, proposal, "LURE") / _observed(terms, proposal, "naive")
         for proposal in PROPOSALS
     }
-    told = ", ".join(f"{value:.2f} {proposal}" for proposal, value in ratio.items())
-    given = terms.value("geometric", "LURE", "2") / terms.value(
+    text = ", ".join(f"{value:.2f} {proposal}" for proposal, value in ratio.items())
+    within = terms.value("geometric", "LURE", "2") / terms.value(
         "geometric", "naive", "observed given the pool"
     )
     return Claim(
@@ -253,9 +253,9 @@ def _lower_variance(terms: Terms) -> Claim:
         "section 4",
         "The variance of R_LURE is typically smaller than that of the naive estimator under "
         "sensible proposals.",
-        f"Var R_LURE / Var naive over pools at M = {AT}: {told}",
+        f"Var R_LURE / Var naive over pools at M = {AT}: {text}",
         verdict([ratio["geometric"] < 1, ratio["near-optimal"] < 1]),
-        f"With one pool held fixed, as in Figure 5a, the ratio is {given:.1f} for the geometric "
+        f"With one pool held fixed, as in Figure 5a, the ratio is {within:.1f} for the geometric "
         f"proposal; over pools the naive estimator's bias varies too, which is its term 1.",
     )
 

@@ -10,8 +10,8 @@ from levelled_studies.linear import experiment
 from levelled_studies.linear.bias import bias_figure, biased_claim, unbiased_claim
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
 from levelled_studies.linear.training import better_claim, fitted_errors, training_figure
-from levelled_studies.study import Claim, Figure, Study
-from levelled_studies.tables import curves, summarised, verdict
+from levelled_studies.study import Claim, Plot, Study
+from levelled_studies.tables import curves, summarise, verdict
 
 __all__ = ["STUDIES"]
 
@@ -21,7 +21,7 @@ BIAS, TEST = "bias", "test MSE"
 
 @dataclass(frozen=True, slots=True)
 class EpsilonSettings(LinearSettings):
-    """How often any point is drawn instead of the farthest."""
+    """The probability of drawing any point instead of the farthest."""
 
     epsilon: float = 0.1
 
@@ -34,9 +34,9 @@ def run(settings: EpsilonSettings, task: str, rng: Generator) -> pa.Table:
         rule = experiment.geometric(over="left")
     result = experiment.run(rule, settings, rng=rng)
     step = 1 if task == GREEDY else 10  # the other reading is not drawn
-    kept = slice(None, None, step)
+    shown = slice(None, None, step)
     parts = {
-        quantity: summarised({name: all_[:, kept] for name, all_ in errors.items()}, BUDGETS[kept])
+        quantity: summarise({name: all_[:, shown] for name, all_ in errors.items()}, BUDGETS[shown])
         for quantity, errors in (
             (BIAS, experiment.risk_errors(result)),
             (TEST, fitted_errors(result)),
@@ -50,7 +50,7 @@ def run(settings: EpsilonSettings, task: str, rng: Generator) -> pa.Table:
     )
 
 
-def figures(table: pa.Table, settings: EpsilonSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: EpsilonSettings) -> Mapping[str, Plot]:
     """Figures 6a and 6b."""
     return {
         "figure-6a": bias_figure(curves(table, proposal=GREEDY, quantity=BIAS), settings),
@@ -59,7 +59,7 @@ def figures(table: pa.Table, settings: EpsilonSettings) -> Mapping[str, Figure]:
 
 
 def claims(table: pa.Table, settings: EpsilonSettings) -> list[Claim]:
-    """The claims of Figures 2a and 3a again, and whether the picture is the same."""
+    """The claims of Figures 2a and 3a for this proposal, and for another reading of the paper."""
     return [*_of(table, GREEDY), _other_reading(table)]
 
 
@@ -75,18 +75,18 @@ def _of(table: pa.Table, proposal: str) -> list[Claim]:
 
 
 def _other_reading(table: pa.Table) -> Claim:
-    found = _of(table, LEFT)
+    checks = _of(table, LEFT)
     test = curves(table, proposal=LEFT, quantity=TEST)
     at = test["LURE"].at(30)
     return Claim(
         "other-reading",
         "Levelled, on appendix C.1",
-        "The picture does not depend on how its 'normalized scores' are read: z-scores of the "
-        "points left give it as well as z-scores of the whole pool.",
+        "The result does not depend on how its 'normalized scores' are read: z-scores over the "
+        "points left give the same as z-scores over the whole pool.",
         f"test MSE at M = 30: {test['naive'].mean[at]:.3f} naive, {test['PURE'].mean[at]:.3f} "
         f"PURE, {test['LURE'].mean[at]:.3f} LURE",
-        verdict([claim.verdict == "holds" for claim in found]),
-        "All else here takes them over the whole pool.",
+        verdict([claim.verdict == "holds" for claim in checks]),
+        "The other studies take them over the whole pool.",
     )
 
 

@@ -15,8 +15,9 @@ from levelled._check import BoolArray, FloatArray
 from levelled.proposals import boltzmann, epsilon_greedy, mixture, optimal, proportional
 from levelled.samplers.sequential import pick
 from levelled_studies.linear import data
-from levelled_studies.linear.fits import OBJECTIVES, Line, fit, risk, running_moments
+from levelled_studies.linear.fits import Line, fit, risk, running_moments
 from levelled_studies.linear.settings import BUDGETS, LinearSettings
+from levelled_studies.objectives import RUNNING
 from levelled_studies.trajectories import Trajectories
 
 __all__ = [
@@ -176,7 +177,7 @@ def risk_errors(result: Experiment) -> Mapping[str, FloatArray]:
     losses, q, N = result.losses[result.draws.index], result.draws.probability, len(result.pool)
     return {
         name: result.losses.mean() - running(losses, q, N)[:, BUDGETS - 1]
-        for name, running in OBJECTIVES.items()
+        for name, running in RUNNING.items()
     }
 
 

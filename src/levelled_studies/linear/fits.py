@@ -11,11 +11,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.estimators.running import running_lure, running_naive, running_pure
+from levelled_studies.objectives import RUNNING
 
-__all__ = ["OBJECTIVES", "Line", "features", "fit", "risk", "running_moments"]
-
-OBJECTIVES = {"naive": running_naive, "PURE": running_pure, "LURE": running_lure}
+__all__ = ["Line", "features", "fit", "risk", "running_moments"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -41,7 +39,7 @@ def running_moments(
     seen = features(x, y)
     return {
         name: running(seen, probability, pool_size)[..., least - 1 :]
-        for name, running in OBJECTIVES.items()
+        for name, running in RUNNING.items()
     }
 
 

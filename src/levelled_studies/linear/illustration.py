@@ -15,18 +15,17 @@ from levelled.reports.plots import BLACK, COLOURS, DASHES, canvas, footnote, leg
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.fits import Line
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.study import Claim, Plot, Row, Study
 from levelled_studies.tables import compact
 
 __all__ = ["STUDIES"]
 
-Row = dict[str, Any]
 ENDS = np.array([-1.25, 1.55])
 
 
 @dataclass(frozen=True, slots=True)
 class IllustrationSettings(LinearSettings):
-    """How many points are drawn. The first trajectory is shown, all of them are counted."""
+    """The number of points drawn. The first trajectory is shown, all of them are counted."""
 
     labels: int = 20
 
@@ -90,7 +89,7 @@ def _distance(line: Line, ideal: Line) -> FloatArray:
     return np.sqrt(a * a + 2 * a * b * x.mean() + b * b * np.mean(x * x))
 
 
-def figures(table: pa.Table, settings: IllustrationSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: IllustrationSettings) -> Mapping[str, Plot]:
     """The pool, what was drawn, and four lines."""
     rows = table.to_pylist()
     figure, axes = canvas()
@@ -115,17 +114,17 @@ def _xy(rows: list[Row], series: str) -> tuple[list[float], list[float]]:
 
 
 def claims(table: pa.Table, settings: IllustrationSettings) -> list[Claim]:
-    """Whether the weights bring the line nearer to the ideal, here and in general."""
+    """The claim that weights bring the line nearer to the ideal."""
     lines = {row["series"]: row for row in table.to_pylist() if row["distance"] is not None}
     near = lines["LURE"]["nearer"]
     error = np.sqrt(max(near * (1 - near), 1 / settings.trajectories) / settings.trajectories)
-    told = ", ".join(f"{lines[name]['distance']:.3f} {name}" for name in COLOURS)
+    text = ", ".join(f"{lines[name]['distance']:.3f} {name}" for name in COLOURS)
     return [
         Claim(
             "nearer-to-ideal",
             "section 6, Figure 1",
             "Corrective weights more closely approximate the ideal line.",
-            f"distance from it with M = {settings.labels}: {told}; LURE is nearer than naive in "
+            f"distance from it with M = {settings.labels}: {text}; LURE is nearer than naive in "
             f"{with_error(near, error)} of {settings.trajectories:,} trajectories",
             "holds" if near > 0.5 + 4 * error else "does not hold",
             "Root mean squared distance over the population; the trajectory shown is the first.",

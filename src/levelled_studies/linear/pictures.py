@@ -10,10 +10,10 @@ from levelled_studies.tables import Curve
 __all__ = ["against_budget", "small_print"]
 
 
-def against_budget(axes: Axes, found: Mapping[str, Curve], *, shading: str) -> None:
+def against_budget(axes: Axes, series: Mapping[str, Curve], *, shading: str) -> None:
     """Each estimator against the number of labels, shaded by "sd" or by "quartiles"."""
     for name, colour in COLOURS.items():
-        curve = found[name]
+        curve = series[name]
         if shading == "sd":
             centre, low, high = curve.mean, curve.mean - curve.sd, curve.mean + curve.sd
         else:

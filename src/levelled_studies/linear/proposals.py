@@ -1,4 +1,4 @@
-"""How the error of each estimate depends on how good the proposal is (ours; Theorem 7)."""
+"""Error of each estimate, from a uniform to the optimal proposal (ours; Theorem 7)."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,7 +13,7 @@ from levelled.reports.plots import COLOURS, DASHES, Axes, canvas, footnote, lege
 from levelled_studies.linear import experiment
 from levelled_studies.linear.pictures import small_print
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
+from levelled_studies.study import Claim, Plot, Study
 from levelled_studies.tables import compact
 
 __all__ = ["STUDIES"]
@@ -25,7 +25,7 @@ AT = 30
 
 @dataclass(frozen=True, slots=True)
 class ProposalSettings(LinearSettings):
-    """How much of the optimal proposal is mixed with the uniform one: 0 is uniform, 1 optimal."""
+    """Shares of the optimal proposal in a mixture with the uniform one."""
 
     shares: tuple[float, ...] = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 0.95, 1.0)
 
@@ -41,8 +41,8 @@ def run(settings: ProposalSettings, task: str, rng: Generator) -> pa.Table:
     rule = experiment.geometric() if geometric else experiment.near_optimal(float(task))
     errors = experiment.risk_errors(experiment.run(rule, settings, rng=rng))
     rows = [
-        {"proposal": task, "series": name, "labels": labels} | _row(found[:, at])
-        for name, found in errors.items()
+        {"proposal": task, "series": name, "labels": labels} | _row(error[:, at])
+        for name, error in errors.items()
         for labels, at in zip(LABELS, np.searchsorted(BUDGETS, LABELS), strict=True)
     ]
     return pa.Table.from_pylist(rows)
@@ -52,7 +52,7 @@ def _row(errors: FloatArray) -> dict[str, float]:
     """`variance_stderr` and `mse_stderr` are those of the two means of squares."""
     R = len(errors)
     squares, deviations = errors**2, (errors - errors.mean()) ** 2 * (R / (R - 1))
-    found = {
+    columns = {
         "bias": errors.mean(),
         "variance": deviations.mean(),
         "variance_stderr": deviations.std(ddof=1) / np.sqrt(R),
@@ -60,7 +60,7 @@ def _row(errors: FloatArray) -> dict[str, float]:
         "mse_stderr": squares.std(ddof=1) / np.sqrt(R),
         "largest_error": np.abs(errors).max(),
     }
-    return {name: float(compact(value)[0]) for name, value in found.items()}
+    return {name: float(compact(value)[0]) for name, value in columns.items()}
 
 
 def _column(
@@ -76,15 +76,15 @@ def _column(
 
 
 def _geometric(table: pa.Table, series: str, column: str) -> float:
-    found: float = next(
+    value: float = next(
         row[column]
         for row in table.to_pylist()
         if (row["proposal"], row["series"], row["labels"]) == (GEOMETRIC, series, AT)
     )
-    return found
+    return value
 
 
-def figures(table: pa.Table, settings: ProposalSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: ProposalSettings) -> Mapping[str, Plot]:
     """Standard deviation, and root mean squared error, against the share of the optimum."""
     figure, (upper, lower) = canvas(rows=2, height=4.4)
     _panel(upper, table, settings, "variance", "standard deviation")
@@ -102,8 +102,8 @@ def _panel(
     axes: Axes, table: pa.Table, settings: ProposalSettings, column: str, label: str
 ) -> None:
     for name, colour in COLOURS.items():
-        found = np.sqrt(_column(table, name, column, settings.shares))
-        axes.plot(settings.shares, found, color=colour, linestyle=DASHES[name], label=name)
+        root = np.sqrt(_column(table, name, column, settings.shares))
+        axes.plot(settings.shares, root, color=colour, linestyle=DASHES[name], label=name)
         axes.plot(-0.14, np.sqrt(_geometric(table, name, column)), "o", color=colour, ms=4)
     axes.axvline(-0.07, color="#bbbbbb", linewidth=0.6)
     axes.set_xticks([-0.14, 0, 0.25, 0.5, 0.75, 1], ["geo-\nmetric", "0", "", "0.5", "", "1"])
@@ -113,7 +113,7 @@ def _panel(
 
 
 def claims(table: pa.Table, settings: ProposalSettings) -> list[Claim]:
-    """Exactness at the optimum, and the way there."""
+    """Claims on the optimal proposal and on mixtures with it."""
     shares = settings.shares
     return [_exact(table), _falls(table, shares), _relatively_better(table, shares)]
 
@@ -158,14 +158,14 @@ def _falls(table: pa.Table, shares: Sequence[float]) -> Claim:
 def _relatively_better(table: pa.Table, shares: Sequence[float]) -> Claim:
     ratio = _column(table, "LURE", "mse", shares) / _column(table, "naive", "mse", shares)
     falls = bool((np.diff(ratio) < 0).all())
-    told = ", ".join(f"{value:.2g}" for value in ratio[:-1])
+    text = ", ".join(f"{value:.2g}" for value in ratio[:-1])
     return Claim(
         "rule-of-thumb-1",
         "section 8, first rule of thumb",
         "The more closely the proposal approaches the optimal one, the relatively better R_LURE "
         "will be to the naive estimator.",
         f"mean squared error of R_LURE over that of the naive one at M = {AT}, from uniform "
-        f"upwards: {told}, 0",
+        f"upwards: {text}, 0",
         "holds" if falls else "holds partly" if ratio[-2] < ratio[0] else "does not hold",
         "It falls at every step." if falls else "It falls, not at every step.",
     )

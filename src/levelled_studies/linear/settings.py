@@ -1,4 +1,4 @@
-"""What the linear studies' settings have in common."""
+"""Settings that the linear studies share."""
 
 from dataclasses import dataclass
 
@@ -15,7 +15,7 @@ BUDGETS = np.arange(10, 101)
 
 @dataclass(frozen=True, slots=True)
 class LinearSettings(StudySettings):
-    """How many trajectories are drawn. The paper's 1,000 take seconds, so `cpu` is `paper`."""
+    """The number of trajectories. The paper's 1,000 take seconds, so `cpu` is `paper`."""
 
     trajectories: int = 1000
 

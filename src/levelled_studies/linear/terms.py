@@ -11,9 +11,9 @@ from numpy.random import Generator
 from levelled._check import FloatArray, whole
 from levelled_studies.linear import data
 from levelled_studies.linear.experiment import draw, geometric, near_optimal
-from levelled_studies.linear.fits import OBJECTIVES
 from levelled_studies.linear.settings import LinearSettings
 from levelled_studies.linear.variance import conditional_variances, pure_and_lure
+from levelled_studies.objectives import RUNNING
 from levelled_studies.tables import compact
 from levelled_studies.trajectories import Trajectories
 
@@ -46,13 +46,13 @@ def run(settings: DecompositionSettings, task: str, rng: Generator) -> pa.Table:
     P, K, M = settings.trajectories, settings.per_pool, settings.labels[-1]
     unseen = data.unseen()
     best = data.best_line(unseen)
-    pools = data.sampled((P, POOL), rng=rng)
+    pools = data.sample_points((P, POOL), rng=rng)
     losses = np.repeat(pools.squared_errors(best), K, axis=0)
-    drawn = draw(RULES[task], np.repeat(pools.x, K, axis=0), losses, M, P * K, rng=rng)
+    draws = draw(RULES[task], np.repeat(pools.x, K, axis=0), losses, M, P * K, rng=rng)
     rows: list[dict[str, Any]] = []
-    for name, terms in _terms(drawn, losses, K).items():
-        for term, found in terms.items():
-            rows += [_row(task, name, term, found, labels) for labels in settings.labels]
+    for name, terms in _terms(draws, losses, K).items():
+        for term, estimates in terms.items():
+            rows += [_row(task, name, term, estimates, labels) for labels in settings.labels]
     shared = float(compact(unseen.squared_errors(best).var() / POOL)[0])
     rows += [
         {"proposal": task, "series": name, "term": "Var[L] / N", "labels": labels, "value": shared}
@@ -63,21 +63,21 @@ def run(settings: DecompositionSettings, task: str, rng: Generator) -> pa.Table:
 
 
 def _terms(
-    drawn: Trajectories, losses: FloatArray, per_pool: int
+    draws: Trajectories, losses: FloatArray, per_pool: int
 ) -> dict[str, dict[str, FloatArray]]:
     """For each estimator its terms after 1, ..., M labels, one estimate of each a pool."""
-    seen = np.take_along_axis(losses, drawn.index, axis=1)
+    seen = np.take_along_axis(losses, draws.index, axis=1)
     before = np.cumsum(seen, axis=1) - seen
-    given = conditional_variances(drawn, losses)
-    pure, lure = (_by_pool(term, per_pool).mean(axis=1) for term in pure_and_lure(given, POOL))
+    variances = conditional_variances(draws, losses)
+    pure, lure = (_by_pool(term, per_pool).mean(axis=1) for term in pure_and_lure(variances, POOL))
     terms = {
-        "naive": naive_terms(drawn.design, before, per_pool),
+        "naive": naive_terms(draws.design, before, per_pool),
         "PURE": {"2": pure},
         "LURE": {"2": lure},
     }
-    for name, running in OBJECTIVES.items():
+    for name, running in RUNNING.items():
         total = np.sum(list(terms[name].values()), axis=0)
-        observed = _observed(_by_pool(running(seen, drawn.probability, POOL), per_pool))
+        observed = _observed(_by_pool(running(seen, draws.probability, POOL), per_pool))
         off = total - observed["observed given the pool"]
         terms[name] |= observed | {"sum given the pool": total, "sum - observed": off}
     return terms
@@ -117,8 +117,8 @@ def _observed(estimates: FloatArray) -> dict[str, FloatArray]:
     return {"1": off - within / K, "observed given the pool": within}
 
 
-def _row(task: str, name: str, term: str, found: FloatArray, labels: int) -> dict[str, Any]:
-    values = found[:, labels - 1]
+def _row(task: str, name: str, term: str, estimates: FloatArray, labels: int) -> dict[str, Any]:
+    values = estimates[:, labels - 1]
     value, stderr = compact(np.array([values.mean(), values.std(ddof=1) / np.sqrt(len(values))]))
     return {
         "proposal": task,

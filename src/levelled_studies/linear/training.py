@@ -11,8 +11,8 @@ from levelled.reports.plots import canvas, footnote, legend, reference
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.pictures import against_budget, small_print
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
-from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
+from levelled_studies.study import Claim, Plot, Study
+from levelled_studies.tables import Curve, at_budgets, curves, summarise, verdict
 
 __all__ = ["STUDIES", "better_claim", "fitted_errors", "ideal_risk", "training_figure"]
 
@@ -25,7 +25,7 @@ AT = 30
 def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     """The test error of the line that each objective prefers after each budget."""
     result = experiment.run(experiment.geometric(), settings, rng=rng)
-    return summarised(fitted_errors(result), BUDGETS)
+    return summarise(fitted_errors(result), BUDGETS)
 
 
 def fitted_errors(result: experiment.Experiment) -> Mapping[str, FloatArray]:
@@ -40,15 +40,15 @@ def ideal_risk() -> float:
     return float(data.unseen().risk(data.best_line(data.pool())))
 
 
-def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Plot]:
     """Test error against the budget, mean and one standard deviation."""
     return {"figure-3a": training_figure(curves(table), settings)}
 
 
-def training_figure(found: Mapping[str, Curve], settings: LinearSettings) -> Figure:
+def training_figure(series: Mapping[str, Curve], settings: LinearSettings) -> Plot:
     """Figure 3a, or 6b, from its curves."""
     figure, axes = canvas()
-    against_budget(axes, found, shading="sd")
+    against_budget(axes, series, shading="sd")
     reference(axes, ideal_risk(), "ideal: all labels")
     axes.set_ylabel("test MSE of the fitted line")
     axes.set_ylim(bottom=0)
@@ -58,27 +58,27 @@ def training_figure(found: Mapping[str, Curve], settings: LinearSettings) -> Fig
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Whether weights lower the test error, and how near they come to the ideal."""
-    found = curves(table)
-    return [better_claim(found, WHERE), _near_the_ideal(found["LURE"])]
+    """Claims on the test error with weights, and on its distance from the ideal."""
+    series = curves(table)
+    return [better_claim(series, WHERE), _near_the_ideal(series["LURE"])]
 
 
-def better_claim(found: Mapping[str, Curve], where: str) -> Claim:
+def better_claim(series: Mapping[str, Curve], where: str) -> Claim:
     """Models trained with the weights have lower population risk."""
-    gain = {name: found[f"naive - {name}"] for name in ("PURE", "LURE")}
-    labels = found["naive"].labels
+    gain = {name: series[f"naive - {name}"] for name in ("PURE", "LURE")}
+    labels = series["naive"].labels
     better = np.minimum(gain["PURE"].z, gain["LURE"].z) > 4
-    at = found["naive"].at(AT)
-    told = ", ".join(f"{found[name].mean[at]:.3f} {name}" for name in ("naive", "PURE", "LURE"))
+    at = series["naive"].at(AT)
+    text = ", ".join(f"{series[name].mean[at]:.3f} {name}" for name in ("naive", "PURE", "LURE"))
     return Claim(
         "training-improves",
         where,
         "Lines trained with R_PURE or R_LURE have lower population risk than those trained "
         "without weights.",
-        f"test MSE at M = {AT}: {told}, ideal {ideal_risk():.3f}; LURE gains "
-        f"{gain['LURE'].told(AT)}",
+        f"test MSE at M = {AT}: {text}, ideal {ideal_risk():.3f}; LURE gains "
+        f"{gain['LURE'].text(AT)}",
         verdict(better[labels <= SMALL]),
-        f"Both are better by 4 standard errors at {where_told(labels, better)}.",
+        f"Both are better by 4 standard errors at {at_budgets(labels, better)}.",
     )
 
 
@@ -93,7 +93,7 @@ def _near_the_ideal(lure: Curve) -> Claim:
         f"at 20, {excess[lure.at(30)]:.1%} at 30 and {excess[lure.at(50)]:.1%} at 50 (standard "
         f"error at M = 30: {lure.stderr[lure.at(30)] / ideal_risk():.1%})",
         verdict(near),
-        f"Within a tenth of the ideal at {where_told(lure.labels, near)}.",
+        f"Within a tenth of the ideal at {at_budgets(lure.labels, near)}.",
     )
 
 

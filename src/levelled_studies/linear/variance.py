@@ -13,8 +13,8 @@ from levelled.reports.plots import COLOURS, DASHES, canvas, footnote, legend
 from levelled_studies.linear import experiment
 from levelled_studies.linear.pictures import small_print
 from levelled_studies.linear.settings import BUDGETS, LinearSettings, presets
-from levelled_studies.study import Claim, Figure, Study
-from levelled_studies.tables import Curve, curves, summarised, verdict, where_told
+from levelled_studies.study import Claim, Plot, Study
+from levelled_studies.tables import Curve, at_budgets, curves, summarise, verdict
 from levelled_studies.trajectories import Trajectories
 
 __all__ = ["STUDIES", "conditional_variances", "pure_and_lure"]
@@ -33,8 +33,8 @@ def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
     """
     result = experiment.run(experiment.geometric(), settings, rng=rng)
     N, R = len(result.pool), settings.trajectories
-    given = conditional_variances(result.draws, np.broadcast_to(result.losses, (R, N)))
-    pure, levelled = (second[:, BUDGETS - 1] for second in pure_and_lure(given, N))
+    variances = conditional_variances(result.draws, np.broadcast_to(result.losses, (R, N)))
+    pure, levelled = (second[:, BUDGETS - 1] for second in pure_and_lure(variances, N))
     series = {
         name: (error - error.mean(axis=0)) ** 2 * (R / (R - 1))
         for name, error in experiment.risk_errors(result).items()
@@ -44,41 +44,43 @@ def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:
         "LURE given the draws": levelled,
         "PURE - LURE given the draws": pure - levelled,
     }
-    m = np.arange(1, given.shape[1] + 1)
-    F = given / ((N - m + 1) / N) ** 2
-    return pa.concat_tables([summarised(series, BUDGETS), summarised({"F": F}, m)])
+    m = np.arange(1, variances.shape[1] + 1)
+    F = variances / ((N - m + 1) / N) ** 2
+    return pa.concat_tables([summarise(series, BUDGETS), summarise({"F": F}, m)])
 
 
-def conditional_variances(drawn: Trajectories, losses: FloatArray) -> FloatArray:
+def conditional_variances(draws: Trajectories, losses: FloatArray) -> FloatArray:
     """Var[w_m L_m | the draws before it] along each trajectory, [R, M], from losses [R, N].
 
-    The mean of w_m L_m is the pool risk less what was drawn of it.
+    The mean of w_m L_m is the pool risk less 1/N times the losses drawn.
     """
     N = losses.shape[1]
-    seen = np.take_along_axis(losses, drawn.index, axis=1)
+    seen = np.take_along_axis(losses, draws.index, axis=1)
     before = np.cumsum(seen, axis=1) - seen
     mean = losses.mean(axis=1, keepdims=True) - before / N
-    return np.maximum(drawn.design["weighted_square"] - mean**2, 0)  # rounding may go below
+    return np.maximum(draws.design["weighted_square"] - mean**2, 0)  # rounding may go below
 
 
-def pure_and_lure(given: FloatArray, pool_size: int) -> tuple[FloatArray, FloatArray]:
+def pure_and_lure(variances: FloatArray, pool_size: int) -> tuple[FloatArray, FloatArray]:
     """The second terms of Theorems 1 and 3 after 1, ..., M labels, along each trajectory.
 
         1/M^2 sum_m e_m    and    1/M^2 sum_m c_m^2 e_m,    c_m = (N - M) d_m
 
     from the conditional variances e_m [R, M], M < N; d_m does not depend on M.
     """
-    N, M = pool_size, np.arange(1.0, given.shape[1] + 1)
+    N, M = pool_size, np.arange(1.0, variances.shape[1] + 1)
     d = lure.levels(N, len(M)) / (N - len(M))
-    return np.cumsum(given, axis=1) / M**2, np.cumsum(d**2 * given, axis=1) * ((N - M) / M) ** 2
+    return np.cumsum(variances, axis=1) / M**2, np.cumsum(d**2 * variances, axis=1) * (
+        (N - M) / M
+    ) ** 2
 
 
-def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:
+def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Plot]:
     """Variance over trajectories against the budget, on a log scale."""
-    found = curves(table)
+    series = curves(table)
     figure, axes = canvas()
     for name, colour in COLOURS.items():
-        curve = found[name]
+        curve = series[name]
         axes.plot(curve.labels, curve.mean, color=colour, linestyle=DASHES[name], label=name)
     axes.set_yscale("log")
     axes.set(xlabel="labels $M$", ylabel="variance of the estimate")
@@ -88,14 +90,14 @@ def figures(table: pa.Table, settings: LinearSettings) -> Mapping[str, Figure]:
 
 
 def claims(table: pa.Table, settings: LinearSettings) -> list[Claim]:
-    """Who varies least, and whether the assumption of Theorem 4 holds here."""
-    found = curves(table)
-    return [_naive_is_lowest(found), _lure_below_pure(found), _assumption(found)]
+    """Claims on the variance of each estimate, and on the assumption of Theorem 4."""
+    series = curves(table)
+    return [_naive_is_lowest(series), _lure_below_pure(series), _assumption(series)]
 
 
-def _naive_is_lowest(found: Mapping[str, Curve]) -> Claim:
-    naive, best = found["naive"], found["LURE"]
-    lowest = naive.mean < np.minimum(best.mean, found["PURE"].mean)
+def _naive_is_lowest(series: Mapping[str, Curve]) -> Claim:
+    naive, best = series["naive"], series["LURE"]
+    lowest = naive.mean < np.minimum(best.mean, series["PURE"].mean)
     at = naive.at(30)
     return Claim(
         "naive-varies-least",
@@ -104,14 +106,14 @@ def _naive_is_lowest(found: Mapping[str, Curve]) -> Claim:
         f"at M = 30 {with_error(naive.mean[at], naive.stderr[at])} against "
         f"{with_error(best.mean[at], best.stderr[at])} for R_LURE",
         verdict(lowest),
-        f"Lowest at {where_told(naive.labels, lowest)}."
+        f"Lowest at {at_budgets(naive.labels, lowest)}."
         + ("" if lowest.all() else " With fewer labels R_LURE has both no bias and less variance."),
     )
 
 
-def _lure_below_pure(found: Mapping[str, Curve]) -> Claim:
-    pure, levelled = found["PURE"], found["LURE"]
-    exact = found["PURE - LURE given the draws"]
+def _lure_below_pure(series: Mapping[str, Curve]) -> Claim:
+    pure, levelled = series["PURE"], series["LURE"]
+    exact = series["PURE - LURE given the draws"]
     asked = pure.labels <= LAST
     below = (levelled.mean < pure.mean)[asked] & (exact.mean > 4 * exact.stderr)[asked]
     ratio = levelled.mean / pure.mean
@@ -123,12 +125,12 @@ def _lure_below_pure(found: Mapping[str, Curve]) -> Claim:
         f"at 30, {ratio[pure.at(60)]:.3f} at 60 and {ratio[pure.at(90)]:.3f} at 90; the difference "
         f"by Theorems 1 and 3 is at least {exact.z[asked].min():.0f} standard errors above 0",
         verdict(below),
-        "" if below.all() else f"Lower at {where_told(pure.labels[asked], below)}.",
+        "" if below.all() else f"Lower at {at_budgets(pure.labels[asked], below)}.",
     )
 
 
-def _assumption(found: Mapping[str, Curve]) -> Claim:
-    F = found["F"].mean
+def _assumption(series: Mapping[str, Curve]) -> Claim:
+    F = series["F"].mean
     held = np.array([_is_sufficiently_good(F[:M]) for M in BUDGETS])
     return Claim(
         "theorem-4-assumption",
@@ -136,7 +138,7 @@ def _assumption(found: Mapping[str, Curve]) -> Claim:
         "The assumption of Theorem 4, F_m >= F_(M-m+1) for m <= M/2, should hold in practice for "
         "sensible acquisition strategies.",
         f"F_m is {F[0]:.4f} at m = 1, {F[9]:.4f} at 10, {F[29]:.4f} at 30 and {F[89]:.4f} at 90; "
-        f"the assumption holds at {where_told(BUDGETS, held)}",
+        f"the assumption holds at {at_budgets(BUDGETS, held)}",
         verdict(held),
         "It is sufficient for R_LURE to vary less than R_PURE, not necessary.",
     )

@@ -1,4 +1,4 @@
-"""How far the verdict of `levelled.advice` can be trusted: its error rates, measured."""
+"""The study of the error rates of the verdicts of `levelled.advice`."""
 
 from levelled_studies.study import Study
 from levelled_studies.verdicts.report import claims, figures

@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.csv as pacsv
 
 from levelled.advice.rule import TOLERANCE
-from levelled_studies.learning.page import renewed
+from levelled_studies.learning.page import replace_section
 from levelled_studies.verdicts.report import Outcome, outcomes
 from levelled_studies.verdicts.settings import SETTINGS
 from levelled_studies.verdicts.trial import VERDICTS
@@ -25,7 +25,7 @@ __all__ = ["lines", "write"]
 def write(page: Path) -> None:
     """Renew the table of `page` from `results/verdicts` beside it."""
     table = pacsv.read_csv(page.parent / "results" / "verdicts" / "table.csv")
-    page.write_text(renewed(page.read_text(), "verdicts", lines(table)))
+    page.write_text(replace_section(page.read_text(), "verdicts", lines(table)))
 
 
 def lines(table: pa.Table) -> Iterator[str]:

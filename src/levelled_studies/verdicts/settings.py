@@ -8,7 +8,7 @@ from numpy.random import Generator
 
 from levelled._optional import optional
 from levelled.models import Model
-from levelled_studies.learning.models import of_sklearn
+from levelled_studies.learning.models import make_sklearn
 from levelled_studies.linear.experiment import geometric, greedy
 from levelled_studies.verdicts import problems as of
 
@@ -31,9 +31,9 @@ class Setting:
 
 
 def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
-    powers = of_sklearn("preprocessing", "PolynomialFeatures", degree)
-    scaled = of_sklearn("preprocessing", "StandardScaler")
-    ridge = of_sklearn("linear_model", "Ridge", penalty)
+    powers = make_sklearn("preprocessing", "PolynomialFeatures", degree)
+    scaled = make_sklearn("preprocessing", "StandardScaler")
+    ridge = make_sklearn("linear_model", "Ridge", penalty)
 
     def make() -> Model:
         steps: Sequence[Model] = (powers(), scaled(), ridge())
@@ -43,14 +43,14 @@ def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
     return make
 
 
-_line = of_sklearn("linear_model", "LinearRegression")
-_logistic = of_sklearn("linear_model", "LogisticRegression")
-_network = of_sklearn("neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs")
-_forest = of_sklearn("ensemble", "RandomForestClassifier", 5)
-_boosted = of_sklearn("ensemble", "GradientBoostingClassifier", n_estimators=8)
+_line = make_sklearn("linear_model", "LinearRegression")
+_logistic = make_sklearn("linear_model", "LogisticRegression")
+_network = make_sklearn("neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs")
+_forest = make_sklearn("ensemble", "RandomForestClassifier", 5)
+_boosted = make_sklearn("ensemble", "GradientBoostingClassifier", n_estimators=8)
 _paper = partial(partial, of.paper)
-_unsure = partial(partial, of.drawn_uncertain)
-_far = partial(partial, of.drawn_far)
+_unsure = partial(partial, of.draw_uncertain)
+_far = partial(partial, of.draw_far)
 
 SETTINGS = {
     "line, 30 labels": Setting(_paper(geometric(), 30), _line),
@@ -65,11 +65,13 @@ SETTINGS = {
     "logistic, right model, 60": Setting(_unsure(of.logistic, 500, 60), _logistic),
     "logistic on moons, 60": Setting(_unsure(of.moons, 500, 60), _logistic),
     "tree on moons, 60": Setting(
-        _unsure(of.moons, 500, 60), of_sklearn("tree", "DecisionTreeClassifier"), interpolates=True
+        _unsure(of.moons, 500, 60),
+        make_sklearn("tree", "DecisionTreeClassifier"),
+        interpolates=True,
     ),
     "1-nearest neighbour, 60": Setting(
         _unsure(of.moons, 500, 60),
-        of_sklearn("neighbors", "KNeighborsClassifier", 1),
+        make_sklearn("neighbors", "KNeighborsClassifier", 1),
         interpolates=True,
     ),
     "forest on moons, 60": Setting(_unsure(of.moons, 500, 60), _forest, interpolates=True),
@@ -79,12 +81,12 @@ SETTINGS = {
     "curve in x, 100": Setting(_far(of.saturating, 1000, 100), _line, known=False),
     "logistic, curved odds, 100": Setting(_unsure(of.curved, 1000, 100), _logistic, known=False),
     "naive Bayes, 3 classes, 100": Setting(
-        _unsure(of.blobs, 1000, 100), of_sklearn("naive_bayes", "GaussianNB"), known=False
+        _unsure(of.blobs, 1000, 100), make_sklearn("naive_bayes", "GaussianNB"), known=False
     ),
     "boosted trees, curved, 100": Setting(_unsure(of.curved, 1000, 100), _boosted, known=False),
     "extra tree, curved, 200": Setting(
         _unsure(of.curved, 1000, 200),
-        of_sklearn("tree", "ExtraTreeClassifier"),
+        make_sklearn("tree", "ExtraTreeClassifier"),
         known=False,
         interpolates=True,
     ),

@@ -1,4 +1,4 @@
-"""Ask for the verdict many times where the truth is known by simulation."""
+"""Run `advise` many times on problems whose truth is known by simulation."""
 
 import warnings
 from collections.abc import Iterator, Mapping
@@ -11,7 +11,7 @@ from numpy.random import Generator
 from levelled._check import whole
 from levelled.advice import Verdict, advise
 from levelled.models import fit_copy, make_task, seeded_copy, take, takes_weights
-from levelled_studies.objectives import OBJECTIVES
+from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import StudySettings
 from levelled_studies.verdicts.problems import Sample
 from levelled_studies.verdicts.settings import SETTINGS, Setting
@@ -23,7 +23,7 @@ VERDICTS = ("correct", "do not correct", "no difference", "not enough labels")
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings(StudySettings):
-    """How often each setting is run, how many of these runs make one task, and which are run."""
+    """Runs of each setting, runs in one task, and the settings to run."""
 
     trajectories: int = 500
     batch: int = 50
@@ -65,7 +65,7 @@ def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
     X, y = take(sample.pool.X, draws.index), sample.pool.y[draws.index]
     task = make_task(model, sample.pool.y, "auto")
     risks = {}
-    for way, weights in OBJECTIVES.items():
+    for way, weights in WEIGHTS.items():
         own = None if weights is None or not takes_weights(model) else weights(draws)
         predictions = task.predictions(fit_copy(model, task, X, y, own), sample.unseen.X)
         risks[way.lower()] = float(task.losses(sample.unseen.y, predictions).mean())
@@ -77,11 +77,11 @@ def _summed(
 ) -> Iterator[tuple[str, float]]:
     """Counts of verdicts, of runs of each in which weights lowered the risk, and sums of risks."""
     gain = np.array([truth["naive"] - truth["lure"] for _, truth in runs])
-    given = np.array([verdict.advice for verdict, _ in runs])
+    advice_given = np.array([verdict.advice for verdict, _ in runs])
     for advice in VERDICTS:
-        yield advice, int(np.sum(given == advice))
-        yield f"{advice}; lower", int(np.sum((given == advice) & (gain > 0)))
-        yield f"{advice}; higher", int(np.sum((given == advice) & (gain < 0)))
+        yield advice, int(np.sum(advice_given == advice))
+        yield f"{advice}; lower", int(np.sum((advice_given == advice) & (gain > 0)))
+        yield f"{advice}; higher", int(np.sum((advice_given == advice) & (gain < 0)))
     for way in runs[0][1]:
         yield way, float(sum(truth[way] for _, truth in runs))
     yield "gain squared", float(np.sum(gain**2))

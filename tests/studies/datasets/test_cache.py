@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from levelled.errors import PoolError
-from levelled_studies.datasets.cache import data_folder, kept_file, read_kept, write_kept
+from levelled_studies.datasets.cache import cache_file, data_folder, read_cache, write_cache
 
 ARRAYS = {"X": np.arange(6).reshape(3, 2), "features": np.array(["a", "β"])}
 
@@ -37,9 +37,9 @@ def test_a_home_that_nobody_has_is_told() -> None:
 
 
 def test_what_is_written_is_read(tmp_path: Path) -> None:
-    path = kept_file(tmp_path / "new" / "folder", "tiny")
-    write_kept(path, ARRAYS)
-    read = read_kept(path)
+    path = cache_file(tmp_path / "new" / "folder", "tiny")
+    write_cache(path, ARRAYS)
+    read = read_cache(path)
     assert [*read] == [*ARRAYS]
     for name, array in ARRAYS.items():
         np.testing.assert_array_equal(read[name], array)
@@ -47,12 +47,12 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
 
 
 def test_a_file_that_cannot_be_finished_leaves_the_old_one_and_no_other(tmp_path: Path) -> None:
-    path = kept_file(tmp_path, "tiny")
-    write_kept(path, ARRAYS)
+    path = cache_file(tmp_path, "tiny")
+    write_cache(path, ARRAYS)
     before = path.read_bytes()
 
     with pytest.raises((pickle.PicklingError, AttributeError)):
-        write_kept(path, {**ARRAYS, "y": np.array([lambda: 0], dtype=object)})
+        write_cache(path, {**ARRAYS, "y": np.array([lambda: 0], dtype=object)})
     assert path.read_bytes() == before
     assert [*tmp_path.iterdir()] == [path]
 
@@ -60,26 +60,26 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one_and_no_other(tmp_path
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
     with pytest.raises(PoolError, match=r"tiny\.npz cannot be written"):
-        write_kept(kept_file(tmp_path / "file", "tiny"), ARRAYS)
+        write_cache(cache_file(tmp_path / "file", "tiny"), ARRAYS)
 
 
 def test_a_file_that_is_cut_short_or_something_else_is_refused(tmp_path: Path) -> None:
-    path = kept_file(tmp_path, "tiny")
-    write_kept(path, ARRAYS)
+    path = cache_file(tmp_path, "tiny")
+    write_cache(path, ARRAYS)
     whole = path.read_bytes()
     np.save(tmp_path / "one.npy", ARRAYS["X"])
     one = (tmp_path / "one.npy").read_bytes()
     for content in (b"", b"nonsense", one, whole[: len(whole) // 2], whole[:-30]):
         path.write_bytes(content)
         with pytest.raises(PoolError, match="Delete it and fetch it again"):
-            read_kept(path)
+            read_cache(path)
 
 
 def test_a_pickle_is_never_opened(tmp_path: Path) -> None:
-    path = kept_file(tmp_path, "tiny")
+    path = cache_file(tmp_path, "tiny")
     np.savez(path, X=np.array([{"a": 1}], dtype=object))
     with pytest.raises(PoolError, match="is damaged"):
-        read_kept(path)
+        read_cache(path)
     path.write_bytes(np.array([{"a": 1}], dtype=object).dumps())
     with pytest.raises(PoolError, match="is damaged"):
-        read_kept(path)
+        read_cache(path)

@@ -64,7 +64,7 @@ def test_what_a_client_says_of_its_failure_is_passed_on(
 def test_a_client_that_takes_too_long_is_ended(tmp_path: Path, silent_index: None) -> None:
     shares: list[float] = []
     with pytest.raises(PoolError, match=r"more than 0\.5 seconds"):
-        download(ADULT, tmp_path, told=shares.append, seconds=0.5)
+        download(ADULT, tmp_path, report=shares.append, seconds=0.5)
     assert shares
     assert all(0 <= share <= 1 for share in shares)
 

@@ -9,8 +9,13 @@ import pytest
 from numpy.typing import NDArray
 
 from levelled.errors import PoolError
-from levelled_studies.datasets.images import cifar_strips, idx, idx_files, pixel_tables
-from levelled_studies.datasets.png import pixels_of_png
+from levelled_studies.datasets.images import (
+    cifar_strips,
+    idx,
+    idx_files,
+    pixel_tables,
+    pixels_of_png,
+)
 from studies.datasets.packages import IDX, TEST, TRAIN
 
 

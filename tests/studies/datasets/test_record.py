@@ -5,7 +5,7 @@ import pytest
 
 from levelled.errors import PoolError
 from levelled_studies.datasets import DataSet
-from levelled_studies.datasets.packing import checksum, pack, unpack
+from levelled_studies.datasets.cache import checksum, pack, unpack
 
 X, y = np.arange(6.0).reshape(3, 2), np.array([0, 1, 1])
 
