@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from campaigns.simulated import begun, label, spam
-from levelled.campaigns import Campaign, audit, load_campaign, open_store
+from levelled.campaigns import Campaign, load_campaign, open_store
 from levelled.campaigns.hashing import GENESIS, canonical, hash_of
 
 POOL, TRUTH = spam(40)
@@ -28,8 +28,7 @@ def path(tmp_path: Path) -> Path:
 
 
 def audited(path: Path) -> list[str]:
-    campaign = load_campaign("spam", storage=path)
-    return audit(campaign, open_store(path))
+    return load_campaign("spam", storage=path).audit()
 
 
 def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, chain: bool) -> None:
@@ -61,7 +60,7 @@ def test_a_campaign_that_went_through_everything_passes(path: Path) -> None:
     campaign = load_campaign("spam", storage=path)
     campaign.ask(6, owner="ann")
     campaign.skip(11, owner="ann")
-    campaign.resolve(12, reason="blank")
+    campaign.mark_unlabelable(12, reason="blank")
     campaign.tell(11, "ham", owner="bob")
     campaign.tell(11, "spam", owner="ann")
     campaign.amend(3, "spam" if campaign.state.answers[3].label == "ham" else "ham")
@@ -119,12 +118,12 @@ def test_a_missing_event_is_found(path: Path) -> None:
 def test_kept_games_that_do_not_follow_from_the_log_are_found(path: Path) -> None:
     campaign = load_campaign("spam", storage=path)
     campaign.estimate()
-    games: Any = campaign._games
+    assert campaign._cache is not None
+    games: Any = campaign._cache.games
     key = next(iter(games))
     games[key].game._state = type(games[key].game)(40)._state  # forgets what it has seen
-    store = open_store(path)
-    assert audit(campaign, store) == [], "a game in doubt is played again"
-    assert audit(Campaign("spam", store), store) == []
+    assert campaign.audit() == [], "a game in doubt is played again"
+    assert Campaign("spam", open_store(path)).audit() == []
 
 
 def test_another_pool_is_found(path: Path) -> None:
@@ -139,13 +138,13 @@ def test_a_campaign_with_a_labelled_sample_passes(tmp_path: Path) -> None:
     sample.write_text("id,label\n" + "".join(f"{one},{TRUTH[one]}\n" for one in ids[:8]))
     campaign = begun(tmp_path / "c.db", POOL, labelled=sample)
     label(campaign, 5, TRUTH)
-    assert audit(campaign, open_store(tmp_path / "c.db")) == []
+    assert campaign.audit() == []
 
 
 def test_a_campaign_whose_sample_is_the_whole_pool_passes(tmp_path: Path) -> None:
     sample = tmp_path / "sample.csv"
     sample.write_text("id,label\n" + "".join(f"{one},{TRUTH[one]}\n" for one in TRUTH))
     campaign = begun(tmp_path / "c.db", POOL, labelled=sample)
-    assert audit(campaign, open_store(tmp_path / "c.db")) == []
+    assert campaign.audit() == []
     (figure,) = campaign.estimate()
     assert figure.estimate.low == figure.estimate.value == figure.estimate.high

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.simulated import begun, label, spam
-from levelled.campaigns import Campaign, audit, load_campaign, open_store
+from levelled.campaigns import Campaign, load_campaign, open_store
 from levelled.errors import CampaignError, LevelledError
 
 POOL, TRUTH = spam(60)
@@ -101,7 +101,7 @@ def test_many_at_once_never_get_the_same_draw(tmp_path: Path) -> None:
     campaign = Campaign("spam", store)
     assert campaign.state.n_settled == 48
     assert not campaign.state.opinions
-    assert audit(campaign, store, pool=None)[0].startswith("The pool of 'spam' was in memory")
+    assert campaign.audit()[0].startswith("The pool of 'spam' was in memory")
 
 
 WORKER = """

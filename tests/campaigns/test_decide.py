@@ -5,7 +5,7 @@ import pytest
 
 from campaigns.simulated import START, beginning, numbers, spam
 from levelled.campaigns import decide
-from levelled.campaigns.state import CampaignState, fold
+from levelled.campaigns.state import CampaignState, apply_events
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
 
 POOL, TRUTH = spam(30)
@@ -13,7 +13,7 @@ LEASE = 60
 
 
 def started(**settings: object) -> CampaignState:
-    return fold(beginning(POOL, 30, **{"lease_seconds": LEASE, **settings}))
+    return apply_events(beginning(POOL, 30, **{"lease_seconds": LEASE, **settings}))
 
 
 def after(seconds: int) -> datetime:
@@ -25,19 +25,19 @@ def asked(
 ) -> tuple[CampaignState, list[int]]:
     found = decide.ask(state, n, owner, after(at))
     draws = [one.draw for one in found.asks]
-    return (fold(found.events, state) if found.events else state), draws
+    return (apply_events(found.events, state) if found.events else state), draws
 
 
 def told(
     state: CampaignState, draw: int, label: object, owner: str | None = "ann", at: int = 1
 ) -> CampaignState:
     events = decide.tell(state, decide.find_draw(state, draw=draw), label, owner, after(at))
-    return fold(events, state) if events else state
+    return apply_events(events, state) if events else state
 
 
 def skipped(state: CampaignState, draw: int, owner: str | None, at: int = 1) -> CampaignState:
     item = decide.find_draw(state, draw=draw)
-    return fold(decide.skip(state, item, "unsure", owner, after(at)), state)
+    return apply_events(decide.skip(state, item, "unsure", owner, after(at)), state)
 
 
 def test_items_are_given_out_in_the_order_of_the_draws() -> None:
@@ -85,7 +85,9 @@ def test_telling_the_same_thing_again_changes_nothing() -> None:
 
 def test_an_answer_to_what_cannot_be_labelled_is_a_second_opinion_told_once() -> None:
     state, _ = asked(started(), 1)
-    state = fold(decide.resolve(state, state.draws[0], "blank", "ann", after(1)), state)
+    state = apply_events(
+        decide.mark_unlabelable(state, state.draws[0], "blank", "ann", after(1)), state
+    )
     state = told(state, 1, "ham", "bob")
     assert not state.answers
     assert len(state.opinions[1]) == 1
@@ -102,11 +104,11 @@ def test_many_answers_are_told_as_if_one_by_one() -> None:
         {"draw": 2, "label": "spam"},
         {"id": ids[1], "label": "spam"},
     ]
-    at_once = fold(decide.tell_all(state, answers, "ann", after(1)), state)
+    at_once = apply_events(decide.tell_all(state, answers, "ann", after(1)), state)
     for answer in answers:
         item = decide.find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
         events = decide.tell(state, item, answer["label"], "ann", after(1))
-        state = fold(events, state) if events else state
+        state = apply_events(events, state) if events else state
     assert at_once.answers == state.answers
     assert at_once.opinions == state.opinions
     assert at_once.n_events == state.n_events
@@ -176,7 +178,7 @@ def test_the_budget_is_not_passed_and_can_be_raised() -> None:
     assert draws == [1, 2, 3, 4]
     note = decide.ask(state, 1, "bob", after(1)).note
     assert note == "the budget of 4 labels has been given out"
-    state = fold(decide.change(state, "ann", after(1), budget=6), state)
+    state = apply_events(decide.change(state, "ann", after(1), budget=6), state)
     assert asked(state, 9, "bob", at=1)[1] == [5, 6]
 
 
@@ -217,23 +219,25 @@ def test_a_change_that_changes_nothing_is_not_recorded() -> None:
 
 
 def test_a_target_width_needs_an_interval_that_may_be_watched() -> None:
-    state = fold(beginning(numbers(20)[0], 20, metrics=("mse",), numeric=True))
+    state = apply_events(beginning(numbers(20)[0], 20, metrics=("mse",), numeric=True))
     with pytest.raises(CampaignError, match="only an asymptotic one"):
         decide.change(state, "ann", START, target_width=0.1)
 
 
 def test_an_amended_answer_counts_and_the_one_before_is_kept() -> None:
     state = told(asked(started(), 1)[0], 1, "ham")
-    state = fold(decide.amend(state, state.draws[0], "spam", "bob", after(9)), state)
+    state = apply_events(decide.amend(state, state.draws[0], "spam", "bob", after(9)), state)
     assert (state.answers[1].label, state.amended[1]) == ("spam", ("ham",))
     assert decide.amend(state, state.draws[0], "spam", "bob", after(9)) == ()
 
 
 def test_a_resolution_can_be_amended_by_a_label() -> None:
     state, _ = asked(started(), 1)
-    state = fold(decide.resolve(state, state.draws[0], "blank", "ann", after(1)), state)
-    state = fold(decide.amend(state, state.draws[0], "spam", "bob", after(2)), state)
-    assert (state.answers[1].label, state.resolved, state.amended[1]) == ("spam", {}, (None,))
+    state = apply_events(
+        decide.mark_unlabelable(state, state.draws[0], "blank", "ann", after(1)), state
+    )
+    state = apply_events(decide.amend(state, state.draws[0], "spam", "bob", after(2)), state)
+    assert (state.answers[1].label, state.unlabelable, state.amended[1]) == ("spam", {}, (None,))
 
 
 @pytest.mark.parametrize("label", [None, "", "  ", "eggs", ["ham"], float("nan")])
@@ -245,7 +249,7 @@ def test_a_label_that_is_no_class_is_refused(label: object) -> None:
 
 @pytest.mark.parametrize("label", ["three", float("inf"), "nan", None])
 def test_a_label_that_is_no_number_is_refused_where_numbers_are_labels(label: object) -> None:
-    state = fold(beginning(numbers(20)[0], 20, metrics=("mse",), numeric=True))
+    state = apply_events(beginning(numbers(20)[0], 20, metrics=("mse",), numeric=True))
     state, _ = asked(state, 1)
     with pytest.raises((InputError, CampaignError)):
         told(state, 1, label)
@@ -254,7 +258,7 @@ def test_a_label_that_is_no_number_is_refused_where_numbers_are_labels(label: ob
 
 def test_a_label_has_to_suit_every_metric() -> None:
     metrics = ("mse", "mean:0:5")
-    state = fold(beginning(numbers(20)[0], 20, metrics=metrics, numeric=True))
+    state = apply_events(beginning(numbers(20)[0], 20, metrics=metrics, numeric=True))
     state, _ = asked(state, 1)
     with pytest.raises(LossError, match="between 0 and 5"):
         told(state, 1, 7)
@@ -263,9 +267,9 @@ def test_a_label_has_to_suit_every_metric() -> None:
 def test_a_log_must_begin_with_the_creation() -> None:
     events = beginning(POOL, 5)
     with pytest.raises(CampaignError, match="does not begin"):
-        fold(events[1:])
+        apply_events(events[1:])
     with pytest.raises(CampaignError, match="without events"):
-        fold([])
+        apply_events([])
 
 
 def test_a_state_is_not_changed_by_what_comes_after_it() -> None:

@@ -1,5 +1,4 @@
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -18,9 +17,9 @@ from campaigns.simulated import (
 )
 from levelled import estimate
 from levelled.campaigns import Figure, decide, load_campaign
-from levelled.campaigns.figures import figures
-from levelled.campaigns.settled import settled
-from levelled.campaigns.state import CampaignState, Items, fold
+from levelled.campaigns.figures import estimate_figures
+from levelled.campaigns.settled import FigureCache, settled_draws
+from levelled.campaigns.state import CampaignState, apply_events
 
 POOL, TRUTH = spam(60)
 
@@ -33,23 +32,25 @@ def labelled(
     **more: object,
 ) -> CampaignState:
     """A campaign with n draws asked and answered, except those of `late`."""
-    state = fold(beginning(pool, len(pool), **{"in_flight": 1000, **more}))
-    state = fold(decide.ask(state, n, None, START).events, state)
+    state = apply_events(beginning(pool, len(pool), **{"in_flight": 1000, **more}))
+    state = apply_events(decide.ask(state, n, None, START).events, state)
     for item in state.draws[:n]:
         if item.draw not in late:
-            state = fold(decide.tell(state, item, truth[str(item.id)], None, START), state)
+            state = apply_events(decide.tell(state, item, truth[str(item.id)], None, START), state)
     return state
 
 
-def resolved(state: CampaignState, *draws: int) -> CampaignState:
+def unlabelable(state: CampaignState, *draws: int) -> CampaignState:
     for draw in draws:
         item = state.draws[draw - 1]
-        state = fold(decide.resolve(state, item, "blank", None, START), state)
+        state = apply_events(decide.mark_unlabelable(state, item, "blank", None, START), state)
     return state
 
 
 def found(state: CampaignState) -> dict[tuple[str, str, str | None], Figure]:
-    return {(one.metric, one.model, one.slice): one for one in figures(state, {})[0]}
+    return {
+        (one.metric, one.model, one.slice): one for one in estimate_figures(state, FigureCache())
+    }
 
 
 def errors(state: CampaignState, n: int, model: str = "") -> list[float]:
@@ -80,7 +81,7 @@ def test_several_metrics_come_from_the_same_labels() -> None:
     state = labelled(25, metrics=("error", "accuracy", "brier", "log_loss:5", "f1:spam"))
     got = {one.metric: one.estimate for one in found(state).values()}
     losses, M = errors(state, 25), 25
-    by = estimate(losses, settled(state).draws, bounds=(0, 1))
+    by = estimate(losses, settled_draws(state).draws, bounds=(0, 1))
     assert got["error"].value == pytest.approx(by.value, abs=1e-12)
     assert got["error"].value == pytest.approx(by_hand(state, losses), abs=1e-12)
     assert got["accuracy"].value == pytest.approx(1 - by.value, abs=1e-12)  # type: ignore[operator]
@@ -101,7 +102,7 @@ def test_several_metrics_come_from_the_same_labels() -> None:
 
 def test_intervals_by_betting_are_those_of_one_call() -> None:
     state = labelled(25)
-    base = settled(state)
+    base = settled_draws(state)
     (figure,) = found(state).values()
     by = estimate(
         errors(state, 25), base.draws, bounds=(0, 1), interval="betting", control="design"
@@ -119,7 +120,7 @@ def test_a_predictor_of_one_metric_is_not_taken_for_that_of_another() -> None:
         min(-np.log(item.proba[""][["ham", "spam"].index(TRUTH[str(item.id)])]), 6.0)
         for item in alone.draws[:25]
     ]
-    draws = settled(alone).draws
+    draws = settled_draws(alone).draws
     assert draws.design is not None
     plain = type(draws)(
         draws.index, draws.probability, 60, design={"max_weight": draws.design["max_weight"]}
@@ -218,7 +219,7 @@ def test_a_good_prediction_of_the_label_narrows_the_mean(column: str) -> None:
 
 
 def test_what_cannot_be_labelled_turns_the_figure_into_a_ratio() -> None:
-    state = resolved(labelled(25, late=[4, 9]), 4, 9)
+    state = unlabelable(labelled(25, late=[4, 9]), 4, 9)
     (figure,) = found(state).values()
     v = np.array(weights_by_hand(state, 25))
     counted = np.ones(25)
@@ -232,14 +233,14 @@ def test_what_cannot_be_labelled_turns_the_figure_into_a_ratio() -> None:
 
 def test_where_nothing_can_be_labelled_nothing_is_said() -> None:
     metrics = ("error", "brier", "log_loss", "f1:spam")
-    state = resolved(labelled(3, late=[1, 2, 3], metrics=metrics), 1, 2, 3)
+    state = unlabelable(labelled(3, late=[1, 2, 3], metrics=metrics), 1, 2, 3)
     for figure in found(state).values():
         assert figure.estimate.value is None
         assert figure.unlabelable > 0
 
 
 def test_with_the_whole_pool_settled_the_rest_is_known_exactly() -> None:
-    state = resolved(labelled(60, late=[4, 9]), 4, 9)
+    state = unlabelable(labelled(60, late=[4, 9]), 4, 9)
     (figure,) = found(state).values()
     losses = [one for m, one in enumerate(errors(state, 60), start=1) if m not in (4, 9)]
     est = figure.estimate
@@ -253,7 +254,7 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
     metric: str, lost: tuple[int, ...]
 ) -> None:
     out = [5, 11, 12, 20]
-    state = resolved(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
+    state = unlabelable(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
     (before,) = found(state).values()
     assert before.n_pending == 4
     assert before.pending_low is not None
@@ -262,7 +263,7 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
         later = state
         for draw in out:
             item = state.draws[draw - 1]
-            later = fold(decide.tell(later, item, answer, None, START), later)
+            later = apply_events(decide.tell(later, item, answer, None, START), later)
         (after,) = found(later).values()
         assert after.pending_low is after.pending_high is None
         assert after.estimate.value is not None
@@ -275,19 +276,20 @@ def test_the_pending_bracket_is_reached_at_its_ends() -> None:
     for draw in (5, 11):
         item = state.draws[draw - 1]
         wrong = "ham" if item.pred[""] == "spam" else "spam"
-        state = fold(decide.tell(state, item, wrong, None, START), state)
+        state = apply_events(decide.tell(state, item, wrong, None, START), state)
     (after,) = found(state).values()
     assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
 
 
 def test_an_amended_answer_replays_what_depends_on_it() -> None:
     state = labelled(20, metrics=("error", "f1:spam"), slices=("country",))
-    _, games = figures(state, {})
+    cache = FigureCache()
+    estimate_figures(state, cache)
     item = state.draws[2]
     other = "ham" if state.answers[3].label == "spam" else "spam"
-    state = fold(decide.amend(state, item, other, None, START), state)
-    kept, _ = figures(state, games)
-    scratch, _ = figures(replace(state, draws=Items(state.draws)), {})
+    state = apply_events(decide.amend(state, item, other, None, START), state)
+    kept = estimate_figures(state, cache)
+    scratch = estimate_figures(state, FigureCache())
     for one, again in zip(kept, scratch, strict=True):
         assert one.as_dict() == again.as_dict()
 
@@ -299,7 +301,7 @@ def test_games_go_on_after_a_restart(tmp_path: Path) -> None:
     campaign.keep()
     label(campaign, 9, TRUTH)
     later = load_campaign("spam", storage=tmp_path / "c.db")
-    scratch, _ = figures(later.state, {})
+    scratch = estimate_figures(later.state, FigureCache())
     for one, again in zip(later.estimate(), scratch, strict=True):
         ours, theirs = one.estimate, again.estimate
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)

@@ -13,19 +13,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import (
-    advising,
-    creating,
-    drawing,
-    estimating,
-    keeping,
-    labelling,
-    learning,
-    looking,
-)
-from levelled.cli.demo import demo
-from levelled.cli.doctor import doctor
-from levelled.cli.report import report
+from levelled.cli import advising, labelling, learning, managing, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -50,28 +38,31 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"auto_envvar_prefix": "LEVELLED"},
 )
-app.command(cls=_Command)(demo)
-app.command(cls=_Command)(creating.create)
-app.command("list", cls=_Command)(looking.list_)
-app.command(cls=_Command)(looking.status)
-app.command(cls=_Command)(labelling.ask)
-app.command(cls=_Command)(labelling.tell)
-app.command(cls=_Command)(labelling.skip)
-app.command(cls=_Command)(labelling.resolve)
-app.command(cls=_Command)(labelling.amend)
-app.command(cls=_Command)(estimating.estimate)
-app.command(cls=_Command)(report)
-app.command(cls=_Command)(creating.change)
-app.command(cls=_Command)(creating.attach)
-app.command(cls=_Command)(creating.close)
-app.command(cls=_Command)(keeping.audit)
-app.command(cls=_Command)(keeping.export)
-app.command(cls=_Command)(drawing.plan)
-app.command(cls=_Command)(drawing.draw)
-app.command(cls=_Command)(learning.learn)
-app.command(cls=_Command)(advising.advise)
-app.add_typer(keeping.storage_app, name="storage")
-app.command(cls=_Command)(doctor)
+for command in (
+    tools.demo,
+    managing.create,
+    managing.list_,
+    managing.status,
+    labelling.ask,
+    labelling.tell,
+    labelling.skip,
+    labelling.unlabelable,
+    labelling.amend,
+    labelling.estimate,
+    managing.report,
+    managing.change,
+    managing.attach,
+    managing.close,
+    managing.audit,
+    managing.export,
+    tools.plan,
+    tools.draw,
+    learning.learn,
+    advising.advise,
+    tools.doctor,
+):
+    app.command(command.__name__.rstrip("_"), cls=_Command)(command)
+app.add_typer(tools.storage_app, name="storage")
 
 
 def _add_commands_of_other_packages() -> None:

@@ -5,7 +5,7 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled.campaigns.settled import settled
+from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import InputError
@@ -27,7 +27,7 @@ def from_campaign(
             f"X_pool has {n_rows} rows and the pool of {campaign.settings.name!r} has {N} items: "
             f"the probabilities of its draws are among all of them."
         )
-    base = settled(campaign)
+    base = settled_draws(campaign)
     rows = base.draws.index
     if ids is not None:
         place = _places(ids, N)

@@ -86,6 +86,7 @@ class NumberLosses(Metric):
     """How far predicted numbers lie from the labels."""
 
     needs: ClassVar[Needs] = "number"
+    label_kind: ClassVar[Literal["number", "class"] | None] = "number"
 
     base: Literal["mse", "mae"]
 
@@ -108,6 +109,7 @@ class Mean(Metric):
 
     needs: ClassVar[Needs] = "label"
     least: ClassVar[float] = -np.inf
+    label_kind: ClassVar[Literal["number", "class"] | None] = "number"
 
     base: Literal["mean"] = "mean"
     higher_is_better: bool | None = None

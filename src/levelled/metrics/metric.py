@@ -43,6 +43,8 @@ class Metric(ABC):
     """What it needs besides the label: nothing, a prediction, probabilities, a number."""
     least: ClassVar[float] = 0.0
     """The least loss of its kind, where no bounds are known."""
+    label_kind: ClassVar[Literal["number", "class"] | None] = "class"
+    """What a label must be; None where only the loss function can tell."""
 
     name: str
     base: Base
@@ -68,6 +70,19 @@ class Metric(ABC):
     def interval(self) -> Literal["betting", "anytime"]:
         """The interval that may be watched: finite-sample where bounds are known."""
         return "anytime" if self.bounds is None else "betting"
+
+    @property
+    def sign_unknown(self) -> bool:
+        """True where losses may be negative, so that no lower limit is known beforehand."""
+        return self.least < 0
+
+    def same_loss_as(self, other: "Metric") -> bool:
+        """True where both metrics give every item the same loss, whatever they are called."""
+        return _loss_of(self) == _loss_of(other)
+
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """Several labels as they count, each checked by `label`."""
+        return [self.label(value, classes) for value in values]
 
     def label(self, value: object, classes: Sequence[str] | None = None) -> object:
         """One label as it counts: a class as text, a number as one; refused if it is neither.
@@ -188,3 +203,7 @@ class Metric(ABC):
     def _size(self, predicted: NDArray[Any]) -> FloatArray:
         """How large a predicted loss is, whatever its sign."""
         return np.abs(self._cut(predicted))
+
+
+def _loss_of(metric: Metric) -> tuple[object, ...]:
+    return metric.base, metric.bounds, metric.cap, metric.positive, metric.function

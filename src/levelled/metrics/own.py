@@ -22,6 +22,7 @@ class OwnLosses(Metric):
     """What somebody's own function makes of labels and predictions."""
 
     least: ClassVar[float] = -np.inf
+    label_kind: ClassVar[Literal["number", "class"] | None] = None
 
     base: Literal["own"] = "own"
     function: Callable[..., ArrayLike]

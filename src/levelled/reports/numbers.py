@@ -6,7 +6,7 @@ __all__ = ["with_error"]
 
 
 def with_error(value: float, stderr: float) -> str:
-    """A figure to the second digit of its standard error.
+    """A value with its standard error, rounded to the second digit of the error.
 
     >>> with_error(0.2004321, 0.00054), with_error(7.812e-6, 1.46e-7)
     ('0.20043 ± 0.00054', '(7.81 ± 0.15)e-06')

@@ -5,8 +5,8 @@ import pytest
 
 from levelled.campaigns.hashing import GENESIS, hash_of, verify
 from levelled.campaigns.stores import open_store, upgrade
+from levelled.campaigns.stores.opening import migrations
 from levelled.campaigns.stores.schema import VERSIONS
-from levelled.campaigns.stores.upgrading import migrations
 from levelled.errors import StorageError
 
 OLDEST = """
