@@ -41,9 +41,9 @@ class GameInput:
         return sha256(text.encode() + np.concatenate(parts).tobytes()).hexdigest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(slots=True, eq=False)
 class SavedGame:
-    """A game after n rounds, and the fingerprint of their input."""
+    """A game after n rounds, and the fingerprint of their input; `play` moves it on."""
 
     n: int
     fingerprint: str
@@ -51,9 +51,9 @@ class SavedGame:
 
     def continues(self, inputs: GameInput, n: int) -> bool:
         """True if the rounds so far are the first of those that `inputs` now asks for."""
-        if self.n > n or self.n != len(self.game):  # a round that failed half-way is in doubt
+        if self.n > n or self.fingerprint != inputs.fingerprint(self.n):
             return False
-        return self.fingerprint == inputs.fingerprint(self.n)
+        return self.n == len(self.game)  # a round that failed half-way is in doubt
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for a snapshot."""
@@ -72,19 +72,11 @@ def play(
     inputs: GameInput, draws: Draws, level: float, saved: SavedGame | None
 ) -> tuple[tuple[float, float], SavedGame]:
     """The limits after all draws, and the game; the rounds of `saved` are not played again."""
-    n, names = len(draws), _columns(inputs, draws)
-    game: Betting | RatioBetting
-    if saved is not None and saved.continues(inputs, n):
-        first, game = saved.n, saved.game
-    elif inputs.denominators is None:
-        first, game = 0, Betting(draws.pool_size, inputs.bounds, level)
-    else:
-        first, game = (
-            0,
-            RatioBetting(draws.pool_size, inputs.bounds[1], level, inputs.denominator_mean),
-        )
-    design = draws.design or {}
-    for m in range(first, n):
+    n, names, fingerprint = len(draws), _columns(inputs, draws), inputs.fingerprint(len(draws))
+    if saved is None or not saved.continues(inputs, n):
+        saved = SavedGame(0, "", _new_game(inputs, draws.pool_size, level))
+    game, design = saved.game, draws.design or {}
+    for m in range(saved.n, n):
         loss, q = float(inputs.losses[m]), float(draws.probability[m])
         columns = {name: float(design[name][m]) for name in names}
         if isinstance(game, Betting):
@@ -92,8 +84,14 @@ def play(
         elif inputs.denominators is not None:
             most = columns.get("max_weight")
             game.update(loss, float(inputs.denominators[m]), q, max_weight=most)
-    limits = game.interval()
-    return limits, SavedGame(n, inputs.fingerprint(n), game)
+    saved.n, saved.fingerprint = n, fingerprint
+    return game.interval(), saved
+
+
+def _new_game(inputs: GameInput, pool_size: int, level: float) -> Betting | RatioBetting:
+    if inputs.denominators is None:
+        return Betting(pool_size, inputs.bounds, level)
+    return RatioBetting(pool_size, inputs.bounds[1], level, inputs.denominator_mean)
 
 
 def _columns(inputs: GameInput, draws: Draws) -> list[str]:

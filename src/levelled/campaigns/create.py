@@ -55,25 +55,28 @@ def create_campaign(
     store = open_store(storage)
     if load_if_exists and store.count(name):
         return load_campaign(name, storage=storage)
-    opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
-    metrics = parse_metrics(_check_names(metric))
-    _refuse_duplicates("metric", [one.name for one in metrics])
+    _check_name(name)
+    _refuse_duplicates("metric", names := _check_names(metric))
     _refuse_duplicates("slice", slices)
-    models = opened.models or ("",)
-    predictions = opened.known(models[0])
+    metrics = parse_metrics(names)
+    opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
+    models, size = opened.models or ("",), len(opened)
+    predictions, fingerprint = opened.known(models[0]), opened.fingerprint
+    slice_counts = {column: opened.slice_values(column).counts() for column in slices}
+    pred_counts = {model: opened.predicted(model).counts() for model in models}
     settings = CampaignSettings(
-        name=_check_name(name),
+        name=name,
         metrics=metrics,
         source=place_of(opened),
-        fingerprint=opened.fingerprint,
-        pool_size=len(opened),
+        fingerprint=fingerprint,
+        pool_size=size,
         seed=whole("seed", seed, least=0),
         models=models,
-        classes=opened.classes,
+        classes=predictions.classes,
         numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
-        slice_counts={column: opened.slice_values(column).counts() for column in slices},
-        pred_counts={model: opened.predicted(model).counts() for model in opened.models},
+        slice_counts=slice_counts,
+        pred_counts=pred_counts,
         budget=None if budget is None else whole("budget", budget, least=1),
         target_width=check_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
@@ -152,7 +155,7 @@ def _first_events(
         settings = replace(settings, n_sampled=len(rows))
         frozen = frozen_proposal(pool, settings)
         items = draw_sample(pool, settings, np.array(rows, dtype=np.int64), frozen)
-    ahead = min(settings.budget or AHEAD, len(pool))
+    ahead = min(settings.budget or AHEAD, settings.pool_size)
     if ahead > len(rows):
         items += draw_further(pool, settings, rows, ahead)
     events: list[dict[str, Any]] = [
@@ -191,13 +194,12 @@ def _read_sample(
     return rows.tolist(), [answer.label for answer in answers]
 
 
-def _check_name(name: str) -> str:
+def _check_name(name: str) -> None:
     if not name or len(name) > 100 or not name.isprintable() or "/" in name or name != name.strip():
         raise CampaignError(
             f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
             f"and without blanks at the ends."
         )
-    return name
 
 
 def _is_numeric(metrics: Sequence[Metric], *, has_numbers: bool) -> bool:

@@ -90,7 +90,7 @@ def draw_further(
     pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int
 ) -> list[DrawnItem]:
     """The draws after those that took `rows`, up to number `last`."""
-    N, n_sampled = len(pool), settings.n_sampled
+    N, n_sampled = settings.pool_size, settings.n_sampled
     left = np.delete(np.arange(N), np.array(rows[:n_sampled], dtype=np.int64))
     frozen = frozen_proposal(pool, settings).take(left)
     draws = race(frozen.weights, min(last, N) - n_sampled, seed=settings.seed)
@@ -108,7 +108,7 @@ def draw_sample(
     pool: Pool, settings: CampaignSettings, rows: IntArray, frozen: FrozenProposal
 ) -> list[DrawnItem]:
     """A random sample that has labels already, as uniform draws 1..n."""
-    N, n = len(pool), len(rows)
+    N, n = settings.pool_size, len(rows)
     uniform = np.full(N, 1 / N)
     draws = Draws(rows, uniform_probability(N, n), N)
     draws = with_design(draws, uniform, control=frozen.control, bound=frozen.bound)
@@ -122,7 +122,7 @@ def _make_items(
     skip = first - 1 - before
     rows = rows[skip:]
     # Columns with weights 1/(N q) were made for the pool without its sample.
-    scale = draws.pool_size / len(pool)
+    scale = draws.pool_size / settings.pool_size
     design = {
         name: (column[skip:] * (scale if name.startswith("max_weight") else 1)).tolist()
         for name, column in (draws.design or {}).items()

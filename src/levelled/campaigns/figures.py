@@ -1,6 +1,6 @@
 """The figures of a campaign: every metric, model and slice, estimated from the settled draws."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
 
@@ -97,14 +97,15 @@ def _figure(
     pending: list[int],
     limits: tuple[float | None, float | None],
 ) -> Figure:
-    est, share = _estimate(base, subject), base.unlabelable_share
+    est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
+    slice_, n_labels = subject.slice, len(base.state.answers)
     return Figure(
         subject.metric.name,
         subject.model,
-        subject.slice,
+        slice_,
         subject.metric.reported(est),
-        n_labels=len(base.state.answers),
-        n_settled=len(base),
+        n_labels=n_labels,
+        n_settled=n_settled,
         n_pending=len(pending),
         pending_low=limits[0],
         pending_high=limits[1],
@@ -143,36 +144,43 @@ def _estimate(base: SettledDraws, subject: Subject) -> Estimate:
 def _bet_on_average(base: SettledDraws, subject: Subject, losses: FloatArray) -> Estimate:
     """An average over the whole pool of losses that have bounds."""
     level, bounds = base.state.settings.level, subject.metric.bounds or (0.0, 1.0)
-    inputs = GameInput(losses, bounds, control=subject.has_control)
-    limits = _play(base, subject, inputs)
-    value = estimate(losses, base.draws, level=level, interval="none", bounds=bounds)
-    return _with_limits(value, limits)
+    return _bet(
+        base,
+        subject,
+        GameInput(losses, bounds, control=subject.has_control),
+        lambda: estimate(losses, base.draws, level=level, interval="none", bounds=bounds),
+        (-np.inf, np.inf),
+    )
 
 
 def _bet_on_ratio(base: SettledDraws, subject: Subject, pairs: Pairs) -> Estimate:
-    """A ratio with its betting interval, cut to the ratios that are still possible."""
+    """A ratio, with its interval cut to the ratios that are still possible."""
     level, mean = base.state.settings.level, pairs.denominator_mean
-    inputs = GameInput(pairs.numerator, (0.0, pairs.most), pairs.denominator, mean)
-    low, high = _play(base, subject, inputs)
-    value = ratio_estimate(pairs, base.draws, level=level, interval="none")
-    if value.value is None:
-        return value
-    least, most = pairs.possible
-    return _with_limits(value, (max(low, least), min(high, most)))
+    return _bet(
+        base,
+        subject,
+        GameInput(pairs.numerator, (0.0, pairs.most), pairs.denominator, mean),
+        lambda: ratio_estimate(pairs, base.draws, level=level, interval="none"),
+        pairs.possible,
+    )
 
 
-def _play(base: SettledDraws, subject: Subject, inputs: GameInput) -> tuple[float, float]:
-    """The limits of the betting game, which goes on from the earlier look."""
-    games, level = base.cache.games, base.state.settings.level
-    limits, games[subject.key] = play(inputs, base.draws, level, games.get(subject.key))
-    return limits
-
-
-def _with_limits(est: Estimate, limits: tuple[float, float]) -> Estimate:
-    # No interval is needed where the value is known, and none is left where all bets lost.
-    if est.interval == "point" or limits[0] > limits[1]:
+def _bet(
+    base: SettledDraws,
+    subject: Subject,
+    inputs: GameInput,
+    estimate_value: Callable[[], Estimate],
+    possible: tuple[float, float],
+) -> Estimate:
+    """An estimate with the interval of its betting game, which goes on from the last look."""
+    games, level, key = base.cache.games, base.state.settings.level, subject.key
+    (low, high), games[key] = play(inputs, base.draws, level, games.get(key))
+    est = estimate_value()
+    low, high = max(low, possible[0]), min(high, possible[1])
+    # No interval is needed where the value is known, and none is left where every bet lost.
+    if est.value is None or est.interval == "point" or low > high:
         return est
-    return replace(est, low=limits[0], high=limits[1], interval="betting")
+    return replace(est, low=low, high=high, interval="betting")
 
 
 def _unbounded(losses: FloatArray, draws: Draws, level: float) -> Estimate:
