@@ -158,3 +158,28 @@ def test_a_change_that_is_refused_leaves_the_campaign_as_it_was(tmp_path: Path) 
         with pytest.raises(LevelledError):
             campaign.change(**wrong)
     assert load_campaign("spam", storage=tmp_path / "c.db").state.n_events == 2
+
+
+def test_a_report_is_written_and_a_target_is_reached(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, target_width=0.9)
+    label(campaign, 9, TRUTH)
+    campaign.report(tmp_path / "report.html")
+    assert "9 draws settled; target width 0.9 reached" in (tmp_path / "report.html").read_text()
+    figures = campaign.estimate()
+    assert campaign.is_reached(figures)
+    assert not campaign.is_reached(figures, 0.01)
+    assert [*campaign.watch()] == [figures]
+    campaign.close()
+    assert [*campaign.watch(target_width=0.01, every=0.01)] == [figures]
+
+
+def test_the_first_wrong_answer_is_named_by_where_it_stands(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL)
+    campaign.ask(3)
+    answers = [
+        {"draw": draw, "label": label, "where": f"Row {draw} of done.csv"}
+        for draw, label in [(1, "ham"), (2, "eggs"), (9, "ham")]
+    ]
+    with pytest.raises(CampaignError, match=r"^Row 2 of done.csv: .*eggs.* Nothing was stored"):
+        campaign.tell_all(answers)
+    assert not campaign.state.answers

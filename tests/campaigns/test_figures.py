@@ -1,4 +1,5 @@
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from campaigns.simulated import (
 )
 from levelled import estimate
 from levelled.campaigns import Figure, decide, load_campaign
-from levelled.campaigns.figures import estimate_figures
+from levelled.campaigns.figures import estimate_figures, estimate_history
 from levelled.campaigns.settled import FigureCache, settled_draws
 from levelled.campaigns.state import CampaignState, apply_events
 
@@ -279,6 +280,18 @@ def test_the_pending_bracket_is_reached_at_its_ends() -> None:
         state = apply_events(decide.tell(state, item, wrong, None, START), state)
     (after,) = found(state).values()
     assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
+
+
+def test_the_history_is_the_first_figure_after_each_draw() -> None:
+    """Also from the draw on that cannot be labelled, where the average becomes a ratio."""
+    state = unlabelable(labelled(14, late=[6, 13], metrics=("accuracy", "f1:spam")), 6)
+    history = estimate_history(state)
+    assert [one.n_settled for one in history] == list(range(1, 13))
+    for one in history:
+        then = estimate_figures(replace(state, n_settled=one.n_settled), FigureCache())[0]
+        assert one == then
+    assert [one.n_settled for one in estimate_history(state, most=4)] == [3, 6, 9, 12]
+    assert estimate_history(labelled(3, late=[1])) == []
 
 
 def test_an_amended_answer_replays_what_depends_on_it() -> None:

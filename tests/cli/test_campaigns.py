@@ -261,6 +261,22 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     assert levelled("audit", "[red]x").out == "ok\n"
 
 
+def test_a_loss_that_is_gone_does_not_hide_the_other_campaigns(
+    levelled: Levelled, spam: str, pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone.py").write_text("def loss(y, p):\n    return (y != p) * 1.0\n")
+    with monkeypatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        made = levelled("create", "own", "--pool", pool, "--metric", "gone:loss", "--seed", 1)
+        assert made.code == 0, made.err
+    (tmp_path / "gone.py").unlink()
+    sys.modules.pop("gone")
+    listed = levelled("list")
+    assert [one["name"] for one in json.loads(listed.out)] == [spam]
+    assert "own cannot be loaded" in listed.err
+    assert levelled("status", "own").code == 1
+
+
 def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) -> None:
     words = ("draw", pool, "--weight", "proba_spam", "-k", 20, "--seed", 7)
     assert levelled(*words, "--out", "draws.parquet").code == 0

@@ -1,4 +1,4 @@
-"""The commands and what they share."""
+"""The application: all commands, and the way errors are printed."""
 
 import io
 import os
@@ -20,7 +20,7 @@ __all__ = ["app", "run"]
 
 
 class _Command(TyperCommand):
-    """A command whose help names the variables shared by all; the others follow one rule."""
+    """A command whose help names only those variables that several commands share."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **settings)
@@ -30,7 +30,7 @@ class _Command(TyperCommand):
 
 app = typer.Typer(
     name="levelled",
-    help="Unbiased figures and fair training weights from labels that were chosen, not sampled.",
+    help="Unbiased estimates and corrective training weights from actively chosen labels.",
     epilog="Every option has a variable: LEVELLED_ASK_COUNT is --count of levelled ask.",
     no_args_is_help=True,
     add_completion=False,
@@ -66,7 +66,7 @@ app.add_typer(tools.storage_app, name="storage")
 
 
 def _add_commands_of_other_packages() -> None:
-    """Add what installed packages register as entry points: a function, or a group of commands."""
+    """Add the commands that installed packages register as entry points."""
     for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
         command = entry.load()
         if isinstance(command, typer.Typer):
@@ -102,12 +102,12 @@ def _options(
 
 @cache
 def _built() -> Callable[..., None]:
-    """All commands, put together once however often this process runs one."""
+    """All commands, built once a process."""
     return get_command(app)
 
 
 def run(words: Sequence[str] | None = None) -> None:
-    """Run the application; a refusal is one line on stderr and exit code 1."""
+    """Run the application; an error is one line on stderr and exit code 1."""
     _make_stdout_ready()
     try:
         try:
@@ -133,7 +133,7 @@ def _refuse(why: str) -> None:
 
 
 def _make_stdout_ready() -> None:
-    """Write UTF-8 wherever it goes, as JSON must be, and nothing to a stdout that is closed."""
+    """Make stdout write UTF-8, as JSON needs; replace one that is closed."""
     if sys.stdout is None:
         sys.stdout = io.StringIO()
     elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -141,7 +141,7 @@ def _make_stdout_ready() -> None:
 
 
 def _let_go_of_stdout() -> None:
-    """Python flushes once more when it ends; what cannot be written then goes nowhere."""
+    """Discard output that cannot be written, which Python would flush again at its end."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -270,7 +270,9 @@ def _cells(figure: "Figure") -> dict[str, str]:
         "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
         "interval": f"{_number(est.low)} to {_number(est.high)}",
         "with pending labels": pending,
-        "as precise as": f"{est.ess:.0f} random labels",
+        "as precise as": "1 random label"
+        if round(est.ess) == 1
+        else f"{est.ess:.0f} random labels",
     }
 
 
@@ -286,4 +288,4 @@ def _keep(campaign: "Campaign") -> None:
     try:
         campaign.keep()
     except StorageError as refused:
-        tell(f"the estimate could not be kept for the next time: {refused}")
+        tell(f"the next estimate starts from scratch, because this one was not stored: {refused}")

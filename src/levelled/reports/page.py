@@ -135,7 +135,7 @@ def page(report: Report) -> str:
 
 
 def _text(value: str, most: int = 2000) -> str:
-    """Text from outside: escaped, with control characters made visible."""
+    """Escape text from outside, and replace its control characters."""
     cut = value if len(value) <= most else f"{value[: most - 1]}…"
     shown = "".join(one if one.isprintable() or one in "\n\u200c\u200d" else "�" for one in cut)
     return escape(shown)
@@ -167,7 +167,7 @@ def _figures(figures: Sequence[Figure]) -> str:
         ("value", True, _value),
         ("interval", True, _interval),
         ("with pending labels", True, _pending),
-        ("as precise as", True, lambda one: f"{one.estimate.ess:.0f} random labels"),
+        ("as precise as", True, _precision),
     ]
     optional = {"model", "slice", "with pending labels"}
     columns = [
@@ -195,6 +195,11 @@ def _value(figure: Figure) -> str:
     return _DASH if figure.estimate.value is None else _number(figure.estimate.value)
 
 
+def _precision(figure: Figure) -> str:
+    n = f"{figure.estimate.ess:.0f}"
+    return f"{n} random label" if n == "1" else f"{n} random labels"
+
+
 def _interval(figure: Figure) -> str:
     low, high = figure.estimate.low, figure.estimate.high
     return (
@@ -217,7 +222,9 @@ def _plots(report: Report) -> Iterator[str]:
             plot = plot_history(report.history, report.target_width)
             yield f"<h2>As the labels came in</h2>\n{_about_history(report)}{plot}\n"
         if parts:
-            yield f"<h2>By slice</h2>\n{plot_slices(parts, first)}\n"
+            about = "The estimate of each slice with its interval; dashed: the whole pool."
+            plot = plot_slices(parts, first)
+            yield f'<h2>By slice</h2>\n<p class="soft">{about}</p>\n{plot}\n'
     except MissingExtraError as missing:
         yield f'<p class="soft">No plots: {_text(str(missing))}</p>\n'
 
@@ -226,8 +233,8 @@ def _about_history(report: Report) -> str:
     validity = _VALIDITY.get(report.history[-1].estimate.interval, _FIXED)
     aim = " The dotted lines are as far apart as the target width." if report.target_width else ""
     return (
-        f'<p class="soft">The line is the estimate and the band its interval after each number of '
-        f"draws, {validity}.{aim}</p>\n"
+        f'<p class="soft">The line is the estimate after each number of draws, the band its '
+        f"interval, {validity}.{aim}</p>\n"
     )
 
 

@@ -127,7 +127,7 @@ def test_a_writer_that_is_killed_loses_nothing_it_has_acknowledged(path: Path) -
 def test_a_fork_may_go_on_writing(store: SQLStore) -> None:
     store.append("digits", [{"by": "parent"}], expected=0)
     pool = store._database.engine.pool
-    with store._database.turn():  # as if another thread were writing at this moment
+    with store._database.write_lock():  # as if another thread were writing at this moment
         child = os.fork()
         if child == 0:
             signal.alarm(20)

@@ -28,7 +28,7 @@ WRITES = "levelled_writes"
 PATIENCE = 30.0
 """Seconds to wait for another process to finish writing."""
 
-_PLAINLY = {
+_MESSAGES = {
     sqlite3.SQLITE_BUSY: "{place} is locked: another process has been writing to it for "
     "{patience:g} seconds. Nothing was stored; try again, or end that process.",
     sqlite3.SQLITE_READONLY: "{place} cannot be written: the file or its folder is read-only. "
@@ -46,7 +46,7 @@ _PLAINLY = {
 class Database:
     """Connections that stay open, transactions around them, and errors in plain words.
 
-    What is particular to one kind of database stands in a class that inherits from this one.
+    A subclass adds what one kind of database needs.
     """
 
     def __init__(self, engine: Engine, place: str) -> None:
@@ -65,7 +65,7 @@ class Database:
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is stored as a whole at its end, or not at all."""
-        with self._explained(), self.turn(), self._writer.begin() as connection:
+        with self._explained(), self.write_lock(), self._writer.begin() as connection:
             yield connection
 
     def close(self) -> None:
@@ -73,22 +73,22 @@ class Database:
         self._close()
 
     def forked(self) -> None:
-        """Open connections anew in the child of a fork.
+        """Open new connections in the child of a fork.
 
-        The inherited ones are kept unused: even closing them would disturb the parent's.
+        The inherited ones stay unused: even closing them would disturb the parent's.
         """
         _OF_THE_PARENT.append(self.engine.pool)
         self.engine.dispose(close=False)
 
-    def settle(self) -> None:
-        """Set what the database keeps for good, once it is known to be Levelled's or empty."""
+    def prepare(self) -> None:
+        """Set lasting options of the file, once it is known to be Levelled's or empty."""
 
-    def turn(self) -> AbstractContextManager[object]:
-        """What must be held while writing."""
+    def write_lock(self) -> AbstractContextManager[object]:
+        """A lock to hold while writing."""
         return nullcontext()
 
     def explain(self, failed: SQLAlchemyError) -> str:
-        """What happened, and what to do about it, on one line."""
+        """A sentence on what happened and what to do about it."""
         return f"{self.place} cannot be used: {reason(failed)}."
 
     @contextmanager
@@ -100,9 +100,9 @@ class Database:
 
 
 def reason(failed: SQLAlchemyError) -> str:
-    """The database's own words, without the statement."""
-    told = str(getattr(failed, "orig", None) or failed)
-    return " ".join(told.split()).rstrip(".")
+    """The message of the database itself, without the SQL statement."""
+    message = str(getattr(failed, "orig", None) or failed)
+    return " ".join(message.split()).rstrip(".")
 
 
 _IN_USE: weakref.WeakSet[Database] = weakref.WeakSet()
@@ -137,21 +137,21 @@ class SQLite(Database):
         self._file: tuple[int, int] | None = None
 
     def forked(self) -> None:
-        """Open connections anew in the child of a fork, where no other thread holds the lock."""
+        """Open new connections in the child of a fork, where no other thread holds the lock."""
         self._lock = threading.Lock()
         super().forked()
 
-    def settle(self) -> None:
-        """Write ahead to a log, so that reading goes on while somebody writes."""
+    def prepare(self) -> None:
+        """Turn on write-ahead logging, so that others can read while one writes."""
         with self._explained(), self.engine.connect() as connection:
             _write_ahead(connection.connection.cursor())
-        self._file = self._found()
+        self._file = self._file_identity()
 
     @contextmanager
-    def turn(self) -> Iterator[None]:
-        """Threads queue here; processes wait for each other by trying again, which is slower."""
+    def write_lock(self) -> Iterator[None]:
+        """Let one thread write at a time; processes wait for each other by trying again."""
         with self._lock:
-            if self._file is not None and self._found() != self._file:
+            if self._file is not None and self._file_identity() != self._file:
                 raise StorageError(
                     f"{self.place} was moved, replaced or deleted while it was in use. Nothing was "
                     f"stored; put the file back, or start again to use what is there now."
@@ -159,19 +159,19 @@ class SQLite(Database):
             yield
 
     def explain(self, failed: SQLAlchemyError) -> str:
-        """What happened, and what to do about it, on one line."""
+        """A sentence on what happened and what to do about it."""
         code = getattr(getattr(failed, "orig", None), "sqlite_errorcode", 0) & 0xFF
-        plainly = _PLAINLY.get(code)
-        if plainly is None:
+        message = _MESSAGES.get(code)
+        if message is None:
             return super().explain(failed)
-        return plainly.format(place=self.place, patience=PATIENCE, reason=reason(failed))
+        return message.format(place=self.place, patience=PATIENCE, reason=reason(failed))
 
-    def _found(self) -> tuple[int, int] | None:
+    def _file_identity(self) -> tuple[int, int] | None:
         try:
-            found = self._path.stat()
+            status = self._path.stat()
         except OSError:
             return None
-        return found.st_dev, found.st_ino
+        return status.st_dev, status.st_ino
 
 
 def _checked(path: Path, place: str) -> Path:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 __all__ = ["DEFAULT_STORAGE", "copy", "migrations", "open_store", "upgrade"]
 
 DEFAULT_STORAGE = "sqlite:///levelled.db"
-"""Where campaigns are kept unless told otherwise: a file in the current folder."""
+"""The storage used where none is named: a file in the current folder."""
 
 _FORMS = (
     "Write sqlite:///levelled.db for a file in this folder, or sqlite:////home/ann/levelled.db "
@@ -29,8 +29,8 @@ _FORMS = (
 def open_store(url: str | Path = DEFAULT_STORAGE, *, create: bool = True) -> SQLStore:
     """The store that `url` names: sqlite:///levelled.db, sqlite:////full/path.db, or a path.
 
-    A database that is not there yet is made, unless `create` is False. One of an older version
-    is refused until `upgrade` has been asked for.
+    A database that does not exist yet is made, unless `create` is False. One of an older version
+    is refused until `upgrade` has been run.
 
     >>> import tempfile
     >>> with tempfile.TemporaryDirectory() as folder, open_store(f"{folder}/my.db") as store:
@@ -67,10 +67,10 @@ def upgrade(url: str | Path) -> tuple[str, str]:
 
 
 def copy(from_url: str | Path, to_url: str | Path) -> list[str]:
-    """Copy all campaigns, and return the names of those that were not there yet.
+    """Copy all campaigns, and return the names of those that were new in the target.
 
-    A campaign whose log does not verify is not copied, because its copy would verify; one that
-    differs in both places is not either. Then nothing at all is.
+    Nothing is copied if a log does not verify, because its copy would, or if a campaign has
+    different events in the two storages.
     """
     with open_store(from_url, create=False) as source, open_store(to_url) as target:
         missing = []
@@ -122,7 +122,7 @@ def _make_ready(database: Database) -> None:
             f"{VERSIONS[-1]}). Take a copy of it, then run: levelled storage upgrade --storage "
             f"{shlex.quote(database.place)}"
         )
-    database.settle()
+    database.prepare()
     if version is None:
         with database.writing() as connection:
             if version_of(connection, database.place) is None:  # nobody was faster
@@ -130,14 +130,14 @@ def _make_ready(database: Database) -> None:
 
 
 def _connect(url: str | Path, *, create: bool) -> Database:
-    """The database that `url` names, whatever is in it."""
+    """The database that `url` names, before its version is checked."""
     text = str(url).strip()
     if not text.isprintable():
-        raise StorageError(f"This is no storage: {text!r}. {_FORMS}.")
-    kind, found, rest = text.partition("://")
-    if not found and text.endswith(".db") and not text.startswith("sqlite:"):
+        raise StorageError(f"{text!r} is no storage. {_FORMS}.")
+    kind, separator, rest = text.partition("://")
+    if not separator and text.endswith(".db") and not text.startswith("sqlite:"):
         return _sqlite(text, create=create)
-    if found and kind != "sqlite":
+    if separator and kind != "sqlite":
         raise StorageError(f"Levelled knows no storage of the kind {kind!r}. {_FORMS}.")
     path = rest.removeprefix("/")
     if path == rest or "?" in path or path in ("", ":memory:"):

@@ -34,36 +34,36 @@ _KEEP = insert(SNAPSHOTS)
 
 
 class Snapshot(NamedTuple):
-    """Folded state as bytes, and the hash of the last event it contains."""
+    """Computed state as bytes, and the hash of the last event it contains."""
 
     hash: str
     data: bytes
 
 
 class Store(Protocol):
-    """Events of campaigns: appended at an expected place, read back, never changed.
+    """A place for the events of campaigns: they are appended, read back, and never changed.
 
-    `tests/contracts/stores.py` says what every store promises; inherit it to test another one.
+    `tests/contracts/stores.py` tests all that a store must do; inherit it to test another one.
     """
 
     def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
         """Add all `events` or none, and return the place of the last event.
 
-        `expected` is the number of events the caller knows of. If there are others by now, a
-        `ConflictError` says so and nothing is stored: load them, decide again, try again.
+        `expected` is the number of events that the caller has read. If there are more by now, it
+        raises a `ConflictError` and stores nothing: read them, decide again, try again.
         """
         ...
 
     def events(self, campaign: str, since: int = 0) -> list[StoredEvent]:
-        """The events from place `since` on; empty for a campaign nobody has started."""
+        """The events from place `since` on; empty for a campaign that does not exist."""
         ...
 
     def last(self, campaign: str) -> StoredEvent | None:
-        """The event at the end."""
+        """The last event."""
         ...
 
     def count(self, campaign: str) -> int:
-        """How many events there are; 0 for a campaign nobody has started."""
+        """The number of events; 0 for a campaign that does not exist."""
         ...
 
     def names(self) -> list[str]:
@@ -71,20 +71,20 @@ class Store(Protocol):
         ...
 
     def snapshot(self, campaign: str) -> Snapshot | None:
-        """The snapshot that was kept last."""
+        """The snapshot that was stored last."""
         ...
 
     def keep_snapshot(self, campaign: str, last_hash: str, data: bytes) -> None:
-        """Keep folded state in place of the snapshot before; `last_hash` is of its last event."""
+        """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
         ...
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         ...
 
 
 class SQLStore:
-    """The store in a database whose tables are there; `open_store` makes sure that they are."""
+    """The store in a database with the tables of the newest version; made by `open_store`."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -107,25 +107,25 @@ class SQLStore:
             try:
                 if rows:
                     connection.execute(_APPEND, rows)
-            except IntegrityError as taken:  # where writers do not wait for each other
+            except IntegrityError as taken:  # in databases with several writers at once
                 raise _conflict(name, expected) from taken
         return count + len(texts) - 1
 
     def events(self, campaign: str, since: int = 0) -> list[StoredEvent]:
-        """The events from place `since` on; empty for a campaign nobody has started."""
+        """The events from place `since` on; empty for a campaign that does not exist."""
         values = {"of": _checked(campaign), "since": min(whole("since", since, least=0), _LARGEST)}
         with self._database.reading() as connection:
             rows = connection.execute(_SINCE, values).all()
         return [self._stored(campaign, *row) for row in rows]
 
     def last(self, campaign: str) -> StoredEvent | None:
-        """The event at the end."""
+        """The last event."""
         with self._database.reading() as connection:
             row = connection.execute(_LAST, {"of": _checked(campaign)}).one_or_none()
         return self._stored(campaign, *row) if row else None
 
     def count(self, campaign: str) -> int:
-        """How many events there are; 0 for a campaign nobody has started."""
+        """The number of events; 0 for a campaign that does not exist."""
         with self._database.reading() as connection:
             end = connection.execute(_END, {"of": _checked(campaign)}).one_or_none()
         return end.seq + 1 if end else 0
@@ -136,23 +136,25 @@ class SQLStore:
             return sorted(connection.scalars(_NAMES))
 
     def snapshot(self, campaign: str) -> Snapshot | None:
-        """The snapshot that was kept last."""
+        """The snapshot that was stored last."""
         with self._database.reading() as connection:
             row = connection.execute(_SNAPSHOT, {"of": _checked(campaign)}).one_or_none()
         return Snapshot(row.hash, row.data) if row else None
 
     def keep_snapshot(self, campaign: str, last_hash: str, data: bytes) -> None:
-        """Keep folded state in place of the snapshot before; `last_hash` is of its last event."""
+        """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
         if not isinstance(data, bytes):
             raise InputError(f"A snapshot must be bytes; it is of type {type(data).__name__}.")
         row = {"campaign": _checked(campaign), "hash": last_hash, "data": data}
         with self._database.writing() as connection:
             connection.execute(_FORGET, {"of": campaign})
-            with suppress(IntegrityError):  # another's, kept at the same time, serves as well
+            with suppress(
+                IntegrityError
+            ):  # one that another process stored meanwhile serves as well
                 connection.execute(_KEEP, row)
 
     def close(self) -> None:
-        """Let go of files and connections."""
+        """Close files and connections."""
         self._database.close()
 
     def __enter__(self) -> Self:
