@@ -232,8 +232,12 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
     from rich.text import Text
 
     from levelled.cli.show import plain
+    from levelled.reports.numbers import figure_cells
 
-    rows = [_cells(figure) for figure in figures]
+    rows = [
+        {column: plain(cell, 40) for column, cell in figure_cells(figure).items()}
+        for figure in figures
+    ]
     title = Text(f"{plain(name, 60)}: {_progress(figures[0])}", style="bold")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     columns = [column for column in rows[0] if any(row[column] for row in rows)]
@@ -248,36 +252,14 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
 
 
 def _progress(figure: "Figure") -> str:
-    pending = f", {figure.n_pending} pending" if figure.n_pending else ""
-    betting = ", valid however often you look" if figure.estimate.interval == "betting" else ""
-    return (
-        f"{figure.n_labels} labels, {figure.n_settled} draws settled{pending}; "
-        f"{figure.estimate.level * 100:.4g}% confidence{betting}"
-    )
-
-
-def _cells(figure: "Figure") -> dict[str, str]:
-    from levelled.cli.show import plain
+    from levelled.reports.numbers import FIXED, VALIDITY
 
     est = figure.estimate
-    pending = ""
-    if figure.pending_low is not None and figure.pending_high is not None:
-        pending = f"{_number(figure.pending_low)} to {_number(figure.pending_high)}"
-    return {
-        "metric": plain(figure.metric, 40),
-        "model": plain(figure.model, 40),
-        "slice": plain(figure.slice, 40),
-        "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
-        "interval": f"{_number(est.low)} to {_number(est.high)}",
-        "with pending labels": pending,
-        "as precise as": "1 random label"
-        if round(est.ess) == 1
-        else f"{est.ess:.0f} random labels",
-    }
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
+    pending = f", {figure.n_pending} pending" if figure.n_pending else ""
+    return (
+        f"{figure.n_labels} labels, {figure.n_settled} draws settled{pending}; "
+        f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
+    )
 
 
 def _keep(campaign: "Campaign") -> None:

@@ -1,12 +1,13 @@
 """A report as one HTML file that loads nothing from elsewhere, with all text escaped."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from html import escape
 from math import isfinite
 
 from levelled.errors import MissingExtraError
 from levelled.metrics.figure import Figure
+from levelled.reports.numbers import FIXED, VALIDITY, figure_cells
 from levelled.reports.plots import plot_history, plot_slices
 
 __all__ = ["Report", "Section", "page"]
@@ -95,14 +96,7 @@ code { font: 0.9em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow
 """
 
 _MOST_ROWS = 200
-_VALIDITY = {
-    "betting": "valid however often you look",
-    "anytime": "valid however often you look, asymptotically",
-    "undefined": "nothing is known yet",
-    "point": "known exactly",
-}
-_FIXED = "valid for a number of labels fixed beforehand"
-_DASH = "–"  # noqa: RUF001
+_TEXTS = ("metric", "model", "slice")
 
 
 def page(report: Report) -> str:
@@ -143,10 +137,10 @@ def _text(value: str, most: int = 2000) -> str:
 
 def _headline(report: Report) -> str:
     first = report.figures[0]
-    est = first.estimate
-    value = "not known yet" if est.value is None else _number(est.value)
+    est, cells = first.estimate, figure_cells(first)
+    value = "not known yet" if est.value is None else cells["value"]
     notes = [
-        f"{est.level * 100:.4g}% confidence, {_VALIDITY.get(est.interval, _FIXED)}",
+        f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}",
         f"{first.n_settled} draws settled",
     ]
     if report.target_width is not None and isfinite(est.high - est.low):
@@ -154,63 +148,23 @@ def _headline(report: Report) -> str:
         notes.append(f"target width {report.target_width:g} {'' if reached else 'not yet '}reached")
     return (
         f'<div class="headline"><div>{_text(first.name)}</div>'
-        f'<span class="value">{value}</span><span class="interval">{_interval(first)}</span>'
+        f'<span class="value">{value}</span><span class="interval">{cells["interval"]}</span>'
         f'<div class="soft">{escape("; ".join(notes))}</div></div>\n'
     )
 
 
 def _figures(figures: Sequence[Figure]) -> str:
-    columns: list[tuple[str, bool, Callable[[Figure], str]]] = [
-        ("metric", False, lambda one: _text(one.metric)),
-        ("model", False, lambda one: _text(one.model)),
-        ("slice", False, lambda one: _text(one.slice or "")),
-        ("value", True, _value),
-        ("interval", True, _interval),
-        ("with pending labels", True, _pending),
-        ("as precise as", True, _precision),
-    ]
-    optional = {"model", "slice", "with pending labels"}
-    columns = [
-        column for column in columns if column[0] not in optional or any(map(column[2], figures))
-    ]
-    head = "".join(_cell("th", name, number) for name, number, _ in columns)
-    rows = "".join(
-        f'<tr class="{"whole" if one.slice is None else "part"}">'
-        + "".join(_cell("td", text(one), number) for _, number, text in columns)
+    rows = [figure_cells(figure) for figure in figures]
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    kinds = {name: "" if name in _TEXTS else ' class="number"' for name in columns}
+    head = "".join(f"<th{kinds[name]}>{name}</th>" for name in columns)
+    body = "".join(
+        f'<tr class="{"whole" if figure.slice is None else "part"}">'
+        + "".join(f"<td{kinds[name]}>{_text(row[name])}</td>" for name in columns)
         + "</tr>\n"
-        for one in figures
+        for figure, row in zip(figures, rows, strict=True)
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n{rows}</table></div>\n'
-
-
-def _cell(kind: str, inner: str, number: bool) -> str:
-    return f'<{kind} class="number">{inner}</{kind}>' if number else f"<{kind}>{inner}</{kind}>"
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
-
-
-def _value(figure: Figure) -> str:
-    return _DASH if figure.estimate.value is None else _number(figure.estimate.value)
-
-
-def _precision(figure: Figure) -> str:
-    n = f"{figure.estimate.ess:.0f}"
-    return f"{n} random label" if n == "1" else f"{n} random labels"
-
-
-def _interval(figure: Figure) -> str:
-    low, high = figure.estimate.low, figure.estimate.high
-    return (
-        f"{_number(low) if isfinite(low) else '-∞'} to {_number(high) if isfinite(high) else '∞'}"
-    )
-
-
-def _pending(figure: Figure) -> str:
-    if figure.pending_low is None or figure.pending_high is None:
-        return ""
-    return f"{_number(figure.pending_low)} to {_number(figure.pending_high)}"
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n{body}</table></div>\n'
 
 
 def _plots(report: Report) -> Iterator[str]:
@@ -230,7 +184,7 @@ def _plots(report: Report) -> Iterator[str]:
 
 
 def _about_history(report: Report) -> str:
-    validity = _VALIDITY.get(report.history[-1].estimate.interval, _FIXED)
+    validity = VALIDITY.get(report.history[-1].estimate.interval, FIXED)
     aim = " The dotted lines are as far apart as the target width." if report.target_width else ""
     return (
         f'<p class="soft">The line is the estimate after each number of draws, the band its '
