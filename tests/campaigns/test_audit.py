@@ -27,7 +27,7 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "c.db"
 
 
-def audited(path: Path) -> list[str]:
+def audit(path: Path) -> list[str]:
     return load_campaign("spam", storage=path).audit()
 
 
@@ -53,7 +53,7 @@ def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, c
 
 
 def test_an_untouched_campaign_passes(path: Path) -> None:
-    assert audited(path) == []
+    assert audit(path) == []
 
 
 def test_a_campaign_that_went_through_everything_passes(path: Path) -> None:
@@ -66,7 +66,7 @@ def test_a_campaign_that_went_through_everything_passes(path: Path) -> None:
     campaign.amend(3, "spam" if campaign.state.answers[3].label == "ham" else "ham")
     campaign.change(budget=30)
     campaign.close()
-    assert audited(path) == []
+    assert audit(path) == []
 
 
 def test_a_tampered_label_is_found(path: Path) -> None:
@@ -74,8 +74,8 @@ def test_a_tampered_label_is_found(path: Path) -> None:
         event["label"] = "ham" if event["label"] == "spam" else "spam"
 
     tamper(path, flip, "answered", chain=False)
-    (found,) = audited(path)
-    assert found == "event 12: its text was changed after it was written"
+    (difference,) = audit(path)
+    assert difference == "event 12: its text was changed after it was written"
 
 
 def test_a_tampered_probability_is_found(path: Path) -> None:
@@ -83,11 +83,11 @@ def test_a_tampered_probability_is_found(path: Path) -> None:
         event["draws"][4]["probability"] /= 2
 
     tamper(path, shrink, "drawn", chain=False)
-    assert audited(path) == ["event 1: its text was changed after it was written"]
+    assert audit(path) == ["event 1: its text was changed after it was written"]
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "told"),
+    ("column", "value", "message"),
     [
         ("probability", 0.5, "draw 5: probability 0.5 is on record"),
         ("design", {"max_weight": 1.0}, "draw 5: its design columns differ"),
@@ -97,22 +97,22 @@ def test_a_tampered_probability_is_found(path: Path) -> None:
     ],
 )
 def test_what_was_tampered_with_and_hashed_anew_differs_from_the_pool(
-    path: Path, column: str, value: object, told: str
+    path: Path, column: str, value: object, message: str
 ) -> None:
     def change(event: dict[str, Any]) -> None:
-        kept = event["draws"][4]
-        kept[column] = {**kept[column], **value} if isinstance(value, dict) else value
+        item = event["draws"][4]
+        item[column] = {**item[column], **value} if isinstance(value, dict) else value
 
     tamper(path, change, "drawn", chain=True)
-    first, *_ = audited(path)
-    assert first.startswith(told)
+    first, *_ = audit(path)
+    assert first.startswith(message)
 
 
 def test_a_missing_event_is_found(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("DELETE FROM events WHERE seq = 7")
     database.close()
-    assert audited(path) == ["event 7: it is missing: event 8 comes in its place"]
+    assert audit(path) == ["event 7: it is missing: event 8 comes in its place"]
 
 
 def test_kept_games_that_do_not_follow_from_the_log_are_found(path: Path) -> None:
@@ -128,8 +128,8 @@ def test_kept_games_that_do_not_follow_from_the_log_are_found(path: Path) -> Non
 
 def test_another_pool_is_found(path: Path) -> None:
     pq.write_table(POOL.slice(0, 39), path.parent / "pool.parquet")
-    (found,) = audited(path)
-    assert "its content differs" in found
+    (difference,) = audit(path)
+    assert "its content differs" in difference
 
 
 def test_a_campaign_with_a_labelled_sample_passes(tmp_path: Path) -> None:

@@ -168,7 +168,7 @@ def test_the_design_after_a_sample_is_that_of_the_whole_pool() -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("id,label\nr1,ham\nr1,ham\n", "labels an item twice"),
         ("id,label\nr1,ham\nr999,ham\n", "r999"),
@@ -178,10 +178,10 @@ def test_the_design_after_a_sample_is_that_of_the_whole_pool() -> None:
         ("draw,label\n1,ham\n", "lacks an id"),
     ],
 )
-def test_a_sample_that_is_none_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_a_sample_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "sample.csv"
     path.write_text(text)
-    with pytest.raises(LevelledError, match=told):
+    with pytest.raises(LevelledError, match=message):
         begun(tmp_path / "c.db", POOL, labelled=path)
     with pytest.raises(LevelledError):
         load_campaign("spam", storage=tmp_path / "c.db")
@@ -203,7 +203,7 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "more", "told"),
+    ("metric", "more", "message"),
     [
         ("mse", {"target_width": 0.1}, "only an asymptotic one"),
         ("mse", {}, "needs numbers"),
@@ -222,9 +222,9 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_campaign_that_cannot_work_is_refused_and_nothing_is_stored(
-    tmp_path: Path, metric: str, more: dict[str, object], told: str
+    tmp_path: Path, metric: str, more: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(LevelledError, match=told):
+    with pytest.raises(LevelledError, match=message):
         begun(tmp_path / "c.db", POOL, metric, **more)
     assert len(begun(tmp_path / "c.db", POOL).state.draws) == 60
 

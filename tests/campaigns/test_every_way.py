@@ -108,8 +108,8 @@ class Campaigning(RuleBasedStateMachine):
     def tell(self, part: int, label: str, owner: str | None, by_id: bool) -> None:
         """In any order, twice, late, by another than was asked, or against an answer."""
         item = self.one(part)
-        found = decide.find_draw(self.state, id=item.id) if by_id else item
-        assert found is item
+        item_found = decide.find_draw(self.state, id=item.id) if by_id else item
+        assert item_found is item
         first, opinions = not self.is_settled(item.draw), self.state.opinions.get(item.draw, ())
         self.on_item(decide.tell, item, label, owner)
         if first:
@@ -204,12 +204,12 @@ class Campaigning(RuleBasedStateMachine):
 
     @invariant()
     def figures_are_those_from_scratch_and_by_hand(self) -> None:
-        found = estimate_figures(self.state, self.cache)
+        figures = estimate_figures(self.state, self.cache)
         scratch = estimate_figures(apply_events(self.events), FigureCache())
-        for now, again in zip(found, scratch, strict=True):
+        for now, again in zip(figures, scratch, strict=True):
             assert as_numbers(now) == pytest.approx(as_numbers(again), rel=0, abs=1e-12)
             assert now.estimate.low <= now.estimate.high
-        by_name = {(one.metric, one.slice): one.estimate.value for one in found}
+        by_name = {(one.metric, one.slice): one.estimate.value for one in figures}
         for metric in ("error", "brier"):
             self.agrees_by_hand(by_name[metric, None], metric, None)
             self.agrees_by_hand(by_name[metric, "country=fr"], metric, "fr")

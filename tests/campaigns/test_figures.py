@@ -48,7 +48,7 @@ def unlabelable(state: CampaignState, *draws: int) -> CampaignState:
     return state
 
 
-def found(state: CampaignState) -> dict[tuple[str, str, str | None], Figure]:
+def figures_of(state: CampaignState) -> dict[tuple[str, str, str | None], Figure]:
     return {
         (one.metric, one.model, one.slice): one for one in estimate_figures(state, FigureCache())
     }
@@ -61,7 +61,7 @@ def errors(state: CampaignState, n: int, model: str = "") -> list[float]:
 def test_before_anything_is_settled_only_what_is_possible_is_said() -> None:
     metrics = ("error", "accuracy", "log_loss", "brier", "f1:spam", "share:spam")
     for state in (labelled(0, metrics=metrics), labelled(4, metrics=metrics, late=[1])):
-        for figure in found(state).values():
+        for figure in figures_of(state).values():
             assert figure.estimate.value is None
             assert figure.estimate.interval == "undefined"
             assert figure.n_settled == 0
@@ -73,14 +73,14 @@ def test_before_anything_is_settled_only_what_is_possible_is_said() -> None:
 
 def test_a_mean_without_bounds_may_be_anything_before_the_first_label() -> None:
     state = labelled(0, *numbers(20), metrics=("mean",), numeric=True)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     assert (figure.estimate.low, figure.estimate.high) == (-np.inf, np.inf)
     assert figure.as_dict()["low"] is figure.as_dict()["high"] is None
 
 
 def test_several_metrics_come_from_the_same_labels() -> None:
     state = labelled(25, metrics=("error", "accuracy", "brier", "log_loss:5", "f1:spam"))
-    got = {one.metric: one.estimate for one in found(state).values()}
+    got = {one.metric: one.estimate for one in figures_of(state).values()}
     losses, M = errors(state, 25), 25
     by = estimate(losses, settled_draws(state).draws, bounds=(0, 1))
     assert got["error"].value == pytest.approx(by.value, abs=1e-12)
@@ -104,7 +104,7 @@ def test_several_metrics_come_from_the_same_labels() -> None:
 def test_intervals_by_betting_are_those_of_one_call() -> None:
     state = labelled(25)
     base = settled_draws(state)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     by = estimate(
         errors(state, 25), base.draws, bounds=(0, 1), interval="betting", control="design"
     )
@@ -114,7 +114,7 @@ def test_intervals_by_betting_are_those_of_one_call() -> None:
 
 def test_a_predictor_of_one_metric_is_not_taken_for_that_of_another() -> None:
     """Its bound would be wrong: 2 for the one, 6 for the other."""
-    both = found(labelled(25, metrics=("log_loss:2", "log_loss:6")))
+    both = figures_of(labelled(25, metrics=("log_loss:2", "log_loss:6")))
     alone = labelled(25, metrics=("log_loss:2",))
     second = both["log_loss:6", "", None].estimate
     losses = [
@@ -132,7 +132,7 @@ def test_a_predictor_of_one_metric_is_not_taken_for_that_of_another() -> None:
 
 def test_slices_are_ratios_over_their_own_items() -> None:
     state = labelled(30, slices=("country",), metrics=("error", "recall:spam"))
-    got = found(state)
+    got = figures_of(state)
     v, losses = np.array(weights_by_hand(state, 30)), np.array(errors(state, 30))
     for country in ("de", "fr", "uk"):
         inside = np.array([item.slices["country"] == country for item in state.draws[:30]])
@@ -146,7 +146,7 @@ def test_slices_are_ratios_over_their_own_items() -> None:
 
 def test_a_slice_that_is_fully_labelled_is_known_exactly() -> None:
     state = labelled(60, slices=("country",))
-    for (_, _, name), figure in found(state).items():
+    for (_, _, name), figure in figures_of(state).items():
         inside = [
             one
             for one, item in zip(errors(state, 60), state.draws, strict=True)
@@ -161,7 +161,7 @@ def test_two_models_share_the_labels() -> None:
     other = ["spam" if i % 2 else "ham" for i in range(60)]
     pool = POOL.append_column("pred@v2", [other])
     state = labelled(25, pool, metrics=("error", "share:spam"))
-    got = found(state)
+    got = figures_of(state)
     assert set(got) == {("error", "", None), ("error", "v2", None), ("share:spam", "", None)}
     for model in ("", "v2"):
         value = got["error", model, None].estimate.value
@@ -171,7 +171,7 @@ def test_two_models_share_the_labels() -> None:
 def test_labels_that_are_numbers() -> None:
     pool, truth = numbers(80)
     state = labelled(40, pool, truth, metrics=("mse", "mae", "mean"), numeric=True)
-    got = {one.metric: one.estimate for one in found(state).values()}
+    got = {one.metric: one.estimate for one in figures_of(state).values()}
     items = state.draws[:40]
     gap = [truth[str(item.id)] - float(item.pred[""]) for item in items]
     assert got["mse"].value == pytest.approx(by_hand(state, [one**2 for one in gap]))
@@ -187,19 +187,19 @@ def test_a_mean_of_numbers_of_either_sign_has_an_interval_that_says_what_it_is()
     pool, truth = numbers(80)
     signed = {name: value - 2 for name, value in truth.items()}
     state = labelled(40, pool, signed, metrics=("mean",), numeric=True)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     est = figure.estimate
     assert est.interval == "t"
     assert est.value is not None
     assert est.low < est.value < est.high
-    assert any("fixed beforehand" in told for told in est.warnings)
+    assert any("fixed beforehand" in text for text in est.warnings)
 
 
 def test_a_design_too_thin_for_an_interval_still_has_a_value() -> None:
     score = [1e-4] * 79 + [1.0]
     pool, truth = numbers(80, score=score)
     state = labelled(30, pool, truth, metrics=("mse",), numeric=True, floor=0.0)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     assert figure.estimate.value is not None
 
 
@@ -210,7 +210,7 @@ def test_a_good_prediction_of_the_label_narrows_the_mean(column: str) -> None:
     ids = [f"r{i}" for i in range(400)]
     truth = dict(zip(ids, np.clip(score + rng.normal(0, 0.02, 400), 0, 1).tolist(), strict=True))
     wide, narrow = (
-        found(labelled(100, pool, truth, metrics=("mean:0:1",), numeric=True))[
+        figures_of(labelled(100, pool, truth, metrics=("mean:0:1",), numeric=True))[
             "mean:0:1", "", None
         ].estimate
         for pool in (pa.table({"id": ids}), pa.table({"id": ids, column: score}))
@@ -221,7 +221,7 @@ def test_a_good_prediction_of_the_label_narrows_the_mean(column: str) -> None:
 
 def test_what_cannot_be_labelled_turns_the_figure_into_a_ratio() -> None:
     state = unlabelable(labelled(25, late=[4, 9]), 4, 9)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     v = np.array(weights_by_hand(state, 25))
     counted = np.ones(25)
     counted[[3, 8]] = 0
@@ -235,14 +235,14 @@ def test_what_cannot_be_labelled_turns_the_figure_into_a_ratio() -> None:
 def test_where_nothing_can_be_labelled_nothing_is_said() -> None:
     metrics = ("error", "brier", "log_loss", "f1:spam")
     state = unlabelable(labelled(3, late=[1, 2, 3], metrics=metrics), 1, 2, 3)
-    for figure in found(state).values():
+    for figure in figures_of(state).values():
         assert figure.estimate.value is None
         assert figure.unlabelable > 0
 
 
 def test_with_the_whole_pool_settled_the_rest_is_known_exactly() -> None:
     state = unlabelable(labelled(60, late=[4, 9]), 4, 9)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     losses = [one for m, one in enumerate(errors(state, 60), start=1) if m not in (4, 9)]
     est = figure.estimate
     assert (est.low, est.value, est.high) == pytest.approx((np.mean(losses),) * 3)
@@ -256,7 +256,7 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
 ) -> None:
     out = [5, 11, 12, 20]
     state = unlabelable(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
-    (before,) = found(state).values()
+    (before,) = figures_of(state).values()
     assert before.n_pending == 4
     assert before.pending_low is not None
     assert before.pending_high is not None
@@ -265,7 +265,7 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
         for draw in out:
             item = state.draws[draw - 1]
             later = apply_events(decide.tell(later, item, answer, None, START), later)
-        (after,) = found(later).values()
+        (after,) = figures_of(later).values()
         assert after.pending_low is after.pending_high is None
         assert after.estimate.value is not None
         assert before.pending_low - 1e-12 <= after.estimate.value <= before.pending_high + 1e-12
@@ -273,12 +273,12 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
 
 def test_the_pending_bracket_is_reached_at_its_ends() -> None:
     state = labelled(20, late=[5, 11])
-    (before,) = found(state).values()
+    (before,) = figures_of(state).values()
     for draw in (5, 11):
         item = state.draws[draw - 1]
         wrong = "ham" if item.pred[""] == "spam" else "spam"
         state = apply_events(decide.tell(state, item, wrong, None, START), state)
-    (after,) = found(state).values()
+    (after,) = figures_of(state).values()
     assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
 
 
@@ -344,7 +344,7 @@ def test_an_own_loss_sees_classes_as_text(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_figure_as_a_file_has_it() -> None:
-    (figure,) = found(labelled(5, late=[5])).values()
+    (figure,) = figures_of(labelled(5, late=[5])).values()
     assert list(figure.as_dict()) == [
         "metric",
         "model",

@@ -76,8 +76,8 @@ def test_waiting_for_all_is_unbiased_and_dropping_what_is_pending_is_not(seed: i
     dropping, waiting = np.array(runs).T
     truth = float(np.mean([TRUTH[f"r{i}"] != predicted(i) for i in range(len(POOL))]))
 
-    def z(found: np.ndarray) -> float:
-        return float((found.mean() - truth) / (found.std(ddof=1) / np.sqrt(CAMPAIGNS)))
+    def z(values: np.ndarray) -> float:
+        return float((values.mean() - truth) / (values.std(ddof=1) / np.sqrt(CAMPAIGNS)))
 
     assert abs(z(waiting)) < 5.5  # by the normal law fails at most 1 run in 10**7
     assert z(dropping) < -10
