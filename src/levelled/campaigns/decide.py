@@ -104,8 +104,8 @@ def _note(state: CampaignState, n: int, room: int, n_given: int, owner: str | No
     if passed:
         who = "you" if owner is None else owner
         return (
-            f"{passed} items that {who} skipped must go to another labeller: ask with another "
-            f"--owner, or mark them as unlabelable"
+            f"{passed} items that {who} skipped must go to another labeller: let another owner "
+            f"ask, or mark them as unlabelable"
         )
     if state.settings.budget is not None and state.n_asked + n_given >= state.settings.budget:
         return f"the budget of {state.settings.budget} labels has been given out"
