@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from levelled.campaigns import Campaign, create_campaign, load_campaign
-from levelled.campaigns.figures import figures
+from levelled.campaigns.figures import estimate_figures
+from levelled.campaigns.settled import FigureCache
 
 PAIRS, ROUNDS = 150, 3
 LABELS = 10_000
@@ -95,7 +96,7 @@ def report_one_more(metrics: list[str]) -> None:
             tells.append(seconds(partial(campaign.tell, one.draw, one.data["truth"])))
             each.append(seconds(campaign.estimate))
         state = campaign.state
-        scratch = seconds(lambda: figures(state, {}))
+        scratch = seconds(lambda: estimate_figures(state, FigureCache()))
         kept = seconds(campaign.keep)
         start = perf_counter()
         later = load_campaign("spam", storage=at / "c.db")

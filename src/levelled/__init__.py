@@ -1,4 +1,4 @@
-"""Unbiased figures and fair training weights from labels that were chosen, not sampled.
+"""Unbiased estimates and corrective training weights from actively chosen labels.
 
     import levelled as lv
 
@@ -85,9 +85,9 @@ def __getattr__(name: str) -> Any:  # noqa: ANN401
     if name not in __all__:
         raise AttributeError(f"module 'levelled' has no attribute {name!r}")
     home = importlib.import_module(f"levelled.{_HOME.get(name, name)}")
-    found = getattr(home, name) if name in _HOME else home
-    globals()[name] = found
-    return found
+    value = getattr(home, name) if name in _HOME else home
+    globals()[name] = value
+    return value
 
 
 def __dir__() -> list[str]:

@@ -6,10 +6,10 @@
     │   ├── ProposalError                   a proposal that cannot be corrected for
     │   ├── LossError                       losses that break what was declared about them
     │   ├── PoolError                       a pool that cannot be read or does not fit
-    │   └── NotTrainedError                 (also an AttributeError) what only training brings
+    │   └── NotTrainedError                 (also an AttributeError) an attribute that training sets
     ├── CampaignError                       a step the campaign cannot take
     ├── StorageError                        a database that cannot be used
-    │   └── ConflictError                   somebody else wrote first
+    │   └── ConflictError                   another process wrote first
     └── MissingExtraError (also an ImportError)
 
 A message says what happened, why it matters and what to do, on one line.
@@ -31,7 +31,7 @@ __all__ = [
 
 
 class LevelledError(Exception):
-    """The root of the tree: catch it to catch everything Levelled refuses."""
+    """The base of all errors that Levelled raises on purpose."""
 
 
 class InputError(LevelledError, ValueError):
@@ -55,11 +55,11 @@ class PoolError(InputError):
 
 
 class NotTrainedError(InputError, AttributeError):
-    """What comes with training is not there yet; `hasattr` says so."""
+    """An attribute that training sets, read before training."""
 
 
 class CampaignError(LevelledError):
-    """A step a campaign cannot take: a draw that was never asked, a campaign that is closed."""
+    """A step that a campaign refuses: a draw that was never asked, a campaign that is closed."""
 
 
 class StorageError(LevelledError):
@@ -67,7 +67,7 @@ class StorageError(LevelledError):
 
 
 class ConflictError(StorageError):
-    """Somebody else wrote to the campaign first: load it again and try again."""
+    """Another process wrote to the campaign first: load it again and try again."""
 
 
 class MissingExtraError(LevelledError, ImportError):

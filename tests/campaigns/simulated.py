@@ -10,7 +10,7 @@ import pyarrow as pa
 
 from levelled.campaigns import Campaign, create_campaign
 from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.records import CampaignSettings, Event
+from levelled.campaigns.records import CampaignSettings, Event, parse_metrics
 from levelled.campaigns.state import CampaignState
 from levelled.sources import open_pool
 
@@ -62,11 +62,12 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "pred_counts": {model: pool.predictions(model).counts() for model in pool.models},
         **settings,
     }
-    made = CampaignSettings(**given)
+    made = CampaignSettings(**{**given, "metrics": parse_metrics(given["metrics"])})
+    draws = [item.to_json() for item in draw_further(pool, made, [], ahead)]
     stamp = {"at": START.isoformat(timespec="seconds"), "by": None}
     return [
         {"type": "created", **stamp, "settings": made.to_json()},
-        {"type": "drawn", **stamp, "draws": draw_further(pool, made, [], ahead)},
+        {"type": "drawn", **stamp, "draws": draws},
     ]
 
 

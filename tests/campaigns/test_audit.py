@@ -8,7 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from campaigns.simulated import begun, label, spam
-from levelled.campaigns import Campaign, audit, load_campaign, open_store
+from levelled.campaigns import Campaign, load_campaign, open_store
 from levelled.campaigns.hashing import GENESIS, canonical, hash_of
 
 POOL, TRUTH = spam(40)
@@ -27,9 +27,8 @@ def path(tmp_path: Path) -> Path:
     return tmp_path / "c.db"
 
 
-def audited(path: Path) -> list[str]:
-    campaign = load_campaign("spam", storage=path)
-    return audit(campaign, open_store(path))
+def audit(path: Path) -> list[str]:
+    return load_campaign("spam", storage=path).audit()
 
 
 def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, chain: bool) -> None:
@@ -54,20 +53,20 @@ def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, c
 
 
 def test_an_untouched_campaign_passes(path: Path) -> None:
-    assert audited(path) == []
+    assert audit(path) == []
 
 
 def test_a_campaign_that_went_through_everything_passes(path: Path) -> None:
     campaign = load_campaign("spam", storage=path)
     campaign.ask(6, owner="ann")
     campaign.skip(11, owner="ann")
-    campaign.resolve(12, reason="blank")
+    campaign.mark_unlabelable(12, reason="blank")
     campaign.tell(11, "ham", owner="bob")
     campaign.tell(11, "spam", owner="ann")
     campaign.amend(3, "spam" if campaign.state.answers[3].label == "ham" else "ham")
     campaign.change(budget=30)
     campaign.close()
-    assert audited(path) == []
+    assert audit(path) == []
 
 
 def test_a_tampered_label_is_found(path: Path) -> None:
@@ -75,8 +74,8 @@ def test_a_tampered_label_is_found(path: Path) -> None:
         event["label"] = "ham" if event["label"] == "spam" else "spam"
 
     tamper(path, flip, "answered", chain=False)
-    (found,) = audited(path)
-    assert found == "event 12: its text was changed after it was written"
+    (difference,) = audit(path)
+    assert difference == "event 12: its text was changed after it was written"
 
 
 def test_a_tampered_probability_is_found(path: Path) -> None:
@@ -84,11 +83,11 @@ def test_a_tampered_probability_is_found(path: Path) -> None:
         event["draws"][4]["probability"] /= 2
 
     tamper(path, shrink, "drawn", chain=False)
-    assert audited(path) == ["event 1: its text was changed after it was written"]
+    assert audit(path) == ["event 1: its text was changed after it was written"]
 
 
 @pytest.mark.parametrize(
-    ("column", "value", "told"),
+    ("column", "value", "message"),
     [
         ("probability", 0.5, "draw 5: probability 0.5 is on record"),
         ("design", {"max_weight": 1.0}, "draw 5: its design columns differ"),
@@ -98,39 +97,39 @@ def test_a_tampered_probability_is_found(path: Path) -> None:
     ],
 )
 def test_what_was_tampered_with_and_hashed_anew_differs_from_the_pool(
-    path: Path, column: str, value: object, told: str
+    path: Path, column: str, value: object, message: str
 ) -> None:
     def change(event: dict[str, Any]) -> None:
-        kept = event["draws"][4]
-        kept[column] = {**kept[column], **value} if isinstance(value, dict) else value
+        item = event["draws"][4]
+        item[column] = {**item[column], **value} if isinstance(value, dict) else value
 
     tamper(path, change, "drawn", chain=True)
-    first, *_ = audited(path)
-    assert first.startswith(told)
+    first, *_ = audit(path)
+    assert first.startswith(message)
 
 
 def test_a_missing_event_is_found(path: Path) -> None:
     with sqlite3.connect(path) as database:
         database.execute("DELETE FROM events WHERE seq = 7")
     database.close()
-    assert audited(path) == ["event 7: it is missing: event 8 comes in its place"]
+    assert audit(path) == ["event 7: it is missing: event 8 comes in its place"]
 
 
 def test_kept_games_that_do_not_follow_from_the_log_are_found(path: Path) -> None:
     campaign = load_campaign("spam", storage=path)
     campaign.estimate()
-    games: Any = campaign._games
+    assert campaign._cache is not None
+    games: Any = campaign._cache.games
     key = next(iter(games))
     games[key].game._state = type(games[key].game)(40)._state  # forgets what it has seen
-    store = open_store(path)
-    assert audit(campaign, store) == [], "a game in doubt is played again"
-    assert audit(Campaign("spam", store), store) == []
+    assert campaign.audit() == [], "a game in doubt is played again"
+    assert Campaign("spam", open_store(path)).audit() == []
 
 
 def test_another_pool_is_found(path: Path) -> None:
     pq.write_table(POOL.slice(0, 39), path.parent / "pool.parquet")
-    (found,) = audited(path)
-    assert "its content differs" in found
+    (difference,) = audit(path)
+    assert "its content differs" in difference
 
 
 def test_a_campaign_with_a_labelled_sample_passes(tmp_path: Path) -> None:
@@ -139,13 +138,13 @@ def test_a_campaign_with_a_labelled_sample_passes(tmp_path: Path) -> None:
     sample.write_text("id,label\n" + "".join(f"{one},{TRUTH[one]}\n" for one in ids[:8]))
     campaign = begun(tmp_path / "c.db", POOL, labelled=sample)
     label(campaign, 5, TRUTH)
-    assert audit(campaign, open_store(tmp_path / "c.db")) == []
+    assert campaign.audit() == []
 
 
 def test_a_campaign_whose_sample_is_the_whole_pool_passes(tmp_path: Path) -> None:
     sample = tmp_path / "sample.csv"
     sample.write_text("id,label\n" + "".join(f"{one},{TRUTH[one]}\n" for one in TRUTH))
     campaign = begun(tmp_path / "c.db", POOL, labelled=sample)
-    assert audit(campaign, open_store(tmp_path / "c.db")) == []
+    assert campaign.audit() == []
     (figure,) = campaign.estimate()
     assert figure.estimate.low == figure.estimate.value == figure.estimate.high

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from campaigns.simulated import begun, label, spam
-from levelled.campaigns import Campaign, audit, load_campaign, open_store
+from levelled.campaigns import Campaign, load_campaign, open_store
 from levelled.errors import CampaignError, LevelledError
 
 POOL, TRUTH = spam(60)
@@ -101,7 +101,7 @@ def test_many_at_once_never_get_the_same_draw(tmp_path: Path) -> None:
     campaign = Campaign("spam", store)
     assert campaign.state.n_settled == 48
     assert not campaign.state.opinions
-    assert audit(campaign, store, pool=None)[0].startswith("The pool of 'spam' was in memory")
+    assert campaign.audit()[0].startswith("The pool of 'spam' was in memory")
 
 
 WORKER = """
@@ -158,3 +158,28 @@ def test_a_change_that_is_refused_leaves_the_campaign_as_it_was(tmp_path: Path) 
         with pytest.raises(LevelledError):
             campaign.change(**wrong)
     assert load_campaign("spam", storage=tmp_path / "c.db").state.n_events == 2
+
+
+def test_a_report_is_written_and_a_target_is_reached(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, target_width=0.9)
+    label(campaign, 9, TRUTH)
+    campaign.report(tmp_path / "report.html")
+    assert "9 draws settled; target width 0.9 reached" in (tmp_path / "report.html").read_text()
+    figures = campaign.estimate()
+    assert campaign.is_reached(figures)
+    assert not campaign.is_reached(figures, 0.01)
+    assert [*campaign.watch()] == [figures]
+    campaign.close()
+    assert [*campaign.watch(target_width=0.01, every=0.01)] == [figures]
+
+
+def test_the_first_wrong_answer_is_named_by_where_it_stands(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL)
+    campaign.ask(3)
+    answers = [
+        {"draw": draw, "label": label, "where": f"Row {draw} of done.csv"}
+        for draw, label in [(1, "ham"), (2, "eggs"), (9, "ham")]
+    ]
+    with pytest.raises(CampaignError, match=r"^Row 2 of done.csv: .*eggs.* Nothing was stored"):
+        campaign.tell_all(answers)
+    assert not campaign.state.answers

@@ -9,8 +9,8 @@ import pytest
 
 from campaigns.simulated import begun, by_hand, label, numbers, spam
 from levelled.campaigns import create_campaign, load_campaign
-from levelled.campaigns.drawing import draw_further, frozen_proposal, sampled_draws
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal
+from levelled.campaigns.records import CampaignSettings, parse_metrics
 from levelled.draws import Draws
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.estimators import lure_weights
@@ -57,11 +57,11 @@ def test_a_longer_race_begins_with_the_shorter_one() -> None:
     pool = open_pool(table)
     settings = _settings(len(pool), pool.fingerprint, pool.classes)
     first = draw_further(pool, settings, [], 1000)
-    more = draw_further(pool, settings, [item["row"] for item in first], 1400)
+    more = draw_further(pool, settings, [item.row for item in first], 1400)
     whole = draw_further(pool, settings, [], 1400)
-    assert [(i["draw"], i["id"]) for i in [*first, *more]] == [(i["draw"], i["id"]) for i in whole]
-    q = [item["probability"] for item in [*first, *more]]
-    np.testing.assert_allclose(q, [item["probability"] for item in whole], rtol=1e-12)
+    assert [(i.draw, i.id) for i in [*first, *more]] == [(i.draw, i.id) for i in whole]
+    q = [item.probability for item in [*first, *more]]
+    np.testing.assert_allclose(q, [item.probability for item in whole], rtol=1e-12)
 
 
 def test_asking_past_the_draws_made_ahead_keeps_the_earlier_ones(tmp_path: Path) -> None:
@@ -134,8 +134,8 @@ def test_a_uniform_sample_and_then_a_race_is_unbiased() -> None:
     loss += np.arange(5)  # so that every item matters
     expected = 0.0
     for path in permutations(range(5), 4):
-        sample = sampled_draws(pool, settings, np.array(path[:2]), frozen)
-        q = [item["probability"] for item in sample]
+        sample = draw_sample(pool, settings, np.array(path[:2]), frozen)
+        q = [item.probability for item in sample]
         left = frozen.weights.copy()
         left[list(path[:2])] = 0
         for row in path[2:]:
@@ -159,16 +159,16 @@ def test_the_design_after_a_sample_is_that_of_the_whole_pool() -> None:
     for item in items:
         here = left > 0
         w = left.sum() / (60 * left[here])  # 1 / (N q)
-        design = item["design"]
+        design = item.design
         assert design["max_weight"] == pytest.approx(w.max())
         assert design["max_weighted_control"] == pytest.approx((w * g[here]).max())
         assert design["max_weighted_headroom"] == pytest.approx((w * (1 - g[here])).max())
         assert design["control_left"] == pytest.approx(g[here].sum())
-        left[item["row"]] = 0
+        left[item.row] = 0
 
 
 @pytest.mark.parametrize(
-    ("text", "told"),
+    ("text", "message"),
     [
         ("id,label\nr1,ham\nr1,ham\n", "labels an item twice"),
         ("id,label\nr1,ham\nr999,ham\n", "r999"),
@@ -178,10 +178,10 @@ def test_the_design_after_a_sample_is_that_of_the_whole_pool() -> None:
         ("draw,label\n1,ham\n", "lacks an id"),
     ],
 )
-def test_a_sample_that_is_none_is_refused(tmp_path: Path, text: str, told: str) -> None:
+def test_a_sample_that_is_none_is_refused(tmp_path: Path, text: str, message: str) -> None:
     path = tmp_path / "sample.csv"
     path.write_text(text)
-    with pytest.raises(LevelledError, match=told):
+    with pytest.raises(LevelledError, match=message):
         begun(tmp_path / "c.db", POOL, labelled=path)
     with pytest.raises(LevelledError):
         load_campaign("spam", storage=tmp_path / "c.db")
@@ -203,7 +203,7 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("metric", "more", "told"),
+    ("metric", "more", "message"),
     [
         ("mse", {"target_width": 0.1}, "only an asymptotic one"),
         ("mse", {}, "needs numbers"),
@@ -222,9 +222,9 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
     ],
 )
 def test_a_campaign_that_cannot_work_is_refused_and_nothing_is_stored(
-    tmp_path: Path, metric: str, more: dict[str, object], told: str
+    tmp_path: Path, metric: str, more: dict[str, object], message: str
 ) -> None:
-    with pytest.raises(LevelledError, match=told):
+    with pytest.raises(LevelledError, match=message):
         begun(tmp_path / "c.db", POOL, metric, **more)
     assert len(begun(tmp_path / "c.db", POOL).state.draws) == 60
 
@@ -297,7 +297,7 @@ def _settings(
 ) -> CampaignSettings:
     return CampaignSettings(
         name="spam",
-        metrics=("error",),
+        metrics=parse_metrics(["error"]),
         source=None,
         fingerprint=fingerprint,
         pool_size=pool_size,

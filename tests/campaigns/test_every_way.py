@@ -10,10 +10,11 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from campaigns.simulated import START, beginning, by_hand, spam, weights_by_hand
-from levelled.campaigns import decide
-from levelled.campaigns.figures import Figure, figures
+from levelled.campaigns import Figure, decide
+from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.records import DrawnItem, Event
-from levelled.campaigns.state import CampaignState, fold
+from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.state import CampaignState, apply_events
 from levelled.errors import CampaignError
 
 N, LEASE = 30, 100
@@ -39,8 +40,8 @@ class Campaigning(RuleBasedStateMachine):
             in_flight=in_flight,
             lease_seconds=LEASE,
         )
-        self.state = fold(self.events)
-        self.games: dict[str, Any] = {}
+        self.state = apply_events(self.events)
+        self.cache = FigureCache()
         self.now: datetime = START
         self.held: dict[int, tuple[str | None, datetime]] = {}
         self.labels: dict[int, str] = {}
@@ -50,7 +51,7 @@ class Campaigning(RuleBasedStateMachine):
     def do(self, events: tuple[Event, ...]) -> None:
         self.events.extend(events)
         before, as_it_was = self.state, containers(self.state)
-        self.state = fold(events, before) if events else before
+        self.state = apply_events(events, before) if events else before
         assert containers(before) == as_it_was, "a state that was handed out has changed"
 
     def on_item(
@@ -107,8 +108,8 @@ class Campaigning(RuleBasedStateMachine):
     def tell(self, part: int, label: str, owner: str | None, by_id: bool) -> None:
         """In any order, twice, late, by another than was asked, or against an answer."""
         item = self.one(part)
-        found = decide.find_draw(self.state, id=item.id) if by_id else item
-        assert found is item
+        item_found = decide.find_draw(self.state, id=item.id) if by_id else item
+        assert item_found is item
         first, opinions = not self.is_settled(item.draw), self.state.opinions.get(item.draw, ())
         self.on_item(decide.tell, item, label, owner)
         if first:
@@ -147,13 +148,13 @@ class Campaigning(RuleBasedStateMachine):
 
     @precondition(asked)
     @rule(part=PART)
-    def resolve(self, part: int) -> None:
+    def mark_unlabelable(self, part: int) -> None:
         item = self.one(part)
         if self.is_settled(item.draw):
             with pytest.raises(CampaignError, match="already"):
-                self.on_item(decide.resolve, item, "blank", "ann")
+                self.on_item(decide.mark_unlabelable, item, "blank", "ann")
             return
-        self.on_item(decide.resolve, item, "blank", "ann")
+        self.on_item(decide.mark_unlabelable, item, "blank", "ann")
         self.lost.add(item.draw)
         self.held.pop(item.draw, None)
         self.passed.pop(item.draw, None)
@@ -180,7 +181,7 @@ class Campaigning(RuleBasedStateMachine):
         for refused in (
             lambda: decide.ask(self.state, 1, "ann", self.now),
             lambda: decide.tell(self.state, item, "ham", "ann", self.now),
-            lambda: decide.resolve(self.state, item, "blank", "ann", self.now),
+            lambda: decide.mark_unlabelable(self.state, item, "blank", "ann", self.now),
             lambda: decide.change(self.state, "ann", self.now, budget=None),
         ):
             with pytest.raises(CampaignError, match="closed"):
@@ -188,12 +189,12 @@ class Campaigning(RuleBasedStateMachine):
 
     @invariant()
     def the_state_is_what_the_log_says(self) -> None:
-        assert as_plain(self.state) == as_plain(fold(self.events))
+        assert as_plain(self.state) == as_plain(apply_events(self.events))
 
     @invariant()
     def what_was_told_counts(self) -> None:
         assert {draw: one.label for draw, one in self.state.answers.items()} == self.labels
-        assert set(self.state.resolved) == self.lost
+        assert set(self.state.unlabelable) == self.lost
 
     @invariant()
     def the_settled_prefix_ends_at_the_first_gap(self) -> None:
@@ -203,12 +204,12 @@ class Campaigning(RuleBasedStateMachine):
 
     @invariant()
     def figures_are_those_from_scratch_and_by_hand(self) -> None:
-        found, self.games = figures(self.state, self.games)
-        scratch, _ = figures(fold(self.events), {})
-        for now, again in zip(found, scratch, strict=True):
+        figures = estimate_figures(self.state, self.cache)
+        scratch = estimate_figures(apply_events(self.events), FigureCache())
+        for now, again in zip(figures, scratch, strict=True):
             assert as_numbers(now) == pytest.approx(as_numbers(again), rel=0, abs=1e-12)
             assert now.estimate.low <= now.estimate.high
-        by_name = {(one.metric, one.slice): one.estimate.value for one in found}
+        by_name = {(one.metric, one.slice): one.estimate.value for one in figures}
         for metric in ("error", "brier"):
             self.agrees_by_hand(by_name[metric, None], metric, None)
             self.agrees_by_hand(by_name[metric, "country=fr"], metric, "fr")

@@ -18,9 +18,9 @@ from campaigns.simulated import (
 )
 from levelled import estimate
 from levelled.campaigns import Figure, decide, load_campaign
-from levelled.campaigns.figures import figures
-from levelled.campaigns.settled import settled
-from levelled.campaigns.state import CampaignState, Items, fold
+from levelled.campaigns.figures import estimate_figures, estimate_history
+from levelled.campaigns.settled import FigureCache, settled_draws
+from levelled.campaigns.state import CampaignState, apply_events
 
 POOL, TRUTH = spam(60)
 
@@ -33,23 +33,25 @@ def labelled(
     **more: object,
 ) -> CampaignState:
     """A campaign with n draws asked and answered, except those of `late`."""
-    state = fold(beginning(pool, len(pool), **{"in_flight": 1000, **more}))
-    state = fold(decide.ask(state, n, None, START).events, state)
+    state = apply_events(beginning(pool, len(pool), **{"in_flight": 1000, **more}))
+    state = apply_events(decide.ask(state, n, None, START).events, state)
     for item in state.draws[:n]:
         if item.draw not in late:
-            state = fold(decide.tell(state, item, truth[str(item.id)], None, START), state)
+            state = apply_events(decide.tell(state, item, truth[str(item.id)], None, START), state)
     return state
 
 
-def resolved(state: CampaignState, *draws: int) -> CampaignState:
+def unlabelable(state: CampaignState, *draws: int) -> CampaignState:
     for draw in draws:
         item = state.draws[draw - 1]
-        state = fold(decide.resolve(state, item, "blank", None, START), state)
+        state = apply_events(decide.mark_unlabelable(state, item, "blank", None, START), state)
     return state
 
 
-def found(state: CampaignState) -> dict[tuple[str, str, str | None], Figure]:
-    return {(one.metric, one.model, one.slice): one for one in figures(state, {})[0]}
+def figures_of(state: CampaignState) -> dict[tuple[str, str, str | None], Figure]:
+    return {
+        (one.metric, one.model, one.slice): one for one in estimate_figures(state, FigureCache())
+    }
 
 
 def errors(state: CampaignState, n: int, model: str = "") -> list[float]:
@@ -59,7 +61,7 @@ def errors(state: CampaignState, n: int, model: str = "") -> list[float]:
 def test_before_anything_is_settled_only_what_is_possible_is_said() -> None:
     metrics = ("error", "accuracy", "log_loss", "brier", "f1:spam", "share:spam")
     for state in (labelled(0, metrics=metrics), labelled(4, metrics=metrics, late=[1])):
-        for figure in found(state).values():
+        for figure in figures_of(state).values():
             assert figure.estimate.value is None
             assert figure.estimate.interval == "undefined"
             assert figure.n_settled == 0
@@ -71,16 +73,16 @@ def test_before_anything_is_settled_only_what_is_possible_is_said() -> None:
 
 def test_a_mean_without_bounds_may_be_anything_before_the_first_label() -> None:
     state = labelled(0, *numbers(20), metrics=("mean",), numeric=True)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     assert (figure.estimate.low, figure.estimate.high) == (-np.inf, np.inf)
     assert figure.as_dict()["low"] is figure.as_dict()["high"] is None
 
 
 def test_several_metrics_come_from_the_same_labels() -> None:
     state = labelled(25, metrics=("error", "accuracy", "brier", "log_loss:5", "f1:spam"))
-    got = {one.metric: one.estimate for one in found(state).values()}
+    got = {one.metric: one.estimate for one in figures_of(state).values()}
     losses, M = errors(state, 25), 25
-    by = estimate(losses, settled(state).draws, bounds=(0, 1))
+    by = estimate(losses, settled_draws(state).draws, bounds=(0, 1))
     assert got["error"].value == pytest.approx(by.value, abs=1e-12)
     assert got["error"].value == pytest.approx(by_hand(state, losses), abs=1e-12)
     assert got["accuracy"].value == pytest.approx(1 - by.value, abs=1e-12)  # type: ignore[operator]
@@ -101,8 +103,8 @@ def test_several_metrics_come_from_the_same_labels() -> None:
 
 def test_intervals_by_betting_are_those_of_one_call() -> None:
     state = labelled(25)
-    base = settled(state)
-    (figure,) = found(state).values()
+    base = settled_draws(state)
+    (figure,) = figures_of(state).values()
     by = estimate(
         errors(state, 25), base.draws, bounds=(0, 1), interval="betting", control="design"
     )
@@ -112,14 +114,14 @@ def test_intervals_by_betting_are_those_of_one_call() -> None:
 
 def test_a_predictor_of_one_metric_is_not_taken_for_that_of_another() -> None:
     """Its bound would be wrong: 2 for the one, 6 for the other."""
-    both = found(labelled(25, metrics=("log_loss:2", "log_loss:6")))
+    both = figures_of(labelled(25, metrics=("log_loss:2", "log_loss:6")))
     alone = labelled(25, metrics=("log_loss:2",))
     second = both["log_loss:6", "", None].estimate
     losses = [
         min(-np.log(item.proba[""][["ham", "spam"].index(TRUTH[str(item.id)])]), 6.0)
         for item in alone.draws[:25]
     ]
-    draws = settled(alone).draws
+    draws = settled_draws(alone).draws
     assert draws.design is not None
     plain = type(draws)(
         draws.index, draws.probability, 60, design={"max_weight": draws.design["max_weight"]}
@@ -130,7 +132,7 @@ def test_a_predictor_of_one_metric_is_not_taken_for_that_of_another() -> None:
 
 def test_slices_are_ratios_over_their_own_items() -> None:
     state = labelled(30, slices=("country",), metrics=("error", "recall:spam"))
-    got = found(state)
+    got = figures_of(state)
     v, losses = np.array(weights_by_hand(state, 30)), np.array(errors(state, 30))
     for country in ("de", "fr", "uk"):
         inside = np.array([item.slices["country"] == country for item in state.draws[:30]])
@@ -144,7 +146,7 @@ def test_slices_are_ratios_over_their_own_items() -> None:
 
 def test_a_slice_that_is_fully_labelled_is_known_exactly() -> None:
     state = labelled(60, slices=("country",))
-    for (_, _, name), figure in found(state).items():
+    for (_, _, name), figure in figures_of(state).items():
         inside = [
             one
             for one, item in zip(errors(state, 60), state.draws, strict=True)
@@ -159,7 +161,7 @@ def test_two_models_share_the_labels() -> None:
     other = ["spam" if i % 2 else "ham" for i in range(60)]
     pool = POOL.append_column("pred@v2", [other])
     state = labelled(25, pool, metrics=("error", "share:spam"))
-    got = found(state)
+    got = figures_of(state)
     assert set(got) == {("error", "", None), ("error", "v2", None), ("share:spam", "", None)}
     for model in ("", "v2"):
         value = got["error", model, None].estimate.value
@@ -169,7 +171,7 @@ def test_two_models_share_the_labels() -> None:
 def test_labels_that_are_numbers() -> None:
     pool, truth = numbers(80)
     state = labelled(40, pool, truth, metrics=("mse", "mae", "mean"), numeric=True)
-    got = {one.metric: one.estimate for one in found(state).values()}
+    got = {one.metric: one.estimate for one in figures_of(state).values()}
     items = state.draws[:40]
     gap = [truth[str(item.id)] - float(item.pred[""]) for item in items]
     assert got["mse"].value == pytest.approx(by_hand(state, [one**2 for one in gap]))
@@ -185,19 +187,19 @@ def test_a_mean_of_numbers_of_either_sign_has_an_interval_that_says_what_it_is()
     pool, truth = numbers(80)
     signed = {name: value - 2 for name, value in truth.items()}
     state = labelled(40, pool, signed, metrics=("mean",), numeric=True)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     est = figure.estimate
     assert est.interval == "t"
     assert est.value is not None
     assert est.low < est.value < est.high
-    assert any("fixed beforehand" in told for told in est.warnings)
+    assert any("fixed beforehand" in text for text in est.warnings)
 
 
 def test_a_design_too_thin_for_an_interval_still_has_a_value() -> None:
     score = [1e-4] * 79 + [1.0]
     pool, truth = numbers(80, score=score)
     state = labelled(30, pool, truth, metrics=("mse",), numeric=True, floor=0.0)
-    (figure,) = found(state).values()
+    (figure,) = figures_of(state).values()
     assert figure.estimate.value is not None
 
 
@@ -208,7 +210,7 @@ def test_a_good_prediction_of_the_label_narrows_the_mean(column: str) -> None:
     ids = [f"r{i}" for i in range(400)]
     truth = dict(zip(ids, np.clip(score + rng.normal(0, 0.02, 400), 0, 1).tolist(), strict=True))
     wide, narrow = (
-        found(labelled(100, pool, truth, metrics=("mean:0:1",), numeric=True))[
+        figures_of(labelled(100, pool, truth, metrics=("mean:0:1",), numeric=True))[
             "mean:0:1", "", None
         ].estimate
         for pool in (pa.table({"id": ids}), pa.table({"id": ids, column: score}))
@@ -218,8 +220,8 @@ def test_a_good_prediction_of_the_label_narrows_the_mean(column: str) -> None:
 
 
 def test_what_cannot_be_labelled_turns_the_figure_into_a_ratio() -> None:
-    state = resolved(labelled(25, late=[4, 9]), 4, 9)
-    (figure,) = found(state).values()
+    state = unlabelable(labelled(25, late=[4, 9]), 4, 9)
+    (figure,) = figures_of(state).values()
     v = np.array(weights_by_hand(state, 25))
     counted = np.ones(25)
     counted[[3, 8]] = 0
@@ -232,15 +234,15 @@ def test_what_cannot_be_labelled_turns_the_figure_into_a_ratio() -> None:
 
 def test_where_nothing_can_be_labelled_nothing_is_said() -> None:
     metrics = ("error", "brier", "log_loss", "f1:spam")
-    state = resolved(labelled(3, late=[1, 2, 3], metrics=metrics), 1, 2, 3)
-    for figure in found(state).values():
+    state = unlabelable(labelled(3, late=[1, 2, 3], metrics=metrics), 1, 2, 3)
+    for figure in figures_of(state).values():
         assert figure.estimate.value is None
         assert figure.unlabelable > 0
 
 
 def test_with_the_whole_pool_settled_the_rest_is_known_exactly() -> None:
-    state = resolved(labelled(60, late=[4, 9]), 4, 9)
-    (figure,) = found(state).values()
+    state = unlabelable(labelled(60, late=[4, 9]), 4, 9)
+    (figure,) = figures_of(state).values()
     losses = [one for m, one in enumerate(errors(state, 60), start=1) if m not in (4, 9)]
     est = figure.estimate
     assert (est.low, est.value, est.high) == pytest.approx((np.mean(losses),) * 3)
@@ -253,8 +255,8 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
     metric: str, lost: tuple[int, ...]
 ) -> None:
     out = [5, 11, 12, 20]
-    state = resolved(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
-    (before,) = found(state).values()
+    state = unlabelable(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
+    (before,) = figures_of(state).values()
     assert before.n_pending == 4
     assert before.pending_low is not None
     assert before.pending_high is not None
@@ -262,8 +264,8 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
         later = state
         for draw in out:
             item = state.draws[draw - 1]
-            later = fold(decide.tell(later, item, answer, None, START), later)
-        (after,) = found(later).values()
+            later = apply_events(decide.tell(later, item, answer, None, START), later)
+        (after,) = figures_of(later).values()
         assert after.pending_low is after.pending_high is None
         assert after.estimate.value is not None
         assert before.pending_low - 1e-12 <= after.estimate.value <= before.pending_high + 1e-12
@@ -271,23 +273,36 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
 
 def test_the_pending_bracket_is_reached_at_its_ends() -> None:
     state = labelled(20, late=[5, 11])
-    (before,) = found(state).values()
+    (before,) = figures_of(state).values()
     for draw in (5, 11):
         item = state.draws[draw - 1]
         wrong = "ham" if item.pred[""] == "spam" else "spam"
-        state = fold(decide.tell(state, item, wrong, None, START), state)
-    (after,) = found(state).values()
+        state = apply_events(decide.tell(state, item, wrong, None, START), state)
+    (after,) = figures_of(state).values()
     assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
+
+
+def test_the_history_is_the_first_figure_after_each_draw() -> None:
+    """Also from the draw on that cannot be labelled, where the average becomes a ratio."""
+    state = unlabelable(labelled(14, late=[6, 13], metrics=("accuracy", "f1:spam")), 6)
+    history = estimate_history(state)
+    assert [one.n_settled for one in history] == list(range(1, 13))
+    for one in history:
+        then = estimate_figures(replace(state, n_settled=one.n_settled), FigureCache())[0]
+        assert one == then
+    assert [one.n_settled for one in estimate_history(state, most=4)] == [3, 6, 9, 12]
+    assert estimate_history(labelled(3, late=[1])) == []
 
 
 def test_an_amended_answer_replays_what_depends_on_it() -> None:
     state = labelled(20, metrics=("error", "f1:spam"), slices=("country",))
-    _, games = figures(state, {})
+    cache = FigureCache()
+    estimate_figures(state, cache)
     item = state.draws[2]
     other = "ham" if state.answers[3].label == "spam" else "spam"
-    state = fold(decide.amend(state, item, other, None, START), state)
-    kept, _ = figures(state, games)
-    scratch, _ = figures(replace(state, draws=Items(state.draws)), {})
+    state = apply_events(decide.amend(state, item, other, None, START), state)
+    kept = estimate_figures(state, cache)
+    scratch = estimate_figures(state, FigureCache())
     for one, again in zip(kept, scratch, strict=True):
         assert one.as_dict() == again.as_dict()
 
@@ -299,7 +314,7 @@ def test_games_go_on_after_a_restart(tmp_path: Path) -> None:
     campaign.keep()
     label(campaign, 9, TRUTH)
     later = load_campaign("spam", storage=tmp_path / "c.db")
-    scratch, _ = figures(later.state, {})
+    scratch = estimate_figures(later.state, FigureCache())
     for one, again in zip(later.estimate(), scratch, strict=True):
         ours, theirs = one.estimate, again.estimate
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
@@ -329,7 +344,7 @@ def test_an_own_loss_sees_classes_as_text(tmp_path: Path, monkeypatch: pytest.Mo
 
 
 def test_a_figure_as_a_file_has_it() -> None:
-    (figure,) = found(labelled(5, late=[5])).values()
+    (figure,) = figures_of(labelled(5, late=[5])).values()
     assert list(figure.as_dict()) == [
         "metric",
         "model",

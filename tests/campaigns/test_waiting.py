@@ -8,8 +8,8 @@ import numpy as np
 from campaigns.simulated import START, beginning, spam
 from levelled.campaigns import decide
 from levelled.campaigns.records import DrawnItem
-from levelled.campaigns.settled import settled
-from levelled.campaigns.state import CampaignState, fold
+from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.state import CampaignState, apply_events
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.metrics.named import parse_metric
@@ -26,7 +26,7 @@ def campaign(seed: int) -> tuple[float, float]:
     """Sixteen people label; the estimates without what is out at the 25th label, and with it."""
     rng = np.random.default_rng(seed)
     asked = ARRIVED + LABELLERS - 1
-    state = fold(beginning(POOL, asked, seed=seed, in_flight=LABELLERS, budget=asked))
+    state = apply_events(beginning(POOL, asked, seed=seed, in_flight=LABELLERS, budget=asked))
     at_work: list[tuple[float, int]] = []
     state = ask(state, LABELLERS, 0.0, at_work, rng)
     dropping = None
@@ -34,15 +34,15 @@ def campaign(seed: int) -> tuple[float, float]:
         now, draw = heapq.heappop(at_work)
         item = state.draws[draw - 1]
         when = START + timedelta(seconds=now)
-        state = fold(decide.tell(state, item, TRUTH[str(item.id)], None, when), state)
+        state = apply_events(decide.tell(state, item, TRUTH[str(item.id)], None, when), state)
         if len(state.answers) == ARRIVED:
             dropping = without_pending(state)
         state = ask(state, 1, now, at_work, rng)
     assert state.n_settled == asked
     assert dropping is not None
-    everything = settled(state)
-    losses = everything.values(state, parse_metric("error"), "").losses
-    return dropping, float(np.mean(everything.lure_weights() * losses))
+    everything = settled_draws(state)
+    losses, _ = everything.losses(parse_metric("error"), "")
+    return dropping, float(np.mean(lure_weights(everything.draws) * losses))
 
 
 def ask(
@@ -57,7 +57,7 @@ def ask(
     for one in given.asks:
         minutes = rng.exponential(1 + 9 * loss(state.draws[one.draw - 1]))
         heapq.heappush(at_work, (now + minutes, one.draw))
-    return fold(given.events, state) if given.events else state
+    return apply_events(given.events, state) if given.events else state
 
 
 def without_pending(state: CampaignState) -> float:
@@ -76,8 +76,8 @@ def test_waiting_for_all_is_unbiased_and_dropping_what_is_pending_is_not(seed: i
     dropping, waiting = np.array(runs).T
     truth = float(np.mean([TRUTH[f"r{i}"] != predicted(i) for i in range(len(POOL))]))
 
-    def z(found: np.ndarray) -> float:
-        return float((found.mean() - truth) / (found.std(ddof=1) / np.sqrt(CAMPAIGNS)))
+    def z(values: np.ndarray) -> float:
+        return float((values.mean() - truth) / (values.std(ddof=1) / np.sqrt(CAMPAIGNS)))
 
     assert abs(z(waiting)) < 5.5  # by the normal law fails at most 1 run in 10**7
     assert z(dropping) < -10

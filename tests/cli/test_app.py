@@ -29,7 +29,7 @@ def test_the_demo_shows_a_table_and_writes_a_figure(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("words", "code", "told"),
+    ("words", "code", "message"),
     [
         (["nonsense"], 2, "nonsense"),
         (["demo", "--labels", "many"], 2, "--labels"),
@@ -37,10 +37,12 @@ def test_the_demo_shows_a_table_and_writes_a_figure(tmp_path: Path) -> None:
         (["demo", "--out", "/dev/null/x", "--repetitions", "2"], 1, "/dev/null"),
     ],
 )
-def test_bad_input_is_told_in_words(words: list[str], code: int, told: str, tmp_path: Path) -> None:
+def test_bad_input_is_told_in_words(
+    words: list[str], code: int, message: str, tmp_path: Path
+) -> None:
     result = levelled(*words, cwd=tmp_path)
     assert result.returncode == code
-    assert told in result.stderr
+    assert message in result.stderr
     assert "Traceback" not in result.stderr
 
 

@@ -16,6 +16,7 @@ import pytest
 
 import levelled as lv
 from cli.terminal import Levelled
+from levelled.campaigns import load_campaign
 from levelled.campaigns.stores import DEFAULT_STORAGE
 from levelled.cli import options
 
@@ -129,7 +130,7 @@ def test_items_can_be_passed_on_given_up_and_corrected(levelled: Levelled, spam:
     assert levelled("skip", spam, 31, "--reason", "hard", "--owner", "ann").code == 0
     passed_on = json.loads(levelled("ask", spam, "--owner", "bob").out)
     assert passed_on["draw"] == 31
-    assert levelled("resolve", spam, 32, "--reason", "unreadable").code == 0
+    assert levelled("unlabelable", spam, 32, "--reason", "unreadable").code == 0
     before = {one["draw"]: one["label"] for one in exported(levelled, spam)}[1]
     assert levelled("amend", spam, 1, "ham" if before == "spam" else "spam").code == 0
     status = json.loads(levelled("status", spam).out)[0]
@@ -228,12 +229,10 @@ def test_the_report_is_one_file_that_fetches_nothing(levelled: Levelled, spam: s
 
 
 def test_the_history_of_a_report_ends_at_the_estimate(levelled: Levelled, spam: str) -> None:
-    from levelled.campaigns import load_campaign
-    from levelled.cli.report import report_of
-
-    report = report_of(load_campaign(spam), "")
-    assert report.history[-1] == report.figures[0]
-    assert [one.n_settled for one in report.history] == list(range(1, 31))
+    campaign = load_campaign(spam)
+    history = campaign.history()
+    assert history[-1] == campaign.estimate()[0]
+    assert [one.n_settled for one in history] == list(range(1, 31))
 
 
 def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path) -> None:
@@ -248,7 +247,7 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     told = levelled("tell", "[red]x", "-", given="\n".join(map(json.dumps, labels)))
     assert told.err == "4 new\n"
     seen = [levelled(*words, "--format", "table") for words in (["estimate", "[red]x"], ["list"])]
-    levelled("resolve", "[red]x", 5, "--reason", HOSTILE)
+    levelled("unlabelable", "[red]x", 5, "--reason", HOSTILE)
     levelled("close", "[red]x", "--reason", HOSTILE)
     seen += [table, levelled("status", "[red]x", "--format", "table"), levelled("ask", "[red]x")]
     for result in seen:
@@ -260,6 +259,22 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     assert "<script" not in page
     assert "\x1b" not in page
     assert levelled("audit", "[red]x").out == "ok\n"
+
+
+def test_a_loss_that_is_gone_does_not_hide_the_other_campaigns(
+    levelled: Levelled, spam: str, pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "gone.py").write_text("def loss(y, p):\n    return (y != p) * 1.0\n")
+    with monkeypatch.context() as patched:
+        patched.syspath_prepend(str(tmp_path))
+        made = levelled("create", "own", "--pool", pool, "--metric", "gone:loss", "--seed", 1)
+        assert made.code == 0, made.err
+    (tmp_path / "gone.py").unlink()
+    sys.modules.pop("gone")
+    listed = levelled("list")
+    assert [one["name"] for one in json.loads(listed.out)] == [spam]
+    assert "own cannot be loaded" in listed.err
+    assert levelled("status", "own").code == 1
 
 
 def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) -> None:

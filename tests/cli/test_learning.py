@@ -334,7 +334,7 @@ def test_the_export_of_a_campaign_can_be_advised_on(
     asks = campaign.ask(40)
     for ask in asks[:36]:
         if ask.draw == 5:
-            campaign.resolve(5, reason="unreadable")
+            campaign.mark_unlabelable(5, reason="unreadable")
         elif ask.draw != 34:
             campaign.tell(ask.draw, truth[str(ask.id)])
     assert levelled("export", "spam", "--out", f"spam.{ending}").code == 0

@@ -59,7 +59,7 @@ def test_rows_in_another_order_are_found_by_their_ids(campaign: lv.Campaign) -> 
 
 
 def test_an_item_that_cannot_be_labelled_has_no_part_in_training(campaign: lv.Campaign) -> None:
-    campaign.resolve(26, reason="empty")
+    campaign.mark_unlabelable(26, reason="empty")
     learner = ActiveLearner.from_campaign(campaign, LogisticRegression(), X, weights="lure").fit()
     assert len(learner) == 26
     assert len(learner.draws) == 27

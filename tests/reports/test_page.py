@@ -5,11 +5,20 @@ from html.parser import HTMLParser
 
 import pytest
 
-from levelled.reports import Figure, Report, Section, page
+from levelled.estimators import Estimate
+from levelled.metrics.figure import Figure
+from levelled.reports import Report, Section, page
 
-ERROR = Figure("error", "", None, 0.12, 0.08, 0.17, 0.95, "betting", 300, 280.0)
-SLICES = [replace(ERROR, slice=f"country={name}", ess=90.0) for name in ("de", "fr")]
-HISTORY = [replace(ERROR, n_settled=n, low=0.12 - 1 / n, high=0.12 + 1 / n) for n in (50, 150, 300)]
+ESTIMATE = Estimate(0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting")
+ERROR = Figure("error", "", None, ESTIMATE, n_labels=300, n_settled=300, n_pending=0)
+SLICES = [
+    replace(ERROR, slice=f"country={name}", estimate=replace(ESTIMATE, ess=90.0))
+    for name in ("de", "fr")
+]
+HISTORY = [
+    replace(ERROR, n_settled=n, estimate=replace(ESTIMATE, low=0.12 - 1 / n, high=0.12 + 1 / n))
+    for n in (50, 150, 300)
+]
 REPORT = Report(
     title="reviews",
     at="today",
@@ -48,7 +57,10 @@ def test_everything_in_the_record_is_on_the_page() -> None:
 
 
 def test_each_warning_is_told_once_with_what_it_is_about() -> None:
-    warned = [replace(one, warnings=("few labels",)) for one in REPORT.figures]
+    warned = [
+        replace(one, estimate=replace(one.estimate, warnings=("few labels",)))
+        for one in REPORT.figures
+    ]
     text = page(replace(REPORT, figures=warned))
     assert text.count("few labels") == 1
     assert "country=fr" in text[text.index("few labels") :]
@@ -66,12 +78,13 @@ def test_the_page_stands_alone() -> None:
 
 def test_hostile_text_stays_text() -> None:
     pytest.importorskip("matplotlib")
-    bad = Figure(HOSTILE, HOSTILE, HOSTILE, 0.5, 0.4, 0.6, 0.95, "betting", 9, 8.0, None, None, ())
+    bad = Figure(HOSTILE, HOSTILE, HOSTILE, ESTIMATE, n_labels=9, n_settled=9, n_pending=0)
+    warned = replace(ESTIMATE, warnings=(HOSTILE,))
     report = Report(
         HOSTILE,
         HOSTILE,
         [(HOSTILE, HOSTILE)],
-        [replace(bad, slice=None, warnings=(HOSTILE,)), bad],
+        [replace(bad, slice=None, estimate=warned), bad],
         [bad, bad],
         None,
         [Section(HOSTILE, HOSTILE, (HOSTILE,), [(HOSTILE,)])],
@@ -110,7 +123,8 @@ def test_pictures_take_the_ink_of_the_page() -> None:
 
 
 def test_a_page_can_be_made_before_the_first_label() -> None:
-    nothing = replace(ERROR, value=None, low=0.0, high=1.0, interval="undefined", n_settled=0)
+    unknown = replace(ESTIMATE, value=None, low=0.0, high=1.0, interval="undefined")
+    nothing = replace(ERROR, estimate=unknown, n_settled=0)
     text = page(replace(REPORT, figures=[nothing], history=[]))
     assert "not known yet" in text
     assert "<svg" not in text
@@ -118,7 +132,7 @@ def test_a_page_can_be_made_before_the_first_label() -> None:
 
 def test_an_interval_without_an_end_is_shown_as_such() -> None:
     pytest.importorskip("matplotlib")
-    open_ended = replace(ERROR, high=None, interval="anytime")
+    open_ended = replace(ERROR, estimate=replace(ESTIMATE, high=float("inf"), interval="anytime"))
     text = page(replace(REPORT, figures=[open_ended], history=[open_ended, open_ended]))
     assert "∞" in text
     assert "asymptotically" in text

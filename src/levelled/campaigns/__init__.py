@@ -1,20 +1,21 @@
-"""Ask and tell over days: labels of several people, nothing lost, every figure recomputable."""
+"""Campaigns: labels of several people over days, nothing lost, every figure recomputable."""
 
-from levelled.campaigns.audit import audit
 from levelled.campaigns.campaign import Campaign
-from levelled.campaigns.create import create_campaign, load_campaign
+from levelled.campaigns.create import create_campaign, load_campaign, plan_campaign
 from levelled.campaigns.decide import Ask
-from levelled.campaigns.figures import Figure
+from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.stores import copy, open_store, upgrade
+from levelled.metrics.figure import Figure
 
 __all__ = [
     "Ask",
     "Campaign",
     "Figure",
-    "audit",
     "copy",
     "create_campaign",
+    "draw_from_file",
     "load_campaign",
     "open_store",
+    "plan_campaign",
     "upgrade",
 ]

@@ -1,93 +1,102 @@
-"""Recompute everything a campaign says from its log and its pool, and say where they differ."""
+"""The audit of a campaign: draws, probabilities and figures recomputed from log and pool."""
 
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
 
 import numpy as np
 
-from levelled.campaigns.campaign import Campaign
-from levelled.campaigns.drawing import draw_further, frozen_proposal, sampled_draws
-from levelled.campaigns.figures import figures
-from levelled.campaigns.hashing import verify
-from levelled.campaigns.state import CampaignState, fold
-from levelled.campaigns.stores import Store
+from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal
+from levelled.campaigns.figures import estimate_figures
+from levelled.campaigns.hashing import StoredEvent, verify
+from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.state import CampaignState, apply_events
 from levelled.errors import CampaignError, LevelledError
+from levelled.metrics.figure import Figure
 from levelled.sources import Pool
 
-__all__ = ["audit"]
+__all__ = ["find_differences"]
 
 _CLOSE = 1e-12
-"""Probabilities and figures may differ by rounding on another machine, and no more."""
+"""The relative rounding error allowed between machines."""
 
 
-def audit(campaign: Campaign, store: Store, *, pool: Pool | None = None) -> list[str]:
-    """What does not agree with the log: nothing, if all is well.
+def find_differences(
+    events: Sequence[StoredEvent],
+    load_pool: Callable[[], Pool],
+    estimate: Callable[[], Sequence[Figure]],
+) -> list[str]:
+    """Each difference between a campaign and its log in a line; none if all is well.
 
-    The chain of hashes, the draws and their probabilities (from the pool and the seed), and the
-    estimates (from scratch, against the ones kept between looks).
+    Checks the chain of hashes, then the draws with their probabilities, which follow from the
+    pool and the seed, then the figures that `estimate` gives, which follow from the log.
     """
-    stored = store.events(campaign.name)
-    if not stored:
-        raise CampaignError(f"There is no campaign {campaign.name!r} in this storage.")
-    broken = verify(stored)
+    broken = verify(events)
     if broken is not None:
         return [f"event {broken.seq}: {broken.because}"]
-    state = fold(event.event for event in stored)
-    return [*_draws(campaign, state, pool), *_figures(campaign, state)]
+    state = apply_events(stored.event for stored in events)
+    return [*_compare_draws(state, load_pool), *_compare_figures(state, estimate)]
 
 
-def _draws(campaign: Campaign, state: CampaignState, pool: Pool | None) -> Iterator[str]:
+def _compare_draws(state: CampaignState, load_pool: Callable[[], Pool]) -> Iterator[str]:
     try:
-        pool = campaign.pool() if pool is None else pool
-        again = _again(state, pool)
+        items = _draw_again(state, load_pool())
     except LevelledError as wrong:
         yield str(wrong)
         return
-    for item, expected in zip(state.draws, again, strict=True):
-        if (item.row, item.id) != (expected["row"], expected["id"]):
-            yield f"draw {item.draw}: {item.id!r} is on record, the pool gives {expected['id']!r}"
-        elif not _same(item.probability, expected["probability"]):
-            yield (
-                f"draw {item.draw}: probability {item.probability!r} is on record, the pool gives "
-                f"{expected['probability']!r}"
-            )
-        elif any(not _same(item.design[k], v) for k, v in expected["design"].items()):
-            yield f"draw {item.draw}: its design columns differ from what the pool gives"
-        elif item.pred != expected["pred"] or item.slices != expected["slices"]:
-            yield f"draw {item.draw}: its predictions or slices differ from what the pool gives"
-        elif {model: [*proba] for model, proba in item.proba.items()} != expected["proba"]:
-            yield f"draw {item.draw}: its probabilities of the classes differ from the pool's"
+    for item, expected in zip(state.draws, items, strict=True):
+        difference = _compare_items(item, expected)
+        if difference is not None:
+            yield f"draw {item.draw}: {difference}"
 
 
-def _again(state: CampaignState, pool: Pool) -> list[dict[str, Any]]:
+def _compare_items(item: DrawnItem, expected: DrawnItem) -> str | None:
+    if (item.row, item.id) != (expected.row, expected.id):
+        return f"{item.id!r} is on record, the pool gives {expected.id!r}"
+    if not _same(item.probability, expected.probability):
+        return (
+            f"probability {item.probability!r} is on record, the pool gives "
+            f"{expected.probability!r}"
+        )
+    if any(not _same(item.design[name], value) for name, value in expected.design.items()):
+        return "its design columns differ from what the pool gives"
+    if item.pred != expected.pred or item.slices != expected.slices:
+        return "its predictions or slices differ from what the pool gives"
+    if item.proba != expected.proba:
+        return "its probabilities of the classes differ from the pool's"
+    return None
+
+
+def _draw_again(state: CampaignState, pool: Pool) -> list[DrawnItem]:
     settings = state.settings
     if pool.fingerprint != settings.fingerprint:
         raise CampaignError(
             f"The pool {pool.source} is not the one on record: its content differs."
         )
-    rows = [item.row for item in state.draws]
-    first: list[dict[str, Any]] = []
-    if settings.n_sampled:
-        sample = np.array(rows[: settings.n_sampled], dtype=np.int64)
-        first = sampled_draws(pool, settings, sample, frozen_proposal(pool, settings))
-    if len(rows) == settings.n_sampled:
-        return first
-    return [*first, *draw_further(pool, settings, rows[: settings.n_sampled], len(rows))]
+    rows, n = [item.row for item in state.draws], settings.n_sampled
+    sample: list[DrawnItem] = []
+    if n:
+        first = np.array(rows[:n], dtype=np.int64)
+        sample = draw_sample(pool, settings, first, frozen_proposal(pool, settings))
+    if len(rows) == n:
+        return sample
+    return [*sample, *draw_further(pool, settings, rows[:n], len(rows))]
 
 
-def _figures(campaign: Campaign, state: CampaignState) -> Iterator[str]:
+def _compare_figures(
+    state: CampaignState, estimate: Callable[[], Sequence[Figure]]
+) -> Iterator[str]:
     try:
-        scratch, _ = figures(state, {})
-        kept = campaign.estimate()
+        recomputed = estimate_figures(state, FigureCache())
+        shown = estimate()
     except LevelledError as wrong:
         yield f"no figures can be made from this log: {wrong}"
         return
-    for now, expected in zip(kept, scratch, strict=True):
-        ours = (now.estimate.value, now.estimate.low, now.estimate.high)
-        theirs = (expected.estimate.value, expected.estimate.low, expected.estimate.high)
+    for figure, expected in zip(shown, recomputed, strict=True):
+        ours, theirs = (
+            (one.estimate.value, one.estimate.low, one.estimate.high) for one in (figure, expected)
+        )
         if not all(_same(a, b) for a, b in zip(ours, theirs, strict=True)):
-            name = " ".join(filter(None, (now.metric, now.model, now.slice)))
-            yield f"{name}: {ours} is kept, {theirs} follows from the log"
+            yield f"{figure.name}: the campaign gives {ours}, its log gives {theirs}"
 
 
 def _same(a: float | None, b: float | None) -> bool:

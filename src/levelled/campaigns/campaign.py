@@ -1,7 +1,8 @@
-"""The shell of a campaign: load, decide, append, return. What is decided lies in `decide`."""
+"""Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
 import json
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns import decide
-from levelled.campaigns.attaching import attached
+from levelled.campaigns.audit import find_differences
+from levelled.campaigns.betting import SavedGame
 from levelled.campaigns.decide import Ask
-from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.exporting import as_table, write_table
-from levelled.campaigns.figures import Figure, figures
-from levelled.campaigns.games import Kept
+from levelled.campaigns.drawing import attach_event, draw_further
+from levelled.campaigns.exporting import as_table, make_report, write_table
+from levelled.campaigns.figures import estimate_figures, estimate_history
 from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
-from levelled.campaigns.state import CampaignState, fold
+from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, ConflictError, LevelledError
+from levelled.metrics.figure import Figure
+from levelled.reports import page
 from levelled.sources import Pool, open_pool
 
 if TYPE_CHECKING:
@@ -28,7 +32,7 @@ if TYPE_CHECKING:
 __all__ = ["Campaign"]
 
 AHEAD = 1000
-"""Draws that are made ahead where no budget says how many."""
+"""The number of draws made ahead where there is no budget."""
 _TRIES = 50
 
 Decision = Callable[[CampaignState], Sequence[Event]]
@@ -38,7 +42,7 @@ class Campaign:
     """An evaluation under way: ask for items, tell their labels, read the estimate.
 
     Made by `create_campaign` and `load_campaign`. Several people and processes may work on the
-    same campaign: whoever comes second decides again on the newer state.
+    same campaign: a step that another one overtook is decided again on the newer state.
     """
 
     def __init__(self, name: str, store: Store, *, pool: Pool | None = None) -> None:
@@ -46,9 +50,9 @@ class Campaign:
         self._store = store
         self._pool = pool
         self._state: CampaignState | None = None
-        self._games: dict[str, Kept] | None = None
+        self._cache: FigureCache | None = None
         self.note: str | None = None
-        """Why the last `ask` gave fewer items than it was asked for."""
+        """The reason why the last `ask` gave fewer items than it should."""
 
     def __repr__(self) -> str:
         state = self.state
@@ -58,52 +62,51 @@ class Campaign:
         )
 
     def _repr_html_(self) -> str:
-        """The campaign in a notebook: what it says so far."""
+        """The figures of the campaign so far, for a notebook."""
         rows = "".join(
-            f"<tr><td>{escape(' '.join(filter(None, (f.metric, f.model, f.slice))))}</td>"
-            f"<td>{f.estimate._repr_html_()}</td></tr>"
-            for f in self.estimate()
+            f"<tr><td>{escape(figure.name)}</td><td>{figure.estimate._repr_html_()}</td></tr>"
+            for figure in self.estimate()
         )
         return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
 
     @property
     def state(self) -> CampaignState:
         """The state after every event that is stored by now."""
-        known = 0 if self._state is None else self._state.n_events
-        news = [stored.event for stored in self._store.events(self.name, known)]
-        if self._state is None and not news:
+        n_events = 0 if self._state is None else self._state.n_events
+        new = [stored.event for stored in self._store.events(self.name, n_events)]
+        if self._state is None and not new:
             raise CampaignError(
-                f"There is no campaign {self.name!r} in this storage. `levelled list` shows what "
-                f"there is; `levelled create` makes one."
+                f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
+                f"campaigns; `levelled create` makes one."
             )
-        if news:
-            self._state = fold(news, self._state)
+        if new:
+            self._state = apply_events(new, self._state)
         assert self._state is not None
         return self._state
 
     @property
     def settings(self) -> CampaignSettings:
-        """What the campaign was created with, and changed to since."""
+        """The choices the campaign was created with, and later changes of them."""
         return self.state.settings
 
     def ask(self, n: int = 1, *, owner: str | None = None) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
 
-        A draw was stored with its probability before anybody sees it here. Fewer come back where
-        the budget is used up or too many items are out already; `note` then says why.
+        Each draw was stored with its probability before it is shown here. There are fewer items
+        if the budget is used up or too many are in flight already; `note` then says why.
         """
         n = whole("n", n, least=1)
-        given: list[Ask] = []
+        asks: list[Ask] = []
 
         def decision(state: CampaignState) -> Sequence[Event]:
             if state.closed is None:
                 self._draw_ahead(state, n)
-            asked = decide.ask(self.state, n, owner, _now())
-            given[:], self.note = asked.asks, asked.note
-            return asked.events
+            handout = decide.ask(self.state, n, owner, _now())
+            asks[:], self.note = handout.asks, handout.note
+            return handout.events
 
         self._do(decision)
-        return given
+        return asks
 
     def tell(
         self,
@@ -117,53 +120,103 @@ class Campaign:
         self.tell_all([{"draw": draw, "id": id, "label": label}], owner=owner)
 
     def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
-        """Record many labels at once, all or none; returns how many were new."""
-        wanted = list(answers)
-        return self._do(lambda state: decide.tell_all(state, wanted, owner, _now()))
+        """Record many labels at once, all or none, and return how many were new.
+
+        An answer has a "label" and the "draw" or "id" it belongs to. Its optional "where", such
+        as "Row 3 of done.csv", begins the message if it is refused.
+        """
+        messages = list(answers)
+        return self._do(lambda state: decide.tell_all(state, messages, owner, _now()))
 
     def amend(self, draw: int, label: object, *, owner: str | None = None) -> None:
-        """Replace an answer, also after the end; the one before stays in the log and the report."""
+        """Replace a label, also in a closed campaign; log and report keep the one before."""
         self._on_item(decide.amend, draw, label, owner)
 
     def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
-        """Pass an item on to somebody else, under the same number."""
+        """Pass an item on to another labeller, under the same number."""
         self._on_item(decide.skip, draw, reason, owner)
 
-    def resolve(self, draw: int, *, reason: str, owner: str | None = None) -> None:
-        """Declare that an item cannot be labelled; the estimate is then over what can be."""
-        self._on_item(decide.resolve, draw, reason, owner)
+    def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
+        """Declare that an item cannot be labelled; estimates are then over the items that can."""
+        self._on_item(decide.mark_unlabelable, draw, reason, owner)
 
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         """Change the budget, target_width, lease_seconds or in_flight of the campaign."""
         self._do(lambda state: decide.change(state, owner, _now(), **settings))
 
     def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
-        """Judge another model by the same labels: a file or frame of ids and predictions.
+        """Estimate another model from the same labels: a file or frame of ids and predictions.
 
-        It needs a prediction for every item drawn so far. The labels are used as they are: which
-        items were drawn did not depend on this model. A closed campaign takes it too.
+        It needs a prediction for every item drawn so far. Estimates stay unbiased, because the
+        draws did not depend on this model. The campaign may be closed.
         """
         opened = open_pool(predictions, classes=self.settings.classes)
-        self._do(lambda state: [attached(state.settings, state.draws, opened, model, at=_stamp())])
+        self._do(
+            lambda state: [attach_event(state.settings, state.draws, opened, model, at=_stamp())]
+        )
 
     def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
         """End the campaign; its estimates remain."""
         self._do(lambda state: decide.close(state, reason, owner, _now()))
 
     def estimate(self) -> list[Figure]:
-        """Every metric, model and slice, on the draws that are settled, with its interval.
+        """Every metric, model and slice with its interval, from the settled draws.
 
-        The intervals may be watched: they hold at every look at once, except where a figure's
-        warnings say otherwise.
+        The intervals are valid however often you look, except where a warning says otherwise.
         """
-        state = self.state
-        if self._games is None:
-            self._games = self._kept_games()
-        found, self._games = figures(state, self._games)
-        return found
+        if self._cache is None:
+            self._cache = FigureCache(games=self._load_games())
+        return estimate_figures(self.state, self._cache)
+
+    def history(self) -> list[Figure]:
+        """The first metric of the first model after 1, 2, ... settled draws.
+
+        Long campaigns are read at about 150 evenly spaced numbers of draws.
+        """
+        return estimate_history(self.state)
+
+    def is_reached(self, figures: Sequence[Figure], target_width: float | None = None) -> bool:
+        """True if the first interval is at most `target_width` wide, or the campaign's width."""
+        width, first = self._target(target_width), figures[0].estimate
+        return width is None or first.high - first.low <= width
+
+    def watch(
+        self, *, target_width: float | None = None, every: float = 1.0
+    ) -> Iterator[list[Figure]]:
+        """Yield the figures after each change, until the target is reached or the campaign closed.
+
+        Looks for changes all `every` seconds. Without a target it ends when the campaign does.
+        """
+        seen, has_target = -1, self._target(target_width) is not None
+        while True:
+            state = self.state
+            if state.n_events != seen:
+                seen, figures = state.n_events, self.estimate()
+                yield figures
+                if state.closed is not None:
+                    return
+                if has_target and self.is_reached(figures, target_width):
+                    return
+            time.sleep(every)
+
+    def _target(self, width: float | None) -> float | None:
+        settings = self.settings
+        return decide.check_width(settings.metrics[0], width) or settings.target_width
+
+    def report(self, path: str | Path) -> None:
+        """Write figures, plots, settings and corrections as one HTML file."""
+        last = self._store.last(self.name)
+        report = make_report(
+            self.state, self.estimate(), self.history(), "" if last is None else last.hash
+        )
+        Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
+
+    def audit(self) -> list[str]:
+        """Recompute hashes, draws, probabilities and figures; return each difference in a line."""
+        return find_differences(self._store.events(self.name), self.pool, self.estimate)
 
     def to_table(self) -> "pa.Table":
-        """Draws, labels, predictions and training weights, a row for each draw given out."""
+        """Draws, labels, predictions and training weights: one row for each draw given out."""
         return as_table(self.state)
 
     def to_frame(self) -> Any:  # noqa: ANN401
@@ -176,24 +229,24 @@ class Campaign:
         write_table(self.to_table(), Path(path))
 
     def keep(self) -> None:
-        """Store the games behind the intervals, so that the next process need not replay them."""
+        """Store the betting games, so that the next process need not play them again."""
         last = self._store.last(self.name)
-        if self._games and last is not None:
-            data = {key: game.to_json() for key, game in self._games.items()}
-            self._store.keep_snapshot(self.name, last.hash, json.dumps(data).encode())
+        if self._cache is not None and self._cache.games and last is not None:
+            plain = {key: game.to_json() for key, game in self._cache.games.items()}
+            self._store.keep_snapshot(self.name, last.hash, json.dumps(plain).encode())
 
-    def _kept_games(self) -> dict[str, Kept]:
+    def _load_games(self) -> dict[str, SavedGame]:
         snapshot = self._store.snapshot(self.name)
         if snapshot is None:
             return {}
         try:
-            data = json.loads(snapshot.data)
-            return {key: Kept.from_json(game) for key, game in data.items()}
+            plain = json.loads(snapshot.data)
+            return {key: SavedGame.from_json(game) for key, game in plain.items()}
         except (LevelledError, ValueError, KeyError, TypeError):
-            return {}  # of another version: played again from the log
+            return {}  # of another version: they are played again from the log
 
     def pool(self) -> Pool:
-        """The pool file, which must be the one the campaign was created with."""
+        """The pool; refuses one whose content is not that at creation."""
         settings = self.settings
         if self._pool is None:
             if settings.source is None:
@@ -212,38 +265,31 @@ class Campaign:
         return self._pool
 
     def _draw_ahead(self, state: CampaignState, n: int) -> None:
-        """Make sure that n more items have been drawn, with their probabilities, and stored."""
-        settings = state.settings
-        wanted = state.n_asked + n
-        last = (
-            settings.pool_size
-            if settings.budget is None
-            else min(settings.budget, settings.pool_size)
-        )
-        if min(wanted, last) <= len(state.draws):
+        """Draw and store items until n more can be handed out."""
+        settings, needed = state.settings, state.n_asked + n
+        if min(needed, settings.last_draw) <= len(state.draws):
             return
-        until = min(max(2 * len(state.draws), wanted), last)
-        rows = [item.row for item in state.draws]
-        draws = draw_further(self.pool(), settings, rows, until)
-        events: list[Event] = [{"type": "drawn", "at": _stamp(), "by": None, "draws": draws}]
-        new = [DrawnItem(**item) for item in draws]
-        for model, later in state.attached.items():
-            predictions = self._attached_again(model, later)
-            events.append(attached(settings, new, predictions, model, at=_stamp()))
+        until = min(max(2 * len(state.draws), needed), settings.last_draw)
+        items = draw_further(self.pool(), settings, [item.row for item in state.draws], until)
+        plain = [item.to_json() for item in items]
+        events: list[Event] = [{"type": "drawn", "at": _stamp(), "by": None, "draws": plain}]
+        for model, attached in state.attached.items():
+            predictions = self._open_attached(model, attached)
+            events.append(attach_event(settings, items, predictions, model, at=_stamp()))
         self._store.append(self.name, events, expected=state.n_events)
 
-    def _attached_again(self, model: str, later: Attached) -> Pool:
-        """The predictions of a model that was attached, for items drawn since."""
-        if later.source is None:
+    def _open_attached(self, model: str, attached: Attached) -> Pool:
+        """The file of a model that was attached, for the items drawn since."""
+        if attached.source is None:
             raise CampaignError(
                 f"The predictions of {model!r} were in memory when they were attached, and new "
                 f"items need theirs: attach {model!r} again from a file."
             )
-        predictions = open_pool(later.source, classes=self.settings.classes)
-        if predictions.fingerprint != later.fingerprint:
+        predictions = open_pool(attached.source, classes=self.settings.classes)
+        if predictions.fingerprint != attached.fingerprint:
             raise CampaignError(
-                f"{later.source} has changed since it was attached as {model!r}: attach it under "
-                f"a new name."
+                f"{attached.source} has changed since it was attached as {model!r}: attach it "
+                f"under a new name."
             )
         return predictions
 
@@ -251,15 +297,16 @@ class Campaign:
         self,
         decision: Callable[[CampaignState, DrawnItem, Any, str | None, datetime], Sequence[Event]],
         draw: int,
-        what: object,
+        value: object,
         owner: str | None,
     ) -> None:
+        """Take a decision on one item: `value` is its new label, or a reason."""
         self._do(
-            lambda state: decision(state, decide.find_draw(state, draw=draw), what, owner, _now())
+            lambda state: decision(state, decide.find_draw(state, draw=draw), value, owner, _now())
         )
 
     def _do(self, decision: Decision) -> int:
-        """Decide on the newest state and append; somebody else was faster: decide again."""
+        """Decide on the newest state and append; decide again if others appended meanwhile."""
         for _ in range(_TRIES):
             try:
                 events = decision(self.state)

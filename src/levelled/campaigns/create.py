@@ -1,4 +1,4 @@
-"""Begin a campaign, or go on with one."""
+"""Create a campaign, load one, and plan how many labels one will take."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -11,15 +11,18 @@ import numpy as np
 
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
-from levelled.campaigns.decide import checked_label, checked_width
-from levelled.campaigns.drawing import draw_further, frozen_proposal, place_of, sampled_draws
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.decide import check_labels, check_width
+from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal, place_of
+from levelled.campaigns.records import CampaignSettings, parse_metrics
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
-from levelled.errors import CampaignError, ConflictError
-from levelled.metrics.named import Metric, parse_metric
+from levelled.errors import CampaignError, ConflictError, PoolError
+from levelled.metrics import Plan, plan
+from levelled.metrics.metric import Metric
 from levelled.sources import AnswerRow, Pool, open_pool, read_answers
 
-__all__ = ["create_campaign", "load_campaign"]
+__all__ = ["create_campaign", "load_campaign", "plan_campaign"]
+
+_YEAR = 366 * 24 * 3600
 
 
 def create_campaign(
@@ -42,35 +45,40 @@ def create_campaign(
     labelled: str | PathLike[str] | None = None,
     load_if_exists: bool = False,
 ) -> Campaign:
-    """Begin to evaluate a model on a pool that nobody has labelled.
+    """Create a campaign that evaluates a model on a pool without labels.
 
     `pool` is a file of predictions, a pattern, a folder, or a frame. The first metric decides
-    which items are drawn; the others come from the same labels. The draws are made with `seed`
-    and stored, each with its probability, before anybody sees an item. `labelled` names a file
-    of ids and labels of a random sample, with which the campaign then begins.
+    which items are drawn; the others are estimated from the same labels. The draws are made with
+    `seed` and stored, each with its probability, before anybody sees an item. `labelled` names a
+    file of ids and labels of a random sample; the campaign then begins with these labels.
     """
     store = open_store(storage)
     if load_if_exists and store.count(name):
         return load_campaign(name, storage=storage)
+    _check_name(name)
+    _refuse_duplicates("metric", names := _check_names(metric))
+    _refuse_duplicates("slice", slices)
+    metrics = parse_metrics(names)
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
-    metrics = [parse_metric(one) for one in _names(metric)]
-    _refuse_twice("metric", [one.name for one in metrics])
-    _refuse_twice("slice", slices)
+    models, size = opened.models or ("",), len(opened)
+    predictions, fingerprint = opened.predictions(models[0]), opened.fingerprint
+    slice_counts = {column: opened.slice_values(column).counts() for column in slices}
+    pred_counts = {model: opened.predictions(model).counts() for model in models}
     settings = CampaignSettings(
-        name=_checked_name(name),
-        metrics=tuple(one.name for one in metrics),
+        name=name,
+        metrics=metrics,
         source=place_of(opened),
-        fingerprint=opened.fingerprint,
-        pool_size=len(opened),
+        fingerprint=fingerprint,
+        pool_size=size,
         seed=whole("seed", seed, least=0),
-        models=opened.models or ("",),
-        classes=opened.classes,
-        numeric=_numeric(metrics, opened),
+        models=models,
+        classes=predictions.classes,
+        numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
-        slice_counts={column: opened.slice_values(column).counts() for column in slices},
-        pred_counts={model: opened.predictions(model).counts() for model in opened.models},
+        slice_counts=slice_counts,
+        pred_counts=pred_counts,
         budget=None if budget is None else whole("budget", budget, least=1),
-        target_width=checked_width(metrics[0], target_width),
+        target_width=check_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
         score=score,
         proposal=proposal,
@@ -79,14 +87,13 @@ def create_campaign(
         in_flight=whole("in_flight", in_flight, least=1),
     )
     for one in metrics:
-        one.require(opened.predictions(settings.models[0]))
-    events = _beginning(opened, settings, labelled)
+        one.require(predictions)
     try:
-        store.append(name, events, expected=0)
+        store.append(name, _first_events(opened, settings, labelled), expected=0)
     except ConflictError as there:
         raise CampaignError(
-            f"There is a campaign {name!r} in this storage already. Choose another name, or go on "
-            f"with it (load_if_exists=True, or just ask)."
+            f"There is a campaign {name!r} in this storage already. Choose another name, or load "
+            f"it (load_if_exists=True, or just ask)."
         ) from there
     return Campaign(name, store, pool=opened)
 
@@ -97,7 +104,7 @@ def load_campaign(
     storage: str | Path = DEFAULT_STORAGE,
     pool: Any = None,  # noqa: ANN401
 ) -> Campaign:
-    """Go on with a campaign; `pool` names its file if that has moved."""
+    """The campaign of this name; `pool` is its file, if that has moved."""
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)
     settings = campaign.settings  # refuses a name that is not there
@@ -108,75 +115,103 @@ def load_campaign(
     return campaign
 
 
-def _beginning(
+def plan_campaign(
+    pool: Any,  # noqa: ANN401
+    width: float,
+    metric: str = "error",
+    *,
+    level: float = 0.95,
+    floor: float = 0.5,
+    classes: Sequence[str] | None = None,
+) -> Plan:
+    """The number of labels until the interval is `width` wide, from the predictions alone.
+
+    `pool` is as for `create_campaign` and must have probabilities; `metrics.plan` takes arrays.
+    """
+    predictions = open_pool(pool, classes=classes).predictions()
+    if predictions.proba is None:
+        raise PoolError(
+            f"A plan for {metric} needs the model's probabilities (columns proba_<class>), and "
+            f"this pool has none."
+        )
+    surrogate = predictions.surrogate
+    return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
+
+
+def _first_events(
     pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str] | None
 ) -> list[dict[str, Any]]:
+    """The creation of the campaign, its first draws, and the labels of its sample."""
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    ahead = min(settings.budget or AHEAD, len(pool))
     stamp = {"at": at, "by": None}
+    rows: list[int] = []
+    labels: list[object] = []
+    items = []
+    if labelled is not None:
+        rows, labels = _read_sample(pool, settings, labelled)
+        settings = replace(settings, n_sampled=len(rows))
+        frozen = frozen_proposal(pool, settings)
+        items = draw_sample(pool, settings, np.array(rows, dtype=np.int64), frozen)
+    ahead = min(settings.budget or AHEAD, settings.pool_size)
+    if ahead > len(rows):
+        items += draw_further(pool, settings, rows, ahead)
+    events: list[dict[str, Any]] = [
+        {"type": "created", **stamp, "settings": settings.to_json()},
+        {"type": "drawn", **stamp, "draws": [item.to_json() for item in items]},
+    ]
     if labelled is None:
-        draws = draw_further(pool, settings, [], ahead)
-        return [
-            {"type": "created", **stamp, "settings": settings.to_json()},
-            {"type": "drawn", **stamp, "draws": draws},
-        ]
+        return events
+    numbers = list(range(1, len(rows) + 1))
+    checked = check_labels(settings, labels)
+    return [
+        *events,
+        {"type": "leased", **stamp, "draws": numbers, "until": at},
+        *(
+            {"type": "answered", **stamp, "draw": draw, "label": label}
+            for draw, label in zip(numbers, checked, strict=True)
+        ),
+    ]
+
+
+def _read_sample(
+    pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str]
+) -> tuple[list[int], list[object]]:
+    """The rows and the labels of a random sample, in random order.
+
+    A file may be sorted by its labels, and the bets need an order that does not depend on them.
+    """
     answers = read_answers(labelled)
     if not answers:
         raise CampaignError(f"{labelled} has no labels: leave it out to begin without a sample.")
-    # A file may be sorted by its labels; bets on what comes next need an order that knows nothing.
     order = np.random.default_rng(settings.seed).permutation(len(answers))
     answers = [answers[at] for at in order.tolist()]
     rows = pool.rows_of([_id_of(answer, labelled) for answer in answers])
     if len(np.unique(rows)) < len(rows):
         raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
-    settings = replace(settings, n_sampled=len(rows))
-    draws = sampled_draws(pool, settings, rows, frozen_proposal(pool, settings))
-    ahead = max(ahead, len(rows))
-    further = draw_further(pool, settings, rows.tolist(), ahead) if ahead > len(rows) else []
-    numbers = range(1, len(rows) + 1)
-    return [
-        {"type": "created", **stamp, "settings": settings.to_json()},
-        {"type": "drawn", **stamp, "draws": [*draws, *further]},
-        {"type": "leased", **stamp, "draws": list(numbers), "until": at},
-        *(
-            {
-                "type": "answered",
-                **stamp,
-                "draw": number,
-                "label": checked_label(settings, answer.label),
-            }
-            for number, answer in zip(numbers, answers, strict=True)
-        ),
-    ]
+    return rows.tolist(), [answer.label for answer in answers]
 
 
-_YEAR = 366 * 24 * 3600
-
-
-def _checked_name(name: str) -> str:
+def _check_name(name: str) -> None:
     if not name or len(name) > 100 or not name.isprintable() or "/" in name or name != name.strip():
         raise CampaignError(
             f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
             f"and without blanks at the ends."
         )
-    return name
 
 
-def _numeric(metrics: Sequence[Metric], pool: Pool) -> bool:
-    """Whether labels are numbers: as the metrics want it, or else like the predictions."""
-    kinds = {metric.label_kind for metric in metrics if metric.label_kind is not None}
+def _is_numeric(metrics: Sequence[Metric], *, has_numbers: bool) -> bool:
+    """True if labels are numbers: as the metrics need it, or else like the predictions."""
+    kinds = {metric.label_kind for metric in metrics} - {None}
     if len(kinds) > 1:
-        told = ", ".join(metric.name for metric in metrics)
+        names = ", ".join(metric.name for metric in metrics)
         raise CampaignError(
-            f"These metrics do not go together: {told}. Some need a number as label, others a "
+            f"These metrics do not go together: {names}. Some need a number as label, others a "
             f"class."
         )
-    if not kinds:
-        return pool.predictions().number is not None
-    return kinds == {"number"}
+    return kinds == {"number"} if kinds else has_numbers
 
 
-def _names(metric: object) -> list[str]:
+def _check_names(metric: object) -> list[str]:
     names = [metric] if isinstance(metric, str) else metric
     if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
         raise CampaignError(
@@ -185,7 +220,7 @@ def _names(metric: object) -> list[str]:
     return list(names)
 
 
-def _refuse_twice(what: str, names: Sequence[str]) -> None:
+def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
     if what == "metric" and not names:
         raise CampaignError("A campaign needs a metric, for example error.")
     twice = [name for at, name in enumerate(names) if name in names[:at]]

@@ -1,32 +1,34 @@
-"""What may happen next in a campaign: each decision turns a state into events, or refuses.
+"""The steps of a campaign: each function turns a state and a request into events, or refuses.
 
-Pure functions of the state, the request and the time; the shell appends what they return.
+They are pure functions of the state, the request and the time. `Campaign` appends the events.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from itertools import chain
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
 
 from levelled._check import between, whole
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event, Label
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
-from levelled.errors import CampaignError
-from levelled.metrics.named import Metric, parse_metric
+from levelled.errors import CampaignError, LevelledError
+from levelled.labels import Label
+from levelled.metrics.metric import Metric
 
 __all__ = [
     "Ask",
+    "Handout",
     "amend",
     "ask",
     "change",
-    "checked_label",
-    "checked_width",
+    "check_labels",
+    "check_width",
     "close",
     "find_draw",
-    "resolve",
+    "mark_unlabelable",
     "skip",
     "tell",
     "tell_all",
@@ -44,32 +46,35 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
-    """What is given out, the event that records it, and why it is less than was asked for."""
+class Handout:
+    """The items handed out, the event that records it, and why there are fewer than wished."""
 
     asks: tuple[Ask, ...]
     events: tuple[Event, ...]
     note: str | None = None
 
 
-def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Asked:
-    """Give out up to n items: first what others left undone, then the next draws in order.
+def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Handout:
+    """Hand out up to n items: first those that others left unlabelled, then the next draws.
 
-    An item whose lease has run out is offered again; one that somebody skipped goes to somebody
-    else. Items in flight are capped, because the estimate waits for all of them.
+    An item is offered again when its lease has run out, and to another labeller when one skipped
+    it. The number of items in flight is capped, because the estimate cannot use later draws
+    before all of them are labelled.
     """
     _refuse_closed(state)
     at = now.isoformat(timespec="seconds")
     in_flight = [draw for draw in state.open_draws() if _leased(state, draw, at)]
     room = max(state.settings.in_flight - len(in_flight), 0)
-    chosen = _first(min(n, room), _offers(state, owner, set(in_flight)))
+    chosen = list(islice(_offers(state, owner, set(in_flight)), min(n, room)))
     note = _note(state, n, room, len(chosen), owner)
     if not chosen:
-        return Asked((), (), note)
+        return Handout((), (), note)
     until = (now + timedelta(seconds=state.settings.lease_seconds)).isoformat(timespec="seconds")
     event = {"type": "leased", "at": at, "by": owner, "draws": chosen, "until": until}
     items = (state.draws[draw - 1] for draw in chosen)
-    return Asked(tuple(Ask(item.draw, item.id, item.data, until) for item in items), (event,), note)
+    return Handout(
+        tuple(Ask(item.draw, item.id, item.data, until) for item in items), (event,), note
+    )
 
 
 def _offers(state: CampaignState, owner: str | None, in_flight: set[int]) -> Iterator[int]:
@@ -82,31 +87,28 @@ def _offers(state: CampaignState, owner: str | None, in_flight: set[int]) -> Ite
     return chain(others, fresh)
 
 
-def _first(n: int, offers: Iterator[int]) -> list[int]:
-    return [draw for draw, _ in zip(offers, range(n), strict=False)]
-
-
 def _leased(state: CampaignState, draw: int, at: str) -> bool:
     lease = state.leases.get(draw)
     return lease is not None and lease.until > at
 
 
-def _note(state: CampaignState, n: int, room: int, given: int, owner: str | None) -> str | None:
-    if given == n:
+def _note(state: CampaignState, n: int, room: int, n_given: int, owner: str | None) -> str | None:
+    """The reason why fewer than n items are handed out."""
+    if n_given == n:
         return None
-    if given == room:
+    if n_given == room:
         return (
-            f"{state.settings.in_flight} items may be in flight at once and all are: tell or skip "
-            f"some of them first"
+            f"{state.settings.in_flight} items may be in flight at once, and so many are: tell or "
+            f"skip some of them first"
         )
     passed = sum(owner in state.skipped.get(draw, ()) for draw in state.open_draws())
     if passed:
         who = "you" if owner is None else owner
         return (
-            f"{passed} items that {who} skipped wait for somebody else: let another owner ask, or "
-            f"resolve them"
+            f"{passed} items that {who} skipped must go to another labeller: let another owner "
+            f"ask, or mark them as unlabelable"
         )
-    if state.settings.budget is not None and state.n_asked + given >= state.settings.budget:
+    if state.settings.budget is not None and state.n_asked + n_given >= state.settings.budget:
         return f"the budget of {state.settings.budget} labels has been given out"
     return "no more items can be drawn from this pool"
 
@@ -117,20 +119,20 @@ def find_draw(
     draw: int | None = None,
     id: str | int | None = None,  # noqa: A002
 ) -> DrawnItem:
-    """The drawn item of that number or id; a label for anything else cannot be weighted."""
+    """The item that was asked for under this number or id; refuses any other."""
     if draw is None and id is None:
         raise CampaignError("A label needs the number of its draw, or the id of its item.")
     if draw is None:
         draw = state.draw_of.get(str(id), 0)
-        told = f"Item {id!r}"
+        name = f"Item {id!r}"
     else:
         draw = whole("draw", draw, least=1)
-        told = f"Draw {draw}"
+        name = f"Draw {draw}"
         if id is not None and state.draw_of.get(str(id)) != draw:
             raise CampaignError(f"Draw {draw} is not item {id!r}: one of the two is mistaken.")
     if not 1 <= draw <= state.n_asked:
         raise CampaignError(
-            f"{told} was never asked in {state.settings.name!r}. A label the sampler did not "
+            f"{name} was never asked in {state.settings.name!r}. A label the sampler did not "
             f"choose has no probability and cannot be weighted."
         )
     return state.draws[draw - 1]
@@ -141,41 +143,71 @@ def tell(
 ) -> tuple[Event, ...]:
     """Record one label. Answers may come in any order; draws keep theirs.
 
-    Telling the same thing again changes nothing. Another answer to a draw that has one is kept
-    beside it, as a second opinion: `amend` replaces an answer.
+    Telling the same label again changes nothing. Another label for a draw that has one is kept
+    beside it, as a second opinion: `amend` replaces a label.
     """
     _refuse_closed(state)
-    checked = checked_label(state.settings, label)
-    before = state.answers.get(item.draw)
-    known = {answer.label for answer in state.opinions.get(item.draw, ())}
-    if checked in known or (before is not None and before.label == checked):
-        return ()
-    return ({**_stamp("answered", owner, now), "draw": item.draw, "label": checked},)
+    (checked,) = check_labels(state.settings, [label])
+    return _answer_events(state, [(item, checked)], owner, now)
 
 
 def tell_all(
-    state: CampaignState, answers: Iterable[Mapping[str, Any]], owner: str | None, now: datetime
+    state: CampaignState, answers: Sequence[Mapping[str, Any]], owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
-    """Record many labels, each with its draw or its id; the first answer to a draw counts."""
+    """Record many labels, each with its draw or its id; the first answer to a draw counts.
+
+    If one is wrong all are refused. The message then begins with the "where" of that answer.
+    """
+    _refuse_closed(state)
+    return _answer_events(state, _check_answers(state, answers), owner, now)
+
+
+def _check_answers(
+    state: CampaignState, answers: Sequence[Mapping[str, Any]]
+) -> list[tuple[DrawnItem, Label]]:
+    """The item and the label of each answer."""
+    try:
+        items = [find_draw(state, draw=one.get("draw"), id=one.get("id")) for one in answers]
+        labels = check_labels(state.settings, [one.get("label") for one in answers])
+    except LevelledError as wrong:
+        if len(answers) > 1:
+            for one in answers:  # the first that is refused by itself
+                _check_answers(state, [one])
+        where = answers[0].get("where")
+        if where is None:
+            raise
+        raise CampaignError(f"{where}: {wrong} Nothing was stored.") from wrong
+    return list(zip(items, labels, strict=True))
+
+
+def _answer_events(
+    state: CampaignState,
+    answers: Sequence[tuple[DrawnItem, Label]],
+    owner: str | None,
+    now: datetime,
+) -> tuple[Event, ...]:
+    """An event for each label that its draw does not have yet."""
+    stamp = _stamp("answered", owner, now)
+    labels: dict[int, set[Label]] = {}
     events: list[Event] = []
-    told: dict[int, set[Label]] = {}
-    for answer in answers:
-        item = find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
-        for event in tell(state, item, answer.get("label"), owner, now):
-            labels = told.setdefault(item.draw, set())
-            if event["label"] not in labels:
-                events.append(event)
-            labels.add(event["label"])
+    for item, label in answers:
+        if item.draw not in labels:
+            answer = state.answers.get(item.draw)
+            known = (*state.opinions.get(item.draw, ()), *(() if answer is None else (answer,)))
+            labels[item.draw] = {one.label for one in known}
+        if label not in labels[item.draw]:
+            events.append({**stamp, "draw": item.draw, "label": label})
+            labels[item.draw].add(label)
     return tuple(events)
 
 
 def amend(
     state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
-    """Replace an answer, or a resolution, by a label; both stay in the log."""
-    checked = checked_label(state.settings, label)
+    """Replace the label of a draw, or give one to an unlabelable item; the log keeps both."""
+    (checked,) = check_labels(state.settings, [label])
     before = state.answers.get(item.draw)
-    if before is None and item.draw not in state.resolved:
+    if before is None and item.draw not in state.unlabelable:
         raise CampaignError(f"Draw {item.draw} has no answer to amend yet: tell it instead.")
     if before is not None and before.label == checked:
         return ()
@@ -185,16 +217,16 @@ def amend(
 def skip(
     state: CampaignState, item: DrawnItem, reason: str, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
-    """Pass an item on to somebody else, under the same number. Nothing is dropped."""
+    """Pass an item on to another labeller, under the same number."""
     _refuse_closed(state)
     _refuse_settled(state, item)
     return ({**_stamp("skipped", owner, now), "draw": item.draw, "reason": reason},)
 
 
-def resolve(
+def mark_unlabelable(
     state: CampaignState, item: DrawnItem, reason: str, owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
-    """Declare that an item cannot be labelled: the estimate is then over what can be."""
+    """Declare that an item cannot be labelled; the estimate is then over the items that can."""
     _refuse_closed(state)
     _refuse_settled(state, item)
     return ({**_stamp("resolved", owner, now), "draw": item.draw, "reason": reason},)
@@ -206,10 +238,10 @@ def change(
     now: datetime,
     **settings: Any,  # noqa: ANN401
 ) -> tuple[Event, ...]:
-    """Change the budget, the target width, the leases or the cap of items in flight."""
+    """Change the budget, the target width, the length of leases or the cap of items in flight."""
     _refuse_closed(state)
-    # What is in the log stays there, so nothing enters it that no state can be made of.
-    new = {name: _checked_setting(state, name, value) for name, value in settings.items()}
+    # An event cannot be taken back, so values that no state can hold are refused here.
+    new = {name: _check_setting(state, name, value) for name, value in settings.items()}
     budget = new.get("budget")
     if budget is not None and budget < state.n_asked:
         raise CampaignError(
@@ -220,31 +252,29 @@ def change(
 
 
 def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
-    """End the campaign: nothing is asked or told any more, estimates remain."""
+    """End the campaign: no more items are handed out and no more labels recorded."""
     _refuse_closed(state)
     return ({**_stamp("closed", owner, now), "reason": reason},)
 
 
-def checked_label(settings: CampaignSettings, label: object) -> Label:
-    """A label as the campaign keeps it: the name of a class, or a number."""
-    if label is None or str(label).strip() == "":
-        raise CampaignError("An empty label is no answer: skip the item, or resolve it.")
-    kept: object = label
-    for metric in map(
-        parse_metric, settings.metrics
-    ):  # what one of them refuses, no estimate could use
-        kept = metric.label(kept, settings.classes)
-    kept = parse_metric("mean" if settings.numeric else "error").label(kept, settings.classes)
-    return kept if isinstance(kept, float) else str(kept)
+def check_labels(settings: CampaignSettings, labels: Sequence[object]) -> list[Label]:
+    """Labels as the campaign keeps them: names of classes, or numbers."""
+    if any(label is None or str(label).strip() == "" for label in labels):
+        raise CampaignError(
+            "An empty label is no answer: skip the item, or mark it as unlabelable."
+        )
+    for metric in settings.label_checks:  # a label that one metric refuses could not be used
+        labels = metric.labels(labels, settings.classes)
+    return [label if isinstance(label, float) else str(label) for label in labels]
 
 
-def checked_width(metric: Metric, width: float | None) -> float | None:
-    """A target width, which only an interval that may be watched can reach."""
+def check_width(metric: Metric, width: float | None) -> float | None:
+    """A target width; refused for a metric without an interval that may be watched."""
     if width is None:
         return None
     if metric.interval != "betting":
         raise CampaignError(
-            f"A target width needs an interval that holds whenever one stops, and "
+            f"A target width needs an interval that is valid whenever one stops, and "
             f"{metric.name} has only an asymptotic one. Declare a bound, for example "
             f"log_loss:10, or fix the budget instead."
         )
@@ -263,13 +293,13 @@ def _refuse_closed(state: CampaignState) -> None:
 def _refuse_settled(state: CampaignState, item: DrawnItem) -> None:
     if item.draw in state.answers:
         raise CampaignError(f"Draw {item.draw} has an answer already: amend it instead.")
-    if item.draw in state.resolved:
-        raise CampaignError(f"Draw {item.draw} is already known not to be labelable.")
+    if item.draw in state.unlabelable:
+        raise CampaignError(f"Draw {item.draw} is already marked as unlabelable.")
 
 
-def _checked_setting(state: CampaignState, name: str, value: Any) -> int | float | None:  # noqa: ANN401
+def _check_setting(state: CampaignState, name: str, value: Any) -> int | float | None:  # noqa: ANN401
     if name == "target_width":
-        return checked_width(parse_metric(state.settings.metrics[0]), value)
+        return check_width(state.settings.metrics[0], value)
     if name == "budget" and value is None:
         return None
     if name not in ("budget", "lease_seconds", "in_flight"):

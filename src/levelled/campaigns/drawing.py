@@ -1,7 +1,7 @@
-"""From a pool to draws: the proposal of a campaign, and its draws made ahead in one race.
+"""From files to drawn items: the proposal of a campaign, its draws, and predictions added later.
 
-Scores are frozen, and a longer race begins with the shorter one, so drawing further ahead
-continues the same sequence.
+Scores do not change during a campaign, and a longer race begins with the shorter one. So drawing
+further ahead continues the same sequence.
 """
 
 from collections.abc import Sequence
@@ -13,12 +13,12 @@ import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.records import CampaignSettings, Label
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.draws import Draws
-from levelled.errors import CampaignError
+from levelled.errors import CampaignError, PoolError
 from levelled.estimators.moments import uniform_probability
-from levelled.labels import class_text
-from levelled.metrics.named import Metric, parse_metric
+from levelled.labels import Label, as_classes
+from levelled.predictions import PoolPredictions
 from levelled.proposals import named
 from levelled.samplers import race, with_design
 from levelled.sources import Pool
@@ -26,11 +26,12 @@ from levelled.sources import Pool
 __all__ = [
     "PROPOSALS",
     "SCORES",
-    "as_label",
+    "attach_event",
+    "draw_from_file",
     "draw_further",
+    "draw_sample",
     "frozen_proposal",
     "place_of",
-    "sampled_draws",
 ]
 
 SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
@@ -38,73 +39,131 @@ PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Frozen:
-    """Weights of the whole pool, and where there is one a predictor of the loss with its bound."""
+class FrozenProposal:
+    """Weights of all items of the pool and, if there is one, a predictor of the loss."""
 
     weights: FloatArray
     control: FloatArray | None
     bound: float | None
+    """The largest loss, where there is a predictor and losses are bounded."""
 
-    def only(self, rows: IntArray) -> "Frozen":
+    def take(self, rows: IntArray) -> "FrozenProposal":
         """The same for some rows of the pool."""
         control = None if self.control is None else self.control[rows]
-        return Frozen(self.weights[rows], control, self.bound)
+        return FrozenProposal(self.weights[rows], control, self.bound)
 
 
-def frozen_proposal(pool: Pool, settings: CampaignSettings) -> Frozen:
-    """Half uniform, half in proportion to what the first metric's loss is expected to be.
+def frozen_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal:
+    """The weights that `settings` choose, and the losses that the first metric expects.
 
-    `settings` may ask for another score, another proposal and another floor.
+    By default half of the probability is uniform, and half in proportion to the root mean squared
+    loss.
     """
-    metric = parse_metric(settings.metrics[0])
-    score = _score(pool, metric, settings.score)
+    metric, predictions = settings.metrics[0], pool.predictions(settings.models[0])
+    choice("score", settings.score, SCORES)
+    if settings.score == "auto":
+        score = metric.score(predictions)
+    else:
+        score = _score(predictions, settings.score)
+    control = metric.control(predictions)
     probability = named.parse(settings.proposal, PROPOSALS)(score)
-    control = metric.control(pool.predictions(settings.models[0]))
-    bound = metric.bounds[1] if metric.bounds is not None else None
-    return Frozen(
+    bound = metric.bounds[1] if metric.bounds is not None else np.inf
+    return FrozenProposal(
         proposals.mixture(probability, share=settings.floor),
         control,
-        bound if control is not None and bound is not None and np.isfinite(bound) else None,
+        bound if control is not None and np.isfinite(bound) else None,
     )
 
 
-def _score(pool: Pool, metric: Metric, name: str) -> FloatArray:
-    choice("score", name, SCORES)
-    if name == "auto":
-        return metric.score(pool.predictions())
+def _score(predictions: PoolPredictions, name: str) -> FloatArray:
     if name == "uniform":
-        return np.ones(len(pool))
-    proba = pool.predictions().proba
-    if proba is None:
+        return np.ones(predictions.pool_size)
+    if predictions.proba is None:
         raise CampaignError(
             f"The score {name!r} needs the model's probabilities (columns proba_<class>), which "
             f"this pool does not have."
         )
-    return np.asarray(getattr(scores, name)(proba), dtype=np.float64)
+    return np.asarray(getattr(scores, name)(predictions.proba), dtype=np.float64)
 
 
 def draw_further(
-    pool: Pool, settings: CampaignSettings, drawn: Sequence[int], last: int
-) -> list[dict[str, Any]]:
-    """The draws after those of `drawn` (their rows) up to number `last`, ready for an event."""
-    N, n_sampled = len(pool), settings.n_sampled
-    left = np.delete(np.arange(N), np.array(drawn[:n_sampled], dtype=np.int64))
-    frozen = frozen_proposal(pool, settings).only(left)
-    k = min(last, N) - n_sampled
-    draws = race(frozen.weights, k, seed=settings.seed)
+    pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int
+) -> list[DrawnItem]:
+    """The draws after those that took `rows`, up to number `last`."""
+    N, n_sampled = settings.pool_size, settings.n_sampled
+    left = np.delete(np.arange(N), np.array(rows[:n_sampled], dtype=np.int64))
+    frozen = frozen_proposal(pool, settings).take(left)
+    draws = race(frozen.weights, min(last, N) - n_sampled, seed=settings.seed)
     draws = with_design(draws, frozen.weights, control=frozen.control, bound=frozen.bound)
-    rows = left[draws.index]
-    if rows[: len(drawn) - n_sampled].tolist() != list(drawn[n_sampled:]):
+    raced = left[draws.index]
+    if raced[: len(rows) - n_sampled].tolist() != list(rows[n_sampled:]):
         raise CampaignError(
             "The pool gives other draws than the ones on record: it is not the pool this campaign "
             "was created with."
         )
-    first = len(drawn) + 1
-    return _items(pool, settings, rows, draws, n_sampled, first)
+    return _make_items(pool, settings, raced, draws, n_sampled, len(rows) + 1)
+
+
+def draw_sample(
+    pool: Pool, settings: CampaignSettings, rows: IntArray, frozen: FrozenProposal
+) -> list[DrawnItem]:
+    """A random sample that has labels already, as uniform draws 1..n."""
+    N, n = settings.pool_size, len(rows)
+    uniform = np.full(N, 1 / N)
+    draws = Draws(rows, uniform_probability(N, n), N)
+    draws = with_design(draws, uniform, control=frozen.control, bound=frozen.bound)
+    return _make_items(pool, settings, rows, draws, 0, 1)
+
+
+def _make_items(
+    pool: Pool, settings: CampaignSettings, rows: IntArray, draws: Draws, before: int, first: int
+) -> list[DrawnItem]:
+    """The items from draw `first` on; the first one of `draws` has number before + 1."""
+    skip = first - 1 - before
+    rows = rows[skip:]
+    # Columns with weights 1/(N q) were made for the pool without its sample.
+    scale = draws.pool_size / settings.pool_size
+    design = {
+        name: (column[skip:] * (scale if name.startswith("max_weight") else 1)).tolist()
+        for name, column in (draws.design or {}).items()
+    }
+    predicted = {model: pool.predictions(model) for model in settings.models}
+    pred = {
+        model: _as_labels(values, settings)
+        for model, of in predicted.items()
+        if (values := of.of(rows)) is not None
+    }
+    proba = {
+        model: of.proba[rows].tolist() for model, of in predicted.items() if of.proba is not None
+    }
+    slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
+    return [
+        DrawnItem(
+            draw=first + at,
+            row=row,
+            id=id_,
+            probability=float(draws.probability[skip + at]),
+            design={name: column[at] for name, column in design.items()},
+            pred={model: values[at] for model, values in pred.items()},
+            proba={model: tuple(values[at]) for model, values in proba.items()},
+            slices={name: values[at] for name, values in slices.items()},
+            data=data,
+        )
+        for at, (row, id_, data) in enumerate(
+            zip(rows.tolist(), pool.ids(rows), pool.shown(rows), strict=True)
+        )
+    ]
+
+
+def _as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
+    """Predictions as labels are kept, so that the two can be compared."""
+    if settings.numeric and not any(isinstance(one, str) for one in predictions):
+        return [float(one) for one in predictions]
+    return [*as_classes("pred", predictions).tolist()]
 
 
 def place_of(pool: Pool) -> str | list[str] | None:
-    """Where a pool is, from wherever the campaign is taken up again."""
+    """The full path of a pool, or paths; None for a frame in memory."""
     if pool.source is None:
         return None
     if isinstance(pool.source, str):
@@ -112,59 +171,89 @@ def place_of(pool: Pool) -> str | list[str] | None:
     return [str(Path(path).absolute()) for path in pool.source]
 
 
-def sampled_draws(
-    pool: Pool, settings: CampaignSettings, rows: IntArray, frozen: Frozen
-) -> list[dict[str, Any]]:
-    """A random sample that has labels already, as uniform draws 1..n."""
-    N, n = len(pool), len(rows)
-    uniform = np.full(N, 1 / N)
-    draws = Draws(rows, uniform_probability(N, n), N)
-    draws = with_design(draws, uniform, control=frozen.control, bound=frozen.bound)
-    return _items(pool, settings, rows, draws, 0, 1)
+def attach_event(
+    settings: CampaignSettings,
+    items: Sequence[DrawnItem],
+    predictions: Pool,
+    model: str,
+    *,
+    at: str,
+) -> Event:
+    """The event that adds the predictions of `model` for the drawn items.
 
-
-def _items(
-    pool: Pool, settings: CampaignSettings, rows: IntArray, draws: Draws, before: int, first: int
-) -> list[dict[str, Any]]:
-    """What is kept of draws `first`.. on; draw 1 of `draws` has number before + 1."""
-    skip = first - 1 - before
-    rows = rows[skip:]
-    # Columns with weights 1/(N q) were made for the pool without its sample.
-    scale = draws.pool_size / len(pool)
-    design = {
-        name: column[skip:] * (scale if name.startswith("max_weight") else 1)
-        for name, column in (draws.design or {}).items()
+    The draws did not depend on the model, so its losses are weighted without bias.
+    """
+    _check_model(settings, predictions, model)
+    predicted = predictions.predictions()
+    for metric in settings.metrics:
+        metric.require(predicted)
+    rows = predictions.rows_of([item.id for item in items])
+    pred = predicted.of(rows)
+    proba: list[list[float]] = []
+    if predicted.proba is not None:
+        classes = predictions.classes
+        order = [] if classes is None else [classes.index(one) for one in settings.classes or ()]
+        proba = predicted.proba[rows][:, order].tolist()
+    return {
+        "type": "attached",
+        "at": at,
+        "by": None,
+        "model": model,
+        "source": place_of(predictions),
+        "fingerprint": predictions.fingerprint,
+        "pred_counts": predicted.counts() if len(predictions) == settings.pool_size else {},
+        "pred": _by_draw(items, [] if pred is None else _as_labels(pred, settings)),
+        "proba": _by_draw(items, proba),
     }
-    ids, shown = pool.ids(rows), pool.shown(rows)
-    predicted = {model: pool.predictions(model) for model in settings.models}
-    pred = {
-        model: [as_label(value, settings) for value in values]
-        for model, of in predicted.items()
-        if (values := of.of(rows)) is not None
-    }
-    slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
-    return [
-        {
-            "draw": first + at,
-            "row": int(row),
-            "id": ids[at],
-            "probability": float(draws.probability[skip + at]),
-            "design": {name: float(column[at]) for name, column in design.items()},
-            "pred": {model: values[at] for model, values in pred.items()},
-            "proba": {
-                model: [float(p) for p in of.proba[row]]
-                for model, of in predicted.items()
-                if of.proba is not None
-            },
-            "slices": {name: values[at] for name, values in slices.items()},
-            "data": shown[at],
-        }
-        for at, row in enumerate(rows.tolist())
-    ]
 
 
-def as_label(predicted: str | int | float, settings: CampaignSettings) -> Label:
-    """A prediction as labels are kept, so that the two can be compared."""
-    if settings.numeric and not isinstance(predicted, str):
-        return float(predicted)
-    return class_text(predicted)
+def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:
+    if not model or not model.isprintable() or len(model) > 100:
+        raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
+    if model in settings.models:
+        raise CampaignError(
+            f"The pool of {settings.name!r} has predictions of {model!r} already: choose another "
+            f"name."
+        )
+    if predictions.classes is not None and settings.classes is not None:
+        unknown = set(predictions.classes) ^ set(settings.classes)
+        if unknown:
+            raise CampaignError(
+                f"The classes of these predictions are not those of {settings.name!r}: they "
+                f"differ in {', '.join(sorted(unknown))}."
+            )
+
+
+def _by_draw(items: Sequence[DrawnItem], values: Sequence[Any]) -> dict[str, Any]:
+    return {str(item.draw): value for item, value in zip(items, values, strict=False)}
+
+
+def draw_from_file(
+    path: str,
+    k: int,
+    *,
+    seed: int,
+    weight: str | None = None,
+    allow_zero: bool = False,
+    id_column: str = "id",
+) -> tuple[Draws, list[str | int]]:
+    """Draws from the rows of a file, without a campaign, and the ids of the drawn rows.
+
+    Rows are drawn in proportion to the column `weight`, or uniformly without one. No other
+    columns are read.
+    """
+    from levelled.sources.columns import Roles
+    from levelled.sources.files import files_of
+    from levelled.sources.origin import Files
+    from levelled.sources.reading import read_columns
+
+    origin = Files(files_of(path))
+    for name in filter(None, (id_column, weight)):
+        if name not in origin.schema.names:
+            there = ", ".join(map(repr, origin.schema.names[:12]))
+            raise PoolError(f"{path} has no column {name!r}; it has {there}.")
+    roles = Roles(id_column, score=weight)
+    columns = read_columns(origin.batches(roles), roles)
+    weights = np.ones(len(columns.ids)) if columns.score is None else columns.score
+    draws = race(weights, k, seed=seed, design=True, allow_zero=allow_zero)
+    return draws, [columns.ids[row].as_py() for row in draws.index.tolist()]

@@ -1,18 +1,24 @@
-"""A campaign as a table: draws, labels, and the weights to train with."""
+"""A campaign for others to read: a table of its draws, and the content of its report."""
 
+from collections.abc import Iterator, Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from levelled.campaigns.settled import settled
+from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
+from levelled.estimators import lure_weights
+from levelled.metrics.figure import Figure
+from levelled.reports import Report, Section
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_table", "write_table"]
+__all__ = ["as_table", "make_report", "write_table"]
 
 
 def as_table(state: CampaignState) -> "pa.Table":
@@ -24,18 +30,19 @@ def as_table(state: CampaignState) -> "pa.Table":
     """
     import pyarrow as pa
 
-    base = settled(state)
-    weights = np.where(base.labelable, base.lure_weights(), 0.0).tolist()
+    base = settled_draws(state)
+    weights = np.where(base.labelable, lure_weights(base.draws), 0.0).tolist()
     items = state.draws[: state.n_asked]
+    answers = [state.answers.get(item.draw) for item in items]
     rows: dict[str, list[Any]] = {
         "draw": [item.draw for item in items],
         "row": [item.row for item in items],
         "id": [item.id for item in items],
         "probability": [item.probability for item in items],
-        "label": [_label(state, item.draw) for item in items],
-        "labelled_by": [_answer(state, item.draw, "by") for item in items],
-        "labelled_at": [_answer(state, item.draw, "at") for item in items],
-        "unlabelable": [state.resolved.get(item.draw) for item in items],
+        "label": [None if answer is None else answer.label for answer in answers],
+        "labelled_by": [None if answer is None else answer.by for answer in answers],
+        "labelled_at": [None if answer is None else answer.at for answer in answers],
+        "unlabelable": [state.unlabelable.get(item.draw) for item in items],
         "sample_weight": [*weights, *[None] * (len(items) - len(weights))],
     }
     for model in (*state.settings.models, *state.attached):
@@ -50,7 +57,7 @@ def as_table(state: CampaignState) -> "pa.Table":
 
 
 def write_table(table: "pa.Table", path: Path) -> None:
-    """Write a table as its ending says: .parquet, .csv or .jsonl."""
+    """Write a table to a file that ends in .parquet, .csv or .jsonl."""
     import json
 
     import pyarrow.csv as pacsv
@@ -67,11 +74,101 @@ def write_table(table: "pa.Table", path: Path) -> None:
         raise CampaignError(f"{path} must end in .parquet, .csv or .jsonl.")
 
 
-def _label(state: CampaignState, draw: int) -> object:
-    answer = state.answers.get(draw)
-    return None if answer is None else answer.label
+def make_report(
+    state: CampaignState, figures: Sequence[Figure], history: Sequence[Figure], last_hash: str
+) -> Report:
+    """The content of a campaign's report."""
+    now = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
+    settings = state.settings
+    sections = (_amended(state), _second_opinions(state), _unlabelable(state, figures[0]))
+    return Report(
+        title=settings.name,
+        at=f"Evaluation by Levelled {version('levelled')}, {now}",
+        facts=list(_facts(state)),
+        figures=figures,
+        history=history,
+        target_width=settings.target_width,
+        sections=[Section(*section) for section in sections],
+        record=[
+            ("last hash", last_hash),
+            ("events", str(state.n_events)),
+            ("check it with", f"levelled audit {settings.name}"),
+        ],
+    )
 
 
-def _answer(state: CampaignState, draw: int, name: str) -> str | None:
-    answer = state.answers.get(draw)
-    return None if answer is None else getattr(answer, name)
+def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
+    settings = state.settings
+    yield "pool", f"{settings.pool_size} items, {settings.source or 'in memory'}"
+    yield "fingerprint (sha256)", settings.fingerprint
+    yield "metrics", ", ".join(settings.metric_names)
+    yield "models", ", ".join(name or "(unnamed)" for name in (*settings.models, *state.attached))
+    if settings.classes is not None:
+        yield "classes", ", ".join(settings.classes)
+    if settings.slices:
+        yield "slices", ", ".join(settings.slices)
+    budget = "no budget" if settings.budget is None else f"budget {settings.budget}"
+    yield "labels", f"{len(state.answers)} ({budget})"
+    yield "draws settled", f"{state.n_settled}; {len(state.open_draws())} more wait for a label"
+    if settings.n_sampled:
+        yield "labelled beforehand", f"{settings.n_sampled}, a random sample"
+    yield (
+        "drawn by",
+        f"score {settings.score}, proposal {settings.proposal}, {settings.floor:.0%} uniform",
+    )
+    yield "seed", str(settings.seed)
+    yield "closed", state.closed or "no"
+
+
+_SectionParts = tuple[str, str, tuple[str, ...], Sequence[tuple[str, ...]]]
+
+
+def _amended(state: CampaignState) -> _SectionParts:
+    rows = [
+        (
+            *_draw_and_id(state, draw),
+            " → ".join("(none)" if label is None else str(label) for label in before),
+            str(state.answers[draw].label),
+        )
+        for draw, before in sorted(state.amended.items())
+    ]
+    about = f"{_count(len(rows), 'label')} replaced." if rows else "None."
+    return "Amended labels", about, ("draw", "id", "before", "now"), rows
+
+
+def _second_opinions(state: CampaignState) -> _SectionParts:
+    rows = [
+        (
+            *_draw_and_id(state, draw),
+            "(none)" if draw not in state.answers else str(state.answers[draw].label),
+            str(answer.label),
+            answer.by or "",
+            answer.at,
+        )
+        for draw, answers in sorted(state.opinions.items())
+        for answer in answers
+    ]
+    about = "None that differ."
+    if rows:
+        about = f"{_count(len(rows), 'label')} beside the one that the figures use."
+    columns = ("draw", "id", "label used", "second opinion", "by", "at")
+    return "Second opinions", about, columns, rows
+
+
+def _unlabelable(state: CampaignState, first: Figure) -> _SectionParts:
+    rows = [(*_draw_and_id(state, draw), why) for draw, why in sorted(state.unlabelable.items())]
+    about = "None."
+    if rows:
+        about = (
+            f"{_count(len(rows), 'draw')}. An estimated {first.unlabelable:.2%} of the pool cannot "
+            f"be labelled; the figures are over the rest."
+        )
+    return "Items that cannot be labelled", about, ("draw", "id", "reason"), rows
+
+
+def _draw_and_id(state: CampaignState, draw: int) -> tuple[str, str]:
+    return str(draw), str(state.draws[draw - 1].id)
+
+
+def _count(n: int, noun: str) -> str:
+    return f"{n} {noun}" if n == 1 else f"{n} {noun}s"

@@ -1,82 +1,43 @@
-"""What a campaign says so far: every metric, model and slice, on the settled prefix.
+"""The figures of a campaign: every metric, model and slice, estimated from the settled draws."""
 
-An interval by betting is a game that is played label by label. The games are kept between looks
-(`Games`), so one more label costs one more round, not a replay.
-"""
-
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
-from typing import Any
 
 import numpy as np
 
 from levelled._check import BoolArray, FloatArray
-from levelled.campaigns.games import Games, Table, play
-from levelled.campaigns.settled import Settled, settled
+from levelled.campaigns.betting import GameInput, play
+from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.estimators import Estimate, estimate
+from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals.logical import bounds_of
-from levelled.metrics.named import Metric, parse_metric
+from levelled.metrics.figure import Figure
+from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
-__all__ = ["Figure", "figures"]
+__all__ = ["estimate_figures", "estimate_history"]
 
-_FIXED = "this interval holds for a number of labels fixed beforehand, not if watched"
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """One line of an estimate: a metric of a model, in the whole pool or a slice."""
-
-    metric: str
-    model: str
-    slice: str | None
-    estimate: Estimate
-    n_labels: int
-    """Answered draws, whether settled or not."""
-    n_settled: int
-    n_pending: int
-    pending_low: float | None = None
-    pending_high: float | None = None
-    """What the estimate could become with the answers that are still out."""
-    unlabelable: float = 0.0
-    """The estimated share of the pool that cannot be labelled; the figure is over the rest."""
-
-    def as_dict(self) -> dict[str, Any]:
-        """The fields of the file format, in its order."""
-        est = self.estimate
-        return {
-            "metric": self.metric,
-            "model": self.model,
-            "slice": self.slice,
-            "value": est.value,
-            "low": _finite(est.low),
-            "high": _finite(est.high),
-            "level": est.level,
-            "interval": est.interval,
-            "n_labels": self.n_labels,
-            "n_settled": self.n_settled,
-            "n_pending": self.n_pending,
-            "pool_size": est.pool_size,
-            "ess": est.ess,
-            "max_weight": est.max_weight,
-            "pending_low": self.pending_low,
-            "pending_high": self.pending_high,
-            "unlabelable": self.unlabelable,
-            "warnings": list(est.warnings),
-        }
+_FIXED = (
+    "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
+    "come in"
+)
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
-    """Which figure: a metric of a model, in the whole pool or in one slice of it."""
+class Subject:
+    """The subject of a figure: a metric of a model, in the whole pool or in one slice of it."""
 
     metric: Metric
+    is_ratio: bool
+    has_control: bool
+    """True where the design's predictor, of the first metric and model, predicts these losses."""
     model: str
+    pool_size: int
+    """The number of items in the pool or the slice."""
     column: str | None = None
     value: str | None = None
 
@@ -86,165 +47,169 @@ class Wanted:
 
     @property
     def key(self) -> str:
+        """The name of its betting game in a snapshot."""
         return repr((self.metric.name, self.model, self.slice))
 
 
-def figures(state: CampaignState, games: Games) -> tuple[list[Figure], dict[str, Any]]:
-    """Every metric of every model, in the whole pool and in each slice, with the games' state.
+def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
+    """Every metric of every model, in the whole pool and in each slice.
 
-    `games` are those of an earlier look; what they have seen already is not played again.
+    `cache` holds what an earlier look computed: one more label then costs one more round of
+    betting, and not all of them again.
     """
-    base = settled(state)
-    asked = settled(state, state.n_asked) if state.n_asked > len(base) else base
-    found, kept = [], {}
-    for wanted in _wanted(state):
-        est, game = _estimated(state, base, wanted, games.get(wanted.key))
-        if game is not None:
-            kept[wanted.key] = game
-        found.append(_figure(state, base, asked, wanted, wanted.metric.from_losses(est)))
-    return found, kept
+    base, pending = settled_draws(state, cache=cache), state.open_draws()
+    asked = settled_draws(state, state.n_asked, cache) if state.n_asked > len(base) else base
+    return [
+        _figure(base, subject, pending, _pending_limits(asked, subject, pending))
+        for subject in _subjects(state)
+    ]
 
 
-def _wanted(state: CampaignState) -> Iterator[Wanted]:
+def estimate_history(state: CampaignState, most: int = 150) -> list[Figure]:
+    """The first figure as it was after 1, 2, ... settled draws, at about `most` of these looks."""
+    subject, cache, pending = next(_subjects(state)), FigureCache(), state.open_draws()
+    base = settled_draws(state, cache=cache)
+    asked = settled_draws(state, state.n_asked, cache)
+    asked.losses(subject.metric, subject.model)  # of all draws at once
+    limits = _pending_limits(asked, subject, pending)
+    step = max(len(base) // most, 1)
+    looks = [*range(step, len(base), step), len(base)] if len(base) else []
+    return [_figure(base.first(n), subject, pending, limits) for n in looks]
+
+
+def _subjects(state: CampaignState) -> Iterator[Subject]:
     settings = state.settings
-    for name in settings.metrics:
-        metric = parse_metric(name)
-        models = (*settings.models, *state.attached) if metric.needs != "label" else ("",)
-        for model in models:
-            yield Wanted(metric, model)
+    first, N = settings.metrics[0], settings.pool_size
+    for metric in settings.metrics:
+        of_label = metric.needs == "label"
+        is_ratio, same = metric.kind == "ratio", metric.same_loss_as(first)
+        for model in ("",) if of_label else (*settings.models, *state.attached):
+            has_control = same and (of_label or model == settings.models[0])
+            yield Subject(metric, is_ratio, has_control, model, N)
             for column in settings.slices:
-                for value in settings.slice_counts[column]:
-                    yield Wanted(metric, model, column, value)
+                for value, n in settings.slice_counts[column].items():
+                    yield Subject(metric, is_ratio, has_control, model, n, column, value)
 
 
 def _figure(
-    state: CampaignState, base: Settled, asked: Settled, wanted: Wanted, est: Estimate
+    base: SettledDraws,
+    subject: Subject,
+    pending: list[int],
+    limits: tuple[float | None, float | None],
 ) -> Figure:
-    low, high = _bracket(state, asked, wanted) if wanted.slice is None else (None, None)
+    est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
+    slice_, n_labels = subject.slice, len(base.state.answers)
     return Figure(
-        wanted.metric.name,
-        wanted.model,
-        wanted.slice,
-        est,
-        n_labels=len(state.answers),
-        n_settled=state.n_settled,
-        n_pending=len(state.open_draws()),
-        pending_low=low,
-        pending_high=high,
-        unlabelable=base.unlabelable_share,
+        subject.metric.name,
+        subject.model,
+        slice_,
+        subject.metric.from_losses(est),
+        n_labels=n_labels,
+        n_settled=n_settled,
+        n_pending=len(pending),
+        pending_low=limits[0],
+        pending_high=limits[1],
+        unlabelable=share,
     )
 
 
-def _estimated(
-    state: CampaignState,
-    base: Settled,
-    wanted: Wanted,
-    before: Any,  # noqa: ANN401
-) -> tuple[Estimate, Any]:
-    """The estimate of one figure, and its game where it has one."""
-    settings, metric = state.settings, wanted.metric
-    low, high = metric.bounds or (0.0, np.inf)
-    if not len(base.draws):
-        return undefined_before_any_label(state, metric), None
-    inside = base.inside(wanted.column, wanted.value)
-    everything = bool(inside.all()) and wanted.slice is None
-    values = base.values(state, metric, wanted.model)
-    pool_size = settings.pool_size
-    if wanted.column is not None:
-        pool_size = settings.slice_counts[wanted.column][str(wanted.value)]
-    seen = int(base.here(wanted.column, wanted.value).sum())
-    if metric.kind == "ratio":
-        counts = state.pred_counts(wanted.model) if everything else None
-        pairs = base.pairs(state, metric, wanted.model, inside, pool_size - seen, counts)
-        found, game = _played(state, base, pairs, before)
-        return replace(found, pool_size=pool_size), game
+def _estimate(base: SettledDraws, subject: Subject) -> Estimate:
+    """The estimated mean (or ratio) of the losses, with its interval."""
+    if not len(base):
+        return _nothing_known(base.state, subject.metric)
+    here = base.in_slice(subject.column, subject.value)
+    inside = here & base.labelable
+    everything = bool(inside.all()) and subject.column is None
+    left = subject.pool_size - int(here.sum())
+    if subject.is_ratio:
+        counts = base.state.pred_counts(subject.model) if everything else None
+        pairs = base.pairs(subject.metric, subject.model, inside, left, counts)
+        return replace(_bet_on_ratio(base, subject, pairs), pool_size=subject.pool_size)
+    losses, _ = base.losses(subject.metric, subject.model)
+    low, high = subject.metric.bounds or (0.0, np.inf)
     if not isfinite(high):
         if everything:
-            return _unbounded(values.losses, base.draws, settings.level), None
-        return _unbounded_part(state, base, wanted, inside, pool_size), None
+            return _unbounded(losses, base.draws, base.state.settings.level)
+        return _unbounded_part(base, subject, losses, inside)
     if everything:
-        return _bounded(state, base, wanted, values.losses, before)
-    unit = np.clip((values.losses - low) / (high - low), 0, 1) * inside
-    unseen = [(pool_size - seen, [(0.0, 1.0), (1.0, 1.0)])]
-    mean = pool_size / settings.pool_size if base.labelable.all() else None
+        return _bet_on_average(base, subject, losses)
+    unit = np.clip((losses - low) / (high - low), 0, 1) * inside
+    mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
+    unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
     pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
-    found, game = _played(state, base, pairs, before)
-    return scaled(replace(found, pool_size=pool_size), high - low, low), game
+    est = replace(_bet_on_ratio(base, subject, pairs), pool_size=subject.pool_size)
+    return scaled(est, high - low, low)
 
 
-def _bounded(
-    state: CampaignState,
-    base: Settled,
-    wanted: Wanted,
-    losses: FloatArray,
-    before: Any,  # noqa: ANN401
-) -> tuple[Estimate, Any]:
+def _bet_on_average(base: SettledDraws, subject: Subject, losses: FloatArray) -> Estimate:
     """An average over the whole pool of losses that have bounds."""
-    level, bounds = state.settings.level, wanted.metric.bounds or (0.0, 1.0)
-    value = estimate(losses, base.draws, level=level, interval="none", bounds=bounds)
-    control = _predicted_beforehand(state, wanted)
-    table = Table("average", losses, None, bounds, control=control)
-    limits, game = play(table, base.draws, level, before)
-    return _with_limits(value, limits), game
+    level, bounds = base.state.settings.level, subject.metric.bounds or (0.0, 1.0)
+    return _bet(
+        base,
+        subject,
+        GameInput(losses, bounds, control=subject.has_control),
+        lambda: estimate(losses, base.draws, level=level, interval="none", bounds=bounds),
+        (-np.inf, np.inf),
+    )
 
 
-def _unbounded_part(
-    state: CampaignState, base: Settled, wanted: Wanted, inside: BoolArray, pool_size: int
+def _bet_on_ratio(base: SettledDraws, subject: Subject, pairs: Pairs) -> Estimate:
+    """A ratio, with its interval cut to the ratios that are still possible."""
+    level, mean = base.state.settings.level, pairs.denominator_mean
+    return _bet(
+        base,
+        subject,
+        GameInput(pairs.numerator, (0.0, pairs.most), pairs.denominator, mean),
+        lambda: ratio_estimate(pairs, base.draws, level=level, interval="none"),
+        pairs.possible,
+    )
+
+
+def _bet(
+    base: SettledDraws,
+    subject: Subject,
+    inputs: GameInput,
+    estimate_value: Callable[[], Estimate],
+    possible: tuple[float, float],
 ) -> Estimate:
-    """An average over a slice, or over what can be labelled, of losses without an upper bound."""
-    metric = wanted.metric
-    losses = base.values(state, metric, wanted.model).losses
-    bounds = metric.bounds or (0.0, np.inf)
-    if metric.signed:
-        bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
-    level = state.settings.level
-    found = slice_estimate(losses, base.draws, inside, pool_size, level=level, bounds=bounds)
-    return replace(found, warnings=(*found.warnings, _FIXED))
-
-
-def _predicted_beforehand(state: CampaignState, wanted: Wanted) -> bool:
-    """Whether the design's predictor, of the first metric and model, is one of these losses."""
-    first, metric = parse_metric(state.settings.metrics[0]), wanted.metric
-    if metric.needs != "label" and wanted.model != state.settings.models[0]:
-        return False
-    return metric.same_loss_as(first)
+    """An estimate with the interval of its betting game, which goes on from the last look."""
+    games, level, key = base.cache.games, base.state.settings.level, subject.key
+    (low, high), games[key] = play(inputs, base.draws, level, games.get(key))
+    est = estimate_value()
+    low, high = max(low, possible[0]), min(high, possible[1])
+    # No interval is needed where the value is known, and none is left where every bet lost.
+    if est.value is None or est.interval == "point" or low > high:
+        return est
+    return replace(est, low=low, high=high, interval="betting")
 
 
 def _unbounded(losses: FloatArray, draws: Draws, level: float) -> Estimate:
-    """With an interval that may be watched, where there is one for losses like these."""
-    told: tuple[str, ...] = ()
+    """An average of losses without an upper bound, with the best interval there is for them."""
+    notes: tuple[str, ...] = ()
     for interval in ("anytime", "t"):
         try:
-            found = estimate(losses, draws, level=level, interval=interval)
-            return replace(found, warnings=(*found.warnings, *told))
+            est = estimate(losses, draws, level=level, interval=interval)
+            return replace(est, warnings=(*est.warnings, *notes))
         except InputError as refused:
-            told = (_FIXED,) if interval == "anytime" else (str(refused),)
-    found = estimate(losses, draws, level=level, interval="none")
-    return replace(found, warnings=(*found.warnings, *told))
+            notes = (_FIXED,) if interval == "anytime" else (str(refused),)
+    est = estimate(losses, draws, level=level, interval="none")
+    return replace(est, warnings=(*est.warnings, *notes))
 
 
-def _played(state: CampaignState, base: Settled, pairs: Pairs, before: Any) -> tuple[Estimate, Any]:  # noqa: ANN401
-    """A ratio with the interval of its game, cut to what is possible."""
-    level = state.settings.level
-    value = ratio_estimate(pairs, base.draws, level=level, interval="none")
-    table = Table(
-        "ratio", pairs.numerator, pairs.denominator, (0.0, pairs.most), pairs.denominator_mean
-    )
-    (low, high), game = play(table, base.draws, level, before)
-    if value.value is None:
-        return value, game
-    least, most = pairs.possible
-    return _with_limits(value, (max(low, least), min(high, most))), game
+def _unbounded_part(
+    base: SettledDraws, subject: Subject, losses: FloatArray, inside: BoolArray
+) -> Estimate:
+    """An average over a slice, or over labelable items, of losses without an upper bound."""
+    metric, level = subject.metric, base.state.settings.level
+    bounds = metric.bounds or (0.0, np.inf)
+    if metric.signed:
+        bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
+    est = slice_estimate(losses, base.draws, inside, subject.pool_size, level=level, bounds=bounds)
+    return replace(est, warnings=(*est.warnings, _FIXED))
 
 
-def _with_limits(found: Estimate, limits: tuple[float, float]) -> Estimate:
-    if found.interval == "point" or limits[0] > limits[1]:  # nothing is left to bet on, or all lost
-        return found
-    return replace(found, low=limits[0], high=limits[1], interval="betting")
-
-
-def undefined_before_any_label(state: CampaignState, metric: Metric) -> Estimate:
-    """What can be said before the first draw is settled: what is possible, and no more."""
+def _nothing_known(state: CampaignState, metric: Metric) -> Estimate:
+    """The estimate before the first draw is settled: no value, and all that is possible."""
     low, high = metric.possible
     return Estimate(
         value=None,
@@ -258,30 +223,25 @@ def undefined_before_any_label(state: CampaignState, metric: Metric) -> Estimate
         max_weight=0.0,
         estimator="lure",
         interval="undefined",
-        warnings=("no draw is settled yet: the first ones are still out",),
+        warnings=("no draw is settled yet: the first ones have no label so far",),
     )
 
 
-def _bracket(
-    state: CampaignState, asked: Settled, wanted: Wanted
+def _pending_limits(
+    asked: SettledDraws, subject: Subject, pending: list[int]
 ) -> tuple[float | None, float | None]:
-    """What the estimate could become once every answer that is out has come."""
-    metric = wanted.metric
+    """The least and the largest value that the estimate may have once all labels are in."""
+    metric = subject.metric
     low, high = metric.bounds or (0.0, np.inf)
-    pending = state.open_draws()
-    if not pending or not isfinite(high) or metric.kind == "ratio":
+    if not pending or not isfinite(high) or subject.is_ratio or subject.column is not None:
         return None, None
-    weights = asked.lure_weights()
-    losses = asked.values(state, metric, wanted.model).losses
+    weights = lure_weights(asked.draws)
+    losses, _ = asked.losses(metric, subject.model)
     out = np.zeros(len(losses), dtype=bool)
     out[np.array(pending) - 1] = True
     counted = weights * (asked.labelable | out)
-    total = counted.sum() if state.resolved else len(weights)
+    total = counted.sum() if asked.state.unlabelable else len(weights)
     ends = [float(counted @ np.where(out, end, losses) / total) for end in (low, high)]
     if metric.complemented:
         ends = [1 - end for end in reversed(ends)]
     return ends[0], ends[1]
-
-
-def _finite(limit: float) -> float | None:
-    return limit if isfinite(limit) else None

@@ -1,4 +1,4 @@
-"""One text for each event, and a chain of hashes that shows when one was changed afterwards."""
+"""The canonical text of an event, and a chain of hashes that shows later changes."""
 
 import json
 from collections.abc import Iterable, Mapping
@@ -11,7 +11,7 @@ from levelled.errors import InputError
 __all__ = ["GENESIS", "Break", "StoredEvent", "canonical", "hash_of", "verify"]
 
 GENESIS = "0" * 64
-"""What stands in place of a hash before the first event."""
+"""The hash before the first event."""
 
 _encode = json.JSONEncoder(
     sort_keys=True, separators=(",", ":"), ensure_ascii=False, allow_nan=False
@@ -30,7 +30,7 @@ class StoredEvent:
 
 @dataclass(frozen=True, slots=True)
 class Break:
-    """Where a chain stops holding, and how that shows."""
+    """The first event that breaks a chain, and the reason."""
 
     seq: int
     because: str
@@ -39,8 +39,8 @@ class Break:
 def canonical(event: Mapping[str, Any]) -> str:
     """The one JSON text of an event: keys sorted by code point, no spaces, shortest floats.
 
-    What JSON cannot give back as it was (NaN, keys that are not text, half a character) is
-    refused; a tuple comes back as a list.
+    Values that JSON would not give back unchanged (NaN, keys that are not text, half a
+    character) are refused; only a tuple comes back as a list.
 
     >>> canonical({"type": "answered", "label": "süß", "draw": 1, "seconds": 0.1})
     '{"draw":1,"label":"süß","seconds":0.1,"type":"answered"}'
@@ -81,8 +81,8 @@ def hash_of(prev_hash: str, text: str) -> str:
 def verify(events: Iterable[StoredEvent]) -> Break | None:
     """The first event that was changed, moved or left out after it was written, if any.
 
-    A log that was cut at its end is still a chain: to notice that, compare the last hash with
-    one that was written down elsewhere.
+    A log that lost its last events still verifies: to notice that, compare the last hash with
+    one that was noted elsewhere.
 
     >>> first = StoredEvent(0, GENESIS, hash_of(GENESIS, "{}"), {})
     >>> verify([first])

@@ -1,32 +1,51 @@
-"""What a campaign is made of: settings, drawn items, leases, answers, and events."""
+"""The records of a campaign: settings, drawn items, leases, answers, and events."""
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from typing import Any
 
 from levelled.labels import Label
+from levelled.metrics.metric import Metric
+from levelled.metrics.named import parse_metric
 
-__all__ = ["Answer", "Attached", "CampaignSettings", "DrawnItem", "Event", "Label", "Lease"]
+__all__ = [
+    "Answer",
+    "Attached",
+    "CampaignSettings",
+    "DrawnItem",
+    "Event",
+    "Lease",
+    "parse_metrics",
+]
 
 Event = Mapping[str, Any]
-"""What happened, as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
+"""One entry of the log as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
+
+
+_LABEL_CHECKS = {True: parse_metric("mean"), False: parse_metric("error")}
+"""A metric that refuses a label which is no number, and one that refuses an unknown class."""
+
+
+def parse_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
+    """The metrics of these names."""
+    return tuple(parse_metric(name) for name in names)
 
 
 @dataclass(frozen=True, slots=True)
 class CampaignSettings:
-    """What was decided when the campaign was created, and what is known of the pool as a whole."""
+    """The choices made when the campaign was created, and counts over the whole pool."""
 
     name: str
-    metrics: tuple[str, ...]
+    metrics: tuple[Metric, ...]
     source: str | list[str] | None
-    """Where the pool file was; None for a pool that was only in memory."""
+    """The path of the pool file; None for a pool that was only in memory."""
     fingerprint: str
     pool_size: int
     seed: int
     models: tuple[str, ...] = ("",)
     classes: tuple[str, ...] | None = None
     numeric: bool = False
-    """Whether labels are numbers rather than classes."""
+    """True where labels are numbers, False where they are classes."""
     slices: tuple[str, ...] = ()
     slice_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     pred_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -42,18 +61,35 @@ class CampaignSettings:
     in_flight: int = 200
     format: int = 1
 
+    @property
+    def metric_names(self) -> list[str]:
+        """The names of the metrics, as the log keeps them."""
+        return [metric.name for metric in self.metrics]
+
+    @property
+    def label_checks(self) -> tuple[Metric, ...]:
+        """Metrics that together refuse every label that could not be used."""
+        return *self.metrics, _LABEL_CHECKS[self.numeric]
+
+    @property
+    def last_draw(self) -> int:
+        """The number of the last draw that may be made: the budget, or the whole pool."""
+        return min(self.budget or self.pool_size, self.pool_size)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
-        return asdict(self)
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**plain, "metrics": self.metric_names}
 
     @classmethod
-    def from_json(cls, kept: Mapping[str, Any]) -> "CampaignSettings":
-        """What `to_json` wrote."""
+    def from_json(cls, plain: Mapping[str, Any]) -> "CampaignSettings":
+        """The settings that `to_json` wrote."""
         renamed = {"n_pool": "pool_size"}  # databases of the first version
-        kept = {renamed.get(name, name): value for name, value in kept.items()}
-        lists = ("metrics", "models", "classes", "slices")
-        as_tuples = {name: tuple(kept[name]) for name in lists if kept.get(name) is not None}
-        return cls(**{**kept, **as_tuples})
+        values = {renamed.get(name, name): value for name, value in plain.items()}
+        for name in ("models", "classes", "slices"):
+            if values.get(name) is not None:
+                values[name] = tuple(values[name])
+        return cls(**{**values, "metrics": parse_metrics(values["metrics"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,12 +106,22 @@ class DrawnItem:
     proba: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
     slices: Mapping[str, str] = field(default_factory=dict)
     data: Mapping[str, Any] = field(default_factory=dict)
-    """What the labeller is shown."""
+    """The columns that the labeller sees."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the event that records the draw."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**plain, "proba": {model: [*p] for model, p in self.proba.items()}}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "DrawnItem":
+        """The item that `to_json` wrote."""
+        return cls(**{**plain, "proba": {m: tuple(p) for m, p in plain["proba"].items()}})
 
 
 @dataclass(frozen=True, slots=True)
 class Lease:
-    """Who has been given an item, and until when nobody else is."""
+    """The labeller for whom an item is kept, and until when."""
 
     owner: str | None
     until: str

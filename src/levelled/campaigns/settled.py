@@ -1,37 +1,93 @@
-"""The draws that estimates rest on: from the first on without a gap, answered or resolved."""
+"""The settled draws of a campaign with their labels and losses: all that estimates rest on."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray
-from levelled.campaigns.records import Label
-from levelled.campaigns.state import CampaignState, Items
+from levelled.campaigns.betting import SavedGame
+from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.metrics.metric import Metric, Values
+from levelled.labels import Label
+from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, Unseen
 
-__all__ = ["Settled", "settled"]
+__all__ = ["FigureCache", "SettledDraws", "settled_draws"]
 
 Labels = tuple[Label | None, ...]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Settled:
-    """Draws 1..m, the labels of those that have one, and which ones do."""
+@dataclass(slots=True)
+class FigureCache:
+    """Results that the next look at the same campaign can use again.
 
-    items: Items
-    """All that were drawn; the first of them are meant."""
+    A new cache gives the same figures more slowly. One cache serves one campaign, whose draws are
+    only ever added to.
+    """
+
+    games: dict[str, SavedGame] = field(default_factory=dict)
+    """The betting game of each figure."""
+    losses: dict[object, "_Losses"] = field(default_factory=dict)
+    columns: dict[object, NDArray[Any]] = field(default_factory=dict)
+
+    def column(
+        self,
+        key: object,
+        items: Sequence[DrawnItem],
+        read: Callable[[Sequence[DrawnItem]], list[Any]],
+        dtype: type | None = None,
+    ) -> NDArray[Any]:
+        """One value of each item as an array; `read` is called for the new items only."""
+        known = self.columns.get(key)
+        if known is None:
+            known = self.columns[key] = np.array(read(items), dtype=dtype)
+        elif len(known) < len(items):
+            new = np.array(read(items[len(known) :]), dtype=dtype)
+            known = self.columns[key] = np.concatenate([known, new])
+        return known
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Losses:
+    """Losses and denominators (2, n) of draws 1..n at an earlier look, and the labels then."""
+
+    labels: Labels
+    table: FloatArray
+
+    def changed(self, labels: Labels) -> list[int]:
+        """The positions whose label is new or another one."""
+        n = min(len(labels), len(self.labels))
+        pairs = enumerate(zip(self.labels[:n], labels[:n], strict=True))
+        changed = [i for i, (then, now) in pairs if then is not now and then != now]
+        return [*changed, *range(n, len(labels))]
+
+
+_NO_LOSSES = _Losses((), np.zeros((2, 0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SettledDraws:
+    """Draws 1..m of a campaign, with the label of each that has one."""
+
+    state: CampaignState
     labels: Labels
     draws: Draws
     labelable: BoolArray
+    cache: FigureCache
 
     def __len__(self) -> int:
         return len(self.labels)
+
+    def first(self, n: int) -> "SettledDraws":
+        """Draws 1..n of these."""
+        return SettledDraws(
+            self.state, self.labels[:n], self.draws[:n], self.labelable[:n], self.cache
+        )
 
     @property
     def unlabelable_share(self) -> float:
@@ -40,50 +96,44 @@ class Settled:
             return 0.0
         return float(np.mean(lure_weights(self.draws) * ~self.labelable))
 
-    def lure_weights(self) -> FloatArray:
-        """The weights of R_LURE for these draws."""
-        return lure_weights(self.draws)
-
-    def inside(self, column: str | None, value: str | None) -> BoolArray:
-        """Which of the draws have a label and lie in the slice."""
-        return self.here(column, value) & self.labelable
-
-    def here(self, column: str | None, value: str | None) -> BoolArray:
-        """Which of the draws lie in the slice, whether or not they can be labelled."""
+    def in_slice(self, column: str | None, value: str | None) -> BoolArray:
+        """True for draws in the slice, labelled or not; for all draws where it is None."""
         if column is None:
             return np.ones(len(self), dtype=bool)
-        key = "slice", column
-        if key not in self.items.known:
-            self.items.known[key] = np.array([item.slices[column] for item in self.items])
-        return np.asarray(self.items.known[key][: len(self)] == value)
+        items = self.state.draws
+        values = self.cache.column(
+            ("slice", column), items, lambda new: [item.slices[column] for item in new]
+        )
+        return np.asarray(values[: len(self)] == value)
 
-    def values(self, state: CampaignState, metric: Metric, model: str) -> Values:
-        """The metric's losses (or pairs) of every draw; 0 where there is no label.
+    def losses(self, metric: Metric, model: str) -> tuple[FloatArray, FloatArray]:
+        """The metric's losses and, for a ratio, its denominators; 0 where there is no label.
 
-        Only what was not known at an earlier look is computed.
+        Only draws whose label is new or another one since the last look are computed.
         """
-        key = "values", metric.name, model, _version(state, model)
-        before: _Known = self.items.known.get(key, _NOTHING)
-        new = before.differing(self.labels)
-        found = before.table(len(self))
-        found[:, new] = 0.0
+        key, n = ("losses", metric.name, self._predictor(model)), len(self)
+        known = self.cache.losses.get(key, _NO_LOSSES)
+        new = known.changed(self.labels)
+        table = np.zeros((2, n))
+        table[:, : known.table.shape[1]] = known.table[:, :n]
+        table[:, new] = 0.0
         at = [i for i in new if self.labels[i] is not None]
         if at:
-            pred, proba = self._predictions(state, model, at)
-            parts = metric.values(
+            pred, proba = self._predictions(model, [self.state.draws[i] for i in at])
+            values = metric.values(
                 [self.labels[i] for i in at],
                 pred if metric.needs in ("pred", "number") else None,
                 proba if metric.needs == "proba" else None,
-                state.settings.classes,
+                self.state.settings.classes,
             )
-            found[0, at] = parts.losses
-            found[1, at] = 0.0 if parts.denominators is None else parts.denominators
-        self.items.known[key] = _Known(self.labels, found)
-        return Values(found[0], found[1] if metric.kind == "ratio" else None)
+            table[0, at] = values.losses
+            table[1, at] = 0.0 if values.denominators is None else values.denominators
+        if n >= len(known.labels):
+            self.cache.losses[key] = _Losses(self.labels, table)
+        return table[0], table[1]
 
     def pairs(
         self,
-        state: CampaignState,
         metric: Metric,
         model: str,
         inside: BoolArray,
@@ -93,36 +143,37 @@ class Settled:
         """A ratio's numerators and denominators; outside of `inside` both are 0.
 
         `left` items of the slice are yet to be drawn. `counts` are the model's predictions in
-        the whole pool, where all of it is meant and they are known.
+        the whole pool, where the ratio is over all of it and they are known.
         """
-        found, most = self.values(state, metric, model), metric.d_max or 1.0
-        assert found.denominators is not None  # it is a ratio
-        numerator, denominator = found.losses * inside, found.denominators * inside
+        losses, denominators = self.losses(metric, model)
+        numerator, denominator = losses * inside, denominators * inside
         if not counts:
+            most = metric.d_max or 1.0
             unseen: Unseen = [(left, [(0.0, 0.0), (0.0, most / 2), (0.0, most), (most, most)])]
             return Pairs(numerator, denominator, unseen, "positive among these items")
         shape = metric.pairs([], [], 1, {})
         positive = str(metric.positive)
+        pred = self.cache.column(
+            ("pred", self._predictor(model)),
+            self.state.draws,
+            lambda new: self._predictions(model, new)[0],
+        )
         unlabelled = counts.get(positive, 0)
-        unlabelled -= int(np.count_nonzero(self._pred(state, model) == positive))
+        unlabelled -= int(np.count_nonzero(pred[: len(self)] == positive))
         (_, if_positive), (_, if_not) = shape.unseen
         unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
-        mean = metric.denominator_mean(counts, state.settings.pool_size)
+        mean = metric.denominator_mean(counts, self.state.settings.pool_size)
         return Pairs(numerator, denominator, unseen, shape.what, mean)
 
-    def _pred(self, state: CampaignState, model: str) -> NDArray[Any]:
-        """The predictions as an array."""
-        key = "pred", model, _version(state, model)
-        if key not in self.items.known:
-            pred, _ = self._predictions(state, model, range(len(self.items)))
-            self.items.known[key] = np.array(pred)
-        return self.items.known[key][: len(self)]
+    def _predictor(self, model: str) -> tuple[str, str | None]:
+        """A model, and which of its predictions are meant: they may be attached anew."""
+        later = self.state.attached.get(model)
+        return model, None if later is None else later.fingerprint
 
     def _predictions(
-        self, state: CampaignState, model: str, at: Sequence[int]
+        self, model: str, items: Sequence[DrawnItem]
     ) -> tuple[list[Label], list[tuple[float, ...]]]:
-        items = [self.items[i] for i in at]
-        later = state.attached.get(model)
+        later = self.state.attached.get(model)
         if later is not None:
             draws = [item.draw for item in items]
             return [later.pred[d] for d in draws], [later.proba.get(d, ()) for d in draws]
@@ -133,47 +184,26 @@ class Settled:
         )
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Known:
-    """Losses and denominators of draws 1.. as they were at an earlier look, and their labels."""
-
-    labels: Labels
-    found: FloatArray
-
-    def differing(self, labels: Labels) -> list[int]:
-        """The draws whose label was another one then, or that were not looked at."""
-        n = min(len(labels), len(self.labels))
-        pairs = enumerate(zip(self.labels[:n], labels[:n], strict=True))
-        changed = [i for i, (then, now) in pairs if then is not now and then != now]
-        return [*changed, *range(n, len(labels))]
-
-    def table(self, n: int) -> FloatArray:
-        """Room for n draws, filled as far as they are known."""
-        made = np.zeros((2, n))
-        known = self.found[:, :n]
-        made[:, : known.shape[1]] = known
-        return made
-
-
-_NOTHING = _Known((), np.zeros((2, 0)))
-
-
-def _version(state: CampaignState, model: str) -> str | None:
-    """Which predictions of the model are meant: they may be attached anew."""
-    later = state.attached.get(model)
-    return None if later is None else later.fingerprint
-
-
-def settled(state: CampaignState, n: int | None = None) -> Settled:
-    """The first n draws: all that are settled, unless told otherwise."""
+def settled_draws(
+    state: CampaignState, n: int | None = None, cache: FigureCache | None = None
+) -> SettledDraws:
+    """The settled draws of a campaign, or its first n draws with the labels that are in."""
     n = state.n_settled if n is None else n
+    cache = FigureCache() if cache is None else cache
     answers = map(state.answers.get, range(1, n + 1))
     labels = tuple([None if answer is None else answer.label for answer in answers])
-    columns = {name: column[:n] for name, column in state.draws.columns.items()}
-    row, probability = columns.pop("row"), columns.pop("probability")
-    return Settled(
-        state.draws,
+    items = state.draws
+
+    def design(name: str) -> NDArray[Any]:
+        return cache.column(name, items, lambda new: [item.design[name] for item in new])[:n]
+
+    row = cache.column("row", items, lambda new: [item.row for item in new], np.int64)
+    q = cache.column("probability", items, lambda new: [item.probability for item in new], float)
+    columns = {name: design(name) for name in (items[0].design if items else ())}
+    return SettledDraws(
+        state,
         labels,
-        Draws(row, probability, state.settings.pool_size, design=columns or None),
+        Draws(row[:n], q[:n], state.settings.pool_size, design=columns or None),
         np.array([label is not None for label in labels], dtype=bool),
+        cache,
     )

@@ -1,10 +1,10 @@
-"""The command line: read input, call one function, show the result."""
+"""The command line: each command reads its input, calls one function and prints the result."""
 
 __all__ = ["main"]
 
 
 def main() -> None:
-    """Run the command; what Levelled refuses becomes one line and exit code 1."""
+    """Run the command; an error of Levelled becomes one line and exit code 1."""
     from levelled.cli.app import run
 
     run()

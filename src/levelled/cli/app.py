@@ -1,4 +1,4 @@
-"""The commands and what they share."""
+"""The application: all commands, and the way errors are printed."""
 
 import io
 import os
@@ -13,25 +13,14 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import (
-    creating,
-    drawing,
-    estimating,
-    keeping,
-    labelling,
-    learning,
-    looking,
-)
-from levelled.cli.demo import demo
-from levelled.cli.doctor import doctor
-from levelled.cli.report import report
+from levelled.cli import labelling, learning, managing, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
 
 
 class _Command(TyperCommand):
-    """A command whose help names the variables shared by all; the others follow one rule."""
+    """A command whose help names only those variables that several commands share."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401
         super().__init__(*args, **settings)
@@ -41,7 +30,7 @@ class _Command(TyperCommand):
 
 app = typer.Typer(
     name="levelled",
-    help="Unbiased figures and fair training weights from labels that were chosen, not sampled.",
+    help="Unbiased estimates and corrective training weights from actively chosen labels.",
     epilog="Every option has a variable: LEVELLED_ASK_COUNT is --count of levelled ask.",
     no_args_is_help=True,
     add_completion=False,
@@ -49,32 +38,35 @@ app = typer.Typer(
     rich_markup_mode=None,
     context_settings={"auto_envvar_prefix": "LEVELLED"},
 )
-app.command(cls=_Command)(demo)
-app.command(cls=_Command)(creating.create)
-app.command("list", cls=_Command)(looking.list_)
-app.command(cls=_Command)(looking.status)
-app.command(cls=_Command)(labelling.ask)
-app.command(cls=_Command)(labelling.tell)
-app.command(cls=_Command)(labelling.skip)
-app.command(cls=_Command)(labelling.resolve)
-app.command(cls=_Command)(labelling.amend)
-app.command(cls=_Command)(estimating.estimate)
-app.command(cls=_Command)(report)
-app.command(cls=_Command)(creating.change)
-app.command(cls=_Command)(creating.attach)
-app.command(cls=_Command)(creating.close)
-app.command(cls=_Command)(keeping.audit)
-app.command(cls=_Command)(keeping.export)
-app.command(cls=_Command)(drawing.plan)
-app.command(cls=_Command)(drawing.draw)
-app.command(cls=_Command)(learning.learn)
-app.command(cls=_Command)(learning.advise)
-app.add_typer(keeping.storage_app, name="storage")
-app.command(cls=_Command)(doctor)
+for command in (
+    tools.demo,
+    managing.create,
+    managing.list_,
+    managing.status,
+    labelling.ask,
+    labelling.tell,
+    labelling.skip,
+    labelling.unlabelable,
+    labelling.amend,
+    labelling.estimate,
+    managing.report,
+    managing.change,
+    managing.attach,
+    managing.close,
+    managing.audit,
+    managing.export,
+    tools.plan,
+    tools.draw,
+    learning.learn,
+    learning.advise,
+    tools.doctor,
+):
+    app.command(command.__name__.rstrip("_"), cls=_Command)(command)
+app.add_typer(tools.storage_app, name="storage")
 
 
 def _add_commands_of_other_packages() -> None:
-    """Add what installed packages register as entry points: a function, or a group of commands."""
+    """Add the commands that installed packages register as entry points."""
     for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
         command = entry.load()
         if isinstance(command, typer.Typer):
@@ -110,12 +102,12 @@ def _options(
 
 @cache
 def _built() -> Callable[..., None]:
-    """All commands, put together once however often this process runs one."""
+    """All commands, built once a process."""
     return get_command(app)
 
 
 def run(words: Sequence[str] | None = None) -> None:
-    """Run the application; a refusal is one line on stderr and exit code 1."""
+    """Run the application; an error is one line on stderr and exit code 1."""
     _make_stdout_ready()
     try:
         try:
@@ -141,7 +133,7 @@ def _refuse(why: str) -> None:
 
 
 def _make_stdout_ready() -> None:
-    """Write UTF-8 wherever it goes, as JSON must be, and nothing to a stdout that is closed."""
+    """Make stdout write UTF-8, as JSON needs; replace one that is closed."""
     if sys.stdout is None:
         sys.stdout = io.StringIO()
     elif isinstance(sys.stdout, io.TextIOWrapper):
@@ -149,7 +141,7 @@ def _make_stdout_ready() -> None:
 
 
 def _let_go_of_stdout() -> None:
-    """Python flushes once more when it ends; what cannot be written then goes nowhere."""
+    """Discard output that cannot be written, which Python would flush again at its end."""
     try:
         sys.stdout.flush()
     except OSError:

@@ -1,7 +1,7 @@
-"""`levelled ask`, `tell`, `skip`, `resolve` and `amend`: items go out, labels come in."""
+"""`levelled ask`, `tell`, `skip`, `unlabelable`, `amend` and `estimate`: labels and figures."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -9,17 +9,22 @@ import typer
 from levelled.cli.options import DEFAULT_STORAGE, Draw, Form, Format, Name, Owner, PoolFile, Storage
 
 if TYPE_CHECKING:
-    from levelled.campaigns import Ask, Campaign
-    from levelled.sources import AnswerRow
+    from rich.console import Group
 
-__all__ = ["amend", "ask", "resolve", "skip", "tell"]
+    from levelled.campaigns import Ask, Campaign, Figure
+
+__all__ = ["NOT_REACHED", "amend", "ask", "estimate", "figure_table", "skip", "tell", "unlabelable"]
+
+NOT_REACHED = 3
+"""The exit code while an interval is wider than its target."""
 
 _OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
+_NUMBERS = ("value", "interval", "with pending labels", "as precise as")
 
 
 def ask(
     name: Name,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="How many items.")] = 1,
+    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of items.")] = 1,
     form: Format = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
@@ -27,21 +32,48 @@ def ask(
 ) -> None:
     """Print the next items to label.
 
-    They are kept for the owner until the lease runs out. As csv they have a column for the label.
+    They are kept for the labeller until the lease runs out. As csv they have a column for the
+    label.
     """
     from levelled.campaigns import load_campaign
     from levelled.cli import show
 
     campaign = load_campaign(name, storage=storage, pool=pool)
     asks = campaign.ask(count, owner=owner)
-    wanted = show.chosen(form, Form.jsonl)
-    if wanted is Form.table:
-        rows = [(str(one.draw), show.plain(one.id), _described(one)) for one in asks]
+    chosen = show.chosen(form, Form.jsonl)
+    if chosen is Form.table:
+        rows = [(str(one.draw), show.plain(one.id), _describe(one)) for one in asks]
         show.show_rows(f"To label in {name}", ["draw", "id", "item"], rows, figures=False)
     else:
-        show.records([_sheet(one) if wanted is Form.csv else _item(one) for one in asks], wanted)
+        to_row = _sheet_row if chosen is Form.csv else _item_row
+        show.records([to_row(one) for one in asks], chosen)
     if campaign.note is not None:
         show.tell(f"{len(asks)} of {count} items: {campaign.note}")
+
+
+def _item_row(one: "Ask") -> dict[str, Any]:
+    return {
+        "draw": one.draw,
+        "id": one.id,
+        "data": dict(one.data),
+        "lease_until": one.lease_until,
+    }
+
+
+def _sheet_row(one: "Ask") -> dict[str, Any]:
+    """An item as a row that a label can be written into."""
+    data = {
+        f"data.{name}" if name in _OF_A_LABEL else name: value for name, value in one.data.items()
+    }
+    return {"draw": one.draw, "id": one.id, "label": None, **data}
+
+
+def _describe(one: "Ask") -> str:
+    from levelled.cli.show import plain
+
+    if len(one.data) == 1:
+        return plain(next(iter(one.data.values())))
+    return "\n".join(f"{plain(name, 40)}: {plain(value)}" for name, value in one.data.items())
 
 
 def tell(
@@ -53,70 +85,73 @@ def tell(
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Record labels: all that are given, or none if one of them is wrong."""
+    """Record labels: all of them, or none if one is wrong."""
     from levelled.campaigns import load_campaign
     from levelled.cli import show
     from levelled.sources import read_answers
 
     campaign = load_campaign(name, storage=storage)
-    told: list[AnswerRow] = []
-    waiting = 0
+    answers: list[dict[str, Any]] = []
+    n_empty = 0
     for file in files:
-        found = read_answers(sys.stdin.buffer if file == "-" else file)
-        given = [answer for answer in found if answer.label is not None]
-        _check(campaign, given, "standard input" if file == "-" else file, owner)
-        told.extend(given)
-        waiting += len(found) - len(given)
+        source = "standard input" if file == "-" else file
+        for row in read_answers(sys.stdin.buffer if file == "-" else file):
+            if row.label is None:
+                n_empty += 1
+                continue
+            where = f"Row {row.row} of {source}"
+            answers.append({"draw": row.draw, "id": row.id, "label": row.label, "where": where})
     before = campaign.state.answers
-    stored = campaign.tell_all([_row(answer) for answer in told], owner=owner)
-    new = len(campaign.state.answers.keys() - before.keys())
+    n_stored = campaign.tell_all(answers, owner=owner)
+    n_new = len(campaign.state.answers.keys() - before.keys())
     counts = [
-        (new, "new"),
-        (len(told) - stored, "already known"),
-        (stored - new, "kept as second opinions"),
-        (waiting, "without a label, passed over"),
+        (n_new, "new"),
+        (len(answers) - n_stored, "already known"),
+        (n_stored - n_new, "kept as second opinions"),
+        (n_empty, "without a label, passed over"),
     ]
-    show.tell(", ".join(f"{n} {what}" for n, what in counts if n) or "no labels were given")
+    show.tell(", ".join(f"{n} {what}" for n, what in counts if n) or "the files have no labels")
 
 
 def skip(
     name: Name,
     draw: Draw,
-    reason: Annotated[str, typer.Option(help="Why.")] = "",
+    reason: Annotated[str, typer.Option(help="The reason, for the record.")] = "",
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Pass an item on to somebody else; it keeps its number and is not dropped."""
+    """Pass an item on to another labeller; it keeps its number and is not dropped."""
     from levelled.campaigns import load_campaign
     from levelled.cli import show
 
     load_campaign(name, storage=storage).skip(draw, reason=reason, owner=owner)
-    show.tell(f"skipped draw {draw}; somebody else will be asked")
+    show.tell(f"skipped draw {draw}; another labeller will get it")
 
 
-def resolve(
+def unlabelable(
     name: Name,
     draw: Draw,
     reason: Annotated[str, typer.Option(help="Why it cannot be labelled.")],
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Declare that an item cannot be labelled; estimates are then over what can be."""
+    """Mark an item that cannot be labelled; estimates are then over the items that can."""
     from levelled.campaigns import load_campaign
     from levelled.cli import show
 
-    load_campaign(name, storage=storage).resolve(draw, reason=reason, owner=owner)
+    campaign = load_campaign(name, storage=storage)
+    campaign.mark_unlabelable(draw, reason=reason, owner=owner)
     show.tell(f"draw {draw} cannot be labelled: {reason}")
 
 
 def amend(
     name: Name,
     draw: Draw,
-    label: Annotated[str, typer.Argument(help="What it should have been.", show_default=False)],
+    label: Annotated[str, typer.Argument(help="The correct label.", show_default=False)],
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Replace an answer; the one before stays in the log and in the report."""
+    """Replace a label; the one before stays in the log and in the report."""
     from levelled.campaigns import load_campaign
     from levelled.cli import show
 
@@ -124,50 +159,115 @@ def amend(
     show.tell(f"draw {draw} is now {label}")
 
 
-def _item(one: "Ask") -> dict[str, Any]:
-    return {
-        "draw": one.draw,
-        "id": one.id,
-        "data": dict(one.data),
-        "lease_until": one.lease_until,
-    }
-
-
-def _sheet(one: "Ask") -> dict[str, Any]:
-    """An item as a row that a label can be written into."""
-    data = {
-        f"data.{name}" if name in _OF_A_LABEL else name: value for name, value in one.data.items()
-    }
-    return {"draw": one.draw, "id": one.id, "label": None, **data}
-
-
-def _described(one: "Ask") -> str:
-    from levelled.cli.show import plain
-
-    if len(one.data) == 1:
-        return plain(next(iter(one.data.values())))
-    return "\n".join(f"{plain(name, 40)}: {plain(value)}" for name, value in one.data.items())
-
-
-def _row(answer: "AnswerRow") -> dict[str, Any]:
-    return {"draw": answer.draw, "id": answer.id, "label": answer.label}
-
-
-def _check(
-    campaign: "Campaign", answers: "Sequence[AnswerRow]", source: str, owner: str | None
+def estimate(
+    name: Name,
+    watch: Annotated[
+        bool, typer.Option("--watch", help="Print it again whenever labels come in.")
+    ] = False,
+    target_width: Annotated[
+        float | None,
+        typer.Option(help="Exit with 3 while the first interval is wider; else the campaign's."),
+    ] = None,
+    every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks of --watch.")] = 1.0,
+    form: Format = None,
+    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Name the first row that cannot be told, before anything is stored."""
-    from datetime import UTC, datetime
+    """Print each metric with its interval; the exit code is 3 until the target is reached."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli import show
 
-    from levelled.campaigns import decide
-    from levelled.errors import CampaignError, LevelledError
+    campaign = load_campaign(name, storage=storage)
+    chosen = show.chosen(form)
+    if watch:
+        looks = campaign.watch(target_width=target_width, every=every)
+        figures = _show_looks(looks, chosen, name)
+        reached = campaign.is_reached(figures, target_width)
+    else:
+        figures = campaign.estimate()
+        reached = campaign.is_reached(figures, target_width)
+        _show_figures(figures, chosen, name)
+    _keep(campaign)
+    if not reached:
+        raise typer.Exit(NOT_REACHED)
 
-    state, now = campaign.state, datetime.now(UTC)
-    for answer in answers:
-        try:
-            item = decide.find_draw(state, draw=answer.draw, id=answer.id)
-            decide.tell(state, item, answer.label, owner, now)
-        except LevelledError as wrong:
-            raise CampaignError(
-                f"Row {answer.row} of {source}: {wrong} Nothing was stored."
-            ) from wrong
+
+def _show_looks(looks: "Iterator[Sequence[Figure]]", chosen: Form, name: str) -> "Sequence[Figure]":
+    """Show each look until the last one or Ctrl-C; returns the figures shown last."""
+    from rich.console import Console
+    from rich.live import Live
+
+    figures = next(looks)
+    try:
+        if chosen is not Form.table:
+            _show_figures(figures, chosen, name)
+            for figures in looks:
+                _show_figures(figures, chosen, name)
+            return figures
+        console = Console()
+        with Live(figure_table(figures, name), console=console, auto_refresh=False) as live:
+            live.refresh()
+            for figures in looks:
+                live.update(figure_table(figures, name), refresh=True)
+    except KeyboardInterrupt:
+        pass  # the way to stop watching
+    return figures
+
+
+def _show_figures(figures: "Sequence[Figure]", chosen: Form, name: str) -> None:
+    from rich.console import Console
+
+    from levelled.cli import show
+
+    if chosen is Form.table:
+        Console().print(figure_table(figures, name))
+    else:
+        show.records([figure.as_dict() for figure in figures], chosen)
+
+
+def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
+    """The figures as a table, with each warning once below it."""
+    from rich.box import SIMPLE_HEAD
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
+    from levelled.cli.show import plain
+    from levelled.reports.numbers import figure_cells
+
+    rows = [
+        {column: plain(cell, 40) for column, cell in figure_cells(figure).items()}
+        for figure in figures
+    ]
+    title = Text(f"{plain(name, 60)}: {_progress(figures[0])}", style="bold")
+    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    columns = [column for column in rows[0] if any(row[column] for row in rows)]
+    for column in columns:
+        number = column in _NUMBERS
+        table.add_column(column, justify="right" if number else "left", no_wrap=number)
+    for figure, row in zip(figures, rows, strict=True):
+        style = "bold" if figure.slice is None else ""
+        table.add_row(*(Text(row[column], style=style) for column in columns))
+    warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
+    return Group(table, *(Text(f"note: {plain(text, 500)}") for text in warnings))
+
+
+def _progress(figure: "Figure") -> str:
+    from levelled.reports.numbers import FIXED, VALIDITY
+
+    est = figure.estimate
+    pending = f", {figure.n_pending} pending" if figure.n_pending else ""
+    return (
+        f"{figure.n_labels} labels, {figure.n_settled} draws settled{pending}; "
+        f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
+    )
+
+
+def _keep(campaign: "Campaign") -> None:
+    """Store the betting games for the next look; a storage that is read-only is no failure."""
+    from levelled.cli.show import tell
+    from levelled.errors import StorageError
+
+    try:
+        campaign.keep()
+    except StorageError as refused:
+        tell(f"the next estimate starts from scratch, because this one was not stored: {refused}")

@@ -1,4 +1,4 @@
-"""How results and long jobs look on a terminal. Data goes to stdout, the rest to stderr."""
+"""Output of commands: data goes to stdout, messages and progress to stderr."""
 
 import csv
 import json
@@ -20,14 +20,14 @@ __all__ = ["chosen", "plain", "records", "show_rows", "tell", "with_progress"]
 _errors = Console(stderr=True)
 
 _JOINERS = "\u200c\u200d"
-"""Not printable by themselves, and needed to write Persian and many emoji."""
+"""Not printable, but needed to write Persian and many emoji."""
 
 _UNSAFE = re.compile("[\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-"""What JSON leaves as it is although a terminal or an encoder would stumble over it."""
+"""Characters that JSON does not escape and that can harm a terminal or an encoder."""
 
 
 def plain(value: object, most: int = 200) -> str:
-    r"""Text from outside as one harmless line: control characters are spelt out, length is cut.
+    r"""Text from outside as one safe line: control characters are escaped, the length is cut.
 
     >>> plain("two\nlines \x1b[31m")
     'two\\nlines \\x1b[31m'
@@ -41,14 +41,14 @@ def plain(value: object, most: int = 200) -> str:
 
 
 def tell(message: str) -> None:
-    """A message to the person, kept apart from the data."""
+    """Print a message to stderr, apart from the data."""
     _errors.print(plain(message, 5000), highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def show_rows(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, figures: bool = True
 ) -> None:
-    """A table on stdout; `figures` says that all but the first column are to the right."""
+    """Print a table to stdout; with `figures` all columns but the first are right-aligned."""
     table = Table(title=Text(title, style="italic") if title else None, title_justify="left")
     for at, column in enumerate(columns):
         table.add_column(Text(column), justify="right" if at and figures else "left")
@@ -58,14 +58,14 @@ def show_rows(
 
 
 def chosen(form: Form | None, otherwise: Form = Form.json) -> Form:
-    """The format that was asked for; else a table for a person, and `otherwise` for a program."""
+    """The format of the option; else a table on a terminal, and `otherwise` elsewhere."""
     if form is not None:
         return form
     return Form.table if sys.stdout.isatty() else otherwise
 
 
 def records(rows: Sequence[Mapping[str, Any]], form: Form) -> None:
-    """Rows as JSON (always an array), JSONL or CSV on stdout."""
+    """Print rows to stdout as JSON (always an array), JSONL or CSV."""
     out = sys.stdout
     if form is Form.csv:
         writer = csv.writer(out, lineterminator="\n")
@@ -76,12 +76,12 @@ def records(rows: Sequence[Mapping[str, Any]], form: Form) -> None:
     else:
         inner = ",\n ".join(map(_json, rows))
         out.write(f"[{inner}]\n")
-    out.flush()  # a watcher at the other end of a pipe sees each look when it is made
+    out.flush()  # a reader of the pipe sees each look at once
 
 
 def _json(row: Mapping[str, Any]) -> str:
     text = json.dumps(row, ensure_ascii=False, allow_nan=False)
-    return _UNSAFE.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _cell(value: object) -> object:
@@ -91,7 +91,7 @@ def _cell(value: object) -> object:
 
 
 def with_progress(backend: Backend, title: str) -> Backend:
-    """The same backend, with a bar that moves while its results are taken."""
+    """The same backend, with a progress bar."""
 
     def mapped(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         results = backend(function, items)

@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._files import replace_file
+from levelled.campaigns.settled import settled_draws
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import LearnerSettings
@@ -227,7 +228,6 @@ def state_from_campaign(
 
     Rows are those of the campaign's pool, or the places of its ids in `ids`.
     """
-    from levelled.campaigns.settled import settled  # which loads database drivers
 
     N = campaign.settings.pool_size
     if X_size != N:
@@ -235,7 +235,7 @@ def state_from_campaign(
             f"X_pool has {X_size} rows and the pool of {campaign.settings.name!r} has {N} items: "
             f"the probabilities of its draws are among all of them."
         )
-    base = settled(campaign)
+    base = settled_draws(campaign)
     rows = base.draws.index
     if ids is not None:
         row_of = _rows_by_id(ids, N)

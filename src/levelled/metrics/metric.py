@@ -140,6 +140,10 @@ class Metric(ABC):
             raise InputError(f"The label {name!r} is none of the classes {list_names(classes)}.")
         return name
 
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """Several labels as they are kept, each checked by `label`."""
+        return [self.label(value, classes) for value in values]
+
     def values(
         self,
         labels: ItemValues,

@@ -1,6 +1,5 @@
-"""Figures that are finished -> one page to read, print or send."""
+"""Finished figures -> one page to read, print or send."""
 
-from levelled.reports.page import page
-from levelled.reports.record import Figure, Report, Section
+from levelled.reports.page import Report, Section, page
 
-__all__ = ["Figure", "Report", "Section", "page"]
+__all__ = ["Report", "Section", "page"]

@@ -1,12 +1,48 @@
 """Numbers as text."""
 
+from math import isfinite
+
 import numpy as np
 
-__all__ = ["with_error"]
+from levelled.metrics.figure import Figure
+
+__all__ = ["FIXED", "VALIDITY", "figure_cells", "with_error"]
+
+VALIDITY = {
+    "betting": "valid however often you look",
+    "anytime": "valid however often you look, asymptotically",
+    "undefined": "nothing is known yet",
+    "point": "known exactly",
+}
+"""The validity of an interval, by its kind; of all others it is `FIXED`."""
+FIXED = "valid for a number of labels fixed beforehand"
+
+
+def figure_cells(figure: Figure) -> dict[str, str]:
+    """A figure as a row of a table, by the names of its columns; cells may be empty."""
+    est, pending = figure.estimate, ""
+    if figure.pending_low is not None and figure.pending_high is not None:
+        pending = f"{_number(figure.pending_low)} to {_number(figure.pending_high)}"
+    ess = f"{est.ess:.0f}"
+    return {
+        "metric": figure.metric,
+        "model": figure.model,
+        "slice": figure.slice or "",
+        "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
+        "interval": f"{_number(est.low)} to {_number(est.high)}",
+        "with pending labels": pending,
+        "as precise as": f"{ess} random label" if ess == "1" else f"{ess} random labels",
+    }
+
+
+def _number(value: float) -> str:
+    if not isfinite(value):
+        return "∞" if value > 0 else "-∞"
+    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
 
 
 def with_error(value: float, stderr: float) -> str:
-    """A figure to the second digit of its standard error.
+    """A value with its standard error, rounded to the second digit of the error.
 
     >>> with_error(0.2004321, 0.00054), with_error(7.812e-6, 1.46e-7)
     ('0.20043 ± 0.00054', '(7.81 ± 0.15)e-06')

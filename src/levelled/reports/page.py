@@ -1,14 +1,45 @@
-"""A report as one HTML file: everything inside, nothing fetched, all text escaped."""
+"""A report as one HTML file that loads nothing from elsewhere, with all text escaped."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from html import escape
+from math import isfinite
 
 from levelled.errors import MissingExtraError
-from levelled.reports import pictures
-from levelled.reports.record import Figure, Report, Section
-from levelled.reports.style import STYLE
+from levelled.metrics.figure import Figure
+from levelled.reports.numbers import FIXED, VALIDITY, figure_cells
+from levelled.reports.plots import plot_history, plot_slices
 
-__all__ = ["page"]
+__all__ = ["Report", "Section", "page"]
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """A table under a title, with a sentence about it; there may be no rows."""
+
+    title: str
+    about: str
+    columns: tuple[str, ...] = ()
+    rows: Sequence[Sequence[str]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """The content of a page, in its order.
+
+    `figures` begin with the most important one; `history` is that one after ever more draws.
+    """
+
+    title: str
+    at: str
+    facts: Sequence[tuple[str, str]]
+    figures: Sequence[Figure]
+    history: Sequence[Figure] = ()
+    target_width: float | None = None
+    sections: Sequence[Section] = ()
+    record: Sequence[tuple[str, str]] = ()
+    """How the figures can be checked."""
+
 
 _HEAD = """<!doctype html>
 <html lang="en">
@@ -22,32 +53,71 @@ _HEAD = """<!doctype html>
 <body>
 """
 
+_STYLE = """
+:root { color-scheme: light dark; --ink: #1c1f24; --soft: #5b616b; --line: #d9dce1;
+  --back: #ffffff; --wash: #f5f6f8; --accent: #1c63b8; --note: #fff6dd; }
+@media (prefers-color-scheme: dark) { :root { --ink: #e6e8eb; --soft: #a2a9b4; --line: #383d45;
+  --back: #16181c; --wash: #1f2329; --accent: #7db3f2; --note: #38301a; } }
+* { box-sizing: border-box; }
+body { margin: 0 auto; padding: 2.5rem 1.25rem 4rem; max-width: 60rem; background: var(--back);
+  color: var(--ink); font: 16px/1.5 system-ui, -apple-system, "Segoe UI", Roboto, sans-serif; }
+h1 { font-size: 1.7rem; line-height: 1.2; margin: 0; overflow-wrap: anywhere; }
+h2 { font-size: 1.1rem; margin: 2.4rem 0 0.5rem; }
+p { margin: 0.4rem 0; max-width: 46rem; }
+.soft { color: var(--soft); font-size: 0.9rem; }
+.headline { margin: 1.6rem 0; padding: 1.1rem 1.3rem; background: var(--wash);
+  border-left: 4px solid var(--accent); }
+.headline .value { font-size: 2.3rem; font-weight: 650; line-height: 1.15;
+  font-variant-numeric: tabular-nums; }
+.headline .interval { font-size: 1.15rem; color: var(--soft); margin-left: 0.6rem; }
+.scroll { overflow-x: auto; }
+table { border-collapse: collapse; font-size: 0.9rem; width: 100%; }
+th, td { padding: 0.38rem 0.7rem; text-align: left; border-bottom: 1px solid var(--line);
+  vertical-align: top; overflow-wrap: anywhere; }
+th { color: var(--soft); font-weight: 600; border-bottom-width: 2px; white-space: nowrap; }
+td, th { min-width: 6rem; }
+td.number, th.number { min-width: 0; text-align: right; font-variant-numeric: tabular-nums;
+  white-space: nowrap; }
+tr.whole td { font-weight: 600; }
+tr.part td:first-child { color: var(--soft); }
+.facts { display: grid; grid-template-columns: minmax(9rem, max-content) 1fr; gap: 0.2rem 1.2rem;
+  font-size: 0.9rem; margin: 0.4rem 0; }
+.facts dt { color: var(--soft); }
+.facts dd { margin: 0; overflow-wrap: anywhere; }
+.notes { background: var(--note); padding: 0.6rem 1.1rem 0.6rem 2.2rem; margin: 0.5rem 0; }
+svg { display: block; width: 100%; max-width: 46rem; height: auto; color: var(--ink);
+  font-family: inherit; }
+code { font: 0.9em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+@media print { body { padding: 0; max-width: none; font-size: 11pt; }
+  :root { --ink: #000000; --soft: #444444; --line: #bbbbbb; --back: #ffffff; --wash: #ffffff;
+    --accent: #000000; --note: #ffffff; }
+  .notes { border: 1px solid var(--line); }
+  h2 { break-after: avoid; } svg, .headline, tr { break-inside: avoid; } }
+"""
+
 _MOST_ROWS = 200
-_HOLDS = {
-    "betting": "at every look at once",
-    "anytime": "at every look at once, asymptotically",
-    "undefined": "and nothing is known yet",
-}
-_DASH = "–"  # noqa: RUF001
+_TEXTS = ("metric", "model", "slice")
 
 
 def page(report: Report) -> str:
-    """The whole page. Without matplotlib it has no pictures and says how to get them.
+    """The HTML text of a report. Without matplotlib it has no plots and says how to get them.
 
-    >>> one = Figure("error", "", None, 0.12, 0.08, 0.17, 0.95, "betting", 300, 280.0)
+    >>> from levelled.estimators import Estimate
+    >>> est = Estimate(0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting")
+    >>> one = Figure("error", "", None, est, n_labels=300, n_settled=300, n_pending=0)
     >>> text = page(Report("<reviews>", "today", [("pool", "preds.parquet")], [one]))
     >>> "<h1>&lt;reviews&gt;</h1>" in text, "<script" in text
     (True, False)
     """
     parts = [
-        _HEAD.format(title=_text(report.title), style=STYLE),
+        _HEAD.format(title=_text(report.title), style=_STYLE),
         f"<header><h1>{_text(report.title)}</h1>",
         f'<p class="soft">{_text(report.at)}</p></header>\n<main>\n',
         _headline(report),
         _warnings(report.figures),
         "<h2>Figures</h2>\n",
         _figures(report.figures),
-        *_drawn(report),
+        *_plots(report),
         "<h2>Pool and settings</h2>\n",
         _facts(report.facts),
         *(_section(section) for section in report.sections),
@@ -59,7 +129,7 @@ def page(report: Report) -> str:
 
 
 def _text(value: str, most: int = 2000) -> str:
-    """Text from outside: escaped, with control characters made visible."""
+    """Escape text from outside, and replace its control characters."""
     cut = value if len(value) <= most else f"{value[: most - 1]}…"
     shown = "".join(one if one.isprintable() or one in "\n\u200c\u200d" else "�" for one in cut)
     return escape(shown)
@@ -67,101 +137,71 @@ def _text(value: str, most: int = 2000) -> str:
 
 def _headline(report: Report) -> str:
     first = report.figures[0]
-    value = "not known yet" if first.value is None else _number(first.value)
-    holds = _HOLDS.get(first.interval, "for a number of labels fixed beforehand")
-    told = [f"at {first.level:.4g}, {holds}; {first.n_settled} draws settled"]
-    if report.target_width is not None and first.low is not None and first.high is not None:
-        reached = first.high - first.low <= report.target_width
-        told.append(f"target width {report.target_width:g} {'' if reached else 'not yet '}reached")
+    est, cells = first.estimate, figure_cells(first)
+    value = "not known yet" if est.value is None else cells["value"]
+    notes = [
+        f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}",
+        f"{first.n_settled} draws settled",
+    ]
+    if report.target_width is not None and isfinite(est.high - est.low):
+        reached = est.high - est.low <= report.target_width
+        notes.append(f"target width {report.target_width:g} {'' if reached else 'not yet '}reached")
     return (
-        f'<div class="headline"><div>{_text(_name(first))}</div>'
-        f'<span class="value">{value}</span><span class="interval">{_interval(first)}</span>'
-        f'<div class="soft">{escape("; ".join(told))}</div></div>\n'
+        f'<div class="headline"><div>{_text(first.name)}</div>'
+        f'<span class="value">{value}</span><span class="interval">{cells["interval"]}</span>'
+        f'<div class="soft">{escape("; ".join(notes))}</div></div>\n'
     )
-
-
-def _name(figure: Figure) -> str:
-    return " · ".join(filter(None, (figure.metric, figure.model, figure.slice)))
 
 
 def _figures(figures: Sequence[Figure]) -> str:
-    columns: list[tuple[str, bool, Callable[[Figure], str]]] = [
-        ("metric", False, lambda one: _text(one.metric)),
-        ("model", False, lambda one: _text(one.model)),
-        ("slice", False, lambda one: _text(one.slice or "")),
-        ("value", True, lambda one: _DASH if one.value is None else _number(one.value)),
-        ("interval", True, _interval),
-        ("with what is still out", True, _bracket),
-        ("worth uniform labels", True, lambda one: f"{one.ess:.0f}"),
-    ]
-    optional = {"model", "slice", "with what is still out"}
-    columns = [
-        column for column in columns if column[0] not in optional or any(map(column[2], figures))
-    ]
-    head = "".join(_cell("th", name, number) for name, number, _ in columns)
-    rows = "".join(
-        f'<tr class="{"whole" if one.slice is None else "part"}">'
-        + "".join(_cell("td", told(one), number) for _, number, told in columns)
+    rows = [figure_cells(figure) for figure in figures]
+    columns = [name for name in rows[0] if any(row[name] for row in rows)]
+    kinds = {name: "" if name in _TEXTS else ' class="number"' for name in columns}
+    head = "".join(f"<th{kinds[name]}>{name}</th>" for name in columns)
+    body = "".join(
+        f'<tr class="{"whole" if figure.slice is None else "part"}">'
+        + "".join(f"<td{kinds[name]}>{_text(row[name])}</td>" for name in columns)
         + "</tr>\n"
-        for one in figures
+        for figure, row in zip(figures, rows, strict=True)
     )
-    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n{rows}</table></div>\n'
+    return f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n{body}</table></div>\n'
 
 
-def _cell(kind: str, inner: str, number: bool) -> str:
-    return f'<{kind} class="number">{inner}</{kind}>' if number else f"<{kind}>{inner}</{kind}>"
-
-
-def _number(value: float) -> str:
-    return f"{value:.4f}" if abs(value) < 1000 else f"{value:.6g}"
-
-
-def _interval(figure: Figure) -> str:
-    low = "-∞" if figure.low is None else _number(figure.low)
-    high = "∞" if figure.high is None else _number(figure.high)
-    return f"{low} {_DASH} {high}"
-
-
-def _bracket(figure: Figure) -> str:
-    if figure.pending_low is None or figure.pending_high is None:
-        return ""
-    return f"{_number(figure.pending_low)} {_DASH} {_number(figure.pending_high)}"
-
-
-def _drawn(report: Report) -> Iterator[str]:
-    """The pictures, or how to get them."""
+def _plots(report: Report) -> Iterator[str]:
+    """The plots, or how to get them."""
     first = report.figures[0]
     parts = [one for one in report.figures if one.slice is not None and one.metric == first.metric]
     try:
         if len(report.history) > 1:
-            drawn = pictures.running(report.history, report.target_width)
-            yield f"<h2>As the labels came in</h2>\n{_running_about(report)}{drawn}\n"
+            plot = plot_history(report.history, report.target_width)
+            yield f"<h2>As the labels came in</h2>\n{_about_history(report)}{plot}\n"
         if parts:
-            drawn = pictures.slices(parts, first)
-            yield f"<h2>By slice</h2>\n{drawn}\n"
+            about = "The estimate of each slice with its interval; dashed: the whole pool."
+            plot = plot_slices(parts, first)
+            yield f'<h2>By slice</h2>\n<p class="soft">{about}</p>\n{plot}\n'
     except MissingExtraError as missing:
-        yield f'<p class="soft">No pictures: {_text(str(missing))}</p>\n'
+        yield f'<p class="soft">No plots: {_text(str(missing))}</p>\n'
 
 
-def _running_about(report: Report) -> str:
-    holds = _HOLDS.get(report.history[-1].interval, "for each number by itself")
+def _about_history(report: Report) -> str:
+    validity = VALIDITY.get(report.history[-1].estimate.interval, FIXED)
     aim = " The dotted lines are as far apart as the target width." if report.target_width else ""
     return (
-        f'<p class="soft">The band is the interval after each number of draws; it holds {holds}.'
-        f"{aim}</p>\n"
+        f'<p class="soft">The line is the estimate after each number of draws, the band its '
+        f"interval, {validity}.{aim}</p>\n"
     )
 
 
 def _warnings(figures: Sequence[Figure]) -> str:
-    told: dict[str, list[str]] = {}
+    names: dict[str, list[str]] = {}
     for one in figures:
-        for warning in one.warnings:
-            told.setdefault(warning, []).append(_name(one))
-    if not told:
+        for warning in one.estimate.warnings:
+            names.setdefault(warning, []).append(one.name)
+    if not names:
         return ""
     items = "".join(
-        f'<li>{_text(warning)} <span class="soft">({_text(_few(names))})</span></li>'
-        for warning, names in told.items()
+        f'<li>{_text(warning)} <span class="soft">({_text(_few(about))})</span></li>'
+        for warning, about in names.items()
     )
     return f'<h2>Take note</h2>\n<ul class="notes">{items}</ul>\n'
 
@@ -176,9 +216,9 @@ def _facts(facts: Sequence[tuple[str, str]]) -> str:
 
 
 def _section(section: Section) -> str:
-    told = f"<h2>{_text(section.title)}</h2>\n<p>{_text(section.about)}</p>\n"
+    heading = f"<h2>{_text(section.title)}</h2>\n<p>{_text(section.about)}</p>\n"
     if not section.rows:
-        return told
+        return heading
     head = "".join(f"<th>{_text(column)}</th>" for column in section.columns)
     rows = "".join(
         "<tr>" + "".join(f"<td>{_text(cell, 300)}</td>" for cell in row) + "</tr>\n"
@@ -187,4 +227,4 @@ def _section(section: Section) -> str:
     more = len(section.rows) - _MOST_ROWS
     rest = f'<p class="soft">and {more} more</p>\n' if more > 0 else ""
     table = f'<div class="scroll"><table><thead><tr>{head}</tr></thead>\n{rows}</table></div>\n'
-    return told + table + rest
+    return heading + table + rest

@@ -1,9 +1,18 @@
-"""What the figures of all studies share: size, colours, bands and the line that says of what."""
+"""Plots: parts that all of them share, and the two of a report.
 
+Those of a report are SVG in the colour of the page's text, for dark screens and for print.
+"""
+
+import io
+import warnings
+from collections.abc import Sequence
+from html import escape
+from math import isfinite
 from typing import Any
 
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
+from levelled.metrics.figure import Figure
 
 __all__ = [
     "BLACK",
@@ -14,6 +23,8 @@ __all__ = [
     "canvas",
     "footnote",
     "legend",
+    "plot_history",
+    "plot_slices",
     "reference",
 ]
 
@@ -24,7 +35,7 @@ BLACK = "#000000"
 COLOURS = {"naive": "#D55E00", "PURE": "#0072B2", "LURE": "#009E73"}
 """Of Okabe and Ito's palette, which colour-blind readers can tell apart."""
 DASHES: dict[str, Any] = {"naive": (0, (1, 1)), "PURE": (0, (5, 1.5)), "LURE": "-"}
-"""So that print without colour tells them apart too."""
+"""Curves that can be told apart in print without colour."""
 COLUMN = 3.5
 """The width of one column of print, in inches."""
 
@@ -38,6 +49,15 @@ _STYLE = {
     "axes.spines.top": False,
     "axes.spines.right": False,
 }
+
+_INK = "#010203"
+"""A placeholder for the colour of the page's text."""
+_ACCENT = "#2b7bd6"
+_MUTED = "#8a8f98"
+
+_MOST_SLICES = 40
+_OPENING = 0.1
+"""The share of draws at the start that may be cut off: their intervals are very wide."""
 
 
 def canvas(*, rows: int = 1, height: float = 2.6) -> tuple[Any, Any]:
@@ -61,9 +81,9 @@ def band(
     dashes: Any = None,  # noqa: ANN401
     edged: bool = False,
 ) -> None:
-    """A curve, and the region around it in a lighter shade, with thin edges if so wished.
+    """Draw a curve, and the region from `low` to `high` in a lighter shade.
 
-    Curves are dashed by their name in `DASHES`, or as said.
+    The curve is dashed as `dashes` says, or as `DASHES` says for its label.
     """
     axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
     dashes = dashes or DASHES.get(label, "-")
@@ -74,20 +94,122 @@ def band(
 
 
 def reference(axes: Axes, value: float, label: str) -> None:
-    """A dashed black line at what is true or best, with its name."""
+    """Draw a dashed black line at a reference value."""
     axes.axhline(value, color=BLACK, linestyle="--", linewidth=0.8, label=label)
 
 
 def legend(axes: Axes, place: str) -> None:
-    """Names of the curves, without a frame."""
+    """Add the names of the curves, without a frame."""
     axes.legend(loc=place, fontsize=7, frameon=False, handlelength=2.4)
 
 
 def title(axes: Axes, text: str) -> None:
-    """What one panel of several shows."""
+    """Set the title of one panel."""
     axes.set_title(text, fontsize=8, loc="left")
 
 
 def footnote(figure: Any, text: str) -> None:  # noqa: ANN401
-    """What was run, in small print below the figure."""
+    """Write the settings of a run in small print below the plot."""
     figure.supxlabel(text, fontsize=6, color="#555555")
+
+
+def plot_history(history: Sequence[Figure], target_width: float | None = None) -> str:
+    """The plot of an estimate with its interval against the number of draws."""
+    figure, axes = _axes(height=3.3)
+    at = [one.n_settled for one in history]
+    estimates = [one.estimate for one in history]
+    low, high = [est.low for est in estimates], [est.high for est in estimates]
+    if all(map(isfinite, (*low, *high))):
+        axes.fill_between(at, low, high, color=_ACCENT, alpha=0.22, linewidth=0)
+        later = [i for i, n in enumerate(at) if n >= _OPENING * at[-1]]
+        lowest, highest = min(low[i] for i in later), max(high[i] for i in later)
+        axes.set_ylim(lowest - 0.05 * (highest - lowest), highest + 0.05 * (highest - lowest))
+    points = [(n, est.value) for n, est in zip(at, estimates, strict=True) if est.value is not None]
+    if points:
+        axes.plot(*zip(*points, strict=True), color=_ACCENT, linewidth=1.8)
+        axes.plot(*points[-1], "o", color=_ACCENT, markersize=4.5)
+        _mark_target(axes, points[-1][1], target_width)
+    axes.set_xlim(left=0)
+    axes.set_xlabel("draws settled")
+    _write(axes.set_ylabel(""), history[-1].metric)
+    return _svg(figure, f"{history[-1].metric} with its interval against the number of draws")
+
+
+def plot_slices(figures: Sequence[Figure], overall: Figure) -> str:
+    """The plot of each slice as a dot with its interval, and of the whole pool as a line."""
+    shown = figures[:_MOST_SLICES]
+    figure, axes = _axes(height=0.9 + 0.3 * len(shown))
+    if overall.estimate.value is not None:
+        axes.axvline(overall.estimate.value, color=_MUTED, linewidth=1, linestyle=(0, (4, 3)))
+    for place, est in enumerate(one.estimate for one in shown):
+        if isfinite(est.low) and isfinite(est.high):
+            axes.plot([est.low, est.high], [place, place], color=_ACCENT, linewidth=2.4, alpha=0.5)
+        if est.value is not None:
+            axes.plot(est.value, place, "o", color=_ACCENT, markersize=5.5)
+    axes.set_yticks(range(len(shown)))
+    axes.set_yticklabels(
+        [_short(" · ".join(filter(None, (one.model, one.slice)))) for one in shown]
+    )
+    for label in axes.get_yticklabels():
+        label.set_parse_math(False)
+    axes.set_ylim(len(shown) - 0.4, -0.6)
+    axes.grid(visible=False, axis="y")
+    _write(axes.set_xlabel(""), overall.metric)
+    return _svg(figure, f"{overall.metric} by slice, the whole pool as a dashed line")
+
+
+def _mark_target(axes: Any, value: float, width: float | None) -> None:  # noqa: ANN401
+    """Draw the ends of an interval that is as narrow as the target."""
+    if width is not None:
+        for end in (value - width / 2, value + width / 2):
+            axes.axhline(end, color=_MUTED, linewidth=1, linestyle=(0, (2, 3)))
+
+
+def _axes(height: float) -> tuple[Any, Any]:
+    optional("matplotlib", extra="plots")
+    from matplotlib.figure import Figure as Canvas
+
+    figure = Canvas(figsize=(7.4, height), layout="constrained")
+    axes = figure.add_subplot()
+    for side in ("top", "right"):
+        axes.spines[side].set_visible(False)
+    for side in ("left", "bottom"):
+        axes.spines[side].set_color(_MUTED)
+    axes.tick_params(colors=_INK, labelsize=9, color=_MUTED)
+    axes.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.6)
+    axes.set_axisbelow(True)
+    axes.xaxis.label.set_color(_INK)
+    axes.yaxis.label.set_color(_INK)
+    return figure, axes
+
+
+def _write(label: Any, text: str) -> None:  # noqa: ANN401
+    """Set a text in which a dollar sign starts no formula."""
+    label.set_parse_math(False)
+    label.set_text(_short(text))
+
+
+def _clean(text: str) -> str:
+    return "".join(one if one.isprintable() else "�" for one in text)
+
+
+def _short(text: str) -> str:
+    clean = _clean(text)
+    return clean if len(clean) <= 36 else f"{clean[:35]}…"
+
+
+def _svg(figure: Any, about: str) -> str:  # noqa: ANN401
+    matplotlib = optional("matplotlib", extra="plots")
+    out = io.StringIO()
+    settings = {"svg.fonttype": "none", "svg.hashsalt": "levelled"}
+    with matplotlib.rc_context(settings), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", "Glyph .* missing from font")  # the browser has them
+        figure.savefig(
+            out,
+            format="svg",
+            transparent=True,
+            metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
+        )
+    svg = out.getvalue()
+    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
+    return svg.replace("<svg", f'<svg role="img" aria-label="{escape(_clean(about))}"', 1)

@@ -1,4 +1,4 @@
-"""The tables of a store, and the version they are at."""
+"""The tables of a store, and their version."""
 
 from sqlalchemy import (
     Column,

@@ -1,4 +1,4 @@
-"""Folded state, so that a long campaign is not folded anew by every command."""
+"""Snapshots of computed state, so that not every command computes it again."""
 
 import sqlalchemy as sa
 from alembic import op

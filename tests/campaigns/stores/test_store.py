@@ -12,7 +12,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from contracts.stores import StoreContract
 from levelled.campaigns.hashing import verify
-from levelled.campaigns.stores import SQLStore, open_store, sqlite
+from levelled.campaigns.stores import SQLStore, database, open_store
 from levelled.errors import StorageError
 
 WRITER = [sys.executable, str(Path(__file__).with_name("writer.py"))]
@@ -35,14 +35,14 @@ class TestSQLite(StoreContract):
 
 def settings(monkeypatch: pytest.MonkeyPatch, *pragmas: str) -> None:
     """Let every connection that is opened from now on begin with `pragmas`."""
-    before = sqlite._on_connect
+    before = database._on_connect
 
     def on_connect(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:
         before(connection, entry)
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
 
-    monkeypatch.setattr(sqlite, "_on_connect", on_connect)
+    monkeypatch.setattr(database, "_on_connect", on_connect)
 
 
 def test_what_was_written_is_there_after_closing_and_opening(path: Path) -> None:
@@ -127,7 +127,7 @@ def test_a_writer_that_is_killed_loses_nothing_it_has_acknowledged(path: Path) -
 def test_a_fork_may_go_on_writing(store: SQLStore) -> None:
     store.append("digits", [{"by": "parent"}], expected=0)
     pool = store._database.engine.pool
-    with store._database.turn():  # as if another thread were writing at this moment
+    with store._database.write_lock():  # as if another thread were writing at this moment
         child = os.fork()
         if child == 0:
             signal.alarm(20)
@@ -167,7 +167,7 @@ def test_a_file_that_is_gone_takes_no_more_events(path: Path, store: SQLStore, c
 def test_a_file_somebody_else_keeps_locked_is_said_to_be_locked(
     path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(sqlite, "PATIENCE", 0.05)
+    monkeypatch.setattr(database, "PATIENCE", 0.05)
     with open_store(path) as store:
         store.append("digits", [{}], expected=0)
         other = sqlite3.connect(path, isolation_level=None)

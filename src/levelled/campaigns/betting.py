@@ -1,0 +1,100 @@
+"""Betting intervals that are kept between looks, so that one more label is one more round."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from hashlib import sha256
+from typing import Any
+
+import numpy as np
+
+from levelled._check import FloatArray
+from levelled.draws import Draws
+from levelled.estimators import Betting, RatioBetting
+from levelled.estimators.intervals.betting_games import COLUMNS
+
+__all__ = ["GameInput", "SavedGame", "play"]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class GameInput:
+    """The values to bet on: losses in `bounds`, or the numerators and denominators of a ratio."""
+
+    losses: FloatArray
+    bounds: tuple[float, float]
+    denominators: FloatArray | None = None
+    """None for an average."""
+    denominator_mean: float | None = None
+    control: bool = False
+    """True where the design's predictor predicts these losses."""
+
+    @property
+    def kind(self) -> str:
+        """The kind of game, as snapshots name it."""
+        return "average" if self.denominators is None else "ratio"
+
+    def fingerprint(self, n: int) -> str:
+        """A hash of the input of the first n rounds, which changes when a label is amended."""
+        parts = [self.losses[:n]]
+        if self.denominators is not None:
+            parts.append(self.denominators[:n])
+        text = f"{self.kind} {self.bounds} {self.denominator_mean} {self.control} "
+        return sha256(text.encode() + np.concatenate(parts).tobytes()).hexdigest()
+
+
+@dataclass(slots=True, eq=False)
+class SavedGame:
+    """A game after n rounds, and the fingerprint of their input; `play` moves it on."""
+
+    n: int
+    fingerprint: str
+    game: Betting | RatioBetting
+
+    def continues(self, inputs: GameInput, n: int) -> bool:
+        """True if the rounds so far are the first of those that `inputs` now asks for."""
+        if self.n > n or self.fingerprint != inputs.fingerprint(self.n):
+            return False
+        return self.n == len(self.game)  # a round that failed half-way is in doubt
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for a snapshot."""
+        kind = "average" if isinstance(self.game, Betting) else "ratio"
+        state = self.game.to_dict()
+        return {"n": self.n, "fingerprint": self.fingerprint, "kind": kind, "game": state}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "SavedGame":
+        """The game that `to_json` wrote."""
+        game = Betting if plain["kind"] == "average" else RatioBetting
+        return cls(plain["n"], plain["fingerprint"], game.from_dict(plain["game"]))
+
+
+def play(
+    inputs: GameInput, draws: Draws, level: float, saved: SavedGame | None
+) -> tuple[tuple[float, float], SavedGame]:
+    """The limits after all draws, and the game; the rounds of `saved` are not played again."""
+    n, names, fingerprint = len(draws), _columns(inputs, draws), inputs.fingerprint(len(draws))
+    if saved is None or not saved.continues(inputs, n):
+        saved = SavedGame(0, "", _new_game(inputs, draws.pool_size, level))
+    game, design = saved.game, draws.design or {}
+    for m in range(saved.n, n):
+        loss, q = float(inputs.losses[m]), float(draws.probability[m])
+        columns = {name: float(design[name][m]) for name in names}
+        if isinstance(game, Betting):
+            game.update(loss, q, **columns)
+        elif inputs.denominators is not None:
+            most = columns.get("max_weight")
+            game.update(loss, float(inputs.denominators[m]), q, max_weight=most)
+    saved.n, saved.fingerprint = n, fingerprint
+    return game.interval(), saved
+
+
+def _new_game(inputs: GameInput, pool_size: int, level: float) -> Betting | RatioBetting:
+    if inputs.denominators is None:
+        return Betting(pool_size, inputs.bounds, level)
+    return RatioBetting(pool_size, inputs.bounds[1], level, inputs.denominator_mean)
+
+
+def _columns(inputs: GameInput, draws: Draws) -> list[str]:
+    """The design columns that a round uses; the predictor's only where it predicts the losses."""
+    names = [name for name in COLUMNS if name in (draws.design or {})]
+    return names if inputs.control else [name for name in names if name == "max_weight"]

@@ -1,0 +1,277 @@
+"""`levelled create`, `list`, `status`, `change`, `attach`, `close`, `audit`, `export`, `report`."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Name, Owner, PoolFile, Storage
+
+if TYPE_CHECKING:
+    from levelled.campaigns import Campaign
+
+__all__ = ["attach", "audit", "change", "close", "create", "export", "list_", "report", "status"]
+
+_YEAR = 366 * 24 * 3600
+
+
+def create(
+    name: Name,
+    pool: Annotated[
+        list[str],
+        typer.Option(help="File, folder or pattern with the predictions; may be repeated."),
+    ],
+    metric: Annotated[
+        list[str],
+        typer.Option(help="Metric to estimate; the first decides which items are drawn."),
+    ] = ["error"],  # noqa: B006
+    slice_: Annotated[
+        list[str],
+        typer.Option(
+            "--slice",
+            envvar="LEVELLED_CREATE_SLICE",
+            help="A column to report by; may be repeated.",
+        ),
+    ] = [],  # noqa: B006
+    budget: Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")] = None,
+    target_width: Annotated[
+        float | None, typer.Option(help="How narrow the first metric's interval should become.")
+    ] = None,
+    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
+    seed: Annotated[
+        int | None,
+        typer.Option(min=0, help="Seed of the draws; chosen and recorded if not given."),
+    ] = None,
+    classes: Annotated[
+        str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
+    ] = None,
+    score: Annotated[
+        str,
+        typer.Option(help="Interest of an item: auto, entropy, margin, ... or uniform."),
+    ] = "auto",
+    proposal: Annotated[
+        str, typer.Option(help="proportional, boltzmann:B, power:A, rank:A or uniform.")
+    ] = "proportional",
+    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.5,
+    labelled: Annotated[
+        str | None,
+        typer.Option(help="A file of ids and labels: a random sample to begin with."),
+    ] = None,
+    lease_seconds: Annotated[
+        int,
+        typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller."),
+    ] = 24 * 3600,
+    in_flight: Annotated[
+        int, typer.Option(min=1, help="The most items that may wait for a label at once.")
+    ] = 200,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Create a campaign that evaluates a model on a pool without labels."""
+    import secrets
+
+    from levelled.campaigns import create_campaign
+    from levelled.cli.show import tell
+
+    campaign = create_campaign(
+        name,
+        pool[0] if len(pool) == 1 else pool,
+        metric,
+        storage=storage,
+        seed=secrets.randbits(32) if seed is None else seed,
+        budget=budget,
+        target_width=target_width,
+        level=level,
+        slices=slice_,
+        classes=None if classes is None else classes.split(","),
+        score=score,
+        proposal=proposal,
+        floor=floor,
+        lease_seconds=lease_seconds,
+        in_flight=in_flight,
+        labelled=labelled,
+    )
+    settings = campaign.settings
+    tell(
+        f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
+        f"seed {settings.seed}. Next: levelled ask {name}"
+    )
+
+
+def change(
+    name: Name,
+    budget: Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")] = None,
+    target_width: Annotated[
+        float | None, typer.Option(help="How narrow the first metric's interval should become.")
+    ] = None,
+    lease_seconds: Annotated[
+        int | None,
+        typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller."),
+    ] = None,
+    in_flight: Annotated[
+        int | None, typer.Option(min=1, help="The most items that may wait for a label at once.")
+    ] = None,
+    owner: Owner = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Change the budget, the target width, the leases or the items in flight of a campaign."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli.show import tell
+
+    options: dict[str, Any] = {
+        "budget": budget,
+        "target_width": target_width,
+        "lease_seconds": lease_seconds,
+        "in_flight": in_flight,
+    }
+    changes = {option: value for option, value in options.items() if value is not None}
+    if not changes:
+        raise typer.BadParameter("Nothing to change: name at least one option, such as --budget.")
+    load_campaign(name, storage=storage).change(owner=owner, **changes)
+    tell(f"changed {name}: {', '.join(f'{option} {value}' for option, value in changes.items())}")
+
+
+def attach(
+    name: Name,
+    predictions: Annotated[Path, typer.Option(help="File with the other model's predictions.")],
+    model: Annotated[str, typer.Option(help="Name of the other model.")],
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Estimate another model from the labels that are already there."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli.show import tell
+
+    load_campaign(name, storage=storage).attach(str(predictions), model)
+    tell(f"attached {model} to {name}. Next: levelled estimate {name}")
+
+
+def close(
+    name: Name,
+    reason: Annotated[str, typer.Option(help="The reason, for the record.")] = "finished",
+    owner: Owner = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """End a campaign: it takes no more labels, and its estimates remain."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli.show import tell
+
+    load_campaign(name, storage=storage).close(reason=reason, owner=owner)
+    tell(f"closed {name}: {reason}")
+
+
+def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """List the campaigns of a storage."""
+    from levelled.campaigns import Campaign, open_store
+    from levelled.cli import show
+    from levelled.errors import InputError
+
+    summaries = []
+    with open_store(storage, create=False) as store:
+        for name in store.names():
+            try:
+                summaries.append(_summarise(Campaign(name, store)))
+            except InputError as refused:  # such as a loss of one's own that is not installed
+                show.tell(f"{name} cannot be loaded: {refused}")
+    chosen = show.chosen(form)
+    if chosen is not Form.table:
+        show.records(summaries, chosen)
+        return
+    columns = ["name", "metrics", "n_labels", "n_settled", "n_pending", "budget", "pool_size"]
+    rows = [
+        [
+            *(_cell(row[column]) for column in columns),
+            "open" if row["closed"] is None else f"closed: {_cell(row['closed'])}",
+        ]
+        for row in summaries
+    ]
+    show.show_rows("Campaigns", [*(c.removeprefix("n_") for c in columns), "state"], rows)
+
+
+def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """Show the progress and the settings of a campaign."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli import show
+
+    summary = _summarise(load_campaign(name, storage=storage))
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        rows = [(key.removeprefix("n_"), _cell(value)) for key, value in summary.items()]
+        show.show_rows("", ["", show.plain(name)], rows, figures=False)
+    else:
+        show.records([summary], chosen)
+
+
+def _summarise(campaign: "Campaign") -> dict[str, Any]:
+    state = campaign.state
+    settings = state.settings
+    return {
+        "name": settings.name,
+        "metrics": settings.metric_names,
+        "models": [*settings.models, *state.attached],
+        "slices": list(settings.slices),
+        "pool_size": settings.pool_size,
+        "n_labels": len(state.answers),
+        "n_settled": state.n_settled,
+        "n_pending": len(state.open_draws()),
+        "n_unlabelable": len(state.unlabelable),
+        "n_amended": len(state.amended),
+        "n_second_opinions": sum(map(len, state.opinions.values())),
+        "budget": settings.budget,
+        "target_width": settings.target_width,
+        "level": settings.level,
+        "score": settings.score,
+        "proposal": settings.proposal,
+        "floor": settings.floor,
+        "seed": settings.seed,
+        "in_flight": settings.in_flight,
+        "lease_seconds": settings.lease_seconds,
+        "pool": settings.source,
+        "fingerprint": settings.fingerprint,
+        "closed": state.closed,
+    }
+
+
+def _cell(value: object) -> str:
+    from levelled.cli.show import plain
+
+    if isinstance(value, list):
+        return ", ".join(plain(one or "(unnamed)") for one in value)
+    return plain(value)
+
+
+def audit(name: Name, storage: Storage = DEFAULT_STORAGE, pool: PoolFile = None) -> None:
+    """Recompute draws, probabilities and estimates from the log; print ok, or each difference."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli.show import plain
+
+    differences = load_campaign(name, storage=storage, pool=pool).audit()
+    for difference in differences:
+        typer.echo(plain(difference, 1000))
+    if differences:
+        raise typer.Exit(1)
+    typer.echo("ok")
+
+
+def export(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="A file ending in .parquet, .csv or .jsonl.")],
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Write draws, labels, predictions and training weights to a file."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli.show import tell
+
+    load_campaign(name, storage=storage).export(out)
+    tell(f"written: {out}")
+
+
+def report(
+    name: Name,
+    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Write a campaign as one HTML file: figures, plots, settings and corrections."""
+    from levelled.campaigns import load_campaign
+    from levelled.cli.show import tell
+
+    load_campaign(name, storage=storage).report(out)
+    tell(f"written: {out}")

@@ -1,0 +1,270 @@
+"""`levelled demo`, `plan`, `draw`, `storage` and `doctor`: commands beside a campaign."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Storage
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from levelled.campaigns import Campaign, Figure
+    from levelled.draws import Draws
+
+__all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
+
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "alembic", "typer", "rich")
+_EXTRAS = {"matplotlib": "plots", "scikit-learn": "sklearn", "pandas": "pandas", "torch": "torch"}
+
+storage_app = typer.Typer(help="Upgrade a storage, or copy it to another.", no_args_is_help=True)
+
+
+def demo(
+    out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("demo"),
+    labels: Annotated[int, typer.Option(min=2, help="Budget of the campaign.")] = 200,
+    repetitions: Annotated[
+        int, typer.Option(min=2, help="How often the estimate is then repeated.")
+    ] = 2000,
+    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+) -> None:
+    """Evaluate a digit classifier in a campaign with a simulated labeller.
+
+    Writes a pool of 1,647 digits, a database and a report, and compares the estimate with the
+    true value. Then repeats the estimate many times, to show which estimators are unbiased.
+    """
+    import shutil
+
+    from levelled.cli.show import tell
+    from levelled.demo import digits_pool, start, truth
+
+    folder = out / "campaign"
+    if (folder / "levelled.db").exists():
+        shutil.rmtree(folder)  # of an earlier demo
+    folder.mkdir(parents=True, exist_ok=True)
+    pool, storage = folder / "preds.parquet", f"sqlite:///{folder}/levelled.db"
+    all_labels = digits_pool(pool)
+    campaign = start(pool, storage, labels=labels, seed=seed)
+    est = _run_campaign(campaign, all_labels, labels)[0].estimate
+    campaign.report(folder / "report.html")
+    true_value = truth(pool, all_labels)
+    contains = "contains" if est.low <= true_value <= est.high else "misses"
+    tell(
+        f"Estimated error rate from {est.n_labels} labels: {est.value:.1%}, "
+        f"{est.level:.0%} interval {est.low:.1%} to {est.high:.1%}; it {contains} the true value, "
+        f"{true_value:.1%} (from all {len(all_labels)} labels)."
+    )
+    tell(f"written: {folder / 'report.html'}")
+    tell(f"look at the campaign with: levelled estimate digits --storage {storage}")
+    _repeat(out, min(labels, 100), repetitions, seed)
+
+
+def _run_campaign(
+    campaign: "Campaign", all_labels: "Mapping[str, str]", budget: int
+) -> "Sequence[Figure]":
+    """Label all that the campaign asks for, under a table that shows the figures so far."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import Progress
+
+    from levelled.cli.labelling import figure_table
+    from levelled.demo import label_all
+
+    bar = Progress(transient=True)
+    task = bar.add_task("a simulated labeller at work", total=budget)
+    figures: Sequence[Figure] = campaign.estimate()
+    console = Console()
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        for figures in label_all(campaign, all_labels, batch=5):
+            bar.update(task, completed=figures[0].n_labels)
+            live.update(Group(figure_table(figures, campaign.name), bar))
+    console.print(figure_table(figures, campaign.name))
+    return figures
+
+
+def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
+    """Repeat the estimate with new draws, and show each estimator's bias."""
+    from levelled import demo
+    from levelled.cli.show import show_rows, tell, with_progress
+
+    settings = demo.RepetitionSettings(labels=labels, repetitions=repetitions, seed=seed)
+    table = demo.repeat(settings, backend=with_progress(map, "repeating the estimate"))
+    show_rows(
+        f"The same estimate from {labels} labels, repeated {repetitions:,} times with new draws",
+        ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval contains the truth"],
+        [
+            (
+                row.name,
+                f"{row.mean:.2%}",
+                f"{row.bias:+.2%}",
+                f"{row.bias_stderr:.2%}",
+                f"{row.spread:.2%}",
+                f"{row.rmse:.2%}",
+                "" if row.coverage is None else f"{row.coverage:.1%}",
+            )
+            for row in demo.summarise(table)
+        ],
+    )
+    for path in demo.save(table, settings, out):
+        tell(f"written: {path}")
+
+
+def plan(
+    pool: Annotated[str, typer.Option(help="File, folder or pattern with the predictions.")],
+    width: Annotated[float, typer.Option(help="How narrow the interval should be.")],
+    metric: Annotated[
+        str, typer.Option(help="error, accuracy, log_loss[:CAP] or brier.")
+    ] = "error",
+    level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
+    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.5,
+    classes: Annotated[
+        str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
+    ] = None,
+    form: Format = None,
+) -> None:
+    """Compute how many labels an interval of this width will take, from the predictions alone."""
+    from dataclasses import asdict
+
+    from levelled.campaigns import plan_campaign
+    from levelled.cli import show
+
+    names = None if classes is None else classes.split(",")
+    planned = plan_campaign(pool, width, metric, level=level, floor=floor, classes=names)
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        typer.echo(f"{planned}.")
+    else:
+        show.records([asdict(planned)], chosen)
+
+
+def draw(
+    pool: Annotated[str, typer.Argument(help="File, folder or pattern.", show_default=False)],
+    count: Annotated[int, typer.Option("-k", "--count", min=1, help="Number of items to draw.")],
+    weight: Annotated[
+        str | None,
+        typer.Option(help="The column of weights; without it all items weigh the same."),
+    ] = None,
+    seed: Annotated[
+        int | None, typer.Option(min=0, help="Seed of the draws; chosen if not given.")
+    ] = None,
+    allow_zero: Annotated[
+        bool, typer.Option("--allow-zero", help="Leave items of weight 0 out of the pool.")
+    ] = False,
+    id_column: Annotated[str, typer.Option(help="The column of ids.")] = "id",
+    out: Annotated[Path | None, typer.Option(help="A Parquet file; without it, to stdout.")] = None,
+    form: Format = None,
+) -> None:
+    """Draw items without replacement, in proportion to a weight, each with its probability."""
+    import secrets
+
+    from levelled.campaigns import draw_from_file
+    from levelled.cli import show
+
+    seed = secrets.randbits(32) if seed is None else seed
+    draws, ids = draw_from_file(
+        pool, count, seed=seed, weight=weight, allow_zero=allow_zero, id_column=id_column
+    )
+    if out is not None:
+        _write_draws(draws, ids, out)
+    else:
+        _print_draws(draws, ids, show.chosen(form))
+    show.tell(f"{len(draws)} of {draws.pool_size} items drawn with seed {seed}")
+
+
+def _write_draws(draws: "Draws", ids: Sequence[str | int], out: Path) -> None:
+    """Write what `Draws.to_parquet` writes, with a column of ids."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    draws.to_parquet(out)
+    table = pq.read_table(out)
+    pq.write_table(table.add_column(2, "id", pa.array(ids)), out)
+
+
+def _print_draws(draws: "Draws", ids: Sequence[str | int], chosen: Form) -> None:
+    from levelled.cli import show
+
+    numbers = range(1, len(draws) + 1)
+    cells = zip(numbers, draws.index.tolist(), ids, draws.probability.tolist(), strict=True)
+    columns = ["draw", "row", "id", "probability"]
+    if chosen is Form.table:
+        show.show_rows("", columns, [[show.plain(cell) for cell in row] for row in cells])
+    else:
+        show.records([dict(zip(columns, row, strict=True)) for row in cells], chosen)
+
+
+@storage_app.command()
+def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
+    """Upgrade a database of an older version to the current one."""
+    from levelled import campaigns
+    from levelled.cli.show import tell
+
+    before, after = campaigns.upgrade(storage)
+    outcome = "is of the current version" if before == after else f"upgraded from {before}"
+    tell(f"{storage} {outcome}: {after}")
+
+
+@storage_app.command()
+def copy(
+    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
+    target: Annotated[str, typer.Argument(help="The storage to write.", show_default=False)],
+) -> None:
+    """Copy all campaigns to another storage, event by event, with the same hashes."""
+    from levelled import campaigns
+    from levelled.cli.show import tell
+
+    names = campaigns.copy(source, target)
+    tell(f"copied: {', '.join(names)}" if names else "nothing to copy: all is there already")
+
+
+def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """Show versions, optional extras and the state of the storage; exit 1 if it does not open."""
+    import platform
+
+    from levelled import __version__
+    from levelled.cli import show
+
+    opens, state = _check_storage(storage)
+    parts: dict[str, Any] = {
+        "python": platform.python_version(),
+        "levelled": __version__,
+        **{name: _version(name) or "missing" for name in _NEEDED},
+        **{
+            name: _version(name) or f"not installed: pip install 'levelled[{extra}]'"
+            for name, extra in _EXTRAS.items()
+        },
+        "storage": f"{storage}: {state}",
+    }
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        rows = [(name, show.plain(value)) for name, value in parts.items()]
+        show.show_rows("", ["part", "version or state"], rows, figures=False)
+    else:
+        show.records([parts], chosen)
+    if not opens:
+        raise typer.Exit(1)
+
+
+def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _check_storage(storage: str) -> tuple[bool, str]:
+    """True if the storage can be used, and its state; the default need not exist yet."""
+    from levelled.campaigns import open_store
+    from levelled.errors import StorageError
+
+    if storage == DEFAULT_STORAGE and not Path("levelled.db").exists():
+        return True, "not there yet; the first levelled create makes it"
+    try:
+        with open_store(storage, create=False) as store:
+            return True, f"opens, {len(store.names())} campaigns"
+    except StorageError as refused:
+        return False, str(refused)

@@ -1,0 +1,57 @@
+"""Figure: one metric of one model in the pool or a slice, with its estimate."""
+
+from dataclasses import dataclass
+from math import isfinite
+from typing import Any
+
+from levelled.estimators.record import Estimate
+
+__all__ = ["Figure"]
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One metric of one model, in the whole pool or a slice, after some number of draws."""
+
+    metric: str
+    model: str
+    slice: str | None
+    estimate: Estimate
+    n_labels: int
+    """Answered draws, settled or not."""
+    n_settled: int
+    n_pending: int
+    pending_low: float | None = None
+    pending_high: float | None = None
+    """The smallest and the largest value possible once the pending labels are in."""
+    unlabelable: float = 0.0
+    """The estimated share of the pool that cannot be labelled; the figure is over the rest."""
+
+    @property
+    def name(self) -> str:
+        """Metric, model and slice, as far as there are any."""
+        return " · ".join(filter(None, (self.metric, self.model, self.slice)))
+
+    def as_dict(self) -> dict[str, Any]:
+        """The fields of the file format, in its order; None for a limit that is infinite."""
+        est = self.estimate
+        return {
+            "metric": self.metric,
+            "model": self.model,
+            "slice": self.slice,
+            "value": est.value,
+            "low": est.low if isfinite(est.low) else None,
+            "high": est.high if isfinite(est.high) else None,
+            "level": est.level,
+            "interval": est.interval,
+            "n_labels": self.n_labels,
+            "n_settled": self.n_settled,
+            "n_pending": self.n_pending,
+            "pool_size": est.pool_size,
+            "ess": est.ess,
+            "max_weight": est.max_weight,
+            "pending_low": self.pending_low,
+            "pending_high": self.pending_high,
+            "unlabelable": self.unlabelable,
+            "warnings": list(est.warnings),
+        }

@@ -1,0 +1,50 @@
+"""A database of the first version, written as it was then, still opens and gives its figures."""
+
+import json
+import sqlite3
+from pathlib import Path
+
+import pytest
+
+from levelled.campaigns import copy, load_campaign
+
+FILES = Path(__file__).parent / "first_version"
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    """The database, restored from its dump."""
+    with sqlite3.connect(tmp_path / "first.db") as database:
+        database.executescript((FILES / "first_version.sql").read_text())
+    database.close()
+    return tmp_path / "first.db"
+
+
+def figures_then() -> list[dict[str, object]]:
+    """The figures as the first version printed them; it called the pool's size n_pool."""
+    rows = json.loads((FILES / "figures.json").read_text())
+    return [{"pool_size" if k == "n_pool" else k: v for k, v in row.items()} for row in rows]
+
+
+def test_its_figures_are_the_same(path: Path) -> None:
+    figures = load_campaign("spam", storage=path).estimate()
+    for figure, then in zip(figures, figures_then(), strict=True):
+        now = figure.as_dict()
+        assert list(now) == list(then)
+        for name, value in then.items():
+            rounded = isinstance(value, float)
+            assert now[name] == (pytest.approx(value, rel=1e-12) if rounded else value)
+
+
+def test_it_passes_an_audit_with_its_pool(path: Path) -> None:
+    campaign = load_campaign("spam", storage=path, pool=FILES / "pool.csv")
+    assert campaign.audit() == []
+    assert campaign.state.unlabelable == {17: "empty"}
+
+
+def test_it_can_be_copied_and_reported(path: Path, tmp_path: Path) -> None:
+    assert copy(path, tmp_path / "copy.db") == ["spam"]
+    campaign = load_campaign("spam", storage=tmp_path / "copy.db", pool=FILES / "pool.csv")
+    assert campaign.audit() == []
+    campaign.report(tmp_path / "report.html")
+    assert "empty" in (tmp_path / "report.html").read_text()
