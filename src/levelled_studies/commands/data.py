@@ -14,7 +14,8 @@ __all__ = ["data_app"]
 data_app = typer.Typer(help="List real data sets, or fetch them.", no_args_is_help=True)
 
 Names = Annotated[
-    list[str], typer.Argument(help="Names of data sets, as in levelled data list.", show_default=False)
+    list[str],
+    typer.Argument(help="Names of data sets, as in levelled data list.", show_default=False),
 ]
 Folder = Annotated[
     str | None,
