@@ -30,8 +30,8 @@ def local(workers: int = 1) -> Backend:
             yield from run(delayed(function)(item) for item in items)
         except TerminatedWorkerError as wrong:
             raise LevelledError(
-                "The system ended one of the processes, most often for lack of memory. Run the "
-                "command again, with fewer workers if necessary: saved results are kept."
+                "One of the processes was ended by the system, most often for lack of memory. Run "
+                "it again, with fewer workers if necessary: saved results are kept."
             ) from wrong
 
     return processes
