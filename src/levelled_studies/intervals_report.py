@@ -73,8 +73,8 @@ def _coverage_claims(rows: list[Row]) -> Iterator[Claim | None]:
     yield _least(
         rows,
         "cp-safe-thick",
-        "The cp_safe interval contains the truth with frequency 0.935 or more where the design is "
-        "as precise as 15 random labels.",
+        "The cp_safe interval contains the truth with frequency 0.935 or more where the design has "
+        "an effective sample size of 15 or more.",
         0.935,
         lambda row: row["method"] == "cp_safe" and row["design_size"] >= 15,
     )
@@ -187,8 +187,8 @@ def _least(
         f"{worst['coverage']:.3f} ± {stderr:.3f} in the worst of {len(cells)} cells",
         verdict,
         f"The lowest coverage is that of {worst['pool']}, {worst['labels']} labels of "
-        f"{worst['pool_size']:,}, {worst['proposal']} (a design as precise as "
-        f"{worst['design_size']:.0f} random labels); {below} cells are below the bar.",
+        f"{worst['pool_size']:,}, {worst['proposal']} (effective sample size of "
+        f"the design: {worst['design_size']:.0f}); {below} cells are below the bar.",
     )
 
 

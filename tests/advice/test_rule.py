@@ -165,7 +165,7 @@ def test_models_that_answer_alike_do_not_differ_whatever_rounding_says() -> None
 def test_labels_worth_few_decide_nothing_whatever_they_say() -> None:
     advice, because = decided(replace(HELPS, n_effective=4.2))
     assert advice == "not enough labels"
-    assert "40 labels are as precise as 4.2" in because
+    assert "the 40 labels are so uneven that their effective sample size is 4.2" in because
 
 
 def test_few_labels_of_uncommon_classes_decide_nothing() -> None:

@@ -199,8 +199,8 @@ def _uneven_or_uncommon(evidence: Evidence) -> str:
     M, size, uncommon = evidence.n_labels, evidence.n_effective, evidence.n_uncommon
     if size < EFFECTIVE:
         return (
-            f"the weights are so uneven that {M} labels are as precise as {size:.1f} random ones, "
-            f"and {EFFECTIVE} are needed: raise the floor of the proposal."
+            f"the weights of the {M} labels are so uneven that their effective sample size is "
+            f"{size:.1f}, and {EFFECTIVE} are needed: raise the floor of the proposal."
         )
     if uncommon is not None and uncommon < UNCOMMON:
         return (

@@ -19,7 +19,7 @@ NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
 
 _OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
-_NUMBERS = ("value", "interval", "with pending labels", "as precise as")
+_NUMBERS = ("value", "interval", "with pending labels", "effective labels")
 
 
 def ask(

@@ -23,7 +23,6 @@ def figure_cells(figure: Figure) -> dict[str, str]:
     est, pending = figure.estimate, ""
     if figure.pending_low is not None and figure.pending_high is not None:
         pending = f"{_number(figure.pending_low)} to {_number(figure.pending_high)}"
-    ess = f"{est.ess:.0f}"
     return {
         "metric": figure.metric,
         "model": figure.model,
@@ -31,7 +30,7 @@ def figure_cells(figure: Figure) -> dict[str, str]:
         "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
         "interval": f"{_number(est.low)} to {_number(est.high)}",
         "with pending labels": pending,
-        "as precise as": f"{ess} random label" if ess == "1" else f"{ess} random labels",
+        "effective labels": f"{est.ess:.0f}",
     }
 
 
