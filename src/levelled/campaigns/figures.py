@@ -10,10 +10,8 @@ from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.betting import GameInput, play
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
-from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.intervals.logical import bounds_of
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
@@ -129,7 +127,7 @@ def _estimate(base: SettledDraws, subject: Subject) -> Estimate:
     low, high = subject.metric.bounds or (0.0, np.inf)
     if not isfinite(high):
         if everything:
-            return _unbounded(losses, base.draws, base.state.settings.level)
+            return _unbounded(subject.metric, losses, base)
         return _unbounded_part(base, subject, losses, inside)
     if everything:
         return _bet_on_average(base, subject, losses)
@@ -183,16 +181,17 @@ def _bet(
     return replace(est, low=low, high=high, interval="betting")
 
 
-def _unbounded(losses: FloatArray, draws: Draws, level: float) -> Estimate:
+def _unbounded(metric: Metric, losses: FloatArray, base: SettledDraws) -> Estimate:
     """An average of losses without an upper bound, with the best interval there is for them."""
+    draws, level, bounds = base.draws, base.state.settings.level, metric.possible
     notes: tuple[str, ...] = ()
     for interval in ("anytime", "t"):
         try:
-            est = estimate(losses, draws, level=level, interval=interval)
+            est = estimate(losses, draws, level=level, interval=interval, bounds=bounds)
             return replace(est, warnings=(*est.warnings, *notes))
         except InputError as refused:
             notes = (_FIXED,) if interval == "anytime" else (str(refused),)
-    est = estimate(losses, draws, level=level, interval="none")
+    est = estimate(losses, draws, level=level, interval="none", bounds=bounds)
     return replace(est, warnings=(*est.warnings, *notes))
 
 
@@ -201,10 +200,8 @@ def _unbounded_part(
 ) -> Estimate:
     """An average over a slice, or over labelable items, of losses without an upper bound."""
     metric, level = subject.metric, base.state.settings.level
-    bounds = metric.bounds or (0.0, np.inf)
-    if metric.signed:
-        bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
-    est = slice_estimate(losses, base.draws, inside, subject.pool_size, level=level, bounds=bounds)
+    size, bounds = subject.pool_size, metric.possible
+    est = slice_estimate(losses, base.draws, inside, size, level=level, bounds=bounds)
     return replace(est, warnings=(*est.warnings, _FIXED))
 
 
@@ -221,6 +218,7 @@ def _nothing_known(state: CampaignState, metric: Metric) -> Estimate:
         pool_size=state.settings.pool_size,
         ess=0.0,
         max_weight=0.0,
+        worth=None,
         estimator="lure",
         interval="undefined",
         warnings=("no draw is settled yet: the first ones have no label so far",),

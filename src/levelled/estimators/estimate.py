@@ -38,10 +38,10 @@ def estimate(
     they narrow the interval, and a loss outside them is an error.
 
     `interval="auto"` picks what holds for losses like these when the number of labels was fixed
-    beforehand: "cp_safe" for 0/1 losses, "log_t" for positive ones, "t" for ones of either
-    sign, "betting" where the design is too thin for those. If you look while labels come in,
-    or stop when you like what you see, choose "betting" (holds for any number of labels) or
-    "anytime" (from 25 labels). "none" still gives the standard error.
+    beforehand: "cp_safe" for 0/1 losses and all that have `bounds`, "log_t" for positive ones
+    without, "t" for ones of either sign, "betting" where the design is too thin for "log_t". If
+    you look while labels come in, or stop when you like what you see, choose "betting" (holds for
+    any number of labels) or "anytime" (from 25 labels). "none" still gives the standard error.
 
     `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
     pool. A good one makes the standard error smaller; a poor one cannot bias the estimate, it
@@ -50,8 +50,9 @@ def estimate(
     the pool.
 
     >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
-    >>> print(estimate([1, 0, 0, 0] * 10, draws))
-    0.25 [0.1433, 0.3819] at 0.95 (lure, cp_safe; 40 labels of 100, worth 40)
+    >>> print(estimate([1, 0, 0, 0] * 10, draws))  # doctest: +NORMALIZE_WHITESPACE
+    0.25 [0.1469, 0.3763], 95% confidence; 40 labels of 100, as precise as about 40 random ones
+    (lure, cp_safe)
     """
     choice("interval", interval, INTERVALS)
     sample = LossSample.of(
@@ -65,21 +66,28 @@ def estimate(
     )
     weights, moments = _WEIGHTS[estimator](draws), sample.moments
     limits = interval_for(sample, interval)
-    value = float(np.mean(weights * sample.losses) if estimator == "murthy" else moments.value)
+    value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
     return Estimate(
         value=value,
         low=limits.low,
         high=limits.high,
         level=sample.level,
-        stderr=float(np.sqrt(moments.variance)) if moments.budget > 1 else None,
+        stderr=_stderr(sample),
         n_labels=moments.budget,
         pool_size=moments.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
+        worth=sample.worth,
         estimator=estimator,
         interval=limits.method,
         warnings=_warnings(sample, estimator, value, limits),
     )
+
+
+def _stderr(sample: LossSample) -> float | None:
+    if sample.complete:
+        return 0.0
+    return float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
 
 
 def _warnings(

@@ -9,7 +9,6 @@ from numpy.typing import ArrayLike
 from levelled._check import FloatArray, between, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
-from levelled.estimators import lure
 from levelled.estimators.intervals.fixed import NO_VARIANCE
 from levelled.estimators.intervals.logical import (
     LARGEST,
@@ -19,7 +18,13 @@ from levelled.estimators.intervals.logical import (
     checked_pair,
     logical_limits,
 )
-from levelled.estimators.moments import Moments, moments, uniform_probability
+from levelled.estimators.moments import (
+    Moments,
+    moments,
+    pool_variance,
+    uniform_probability,
+    worth,
+)
 
 __all__ = [
     "ESTIMATORS",
@@ -87,8 +92,24 @@ class LossSample:
 
     @property
     def complete(self) -> bool:
-        """True if the whole pool is labelled, so that nothing is left to estimate."""
-        return not self.population and len(self.draws) == self.draws.pool_size
+        """True if all that can be drawn is labelled, so that nothing is left to estimate."""
+        return not self.population and len(self.draws) == self.draws.pool_size - self.draws.excluded
+
+    @property
+    def value(self) -> float:
+        """The estimate; exact where all that can be drawn is labelled."""
+        if self.complete:
+            return float(self.moments.total) / self.draws.pool_size
+        return float(self.moments.value)
+
+    @property
+    def worth(self) -> float | None:
+        """The number of random labels whose mean would have the same variance, s^2/(V^ + s^2/N).
+
+        s^2 is the estimated variance of the losses in the pool. None while fewer than five
+        losses differ from the most common one, or where it cannot be estimated.
+        """
+        return worth(self.moments, self.losses, self.draws.probability)
 
     @property
     def has_spread(self) -> bool:
@@ -178,6 +199,5 @@ def _moments(
     if not population:
         return result
     # The pool itself is a sample: its mean varies around the population's with s^2 / N.
-    squares = float(np.mean(lure.weights(q, N) * losses**2))
-    s2 = max(squares - float(result.value) ** 2 + float(result.variance), 0.0)
+    s2 = max(pool_variance(result, losses, q), 0.0)
     return replace(result, variance=result.variance + s2 / N)

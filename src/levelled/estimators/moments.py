@@ -16,11 +16,15 @@ __all__ = [
     "degrees_of_freedom",
     "is_exact",
     "moments",
+    "pool_variance",
     "uniform_probability",
     "variance",
+    "worth",
 ]
 
 _NO_VARIANCE = 1e-12
+_RARE = 5
+"""Losses other than the most common one below which their variance is not told."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -146,3 +150,27 @@ def degrees_of_freedom(terms: FloatArray, shares: FloatArray) -> FloatArray:
 def uniform_probability(pool_size: int, budget: int) -> FloatArray:
     """The probabilities 1/N, 1/(N-1), ... of uniform draws."""
     return 1 / (pool_size - np.arange(float(budget)))
+
+
+def pool_variance(moments: Moments, losses: FloatArray, probability: FloatArray) -> float:
+    """The variance of the losses within the pool: R_LURE of L^2, less R^^2, plus V^."""
+    squares = float(np.mean(lure.weights(probability, moments.pool_size) * losses**2))
+    return squares - float(moments.value) ** 2 + float(moments.variance)
+
+
+def worth(moments: Moments, losses: FloatArray, probability: FloatArray) -> float | None:
+    """The number of random labels that would be as precise: s^2 / (V^ + s^2 / N).
+
+    None while fewer than five losses differ from the most common one.
+
+    >>> losses = np.array([1.0, 0.0, 0.0, 0.0] * 10)
+    >>> q = uniform_probability(100, 40)
+    >>> round(worth(moments(losses, q, 100), losses, q))
+    40
+    """
+    _, counts = np.unique(losses, return_counts=True)
+    V, N = float(moments.variance), moments.pool_size
+    if len(losses) - counts.max() < _RARE or not 0 < V < np.inf:
+        return None
+    s2 = pool_variance(moments, losses, probability)
+    return s2 / (V + s2 / N) if s2 > 0 else None

@@ -15,8 +15,9 @@ class Estimate:
     `value` is None where the metric is undefined so far, such as a recall before any positive
     has been seen; `low` and `high` are then what is possible. `stderr` is None where no spread
     can be estimated (one label). `low` and `high` may be infinite where nothing bounds the loss.
-    `ess` is the number of uniform labels that the weights are worth, `max_weight` the largest
-    weight of a single label. `warnings` are sentences for the reader.
+    `ess` is Kish's effective sample size, which says how uneven the weights are, and `max_weight`
+    the largest weight of a single label. `worth` is about how many random labels would be as
+    precise; None while too few losses differ to tell. `warnings` are sentences for the reader.
     """
 
     value: float | None
@@ -28,6 +29,7 @@ class Estimate:
     pool_size: int
     ess: float
     max_weight: float
+    worth: float | None
     estimator: str
     interval: str
     warnings: tuple[str, ...] = ()
@@ -42,14 +44,15 @@ class Estimate:
         """HTML for a notebook: the value and its interval first, the rest below."""
         value = "undefined so far" if self.value is None else f"{self.value:.4g}"
         limits = "" if self.interval == "none" else f" [{self.low:.4g}, {self.high:.4g}]"
-        rest = str(self).partition(" at ")[2] or str(self)
+        rest = str(self).partition("; ")[2]
         return f"<b>{value}</b>{limits}<br><small>{escape(rest)}</small>"
 
     def __str__(self) -> str:
         text = "undefined so far" if self.value is None else f"{self.value:.4g}"
         if self.interval != "none":
-            text += f" [{self.low:.4g}, {self.high:.4g}] at {self.level:.4g}"
-        labels = "1 label" if self.n_labels == 1 else f"{self.n_labels} labels"
-        text += f" ({self.estimator}, {self.interval}; {labels} of {self.pool_size}"
-        text += f", worth {self.ess:.0f})"
+            text += f" [{self.low:.4g}, {self.high:.4g}], {100 * self.level:.4g}% confidence"
+        text += f"; {self.n_labels} label{'s' * (self.n_labels != 1)} of {self.pool_size}"
+        if self.worth is not None:
+            text += f", as precise as about {self.worth:.0f} random ones"
+        text += f" ({self.estimator}, {self.interval})"
         return text + "".join(f"; note: {warning}" for warning in self.warnings)

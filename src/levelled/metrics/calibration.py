@@ -16,7 +16,7 @@ from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names
-from levelled.metrics.linearised import ratio_moments
+from levelled.metrics.linearised import draws_ratio
 from levelled.metrics.pool_averages import label_columns
 from levelled.metrics.ratio import Pairs, check_level, ratio_estimate, undefined_estimate
 from levelled.metrics.table import align, cells, footnotes
@@ -181,7 +181,7 @@ def _residuals(
     for bin_, at in zip(bins, filled, strict=True):
         if bin_.accuracy.value is not None:
             D = (place == at).astype(np.float64)
-            ratio = ratio_moments(hit * D, D, draws.probability, draws.pool_size)
+            ratio = draws_ratio(hit * D, D, draws)
             sign = np.sign(bin_.accuracy.value - bin_.confidence)
             total += bin_.share * sign * ratio.residuals
     return total

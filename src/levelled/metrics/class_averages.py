@@ -20,7 +20,7 @@ from levelled.metrics.classification import (
     class_pairs,
     terms,
 )
-from levelled.metrics.linearised import mean_limits, mean_of_ratios, ratio_moments
+from levelled.metrics.linearised import draws_ratio, mean_limits, mean_of_ratios
 from levelled.metrics.pool_averages import complement
 from levelled.metrics.ratio import (
     Limits,
@@ -129,9 +129,8 @@ def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
     if missing:
         first = missing[0]
         return undefined_estimate(draws, (low, high), level, first.what, final=first.settled)
-    q, N = draws.probability, draws.pool_size
-    ratios = [ratio_moments(part.numerator, part.denominator, q, N) for part in parts]
-    value, joint = mean_of_ratios(ratios, q)
+    ratios = [draws_ratio(part.numerator, part.denominator, draws) for part in parts]
+    value, joint = mean_of_ratios(ratios, draws.probability)
 
     def asymptotic() -> Limits:
         limits = mean_limits(ratios, value, joint, level)

@@ -17,6 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from levelled._check import BoolArray, FloatArray
+from levelled.draws import Draws
 from levelled.estimators import lure
 from levelled.estimators.intervals.anytime import wilson
 from levelled.estimators.intervals.fixed import Effective, t_quantile
@@ -25,6 +26,7 @@ from levelled.estimators.moments import Moments, moments
 __all__ = [
     "MOST",
     "RatioMoments",
+    "draws_ratio",
     "mean_limits",
     "mean_of_ratios",
     "ratio_moments",
@@ -61,9 +63,17 @@ class RatioMoments:
 
 
 def ratio_moments(
-    numerator: FloatArray, denominator: FloatArray, probability: FloatArray, pool_size: int
+    numerator: FloatArray,
+    denominator: FloatArray,
+    probability: FloatArray,
+    pool_size: int,
+    max_weight: FloatArray | None = None,
 ) -> RatioMoments:
     """The estimate of a ratio from draws [..., M], and all that its interval needs.
+
+    `max_weight` is the design column: the largest 1 / (N q) that each draw could have had. Units
+    are then counted by their weight beside the heaviest that could have been drawn, because the
+    rare heavy ones are those that have not come up yet; without it, beside the heaviest drawn.
 
     >>> ratio = ratio_moments(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]), np.full(3, 0.1), 10)
     >>> round(float(ratio.value), 3), round(float(ratio.size), 3)
@@ -77,20 +87,32 @@ def ratio_moments(
     residuals = (numerator - value[..., None] * denominator) / scale[..., None]
     units = v * (denominator > 0)
     heaviest = np.max(units, axis=-1, keepdims=True)
+    if max_weight is not None:
+        possible = lure.weights(1 / (pool_size * max_weight), pool_size)
+        heaviest = np.maximum(heaviest, np.max(possible, axis=-1, keepdims=True))
     relative = units / np.where(heaviest > 0, heaviest, 1.0)
     minority = np.minimum(
         np.sum(relative * (numerator > 0), axis=-1),
         np.sum(relative * (numerator < denominator), axis=-1),
     )
-    squares = np.sum(relative**2, axis=-1)
+    count, squares = np.sum(relative, axis=-1), np.sum(relative**2, axis=-1)
+    kish = count**2 / np.where(squares > 0, squares, 1.0)
     return RatioMoments(
         value=np.asarray(value),
         residual=moments(residuals, probability, pool_size),
         residuals=residuals,
         denominator=np.asarray(mean),
-        size=np.asarray(np.sum(relative, axis=-1) ** 2 / np.where(squares > 0, squares, 1.0)),
+        size=np.asarray(kish if max_weight is None else np.minimum(kish, count)),
         count=np.asarray(np.sum(denominator > 0, axis=-1)),
         minority=np.asarray(minority),
+    )
+
+
+def draws_ratio(numerator: FloatArray, denominator: FloatArray, draws: Draws) -> RatioMoments:
+    """`ratio_moments` of draws, with the column `max_weight` of their design."""
+    design = draws.design or {}
+    return ratio_moments(
+        numerator, denominator, draws.probability, draws.pool_size, design.get("max_weight")
     )
 
 

@@ -16,6 +16,7 @@ from levelled._check import FloatArray, floats
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
+from levelled.estimators.intervals.logical import UNBOUNDED
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names, class_numbers
 
@@ -129,7 +130,7 @@ def log_loss(
     that, and the interval may rely on it.
     """
     y = label_columns(labels, proba, classes)
-    bounds = None if cap is None else (0.0, cap)
+    bounds = UNBOUNDED if cap is None else (0.0, cap)
     return estimate(losses.log_loss(y, proba, cap=cap), draws, bounds=bounds, **options)
 
 
@@ -158,7 +159,7 @@ def mse(
     **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The mean squared error; `bounds` are those of one squared error."""
-    return estimate(losses.squared(labels, pred), draws, bounds=bounds, **options)
+    return estimate(losses.squared(labels, pred), draws, bounds=bounds or UNBOUNDED, **options)
 
 
 def mae(
@@ -170,7 +171,7 @@ def mae(
     **options: Unpack[EstimateOptions],
 ) -> Estimate:
     """The mean absolute error; `bounds` are those of one absolute error."""
-    return estimate(losses.absolute(labels, pred), draws, bounds=bounds, **options)
+    return estimate(losses.absolute(labels, pred), draws, bounds=bounds or UNBOUNDED, **options)
 
 
 def average(

@@ -13,9 +13,11 @@ from levelled.errors import InputError, LossError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size, thin_warning
 from levelled.estimators.intervals.betting import RatioBetting
+from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.estimators.intervals.logical import LARGEST
+from levelled.estimators.moments import worth
 from levelled.estimators.record import Estimate
-from levelled.metrics.linearised import ratio_moments, wilson_limits
+from levelled.metrics.linearised import draws_ratio, wilson_limits
 
 __all__ = [
     "Limits",
@@ -37,6 +39,9 @@ Unseen = Sequence[tuple[int, Sequence[tuple[float, float]]]]
 
 _POOR, _THIN = 30, 15
 """Design sizes below which an interval gets a warning, and one that advises against it."""
+
+_UNEVEN = 0.01
+"""Weights that differ by less are those of uniform draws."""
 
 _FIXED = ("wilson", "cp_safe")
 
@@ -139,7 +144,7 @@ def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -
     limits, D = pairs.possible, pairs.denominator
     if not D.any():
         return undefined_estimate(draws, limits, level, pairs.what, final=pairs.settled)
-    moments = ratio_moments(pairs.numerator, D, draws.probability, draws.pool_size)
+    moments = draws_ratio(pairs.numerator, D, draws)
 
     def asymptotic() -> Limits:
         low, high = wilson_limits(moments, level)
@@ -155,6 +160,7 @@ def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -
         possible=limits,
         level=level,
         interval=interval,
+        worth=worth(moments.residual, moments.residuals, draws.probability),
         methods={"wilson": asymptotic, "betting": lambda: _betting(pairs, draws, level)},
     )
 
@@ -169,6 +175,7 @@ def make_estimate(
     level: float,
     interval: str,
     methods: dict[str, Callable[[], Limits | None]],
+    worth: float | None = None,
 ) -> Estimate:
     """The estimate with this value and `interval` ("auto": the first of `methods`).
 
@@ -188,6 +195,7 @@ def make_estimate(
         pool_size=draws.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
+        worth=worth,
         estimator="lure",
         interval=method,
         warnings=warnings,
@@ -213,6 +221,7 @@ def undefined_estimate(
         pool_size=draws.pool_size,
         ess=0.0,
         max_weight=float(weights.max()),
+        worth=None,
         estimator="lure",
         interval="undefined",
         warnings=(note,),
@@ -248,6 +257,12 @@ def check_level(level: float, draws: Draws) -> float:
 def _thin_notes(draws: Draws) -> tuple[str, ...]:
     """A warning where some items had so little chance that the labels are worth few."""
     size = design_size(draws)
+    weights = ranked_weights(draws.probability, draws.pool_size)
+    if "max_weight" not in (draws.design or {}) and np.ptp(weights) > _UNEVEN:
+        return (
+            "these draws do not say how heavy an item they could have drawn, so the interval "
+            "relies on the heaviest one that was drawn: use levelled.samplers.with_design",
+        )
     if size >= min(_POOR, 0.8 * len(draws)):
         return ()
     note = thin_warning(draws, size)

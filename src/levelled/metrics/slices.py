@@ -18,9 +18,10 @@ from levelled.estimators.intervals.logical import (
     logical_limits,
 )
 from levelled.estimators.loss_sample import Kind, checked_losses, kind_of
+from levelled.estimators.moments import worth
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names
-from levelled.metrics.linearised import ratio_moments
+from levelled.metrics.linearised import draws_ratio
 from levelled.metrics.ratio import (
     Limits,
     Pairs,
@@ -191,19 +192,14 @@ class _Part:
 
 
 def _estimate(part: _Part, level: float, interval: str) -> Estimate:
-    methods = {"0/1": ("wilson",), "positive": ("log_t",), "signed": ("t",)}[part.kind]
-    choice("interval", interval, ("auto", *methods, "betting", "none"))
+    method = "wilson" if part.finite else {"signed": "t"}.get(part.kind, "log_t")
+    choice("interval", interval, ("auto", method, "betting", "none"))
     if not part.n_labels:
         estimate = undefined_estimate(part.draws, part.bounds, level, "label of this slice")
-    elif part.kind == "0/1" or interval == "betting":
+    elif part.finite or interval == "betting":
         estimate = _bounded(part, level, interval)
-    elif interval == "auto" and part.alike and part.finite:
-        estimate = _bounded(part, level, "betting")
-        if estimate.interval != "point":
-            note = f"{_ALIKE}: the interval does not rely on their spread"
-            estimate = replace(estimate, warnings=(*estimate.warnings, note))
     else:
-        estimate = _continuous(part, methods[0], level, interval)
+        estimate = _continuous(part, method, level, interval)
     return replace(estimate, pool_size=part.pool_size, n_labels=part.n_labels)
 
 
@@ -225,7 +221,7 @@ def _bounded(part: _Part, level: float, interval: str) -> Estimate:
 def _continuous(part: _Part, method: str, level: float, interval: str) -> Estimate:
     """The mean of losses without an upper bound, or of either sign."""
     draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
-    ratio = ratio_moments(part.losses * D, D, draws.probability, draws.pool_size)
+    ratio = draws_ratio(part.losses * D, D, draws)
     total = np.asarray(part.losses[part.inside].sum())
     possible = logical_limits(total, count, part.pool_size, part.bounds)
 
@@ -251,6 +247,7 @@ def _continuous(part: _Part, method: str, level: float, interval: str) -> Estima
         possible=(float(possible[0]), float(possible[1])),
         level=level,
         interval=interval,
+        worth=worth(ratio.residual, ratio.residuals, draws.probability),
         methods={method: asymptotic},
     )
     return replace(estimate, warnings=(*estimate.warnings, *_notes(part, estimate, method)))

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.estimators.diagnostics import design_size, thin_warning
 from levelled.estimators.intervals import anytime
@@ -17,9 +18,11 @@ from levelled.estimators.intervals.fixed import (
     effective,
     log_t_interval,
     ranked_weights,
+    square_and_add,
     t_interval,
 )
 from levelled.estimators.loss_sample import LossSample
+from levelled.estimators.moments import moments
 
 __all__ = ["INTERVALS", "Interval", "interval_for"]
 
@@ -27,8 +30,8 @@ INTERVALS = ("auto", "t", "log_t", "cp_safe", "anytime", "betting", "none")
 _FIXED = ("t", "log_t", "cp_safe")
 _POOR, _THIN, _HOPELESS = 30, 15, 5
 """Design sizes below which asymptotic intervals get a warning, are not chosen, are refused."""
-_FEW = 5
-"""Losses other than zero below which the spread of signed losses is not trusted."""
+_FEW = 20
+"""Losses other than zero below which the spread of signed losses without bounds is doubtful."""
 
 Limits = tuple[float, float]
 
@@ -56,7 +59,7 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
     size = design_size(sample.draws)
     method = _default(sample, size) if wanted == "auto" else wanted
     _check_method(sample, method, size)
-    warnings = _thin_warnings(sample, method, size)
+    warnings = (*_thin_warnings(sample, method, size), *_few_warnings(sample, method))
     limits = _limits(sample, method)
     if limits is None:
         warnings = (*warnings, _why_logical(sample, method))
@@ -73,18 +76,13 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
 
 def _default(sample: LossSample, size: float) -> str:
     """The default method for a number of labels that was fixed beforehand."""
-    low, high = sample.bounds
-    n_not_zero = int(np.count_nonzero(sample.losses))
-    # Bounded losses most of which are zero behave like 0/1 losses.
-    sparse = low == 0 and high < np.inf and 2 * n_not_zero < len(sample.losses)
-    if sample.kind == "0/1" or (sample.kind == "positive" and sparse):
+    signed_population = sample.population and sample.kind == "signed"
+    if np.isfinite(sample.bounds).all() and len(sample.draws) > 1 and not signed_population:
         return "cp_safe"
-    if sample.population:
-        return "t" if sample.kind == "signed" else "log_t"
-    enough = sample.has_spread and size >= _THIN
     if sample.kind == "signed":
-        return "t" if enough and n_not_zero >= _FEW else "betting"
-    return "log_t" if enough and sample.moments.value > 0 else "betting"
+        return "t"
+    enough = sample.has_spread and sample.moments.value > 0 and size >= _THIN
+    return "log_t" if enough or sample.population else "betting"
 
 
 def _check_method(sample: LossSample, method: str, size: float) -> None:
@@ -93,10 +91,12 @@ def _check_method(sample: LossSample, method: str, size: float) -> None:
         raise InputError(
             f"There is no {method!r} interval for the population: use one of {', '.join(_FIXED)}."
         )
-    if method == "cp_safe" and (sample.bounds[0] != 0 or not np.isfinite(sample.bounds[1])):
+    if method == "cp_safe" and sample.population and sample.kind == "signed":
+        raise InputError("interval='cp_safe' of signed losses is for the pool: use 't'.")
+    if method == "cp_safe" and not np.isfinite(sample.bounds).all():
         raise InputError(
-            f"interval='cp_safe' is for losses in [0, B]: these have bounds {sample.bounds}. "
-            f"Declare them, for example bounds=(0, 1), or leave the choice to interval='auto'."
+            f"interval='cp_safe' is for losses with bounds; these have {sample.bounds}. Declare "
+            f"them, for example bounds=(0, 1), or leave the choice to interval='auto'."
         )
     if method in ("log_t", "anytime") and sample.kind == "signed":
         instead = "'t'" if method == "log_t" else "'betting' with declared bounds"
@@ -118,6 +118,16 @@ def _thin_warnings(sample: LossSample, method: str, size: float) -> tuple[str, .
     return (thin_warning(sample.draws, size),)
 
 
+def _few_warnings(sample: LossSample, method: str) -> tuple[str, ...]:
+    count = int(np.count_nonzero(sample.losses))
+    if method != "t" or count >= _FEW:
+        return ()
+    return (
+        f"only {count} losses differ from 0, too few to judge their spread: declare bounds, or "
+        f"label more",
+    )
+
+
 def _widen(
     sample: LossSample, low: float, high: float, method: str, warnings: tuple[str, ...]
 ) -> Interval:
@@ -135,25 +145,54 @@ def _widen(
 
 def _limits(sample: LossSample, method: str) -> Limits | None:
     """The limits that a method computes, or None where it has none for these labels."""
-    moments, level, draws = sample.moments, sample.level, sample.draws
+    summary, level, draws = sample.moments, sample.level, sample.draws
     if method == "betting":
         return _betting(sample)
-    if moments.budget < {"cp_safe": 2, "anytime": anytime.LEAST}.get(method, 1):
+    if summary.budget < {"cp_safe": 2, "anytime": anytime.LEAST}.get(method, 1):
         return None
     weights = ranked_weights(draws.probability, draws.pool_size)
     if method == "cp_safe":
-        scaled, high = moments.over(sample.bounds[1]), sample.bounds[1]
-        shares = cp_safe(scaled, sample.losses, weights, level, population=sample.population)
-        return float(shares[0] * high), float(shares[1] * high)
+        return _cp_safe(sample, weights)
     if method == "anytime" and sample.kind == "0/1":
-        width = anytime.boundary(moments.budget, draws.pool_size, level)
-        limits = anytime.wilson(effective(moments, sample.losses, weights, level), width)
-    elif not sample.has_spread or (method != "t" and moments.value <= 0):
+        width = anytime.boundary(summary.budget, draws.pool_size, level)
+        limits = anytime.wilson(
+            effective(summary, sample.losses, weights, level, design_size=design_size(draws)), width
+        )
+    elif not sample.has_spread or (method != "t" and summary.value <= 0):
         return None
     else:
         compute = {"t": t_interval, "log_t": log_t_interval, "anytime": anytime.anytime_log_t}
-        limits = compute[method](moments, level)
+        limits = compute[method](summary, level)
     return float(limits[0]), float(limits[1])
+
+
+def _cp_safe(sample: LossSample, weights: FloatArray) -> Limits:
+    """`cp_safe` of losses as shares of their upper bound; of signed ones by square-and-add."""
+    lowest, highest = sample.bounds
+    if sample.kind != "signed":
+        scaled, losses = sample.moments.over(highest), sample.losses / highest
+        size, population = design_size(sample.draws), sample.population
+        low, high = cp_safe(
+            scaled, losses, weights, sample.level, design_size=size, population=population
+        )
+        return float(low * highest), float(high * highest)
+    gain = _part(sample, np.maximum(sample.losses, 0), max(highest, 0.0), weights)
+    loss = _part(sample, np.maximum(-sample.losses, 0), max(-lowest, 0.0), weights)
+    low, high = square_and_add(gain, loss)
+    return float(low), float(high)
+
+
+def _part(
+    sample: LossSample, losses: FloatArray, bound: float, weights: FloatArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The estimate and the `cp_safe` limits of the positive or the negative parts of losses."""
+    if bound == 0:
+        return np.zeros(()), np.zeros(()), np.zeros(())
+    draws, losses = sample.draws, losses / bound
+    part = moments(losses, draws.probability, draws.pool_size)
+    size = design_size(draws)
+    low, high = cp_safe(part, losses, weights, sample.level, design_size=size)
+    return bound * part.value, bound * np.maximum(low, 0), bound * np.minimum(high, 1)
 
 
 def _betting(sample: LossSample) -> Limits | None:

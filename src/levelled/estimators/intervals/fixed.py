@@ -13,16 +13,20 @@ from levelled.estimators.moments import Moments
 __all__ = [
     "NO_VARIANCE",
     "Effective",
+    "clopper_pearson",
     "cp_safe",
     "effective",
     "log_t_interval",
     "normal_quantile",
     "ranked_weights",
+    "square_and_add",
     "t_interval",
     "t_quantile",
 ]
 
 _LARGEST_EXPONENT = 700.0  # exp of more than that overflows
+_ROUNDING = 1e-14  # a variance of shares below this is rounding
+_EVEN = 1e-12
 NO_VARIANCE = 1e-24  # rounding leaves less than this where every term is equal
 
 
@@ -63,39 +67,55 @@ def effective(
     weights: FloatArray,
     level: float,
     *,
+    design_size: float | None = None,
     population: bool = False,
 ) -> Effective:
-    """The binomial sample that weighted 0/1 losses amount to.
+    """The binomial sample that weighted losses in [0, 1] amount to.
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
-    size k the one that the weights w~_m imply. The fewer errors have been seen, and the smaller
-    their weights beside the largest, the less reliable V^ is, so the two are blended:
+    size k, at most that of the design, the one that the weights w~_m imply. The fewer errors
+    have been seen, and the smaller their weights beside the largest, the less reliable V^ is, so
+    the two are blended:
 
-        1/n = (1 - lambda)/n_0 + lambda/min(k, n_0),  lambda = (1 + sum_errors w~_m / max w~)^-2
+        1/n = (1 - lambda)/n_0 + lambda/min(k, n_0),  lambda = (1 + sum w~_m L_m / max w~)^-2
 
-    and n is shrunk by (z / t_df)^2. Errors are counted by their weight beside the largest, so
-    that the interval also holds where the predictor behind the proposal misses a part of the
-    errors: those few then carry most of the variance.
+    and n is shrunk by (z / t_df)^2, with the degrees of freedom of `_error_df`. Errors are
+    counted by their weight beside the largest, so that the interval also holds where the
+    predictor behind the proposal misses a part of the errors: those few then carry most of the
+    variance.
     """
     N, M = moments.pool_size, moments.budget
-    fraction = M / N
-    kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), M)
+    fraction, most = M / N, M if design_size is None else min(M, design_size)
+    kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), most)
     if population:  # labelling more of a finite pool does not make it more certain
         share = np.clip(moments.value, 0, 1)
     else:
         kish = kish * (-np.log1p(-fraction) / fraction)
         share = np.clip(moments.value, moments.total / N, (moments.total + N - M) / N)
     share = np.where(moments.total == 0, 0.0, share)
-    informative = (moments.variance > NO_VARIANCE) & (share > 0) & (share < 1)
+    informative = (moments.variance > _ROUNDING) & (share > 0) & (share < 1)
     n0 = np.where(
         informative, share * (1 - share) / np.where(informative, moments.variance, 1), kish
     )
-    heaviest = np.maximum(weights.max(axis=-1), 1)
-    errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
-    doubt = (1 + errors) ** -2.0
+    errors = weights * losses
+    doubt = (1 + errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
-    shrink = (normal_quantile((1 + level) / 2) / t_quantile(moments.df, (1 + level) / 2)) ** 2
+    tail = (1 + level) / 2
+    shrink = (normal_quantile(tail) / t_quantile(_error_df(errors), tail)) ** 2
     return Effective(share, np.where(informative, size * shrink, size))
+
+
+def _error_df(errors: FloatArray) -> FloatArray:
+    """Degrees of freedom for the unevenness of the weighted losses e that are above 0.
+
+        df = 2 / r,    r = sum e^4 / (sum e^2)^2 - 1 / count
+
+    Equal ones lose nothing: the binomial distribution allows for their number already.
+    """
+    squares = errors**2
+    total, count = squares.sum(axis=-1), np.maximum(np.count_nonzero(errors, axis=-1), 1)
+    r = np.sum(squares**2, axis=-1) / np.where(total > 0, total, 1) ** 2 - 1 / count
+    return np.where(r > _EVEN, np.maximum(2 / np.maximum(r, _EVEN), 1), np.inf)
 
 
 def cp_safe(
@@ -104,22 +124,51 @@ def cp_safe(
     weights: FloatArray,
     level: float,
     *,
+    design_size: float | None = None,
     population: bool = False,
 ) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's interval for the effective binomial sample, for 0/1 losses.
+    """Clopper and Pearson's interval for the effective binomial sample, for losses in [0, 1].
 
     `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
     where a normal approximation would be far off. Widened by half an item on either side.
     """
+    sample = effective(
+        moments, losses, weights, level, design_size=design_size, population=population
+    )
+    low, high = clopper_pearson(sample.size * sample.share, sample.size, level)
+    half_item = 1 / (2 * moments.pool_size)
+    return low - half_item, high + half_item
+
+
+def clopper_pearson(
+    x: FloatArray | float, n: FloatArray | float, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's interval for x errors in n labels; neither need be whole.
+
+    >>> low, high = clopper_pearson(1, 100, 0.95)
+    >>> round(float(low), 5), round(float(high), 5)
+    (0.00025, 0.05446)
+    """
     from scipy.special import betaincinv
 
-    sample = effective(moments, losses, weights, level, population=population)
-    n, x = sample.size, sample.size * sample.share
-    tail, half_item = (1 - level) / 2, 1 / (2 * moments.pool_size)
+    x, n, tail = np.asarray(x), np.asarray(n), (1 - level) / 2
     none, all_ = x <= 0, n - x <= 0
     low = np.where(none, 0, betaincinv(np.where(none, 1, x), n - x + 1, tail))
     high = np.where(all_, 1, betaincinv(x + 1, np.where(all_, 1, n - x), 1 - tail))
-    return low - half_item, high + half_item
+    return low, high
+
+
+def square_and_add(
+    gain: tuple[FloatArray, FloatArray, FloatArray], loss: tuple[FloatArray, FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """The interval of a difference p - r from (p, low, high) and (r, low, high).
+
+    The lower limit is p - r - hypot(p - low_p, high_r - r), the upper one its mirror image (the
+    square-and-add method of Newcombe, 1998). A t interval of the differences fails while few of
+    them have been seen.
+    """
+    (p, p_low, p_high), (r, r_low, r_high) = gain, loss
+    return p - r - np.hypot(p - p_low, r_high - r), p - r + np.hypot(p_high - p, r - r_low)
 
 
 def ranked_weights(probability: FloatArray, pool_size: int) -> FloatArray:

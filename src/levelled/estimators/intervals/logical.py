@@ -5,11 +5,21 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.errors import InputError, LossError
 
-__all__ = ["LARGEST", "Bounds", "bounds_of", "check_bounds", "checked_pair", "logical_limits"]
+__all__ = [
+    "LARGEST",
+    "UNBOUNDED",
+    "Bounds",
+    "bounds_of",
+    "check_bounds",
+    "checked_pair",
+    "logical_limits",
+]
 
 Bounds = tuple[float, float]
 LARGEST = 1e100
 """A larger loss cannot be squared and summed."""
+UNBOUNDED: Bounds = (0.0, np.inf)
+"""Losses that are never negative, and of which nothing else is known."""
 
 _ULPS = 4 * np.finfo(np.float64).eps
 
