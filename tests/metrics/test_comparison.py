@@ -26,7 +26,7 @@ def test_without_disagreement_nothing_is_certain() -> None:
     assert found.better is None
     assert found.difference.low < -0.5
     assert found.difference.high > 0.5
-    assert found.difference.interval in ("betting", "logical")
+    assert found.difference.interval in ("cp_safe", "logical")
     assert found.verdict.startswith("cannot tell yet")
     unbounded = metrics.compare([0.5, 2.5, 0.1, 0.0], [0.5, 2.5, 0.1, 0.0], FOUR).difference
     assert (unbounded.low, unbounded.high) == (-np.inf, np.inf)

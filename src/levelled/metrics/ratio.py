@@ -118,7 +118,7 @@ def ratio(
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> print(ratio([1, 0, 1, 0], [1, 1, 1, 0], draws))
-    0.6667 [0.1111, 0.9474] at 0.95 (lure, wilson; 4 labels of 20, worth 3)
+    0.6667 [0.1111, 0.9474], 95% confidence; 4 labels of 20 (lure, wilson)
     """
     check_draws(draws)
     A = floats("numerator", numerator, ndim=1, largest=LARGEST)
@@ -255,18 +255,18 @@ def check_level(level: float, draws: Draws) -> float:
 
 
 def _thin_notes(draws: Draws) -> tuple[str, ...]:
-    """A warning where some items had so little chance that the labels are worth few."""
-    size = design_size(draws)
+    """Warnings where items had little chance of being drawn, or it is not known how little."""
+    notes, size = [], design_size(draws)
     weights = ranked_weights(draws.probability, draws.pool_size)
+    if size < min(_POOR, 0.8 * len(draws)):
+        note = thin_warning(draws, size)
+        notes.append(note if size >= _THIN else f"{note}; until then do not rely on this interval")
     if "max_weight" not in (draws.design or {}) and np.ptp(weights) > _UNEVEN:
-        return (
+        notes.append(
             "these draws do not say how heavy an item they could have drawn, so the interval "
-            "relies on the heaviest one that was drawn: use levelled.samplers.with_design",
+            "relies on the heaviest one that was drawn: use levelled.samplers.with_design"
         )
-    if size >= min(_POOR, 0.8 * len(draws)):
-        return ()
-    note = thin_warning(draws, size)
-    return (note if size >= _THIN else f"{note}; until then do not rely on this interval",)
+    return tuple(notes)
 
 
 def translate_fixed(method: str, interval: str) -> str:

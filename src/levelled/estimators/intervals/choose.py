@@ -77,12 +77,12 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
 def _default(sample: LossSample, size: float) -> str:
     """The default method for a number of labels that was fixed beforehand."""
     signed_population = sample.population and sample.kind == "signed"
-    if np.isfinite(sample.bounds).all() and len(sample.draws) > 1 and not signed_population:
+    if np.isfinite(sample.bounds).all() and not signed_population:
         return "cp_safe"
+    enough = sample.population or (sample.has_spread and size >= _THIN)
     if sample.kind == "signed":
-        return "t"
-    enough = sample.has_spread and sample.moments.value > 0 and size >= _THIN
-    return "log_t" if enough or sample.population else "betting"
+        return "t" if enough else "betting"
+    return "log_t" if enough and sample.moments.value > 0 else "betting"
 
 
 def _check_method(sample: LossSample, method: str, size: float) -> None:
