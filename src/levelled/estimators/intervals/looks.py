@@ -1,0 +1,129 @@
+"""Planned looks: sharp intervals at numbers of labels that were fixed beforehand.
+
+An interval that may be read after every label pays for looks nobody takes. Where a budget is fixed
+beforehand, a few looks are planned at shares of it, and each gets a part of the error rate by the
+rule of O'Brien and Fleming (1979): with t_k the share of the information at look k,
+
+    alpha_k = 2 - 2 Phi(C / sqrt(t_k)),    P(max_k sqrt(t_k) |Z_k| > C) = alpha
+
+where Z_k are the standardised estimates, correlated by sqrt(t_j / t_k). Early looks get little, so
+the last one is hardly wider than an interval that is read once. A changed budget spreads what is
+left of alpha over its looks by the spending function of Lan and DeMets (1983),
+
+    A(t) = 2 - 2 Phi(z / sqrt(t)),    A(1) = alpha
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import ceil, pi
+
+import numpy as np
+
+from levelled._check import FloatArray
+
+__all__ = ["SHARE", "Look", "plan_looks", "plan_without_budget", "replan_looks"]
+
+SHARE = 0.9
+"""The part of the error rate that goes to the looks; betting between them has the rest."""
+
+_NODES = 96
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """A reading of the estimate after `n` settled draws, with error rate `alpha` of its own."""
+
+    n: int
+    alpha: float
+
+
+def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[Look, ...]:
+    """Looks at 1/count, 2/count, ... of the budget that together err at most with rate `alpha`.
+
+    >>> [round(look.alpha, 4) for look in plan_looks(500, 10**6, 5, 0.045)]
+    [0.0, 0.001, 0.0072, 0.0199, 0.0374]
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr
+
+    sizes = _sizes(0, budget, count)
+    t = _information(sizes, pool_size, budget)
+    if len(sizes) == 1:
+        return (Look(sizes[0], alpha),)
+    C = brentq(lambda c: _crossing(np.full(len(t), c), t) - alpha, 0.5, 12.0)
+    alphas = 2 * ndtr(-C / np.sqrt(t))
+    return tuple(Look(n, float(a)) for n, a in zip(sizes, alphas, strict=True))
+
+
+def replan_looks(
+    taken: Sequence[Look], budget: int, pool_size: int, count: int, alpha: float
+) -> tuple[Look, ...]:
+    """Return the looks taken, then looks up to a new budget with what is left of the error rate.
+
+    What the looks taken have spent stays spent. Once the last look of a budget was taken nothing
+    is left for later ones, and the looks taken are returned as they are.
+
+    >>> first = plan_looks(100, 10**6, 2, 0.045)[:1]
+    >>> [look.n for look in replan_looks(first, 300, 10**6, 2, 0.045)]
+    [50, 175, 300]
+    """
+    from scipy.optimize import brentq
+    from scipy.special import ndtr, ndtri
+
+    done = taken[-1].n if taken else 0
+    sizes = _sizes(done, budget, count)
+    t = _information([*(look.n for look in taken), *sizes], pool_size, budget)
+    bounds = [np.sqrt(t[at]) * -ndtri(look.alpha / 2) for at, look in enumerate(taken)]
+    spent = _crossing(np.array(bounds), t[: len(taken)]) if taken else 0.0
+    if not sizes or spent >= alpha * (1 - 1e-6):
+        return tuple(taken)
+    spending = 2 * ndtr(ndtri(alpha / 2) / np.sqrt(t))
+    before = spending[len(taken) - 1] if taken else 0.0
+    share = (spending[len(taken) :] - before) / (alpha - before)
+    looks = list(taken)
+    for n, target in zip(sizes, spent + (alpha - spent) * share, strict=True):
+        now = t[: len(looks) + 1]
+
+        def excess(bound: float, target: float = target, now: FloatArray = now) -> float:
+            return _crossing(np.array([*bounds, bound]), now) - target
+
+        bounds.append(brentq(excess, 0.0, 12.0))
+        looks.append(Look(n, float(2 * ndtr(-bounds[-1] / np.sqrt(now[-1])))))
+    return tuple(looks)
+
+
+def plan_without_budget(pool_size: int, alpha: float) -> tuple[Look, ...]:
+    """Looks at 50, 100, 200, ... labels, the k-th with error rate 6 alpha / (pi k)^2.
+
+    >>> [(look.n, round(look.alpha, 4)) for look in plan_without_budget(300, 0.045)]
+    [(50, 0.0274), (100, 0.0068), (200, 0.003)]
+    """
+    sizes = [n for k in range(60) if (n := 50 * 2**k) < pool_size]
+    return tuple(Look(n, 6 * alpha / (pi * k) ** 2) for k, n in enumerate(sizes, 1))
+
+
+def _sizes(done: int, budget: int, count: int) -> list[int]:
+    """`count` evenly spaced numbers of draws after `done`, the last of them the budget."""
+    return sorted({done + ceil(k * (budget - done) / count) for k in range(1, count + 1)} - {done})
+
+
+def _information(sizes: Sequence[int], pool_size: int, budget: int) -> FloatArray:
+    """Information N m / (N - m) at each look, as a share of that at the budget.
+
+    At the whole pool it is infinite; shares of the labels then stand for it.
+    """
+    m = np.array(sizes, dtype=np.float64)
+    if budget >= pool_size:
+        return m / budget
+    return m / (pool_size - m) * ((pool_size - budget) / budget)
+
+
+def _crossing(bounds: FloatArray, t: FloatArray) -> float:
+    """P(|B(t_k)| > bounds_k for some k) of a Brownian motion B, by recursive integration."""
+    x, w = np.polynomial.legendre.leggauss(_NODES)
+    nodes, mass = np.zeros(1), np.ones(1)
+    for bound, step in zip(bounds, np.diff(t, prepend=0.0), strict=True):
+        new = x * bound
+        density = np.exp(-((new[:, None] - nodes) ** 2) / (2 * step)) / np.sqrt(2 * np.pi * step)
+        nodes, mass = new, bound * w * (density @ mass)
+    return 1 - float(mass.sum())
