@@ -15,6 +15,7 @@ left of alpha over its looks by the spending function of Lan and DeMets (1983),
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
 from math import ceil, pi
 
 import numpy as np
@@ -26,7 +27,8 @@ __all__ = ["SHARE", "Look", "plan_looks", "plan_without_budget", "replan_looks"]
 SHARE = 0.9
 """The part of the error rate that goes to the looks; betting between them has the rest."""
 
-_NODES = 96
+_NODES, _REACH = 192, 9.0
+"""Nodes of the integration, and the standard deviations beyond which nothing is left."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,10 +122,17 @@ def _information(sizes: Sequence[int], pool_size: int, budget: int) -> FloatArra
 
 def _crossing(bounds: FloatArray, t: FloatArray) -> float:
     """P(|B(t_k)| > bounds_k for some k) of a Brownian motion B, by recursive integration."""
-    x, w = np.polynomial.legendre.leggauss(_NODES)
+    x, w = _quadrature()
     nodes, mass = np.zeros(1), np.ones(1)
-    for bound, step in zip(bounds, np.diff(t, prepend=0.0), strict=True):
-        new = x * bound
+    for bound, at, step in zip(bounds, t, np.diff(t, prepend=0.0), strict=True):
+        reach = min(bound, _REACH * np.sqrt(at))
+        new = x * reach
         density = np.exp(-((new[:, None] - nodes) ** 2) / (2 * step)) / np.sqrt(2 * np.pi * step)
-        nodes, mass = new, bound * w * (density @ mass)
+        nodes, mass = new, reach * w * (density @ mass)
     return 1 - float(mass.sum())
+
+
+@cache
+def _quadrature() -> tuple[FloatArray, FloatArray]:
+    nodes, weights = np.polynomial.legendre.leggauss(_NODES)
+    return nodes, weights
