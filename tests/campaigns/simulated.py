@@ -10,8 +10,9 @@ import pyarrow as pa
 
 from levelled.campaigns import Campaign, create_campaign
 from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.records import CampaignSettings, Event, parse_metrics
+from levelled.campaigns.records import CampaignSettings, Event
 from levelled.campaigns.state import CampaignState
+from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 
 START = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -62,7 +63,7 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "pred_counts": {model: pool.predictions(model).counts() for model in pool.models},
         **settings,
     }
-    made = CampaignSettings(**{**given, "metrics": parse_metrics(given["metrics"])})
+    made = CampaignSettings(**{**given, "metrics": tuple(map(parse_metric, given["metrics"]))})
     draws = [item.to_json() for item in draw_further(pool, made, [], ahead)]
     stamp = {"at": START.isoformat(timespec="seconds"), "by": None}
     return [

@@ -13,11 +13,12 @@ from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
 from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal, place_of
-from levelled.campaigns.records import CampaignSettings, parse_metrics
+from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
+from levelled.metrics.named import parse_metric
 from levelled.sources import AnswerRow, Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
@@ -58,7 +59,7 @@ def create_campaign(
     _check_name(name)
     _refuse_duplicates("metric", names := _check_names(metric))
     _refuse_duplicates("slice", slices)
-    metrics = parse_metrics(names)
+    metrics = tuple(map(parse_metric, names))
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
     models, size = opened.models or ("",), len(opened)
     predictions, fingerprint = opened.predictions(models[0]), opened.fingerprint
