@@ -133,6 +133,12 @@ class EstimatorSummary:
     rmse: float
     coverage: float | None
 
+    def cells(self) -> tuple[str, ...]:
+        """A row of a table: all but the name as percentages, the bias with its sign."""
+        errors = (f"{value:.2%}" for value in (self.bias_stderr, self.spread, self.rmse))
+        coverage = "" if self.coverage is None else f"{self.coverage:.1%}"
+        return self.name, f"{self.mean:.2%}", f"{self.bias:+.2%}", *errors, coverage
+
 
 def repeat(settings: RepetitionSettings, *, backend: Backend = map) -> pa.Table:
     """Estimates of all repetitions after 1, 2, ..., M labels: a row for each.

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import labelling, learning, managing, tools
+from levelled.cli import labelling, learning, managing, show, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -126,9 +126,7 @@ def run(words: Sequence[str] | None = None) -> None:
 
 
 def _refuse(why: str) -> None:
-    from levelled.cli.show import plain
-
-    typer.echo(f"levelled: {plain(' '.join(why.split()), 5000)}", err=True)
+    typer.echo(f"levelled: {show.plain(' '.join(why.split()), 5000)}", err=True)
     sys.exit(1)
 
 
