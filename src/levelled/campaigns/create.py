@@ -19,7 +19,7 @@ from levelled.errors import CampaignError, ConflictError, PoolError
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
-from levelled.sources import AnswerRow, Pool, open_pool, read_answers
+from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
 
@@ -184,9 +184,12 @@ def _read_sample(
     answers = read_answers(labelled)
     if not answers:
         raise CampaignError(f"{labelled} has no labels: leave it out to begin without a sample.")
+    for answer in answers:
+        if answer.id is None or answer.label is None:
+            raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
     order = np.random.default_rng(settings.seed).permutation(len(answers))
     answers = [answers[at] for at in order.tolist()]
-    rows = pool.rows_of([_id_of(answer, labelled) for answer in answers])
+    rows = pool.rows_of([answer.id for answer in answers if answer.id is not None])
     if len(np.unique(rows)) < len(rows):
         raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
     return rows.tolist(), [answer.label for answer in answers]
@@ -227,9 +230,3 @@ def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
     twice = [name for at, name in enumerate(names) if name in names[:at]]
     if twice:
         raise CampaignError(f"The {what} {twice[0]!r} is named twice.")
-
-
-def _id_of(answer: AnswerRow, labelled: str | PathLike[str]) -> str | int:
-    if answer.id is None or answer.label is None:
-        raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
-    return answer.id

@@ -22,6 +22,10 @@ from levelled.predictions import PoolPredictions
 from levelled.proposals import named
 from levelled.samplers import race, with_design
 from levelled.sources import Pool
+from levelled.sources.columns import Roles
+from levelled.sources.files import files_of
+from levelled.sources.origin import Files
+from levelled.sources.reading import read_columns
 
 __all__ = [
     "PROPOSALS",
@@ -235,11 +239,6 @@ def draw_from_file(
     Rows are drawn in proportion to the column `weight`, or uniformly without one. No other
     columns are read.
     """
-    from levelled.sources.columns import Roles
-    from levelled.sources.files import files_of
-    from levelled.sources.origin import Files
-    from levelled.sources.reading import read_columns
-
     origin = Files(files_of(path))
     for name in filter(None, (id_column, weight)):
         if name not in origin.schema.names:

@@ -97,19 +97,17 @@ def _figure(
     pending: list[int],
     limits: tuple[float | None, float | None],
 ) -> Figure:
-    est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
-    slice_, n_labels = subject.slice, len(base.state.answers)
     return Figure(
         subject.metric.name,
         subject.model,
-        slice_,
-        subject.metric.from_losses(est),
-        n_labels=n_labels,
-        n_settled=n_settled,
+        subject.slice,
+        subject.metric.from_losses(_estimate(base, subject)),
+        n_labels=len(base.state.answers),
+        n_settled=len(base),
         n_pending=len(pending),
         pending_low=limits[0],
         pending_high=limits[1],
-        unlabelable=share,
+        unlabelable=base.unlabelable_share,
     )
 
 

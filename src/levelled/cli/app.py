@@ -63,19 +63,12 @@ for command in (
 ):
     app.command(command.__name__.rstrip("_"), cls=_Command)(command)
 app.add_typer(tools.storage_app, name="storage")
-
-
-def _add_commands_of_other_packages() -> None:
-    """Add the commands that installed packages register as entry points."""
-    for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
-        command = entry.load()
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=entry.name)
-        else:
-            app.command(entry.name, cls=_Command)(command)
-
-
-_add_commands_of_other_packages()
+for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
+    registered = entry.load()  # by an installed package
+    if isinstance(registered, typer.Typer):
+        app.add_typer(registered, name=entry.name)
+    else:
+        app.command(entry.name, cls=_Command)(registered)
 
 
 def _version(wanted: bool) -> None:

@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -44,19 +45,10 @@ def ask(
         rows = [(str(one.draw), show.plain(one.id), _describe(one)) for one in asks]
         show.show_rows(f"To label in {name}", ["draw", "id", "item"], rows, figures=False)
     else:
-        to_row = _sheet_row if chosen is Form.csv else _item_row
+        to_row = _sheet_row if chosen is Form.csv else asdict
         show.records([to_row(one) for one in asks], chosen)
     if campaign.note is not None:
         show.tell(f"{len(asks)} of {count} items: {campaign.note}")
-
-
-def _item_row(one: "Ask") -> dict[str, Any]:
-    return {
-        "draw": one.draw,
-        "id": one.id,
-        "data": dict(one.data),
-        "lease_until": one.lease_until,
-    }
 
 
 def _sheet_row(one: "Ask") -> dict[str, Any]:

@@ -15,7 +15,6 @@ from levelled.cli import show
 from levelled.cli.options import Floor, Form, Format
 
 if TYPE_CHECKING:
-    from levelled.advice import Verdict
     from levelled.backends import Backend
     from levelled.learning import ActiveLearner
     from levelled.learning.simulation import LabelledPool, Simulation
@@ -116,7 +115,7 @@ def advise(
         show.records([verdict.as_dict()], chosen)
 
 
-def _show_verdict(verdict: "Verdict") -> None:
+def _show_verdict(verdict: "lv.Verdict") -> None:
     """Print the sentence, then tables of the evidence and the rules of thumb."""
     from levelled.reports.numbers import with_error
 

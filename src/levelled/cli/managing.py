@@ -1,7 +1,7 @@
 """`levelled create`, `list`, `status`, `change`, `attach`, `close`, `audit`, `export`, `report`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -18,9 +18,6 @@ from levelled.cli.options import (
     PoolFile,
     Storage,
 )
-
-if TYPE_CHECKING:
-    from levelled.campaigns import Campaign
 
 __all__ = ["attach", "audit", "change", "close", "create", "export", "list_", "report", "status"]
 
@@ -186,7 +183,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         show.records([summary], chosen)
 
 
-def _summarise(campaign: "Campaign") -> dict[str, Any]:
+def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
     state = campaign.state
     settings = state.settings
     return {

@@ -1,20 +1,14 @@
 """`levelled demo`, `plan`, `draw`, `storage` and `doctor`: commands beside a campaign."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
 import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Floor, Form, Format, Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from levelled.campaigns import Campaign, Figure
-    from levelled.draws import Draws
 
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
 
@@ -63,8 +57,8 @@ def demo(
 
 
 def _run_campaign(
-    campaign: "Campaign", all_labels: "Mapping[str, str]", budget: int
-) -> "Sequence[Figure]":
+    campaign: "lv.Campaign", all_labels: Mapping[str, str], budget: int
+) -> "Sequence[lv.campaigns.Figure]":
     """Label all that the campaign asks for, under a table that shows the figures so far."""
     from rich.console import Console, Group
     from rich.live import Live
@@ -75,7 +69,7 @@ def _run_campaign(
 
     bar = Progress(transient=True)
     task = bar.add_task("a simulated labeller at work", total=budget)
-    figures: Sequence[Figure] = campaign.estimate()
+    figures = campaign.estimate()
     console = Console()
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         for figures in label_all(campaign, all_labels, batch=5):
@@ -156,7 +150,7 @@ def draw(
     show.tell(f"{len(draws)} of {draws.pool_size} items drawn with seed {seed}")
 
 
-def _write_draws(draws: "Draws", ids: Sequence[str | int], out: Path) -> None:
+def _write_draws(draws: "lv.Draws", ids: Sequence[str | int], out: Path) -> None:
     """Write what `Draws.to_parquet` writes, with a column of ids."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -166,7 +160,7 @@ def _write_draws(draws: "Draws", ids: Sequence[str | int], out: Path) -> None:
     pq.write_table(table.add_column(2, "id", pa.array(ids)), out)
 
 
-def _print_draws(draws: "Draws", ids: Sequence[str | int], chosen: Form) -> None:
+def _print_draws(draws: "lv.Draws", ids: Sequence[str | int], chosen: Form) -> None:
 
     numbers = range(1, len(draws) + 1)
     cells = zip(numbers, draws.index.tolist(), ids, draws.probability.tolist(), strict=True)

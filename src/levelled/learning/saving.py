@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._files import replace_file
@@ -52,17 +54,17 @@ def save(
     except OSError as error:
         raise InputError(f"{place} cannot be made a folder: {error}") from error
     committee = None if isinstance(settings.ensemble, int | None) else list(settings.ensemble)
-    named = {name: getattr(settings, name) for name in _NAMED}
+    plain = {name: getattr(settings, name) for name in (*_NAMED, *_PLAIN)}
     content = {
         "format": _FORMAT,
         "pool": fingerprint(X_pool),
         "ensemble": settings.ensemble if committee is None else _COMMITTEE,
-        **{name: None if callable(value) else value for name, value in named.items()},
-        **{name: getattr(settings, name) for name in _PLAIN},
+        **{name: None if callable(value) else value for name, value in plain.items()},
     }
     note = _write_models([settings.model, committee], place / "model.joblib")
     replace_file(place / "draws.parquet", state.draws.to_parquet)
-    replace_file(place / "labels.parquet", lambda path: _write_labels(path, state))
+    labels = pa.table({"row": list(state.labels), "label": list(state.labels.values())})
+    replace_file(place / "labels.parquet", lambda path: pq.write_table(labels, path))
     text = json.dumps(content, indent=1)
     replace_file(place / "settings.json", lambda path: path.write_text(text))
     return note
@@ -136,14 +138,6 @@ def _folder(folder: str | Path) -> Path:
     return Path(folder)
 
 
-def _write_labels(path: Path, state: LearnerState) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table({"row": list(state.labels), "label": list(state.labels.values())})
-    pq.write_table(table, path)
-
-
 def _write_models(models: object, path: Path) -> str | None:
     import joblib
 
@@ -209,9 +203,6 @@ def _read_settings(place: Path) -> dict[str, Any]:
 
 
 def _read_state(place: Path) -> LearnerState:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     draws = Draws.from_parquet(place / "draws.parquet")
     try:
         table = pq.read_table(place / "labels.parquet")
@@ -228,7 +219,6 @@ def state_from_campaign(
 
     Rows are those of the campaign's pool, or the places of its ids in `ids`.
     """
-
     N = campaign.settings.pool_size
     if X_size != N:
         raise InputError(
