@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from levelled.campaigns import Campaign, create_campaign
+from levelled.campaigns import Campaign, create_campaign, decide
 from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.records import CampaignSettings, Event
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
 from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
@@ -98,3 +98,10 @@ def weights_by_hand(state: CampaignState, M: int) -> list[float]:
         return [1.0] * N
     q = [item.probability for item in state.draws[:M]]
     return [1 + (N - M) / (N - m) * (1 / ((N - m + 1) * q[m - 1]) - 1) for m in range(1, M + 1)]
+
+
+def tell_one(
+    state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """The events of one label for an item."""
+    return decide.tell_all(state, [{"draw": item.draw, "label": label}], owner, now)

@@ -175,10 +175,8 @@ def decide(evidence: Evidence, effect: WeightsEffect) -> tuple[Advice, str]:
     if few:
         return "not enough labels", few
     if effect.same_predictions:
-        return (
-            "no difference",
-            "held-out items have the same predictions with and without weights, but for rounding.",
-        )
+        same = "held-out items have the same predictions with and without weights"
+        return "no difference", f"{same}, but for rounding."
     gain, stderr = effect.held_out
     if abs(gain) + stderr <= TOLERANCE * evidence.risks["naive"].value:
         return "no difference", _same(evidence)
@@ -187,10 +185,8 @@ def decide(evidence: Evidence, effect: WeightsEffect) -> tuple[Advice, str]:
         return "correct", f"{change}, more than chance explains at {LEVEL:.0%}."
     alb, ofb = abs(evidence.active_learning_bias.value), evidence.overfitting_bias.value
     if gain > _SIGN * stderr and effect.on_labels > _CLEAR * effect.cost and alb > ofb:
-        return (
-            "correct",
-            f"{_biases(evidence)}; {_on_labels(effect)}; {_risk_change(evidence, effect)}.",
-        )
+        reasons = f"{_biases(evidence)}; {_on_labels(effect)}; {_risk_change(evidence, effect)}."
+        return "correct", reasons
     if gain < 0 and effect.on_labels < effect.cost and alb < _SMALL * ofb:
         return "do not correct", _against(evidence, effect)
     return "not enough labels", _undecided(evidence, effect)

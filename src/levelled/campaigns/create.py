@@ -12,7 +12,7 @@ import numpy as np
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
-from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal, place_of
+from levelled.campaigns.drawing import draw_all, place_of
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
@@ -143,35 +143,22 @@ def _first_events(
     pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str] | None
 ) -> list[dict[str, Any]]:
     """The creation of the campaign, its first draws, and the labels of its sample."""
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    stamp = {"at": at, "by": None}
+    stamp = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "by": None}
     rows: list[int] = []
     labels: list[object] = []
-    items = []
     if labelled is not None:
         rows, labels = _read_sample(pool, settings, labelled)
         settings = replace(settings, n_sampled=len(rows))
-        frozen = frozen_proposal(pool, settings)
-        items = draw_sample(pool, settings, np.array(rows, dtype=np.int64), frozen)
-    ahead = min(settings.budget or AHEAD, settings.pool_size)
-    if ahead > len(rows):
-        items += draw_further(pool, settings, rows, ahead)
+    items = draw_all(pool, settings, rows, min(settings.budget or AHEAD, settings.pool_size))
     events: list[dict[str, Any]] = [
         {"type": "created", **stamp, "settings": settings.to_json()},
         {"type": "drawn", **stamp, "draws": [item.to_json() for item in items]},
     ]
-    if labelled is None:
-        return events
-    numbers = list(range(1, len(rows) + 1))
-    checked = check_labels(settings, labels)
-    return [
-        *events,
-        {"type": "leased", **stamp, "draws": numbers, "until": at},
-        *(
-            {"type": "answered", **stamp, "draw": draw, "label": label}
-            for draw, label in zip(numbers, checked, strict=True)
-        ),
-    ]
+    answers = dict(enumerate(check_labels(settings, labels), start=1))
+    if answers:
+        events.append({"type": "leased", **stamp, "draws": [*answers], "until": stamp["at"]})
+    answered = {"type": "answered", **stamp}
+    return events + [{**answered, "draw": m, "label": label} for m, label in answers.items()]
 
 
 def _read_sample(

@@ -31,6 +31,7 @@ __all__ = [
     "PROPOSALS",
     "SCORES",
     "attach_event",
+    "draw_all",
     "draw_from_file",
     "draw_further",
     "draw_sample",
@@ -106,6 +107,17 @@ def draw_further(
             "was created with."
         )
     return _make_items(pool, settings, raced, draws, n_sampled, len(rows) + 1)
+
+
+def draw_all(
+    pool: Pool, settings: CampaignSettings, sample: Sequence[int], last: int
+) -> list[DrawnItem]:
+    """Draws 1 to `last`: first the rows of a sample that has labels already, if there is one."""
+    items = []
+    if sample:
+        rows = np.array(sample, dtype=np.int64)
+        items = draw_sample(pool, settings, rows, frozen_proposal(pool, settings))
+    return [*items, *draw_further(pool, settings, sample, last)] if last > len(sample) else items
 
 
 def draw_sample(

@@ -3,6 +3,7 @@
 import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -172,17 +173,14 @@ def _show_looks(looks: "Iterator[Sequence[Figure]]", chosen: Form, name: str) ->
     from rich.console import Console
     from rich.live import Live
 
-    figures = next(looks)
+    figures = first = next(looks)
     try:
         if chosen is not Form.table:
-            _show_figures(figures, chosen, name)
-            for figures in looks:
+            for figures in chain([first], looks):
                 _show_figures(figures, chosen, name)
             return figures
-        console = Console()
-        with Live(figure_table(figures, name), console=console, auto_refresh=False) as live:
-            live.refresh()
-            for figures in looks:
+        with Live(console=Console(), auto_refresh=False) as live:
+            for figures in chain([first], looks):
                 live.update(figure_table(figures, name), refresh=True)
     except KeyboardInterrupt:
         pass  # the way to stop watching

@@ -8,6 +8,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
+from levelled.cli.labelling import figure_table
 from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Floor, Form, Format, Storage
 
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
@@ -64,7 +65,6 @@ def _run_campaign(
     from rich.live import Live
     from rich.progress import Progress
 
-    from levelled.cli.labelling import figure_table
     from levelled.demo import label_all
 
     bar = Progress(transient=True)

@@ -71,12 +71,12 @@ def save(
 
 
 def load(
-    folder: str | Path, X_pool: Rows, given: Mapping[str, Any]
+    folder: str | Path, X_pool: Rows, replacements: Mapping[str, Any]
 ) -> tuple[dict[str, Any], LearnerState]:
     """The parameters of the learner that was saved there, and its state.
 
-    `given` are parameters that could not be saved, such as a score that is a function; the model
-    and its committee, if they are given, are not read from the folder.
+    `replacements` are parameters that could not be saved, such as a score that is a function. A
+    model and a committee that are among them are not read from the folder.
     """
     place = _folder(folder)
     content = _read_settings(place)
@@ -87,7 +87,7 @@ def load(
             f"from ({content['pool']['rows']} rows): its rows differ. Draws are rows of that pool."
         )
     params = {name: content[name] for name in (*_NAMED, *_PLAIN, "ensemble")}
-    params |= {name: value for name, value in given.items() if value is not None}
+    params |= {name: value for name, value in replacements.items() if value is not None}
     for name in _NAMED:
         if params[name] is None:
             raise InputError(
