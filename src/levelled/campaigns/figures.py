@@ -97,17 +97,18 @@ def _figure(
     pending: list[int],
     limits: tuple[float | None, float | None],
 ) -> Figure:
+    est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
     return Figure(
         subject.metric.name,
         subject.model,
         subject.slice,
-        subject.metric.from_losses(_estimate(base, subject)),
+        subject.metric.from_losses(est),
         n_labels=len(base.state.answers),
-        n_settled=len(base),
+        n_settled=n_settled,
         n_pending=len(pending),
         pending_low=limits[0],
         pending_high=limits[1],
-        unlabelable=base.unlabelable_share,
+        unlabelable=share,
     )
 
 

@@ -94,12 +94,13 @@ def tell(
     show.tell(", ".join(f"{n} {what}" for n, what in counts if n) or "the files have no labels")
 
 
-def _read_rows(file: str) -> Iterator[dict[str, Any]]:
+def _read_rows(file: str) -> list[dict[str, Any]]:
     """The rows of a file of answers, each with its place for messages; - is standard input."""
     source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
-    for row in lv.sources.read_answers(source):
-        where = f"Row {row.row} of {name}"
-        yield {"draw": row.draw, "id": row.id, "label": row.label, "where": where}
+    return [
+        {"draw": row.draw, "id": row.id, "label": row.label, "where": f"Row {row.row} of {name}"}
+        for row in lv.sources.read_answers(source)
+    ]
 
 
 def skip(
