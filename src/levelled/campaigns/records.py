@@ -91,7 +91,7 @@ class CampaignSettings:
     @property
     def label_checks(self) -> tuple[Metric, ...]:
         """Metrics that together refuse every label that could not be used."""
-        return *self.metrics, _LABEL_CHECKS[self.numeric]
+        return tuple(dict.fromkeys((*self.metrics, _LABEL_CHECKS[self.numeric])))
 
     @property
     def last_draw(self) -> int:
