@@ -261,7 +261,7 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     assert levelled("audit", "[red]x").out == "ok\n"
 
 
-def test_a_loss_that_is_gone_does_not_hide_the_other_campaigns(
+def test_a_campaign_whose_loss_is_gone_can_be_listed_and_labelled(
     levelled: Levelled, spam: str, pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "gone.py").write_text("def loss(y, p):\n    return (y != p) * 1.0\n")
@@ -272,9 +272,16 @@ def test_a_loss_that_is_gone_does_not_hide_the_other_campaigns(
     (tmp_path / "gone.py").unlink()
     sys.modules.pop("gone")
     listed = levelled("list")
-    assert [one["name"] for one in json.loads(listed.out)] == [spam]
-    assert "own cannot be loaded" in listed.err
-    assert levelled("status", "own").code == 1
+    assert {one["name"] for one in json.loads(listed.out)} == {spam, "own"}
+    (status,) = json.loads(levelled("status", "own").out)
+    assert status["metrics"] == ["gone:loss"]
+    levelled("ask", "own")
+    answer = json.dumps({"draw": 1, "label": "spam"})
+    assert levelled("tell", "own", "-", given=answer).err == "1 new\n"
+    for command in ("estimate", "report"):
+        result = levelled(command, "own")
+        assert result.code == 1
+        assert "gone:loss" in result.err
 
 
 def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) -> None:

@@ -98,13 +98,12 @@ def _figure(
     limits: tuple[float | None, float | None],
 ) -> Figure:
     est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
-    slice_, n_labels = subject.slice, len(base.state.answers)
     return Figure(
         subject.metric.name,
         subject.model,
-        slice_,
+        subject.slice,
         subject.metric.from_losses(est),
-        n_labels=n_labels,
+        n_labels=len(base.state.answers),
         n_settled=n_settled,
         n_pending=len(pending),
         pending_low=limits[0],

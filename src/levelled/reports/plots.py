@@ -171,10 +171,8 @@ def _axes(height: float) -> tuple[Any, Any]:
 
     figure = Canvas(figsize=(7.4, height), layout="constrained")
     axes = figure.add_subplot()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(_MUTED)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(_MUTED)
     axes.tick_params(colors=_INK, labelsize=9, color=_MUTED)
     axes.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
