@@ -9,14 +9,15 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray, floats, whole
-from levelled.errors import DrawsError
+from levelled.errors import DrawsError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Draws", "check_draws"]
+__all__ = ["Draws", "check_draws", "check_pool_column"]
 
 _METADATA = b"levelled.draws"
 
@@ -128,6 +129,24 @@ def check_draws(draws: object) -> None:
         raise DrawsError(
             f"draws must be Draws, as levelled.samplers make them: items with their "
             f"probabilities. This is a {type(draws).__name__}."
+        )
+
+
+def check_pool_column(name: str, drawn: NDArray[Any], pool: NDArray[Any], draws: Draws) -> None:
+    """Refuse `pool_<name>`, values of the whole pool, unless it has those of the drawn items."""
+    if len(pool) != draws.pool_size:
+        raise InputError(
+            f"pool_{name} must have one value for each of the {draws.pool_size} items of the pool; "
+            f"it has {len(pool)}."
+        )
+    differ = np.flatnonzero(pool[draws.index] != drawn)
+    if differ.size:
+        first = draws.index[differ[0]]
+        raise InputError(
+            f"{name} and pool_{name} differ at {differ.size} of {len(drawn)} drawn items: item "
+            f"{first} is {drawn[differ[0]].item()!r} by {name} and {pool[first].item()!r} by "
+            f"pool_{name}. pool_{name} goes by item, {name} by draw: "
+            f"{name} = pool_{name}[draws.index]."
         )
 
 

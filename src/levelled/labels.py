@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, as_array, floats
+from levelled._check import BoolArray, FloatArray, IntArray, as_array, floats
 from levelled.errors import InputError
 
 __all__ = [
@@ -25,6 +25,7 @@ __all__ = [
     "class_names",
     "class_numbers",
     "class_text",
+    "is_class",
     "is_number",
     "list_names",
 ]
@@ -69,6 +70,13 @@ def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> Int
             f"the spelling, or add it to classes."
         )
     return numbers[place.reshape(-1)] if len(distinct) else np.empty(0, dtype=np.int64)
+
+
+def is_class(labels: NDArray[Any], name: Class) -> BoolArray:
+    """True where the label is this class, refusing one that no such label can be."""
+    if len(labels) and (labels.dtype.kind == "U") != isinstance(name, str):
+        raise InputError(f"{name!r} can be none of the labels, which hold {labels.dtype}.")
+    return np.asarray(labels == name)
 
 
 def as_classes(name: str, values: ItemValues) -> NDArray[np.str_]:

@@ -17,7 +17,7 @@ from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers
+from levelled.labels import Class, class_names, class_numbers, is_class
 
 __all__ = [
     "EstimateOptions",
@@ -80,10 +80,8 @@ def share(
     >>> share(["spam", "ham", "ham", "spam"], draws, of="spam").value
     0.5
     """
-    label = class_names("labels", labels)
-    if len(label) and (label.dtype.kind == "U") != isinstance(of, str):
-        raise InputError(f"of={of!r} can be none of the labels, which hold {label.dtype}.")
-    return estimate((label == of).astype(np.float64), draws, bounds=(0, 1), **options)
+    inside = is_class(class_names("labels", labels), of)
+    return estimate(inside.astype(np.float64), draws, bounds=(0, 1), **options)
 
 
 def error(

@@ -15,9 +15,9 @@ from levelled.estimators.intervals.anytime import wilson
 from levelled.estimators.intervals.fixed import Effective, ranked_weights, t_quantile
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers
+from levelled.labels import Class, class_names, class_numbers, is_class
 from levelled.metrics.linearised import MOST
-from levelled.metrics.ratio import Limits, check_level, make_estimate, undefined_estimate
+from levelled.metrics.ratio import Limits, Look, make_estimate, undefined_estimate
 
 __all__ = ["auc"]
 
@@ -55,13 +55,13 @@ def auc(
     0.75
     """
     choice("interval", interval, ("auto", "wilson", "none"))
-    level = check_level(level, draws)
+    look = Look(draws, level, interval)
     sides = _sides(labels, scores, draws, positive, classes)
     for name, is_positive, _ in sides:
         if is_positive.all() or not is_positive.any():
             what = f"label other than {name!r}" if is_positive.any() else f"label {name!r}"
             final = len(draws) == draws.pool_size
-            return undefined_estimate(draws, (0.0, 1.0), level, what, final=final)
+            return undefined_estimate(look, (0.0, 1.0), what, final=final)
     weights, N = lure.lure_weights(draws), draws.pool_size
     areas = [_area(is_positive, score, weights) for _, is_positive, score in sides]
     value = float(np.mean([area.value for area in areas]))
@@ -69,19 +69,11 @@ def auc(
     size = len(areas) * min(area.size for area in areas)
 
     def asymptotic() -> Limits | None:
-        return None if draws.excluded else _limits(value, joint, size, level)
+        return None if draws.excluded else _limits(value, joint, size, look.level)
 
     possible = (value, value) if len(draws) == N else (0.0, 1.0)
-    estimate = make_estimate(
-        value,
-        float(joint.variance),
-        draws,
-        units=np.ones(len(draws), dtype=bool),
-        possible=possible,
-        level=level,
-        interval=interval,
-        methods={"wilson": asymptotic},
-    )
+    units, methods = np.ones(len(draws), dtype=bool), {"wilson": asymptotic}
+    estimate = make_estimate(look, value, joint.variance, units, possible, methods)
     return replace(estimate, warnings=(*estimate.warnings, *_floor_notes(draws)))
 
 
@@ -93,20 +85,19 @@ def _area(is_positive: BoolArray, score: FloatArray, weights: FloatArray) -> _Ar
     the other.
     """
     pos, neg = weights * is_positive, weights * ~is_positive
-    above = _below(score, score, neg)
-    below = 1 - _below(score, score, pos)
+    above, below = _below(score, neg), 1 - _below(score, pos)
     value = float(np.clip(np.sum(pos * above) / pos.sum(), 0, 1))
     residuals = np.where(is_positive, (above - value) / pos.mean(), (below - value) / neg.mean())
     return _Area(value, residuals, min(effective_size(pos), effective_size(neg)))
 
 
-def _below(at: FloatArray, score: FloatArray, weights: FloatArray) -> FloatArray:
-    """The share of the weight that lies below each of `at`, what is equal counting half."""
+def _below(score: FloatArray, weights: FloatArray) -> FloatArray:
+    """The share of the weight that lies below each score; weight at the score counts half."""
     order = np.argsort(score, kind="stable")
     ordered = score[order]
     total = np.append(0.0, np.cumsum(weights[order]))
-    left = total[np.searchsorted(ordered, at, side="left")]
-    right = total[np.searchsorted(ordered, at, side="right")]
+    left = total[np.searchsorted(ordered, score, side="left")]
+    right = total[np.searchsorted(ordered, score, side="right")]
     return (left + right) / 2 / total[-1]
 
 
@@ -143,9 +134,7 @@ def _sides(
         if classes is not None:
             class_numbers("labels", label, classes)
             class_numbers("positive", [positive], classes)
-        if len(label) and (label.dtype.kind == "U") != isinstance(positive, str):
-            raise InputError(f"{positive!r} can be none of the labels, which hold {label.dtype}.")
-        return [(positive, np.asarray(label == positive), score)]
+        return [(positive, is_class(label, positive), score)]
     if score.ndim == 2 and classes is not None and score.shape[1] == len(classes):
         numbers = class_numbers("labels", label, classes)
         return [(name, numbers == c, score[:, c]) for c, name in enumerate(classes)]
