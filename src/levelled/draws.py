@@ -50,8 +50,8 @@ class Draws:
     def __post_init__(self) -> None:
         pool_size = whole("pool_size", self.pool_size, least=1)
         excluded = whole("excluded", self.excluded, least=0)
-        index = _checked_index(self.index, pool_size)
-        probability = _checked_probability(self.probability, len(index))
+        index = _as_index(self.index, pool_size)
+        probability = _as_probability(self.probability, len(index))
         if len(index) > pool_size - excluded:
             raise DrawsError(
                 f"{len(index)} draws without replacement cannot come from a pool of {pool_size} "
@@ -62,7 +62,7 @@ class Draws:
         object.__setattr__(self, "pool_size", pool_size)
         object.__setattr__(self, "excluded", excluded)
         if self.design is not None:
-            object.__setattr__(self, "design", _checked_design(self.design, len(index)))
+            object.__setattr__(self, "design", _as_design(self.design, len(index)))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -150,7 +150,7 @@ def check_pool_column(name: str, drawn: NDArray[Any], pool: NDArray[Any], draws:
         )
 
 
-def _checked_index(values: IntArray, pool_size: int) -> IntArray:
+def _as_index(values: IntArray, pool_size: int) -> IntArray:
     index = np.asarray(values)
     if index.ndim != 1:
         raise DrawsError(f"index must have one axis; it has shape {index.shape}.")
@@ -171,7 +171,7 @@ def _checked_index(values: IntArray, pool_size: int) -> IntArray:
     return index
 
 
-def _checked_probability(values: FloatArray, length: int) -> FloatArray:
+def _as_probability(values: FloatArray, length: int) -> FloatArray:
     probability = floats("probability", values, ndim=1, finite=False).copy()
     if len(probability) != length:
         raise DrawsError(f"{length} indices need {length} probabilities, not {len(probability)}.")
@@ -185,10 +185,10 @@ def _checked_probability(values: FloatArray, length: int) -> FloatArray:
     return probability
 
 
-def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, FloatArray]:
+def _as_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, FloatArray]:
     if not isinstance(design, Mapping):
         raise DrawsError(f"design must map names to columns; it is a {type(design).__name__}.")
-    checked = {}
+    columns = {}
     for name, values in design.items():
         column = floats(f"design column {name!r}", values, ndim=1).copy()
         if len(column) != length or name in ("draw", "row", "id", "probability"):
@@ -197,8 +197,8 @@ def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[st
                 f"{len(column)}) and a name of its own."
             )
         column.flags.writeable = False
-        checked[name] = column
-    return checked
+        columns[name] = column
+    return columns
 
 
 def _read(path: str | PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:

@@ -48,7 +48,6 @@ class LossSample:
         cls,
         losses: ArrayLike,
         draws: Draws,
-        *,
         estimator: str,
         level: float,
         bounds: tuple[float, float] | None,
@@ -70,9 +69,7 @@ class LossSample:
             level=between("level", level, 0, 1, open_=True),
             bounds=limits,
             kind=kind_of(losses, limits),
-            moments=_moments(
-                losses, draws, "pure" if estimator == "pure" else "lure", control, population
-            ),
+            moments=_moments(losses, draws, estimator, control, population),
             population=population,
         )
 
@@ -159,6 +156,7 @@ def _moments(
 ) -> Moments:
     """Moments of the difference form if there is a control that helps, else without it."""
     q, N = draws.probability, draws.pool_size
+    estimator = "pure" if estimator == "pure" else "lure"
     result = moments(losses, q, N, estimator=estimator)
     if control is not None:
         values, left = control

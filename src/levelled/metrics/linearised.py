@@ -19,7 +19,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 from levelled.estimators import lure
 from levelled.estimators.intervals.anytime import wilson
-from levelled.estimators.intervals.fixed import Effective, t_quantile
+from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import Moments, moments
 
 __all__ = [
@@ -110,7 +110,7 @@ def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatA
     inside = (ratio.minority > 0) & (theta > 0) & (theta < 1)
     binomial = np.where(inside, theta * (1 - theta), 0.25)
     n = binomial / _variance(ratio, binomial)
-    low, high = wilson(Effective(theta, n), t_quantile(ratio.residual.df, (1 + level) / 2))
+    low, high = wilson(theta, n, t_quantile(ratio.residual.df, (1 + level) / 2))
     least, most = _one_sided(theta, _unseen_size(ratio), level)
     return np.where(inside, low, least), np.where(inside, high, most)
 

@@ -20,6 +20,7 @@ from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names, class_numbers, is_class
 
 __all__ = [
+    "BoundedOptions",
     "EstimateOptions",
     "accuracy",
     "average",
@@ -34,8 +35,6 @@ __all__ = [
     "share",
 ]
 
-Bounds = tuple[float, float]
-
 
 class EstimateOptions(TypedDict, total=False):
     """The options that every average passes on to `estimate`."""
@@ -48,13 +47,14 @@ class EstimateOptions(TypedDict, total=False):
     population: bool
 
 
-def mean(
-    labels: ArrayLike,
-    draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
-) -> Estimate:
+class BoundedOptions(EstimateOptions, total=False):
+    """The options of an average whose losses have no bounds of their own."""
+
+    bounds: tuple[float, float] | None
+    """The least and the largest loss of an item."""
+
+
+def mean(labels: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]) -> Estimate:
     """The pool mean of a numeric label, such as a rating given by people.
 
     If a judge has rated the whole pool, pass its scores of the drawn items as `control` and its
@@ -68,7 +68,7 @@ def mean(
     >>> round(mean([4, 5, 2, 4], draws, control=judge, control_mean=3.5).value, 3)
     3.375
     """
-    return estimate(floats("labels", labels, ndim=1), draws, bounds=bounds, **options)
+    return estimate(floats("labels", labels, ndim=1), draws, **options)
 
 
 def share(
@@ -148,27 +148,17 @@ def brier(
 
 
 def mse(
-    labels: ArrayLike,
-    pred: ArrayLike,
-    draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
     """The mean squared error; `bounds` are those of one squared error."""
-    return estimate(losses.squared(labels, pred), draws, bounds=bounds, **options)
+    return estimate(losses.squared(labels, pred), draws, **options)
 
 
 def mae(
-    labels: ArrayLike,
-    pred: ArrayLike,
-    draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
     """The mean absolute error; `bounds` are those of one absolute error."""
-    return estimate(losses.absolute(labels, pred), draws, bounds=bounds, **options)
+    return estimate(losses.absolute(labels, pred), draws, **options)
 
 
 def average(
@@ -176,9 +166,7 @@ def average(
     labels: Sequence[object] | FloatArray,
     pred: Sequence[object] | FloatArray,
     draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
+    **options: Unpack[BoundedOptions],
 ) -> Estimate:
     """The pool mean of a loss of your own: `loss(labels, pred)` gives one number an item.
 
@@ -196,7 +184,7 @@ def average(
             f"The loss must give one number a draw, {len(draws)} in all; it gave an array of "
             f"shape {values.shape}."
         )
-    return estimate(values, draws, bounds=bounds, **options)
+    return estimate(values, draws, **options)
 
 
 def complement(share: Estimate) -> Estimate:

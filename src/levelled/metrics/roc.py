@@ -1,7 +1,7 @@
 """The area under the ROC curve of scores that rank positive items above the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size
 from levelled.estimators.intervals.anytime import wilson
-from levelled.estimators.intervals.fixed import Effective, ranked_weights, t_quantile
+from levelled.estimators.intervals.fixed import ranked_weights, t_quantile
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names, class_numbers, is_class
@@ -20,15 +20,6 @@ from levelled.metrics.linearised import MOST
 from levelled.metrics.ratio import Limits, Look, make_estimate, undefined_estimate
 
 __all__ = ["auc"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Area:
-    """An area, its residuals, and the Kish size of the smaller of the two sides."""
-
-    value: float
-    residuals: FloatArray
-    size: float
 
 
 def auc(
@@ -64,9 +55,9 @@ def auc(
             return undefined_estimate(look, (0.0, 1.0), what, final=final)
     weights, N = lure.lure_weights(draws), draws.pool_size
     areas = [_area(is_positive, score, weights) for _, is_positive, score in sides]
-    value = float(np.mean([area.value for area in areas]))
-    joint = moments(np.mean([area.residuals for area in areas], axis=0), draws.probability, N)
-    size = len(areas) * min(area.size for area in areas)
+    values, residuals, sizes = zip(*areas, strict=True)
+    value, size = float(np.mean(values)), len(areas) * min(sizes)
+    joint = moments(np.mean(residuals, axis=0), draws.probability, N)
 
     def asymptotic() -> Limits | None:
         return None if draws.excluded else _limits(value, joint, size, look.level)
@@ -77,8 +68,10 @@ def auc(
     return replace(estimate, warnings=(*estimate.warnings, *_floor_notes(draws)))
 
 
-def _area(is_positive: BoolArray, score: FloatArray, weights: FloatArray) -> _Area:
-    """The area by sorting, and its first-order residuals.
+def _area(
+    is_positive: BoolArray, score: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray, float]:
+    """The area by sorting, its first-order residuals, and Kish's size of its smaller side.
 
     A positive item is above a share F of the negatives and a negative one below a share G of the
     positives. The residual is (F - AUC) / mean(v pos) for the one, (G - AUC) / mean(v neg) for
@@ -88,7 +81,7 @@ def _area(is_positive: BoolArray, score: FloatArray, weights: FloatArray) -> _Ar
     above, below = _below(score, neg), 1 - _below(score, pos)
     value = float(np.clip(np.sum(pos * above) / pos.sum(), 0, 1))
     residuals = np.where(is_positive, (above - value) / pos.mean(), (below - value) / neg.mean())
-    return _Area(value, residuals, min(effective_size(pos), effective_size(neg)))
+    return value, residuals, min(effective_size(pos), effective_size(neg))
 
 
 def _below(score: FloatArray, weights: FloatArray) -> FloatArray:
@@ -115,8 +108,8 @@ def _limits(value: float, joint: Moments, size: float, level: float) -> Limits:
         return (reach, 1.0) if value == 1 else (0.0, 1 - reach)
     most = MOST * size / (1 - joint.budget / joint.pool_size)
     n = value * (1 - value) / max(float(joint.variance), value * (1 - value) / most)
-    sample = Effective(np.asarray(value), np.asarray(n))
-    low, high = wilson(sample, t_quantile(joint.df, (1 + level) / 2))
+    quantile = t_quantile(joint.df, (1 + level) / 2)
+    low, high = wilson(np.asarray(value), np.asarray(n), quantile)
     return float(low), float(high)
 
 

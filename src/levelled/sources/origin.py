@@ -66,19 +66,21 @@ class Files:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
         self._lengths: dict[Path, int] = {}  # known once they have been read
-        schemas = [self._schema(path) for path in self.paths]
-        for path, other in zip(self.paths, schemas, strict=True):
-            _check_same_columns(self.paths[0], schemas[0], path, other)
-        self.schema: pa.Schema = schemas[0]
+        schemas: list[pa.Schema] = []
+        for path in self.paths:
+            with _reading(path) as file:
+                schemas.append(file.schema())
+            _check_same_columns(self.paths[0], schemas[0], path, schemas[-1])
+        self.schema = schemas[0]
 
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
         """The columns that have a role, of all rows in order."""
+        texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
+        numbers = [name for name in roles.numbers if name not in texts]
         for path in self.paths:
             length = 0
-            with name_unreadable(path, format_of(path)):
-                texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
-                numbers = [name for name in roles.numbers if name not in texts]
-                for batch in _open(path).batches(texts, numbers):
+            with _reading(path) as file:
+                for batch in file.batches(texts, numbers):
                     length += len(batch)
                     yield batch
             self._lengths[path] = length
@@ -91,8 +93,8 @@ class Files:
             end = start + self._lengths[path]
             inside = wanted[(wanted >= start) & (wanted < end)]
             if len(inside):
-                with name_unreadable(path, format_of(path)):
-                    rows += _open(path).rows(inside - start, columns)
+                with _reading(path) as file:
+                    rows += file.rows(inside - start, columns)
             start = end
         if len(rows) != len(wanted):
             raise PoolError("The files have become shorter since the pool was opened.")
@@ -101,10 +103,6 @@ class Files:
     def fingerprint(self) -> str:
         """The sha256 of the bytes of all files in order."""
         return digest(self.paths)
-
-    def _schema(self, path: Path) -> pa.Schema:
-        with name_unreadable(path, format_of(path)):
-            return _open(path).schema()
 
 
 Origin = Frame | Files
@@ -173,10 +171,12 @@ def _one_line(wrong: Exception) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in line) + "."
 
 
-def _open(path: Path) -> _Parquet | _Csv | _Jsonl:
+@contextmanager
+def _reading(path: Path) -> Iterator[_Parquet | _Csv | _Jsonl]:
     """The file as its ending says: its schema, all rows in batches, and some rows by number."""
     kind = format_of(path)
-    return _Parquet(path) if kind == "parquet" else _Csv(path) if kind == "csv" else _Jsonl(path)
+    with name_unreadable(path, kind):
+        yield (_Csv(path) if kind == "csv" else _Jsonl(path) if kind == "jsonl" else _Parquet(path))
 
 
 def open_csv(

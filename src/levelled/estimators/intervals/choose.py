@@ -147,7 +147,7 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         return float(shares[0] * high), float(shares[1] * high)
     if method == "anytime" and sample.kind == "0/1":
         width = anytime.boundary(moments.budget, draws.pool_size, level)
-        limits = anytime.wilson(effective(moments, sample.losses, weights, level), width)
+        limits = anytime.wilson(*effective(moments, sample.losses, weights, level), width)
     elif not sample.has_spread or (method != "t" and moments.value <= 0):
         return None
     else:
