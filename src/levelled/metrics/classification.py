@@ -25,7 +25,7 @@ from levelled._check import FloatArray, IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers, list_names
+from levelled.labels import Class, check_same_kind, class_names, class_numbers, list_names
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate
 
 __all__ = [
@@ -101,7 +101,7 @@ class ClassSample(Look):
         same_length(**columns, draws=draws.index)
         if pool_pred is not None:
             columns["pool_pred"] = class_names("pool_pred", pool_pred)
-        _check_same_kind(columns)
+        check_same_kind(**columns)
         names = _distinct(columns, classes)
         codes = {name: class_numbers(name, values, names) for name, values in columns.items()}
         pool, declared = codes.get("pool_pred"), classes is not None
@@ -324,12 +324,3 @@ def _distinct(
             f"classes must be distinct names, one or more; they are {list_names(names)}."
         )
     return names
-
-
-def _check_same_kind(columns: dict[str, NDArray[Any]]) -> None:
-    text = {name: values.dtype.kind == "U" for name, values in columns.items() if len(values)}
-    if len(set(text.values())) > 1:
-        kinds = ", ".join(
-            f"{name} holds {'text' if is_text else 'numbers'}" for name, is_text in text.items()
-        )
-        raise InputError(f"Text never equals a number: {kinds}. Write all the same way.")

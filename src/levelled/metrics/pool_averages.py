@@ -1,11 +1,11 @@
 """Averages over the pool: of the label itself, or of a loss.
 
 All take the options of `estimate` as keywords: `level`, `interval`, `control` with
-`control_mean`, `estimator` and `population`.
+`control_mean`, `estimator` and `population`; those whose losses have no bounds of their own also
+take `bounds`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -18,6 +18,7 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names, class_numbers, is_class
+from levelled.metrics.ratio import scaled
 
 __all__ = [
     "BoundedOptions",
@@ -189,12 +190,7 @@ def average(
 
 def complement(share: Estimate) -> Estimate:
     """One minus an estimated share."""
-    return replace(
-        share,
-        value=None if share.value is None else 1 - share.value,
-        low=1 - share.high,
-        high=1 - share.low,
-    )
+    return scaled(share, -1.0, 1.0)
 
 
 def label_columns(

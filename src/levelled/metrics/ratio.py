@@ -215,13 +215,14 @@ def undefined_estimate(look: Look, limits: Limits, what: str, *, final: bool = F
 
 
 def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:
-    """`start` + `by` times an estimate, for by > 0."""
+    """`start` + `by` times an estimate."""
+    low, high = sorted(start + by * limit for limit in (estimate.low, estimate.high))
     return replace(
         estimate,
         value=None if estimate.value is None else start + by * estimate.value,
-        low=start + by * estimate.low,
-        high=start + by * estimate.high,
-        stderr=None if estimate.stderr is None else by * estimate.stderr,
+        low=low,
+        high=high,
+        stderr=None if estimate.stderr is None else abs(by) * estimate.stderr,
     )
 
 

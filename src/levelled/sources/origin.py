@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -70,7 +71,14 @@ class Files:
         for path in self.paths:
             with _reading(path) as file:
                 schemas.append(file.schema())
-            _check_same_columns(self.paths[0], schemas[0], path, schemas[-1])
+            missing = [name for name in schemas[0].names if name not in schemas[-1].names]
+            extra = [name for name in schemas[-1].names if name not in schemas[0].names]
+            if missing or extra:
+                how = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
+                raise PoolError(
+                    f"{path} has other columns than {self.paths[0]}: {how}. All files need the "
+                    f"same."
+                )
         self.schema = schemas[0]
 
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
@@ -122,23 +130,15 @@ def as_table(frame: object) -> pa.Table:
     return table
 
 
-class _Hash:
+class _Hash(io.RawIOBase):
     """A file that keeps only the hash of what is written to it."""
-
-    closed = False
 
     def __init__(self) -> None:
         self.total = hashlib.sha256()
 
-    def write(self, data: bytes) -> int:
+    def write(self, data: Any) -> int:  # noqa: ANN401
         self.total.update(data)
         return len(data)
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -146,14 +146,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return pa.large_string() if is_text(kind) else kind
-
-
-def _check_same_columns(first: Path, schema: pa.Schema, path: Path, other: pa.Schema) -> None:
-    missing = [name for name in schema.names if name not in other.names]
-    extra = [name for name in other.names if name not in schema.names]
-    if missing or extra:
-        how = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
-        raise PoolError(f"{path} has other columns than {first}: {how}. All files need the same.")
 
 
 @contextmanager

@@ -13,7 +13,6 @@ __all__ = [
     "cp_safe",
     "effective",
     "log_t_interval",
-    "normal_quantile",
     "ranked_weights",
     "t_interval",
     "t_quantile",
@@ -66,6 +65,8 @@ def effective(
     that the interval also holds where the predictor behind the proposal misses a part of the
     errors: those few then carry most of the variance.
     """
+    from scipy.special import ndtri
+
     N, M = moments.pool_size, moments.budget
     fraction = M / N
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), M)
@@ -83,7 +84,8 @@ def effective(
     errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
     doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
-    shrink = (normal_quantile((1 + level) / 2) / t_quantile(moments.df, (1 + level) / 2)) ** 2
+    upper = (1 + level) / 2
+    shrink = (float(ndtri(upper)) / t_quantile(moments.df, upper)) ** 2
     return share, np.where(informative, size * shrink, size)
 
 
@@ -122,10 +124,3 @@ def t_quantile(df: FloatArray, probability: FloatArray | float) -> FloatArray:
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(df, probability))
-
-
-def normal_quantile(probability: float) -> float:
-    """The quantile of the standard normal."""
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))
