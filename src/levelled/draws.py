@@ -111,15 +111,14 @@ class Draws:
         """Read what `to_parquet` wrote."""
         table, about = _read(path)
         order = np.argsort(table.column("draw").to_numpy())
+        columns = {name: table.column(name).to_numpy()[order] for name in table.column_names}
         names = about["design"]
         return cls(
-            table.column("row").to_numpy()[order],
-            table.column("probability").to_numpy()[order],
+            columns["row"],
+            columns["probability"],
             about["pool_size"],
             about["excluded"],
-            None
-            if names is None
-            else {name: table.column(name).to_numpy()[order] for name in names},
+            None if names is None else {name: columns[name] for name in names},
         )
 
 

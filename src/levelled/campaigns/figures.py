@@ -204,7 +204,8 @@ def _unbounded_part(
     bounds = metric.bounds or (0.0, np.inf)
     if metric.signed:
         bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
-    est = slice_estimate(losses, base.draws, inside, subject.pool_size, level=level, bounds=bounds)
+    look = Look(base.draws, level, "auto")
+    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
     return replace(est, warnings=(*est.warnings, _FIXED))
 
 

@@ -29,7 +29,6 @@ from levelled.labels import Class, check_same_kind, class_names, class_numbers, 
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate
 
 __all__ = [
-    "NEEDED",
     "ClassMetric",
     "ClassOptions",
     "ClassSample",
@@ -47,7 +46,7 @@ __all__ = [
 
 ClassMetric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
 
-NEEDED = {
+_NEEDED = {
     "precision": "prediction {!r}",
     "recall": "label {!r}",
     "specificity": "label other than {!r}",
@@ -246,17 +245,16 @@ def class_pairs(
     number = sample.number_of(positive)
     y, p = indicator(sample.label, number), indicator(sample.pred, number)
     predicted = None if sample.pool is None else int(np.sum(sample.pool == number))
-    about = NEEDED[metric].format(positive)
-    return pairs_of(metric, y, p, sample.draws.pool_size, predicted, about, beta)
+    return pairs_of(metric, positive, y, p, sample.draws.pool_size, predicted, beta)
 
 
 def pairs_of(
     metric: ClassMetric,
+    positive: Class,
     y: FloatArray,
     p: FloatArray,
     pool_size: int,
     predicted: int | None,
-    what: str,
     beta: float = 1.0,
 ) -> Pairs:
     """The pairs of drawn items with the label (y = 1) or the prediction (p = 1) of a class.
@@ -264,7 +262,7 @@ def pairs_of(
     `predicted` is the number of items in the pool that are predicted to be of the class.
     """
     A, D = terms(metric, y, p, beta)
-    left = pool_size - len(y)
+    left, what = pool_size - len(y), _NEEDED[metric].format(positive)
     if predicted is None:
         return Pairs(A, D, [(left, outcomes(metric, (0.0, 1.0), beta))], what)
     unlabelled = predicted - int(p.sum())

@@ -24,7 +24,7 @@ from levelled._check import FloatArray, between, floats
 from levelled.errors import InputError, LossError
 from levelled.estimators.intervals.logical import as_bounds
 from levelled.labels import ItemValues, as_classes, as_numbers, check_class, class_text, is_number
-from levelled.metrics.classification import NEEDED, pairs_of, terms
+from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.metric import (
     ERROR,
     Bounds,
@@ -174,8 +174,7 @@ class ClassRatio(Metric):
                 f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
                 f"{unlabelled} unlabelled items predicted {self.positive!r}."
             )
-        what = NEEDED[self.ratio].format(self.positive)
-        return pairs_of(self.ratio, y, p, pool_size, predicted, what)
+        return pairs_of(self.ratio, self.positive, y, p, pool_size, predicted)
 
     def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
         """For a precision, the share of the pool that is predicted to be of the class."""

@@ -12,7 +12,7 @@ from levelled.draws import Draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import log_t_interval, t_interval
 from levelled.estimators.intervals.logical import bounds_of, logical_limits
-from levelled.estimators.loss_sample import Kind, check_losses, kind_of
+from levelled.estimators.loss_sample import check_losses, kind_of
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names
 from levelled.metrics.linearised import ratio_moments
@@ -125,25 +125,34 @@ def by_slice(
     limits = bounds_of(loss, bounds)
     drawn, pool = _check_slices(slices, pool_slices, draws)
     names, sizes = np.unique(pool, return_counts=True)
-    each = 1 - (1 - look.level) / len(names) if simultaneous else look.level
+    each = replace(look, level=1 - (1 - look.level) / len(names)) if simultaneous else look
     rows = []
     for name, pool_size in zip(names.tolist(), sizes.tolist(), strict=True):
-        part = _Part(draws, each, interval, loss, drawn == name, pool_size, limits)
-        rows.append(Slice(name, pool_size, part.n_labels, _estimate(part)))
+        estimate = slice_estimate(each, loss, drawn == name, pool_size, limits)
+        rows.append(Slice(name, pool_size, estimate.n_labels, estimate))
     return SliceTable(tuple(rows), look.level, simultaneous)
 
 
 def slice_estimate(
-    losses: FloatArray,
-    draws: Draws,
-    inside: BoolArray,
-    pool_size: int,
-    *,
-    level: float,
-    bounds: Limits,
+    look: Look, losses: FloatArray, inside: BoolArray, pool_size: int, bounds: Limits
 ) -> Estimate:
     """One slice of `by_slice`: `inside` says which drawn items it holds, of `pool_size` in all."""
-    return _estimate(_Part(draws, level, "auto", losses, inside, pool_size, bounds))
+    part = _Part(look.draws, look.level, look.interval, losses, inside, pool_size, bounds)
+    kind = kind_of(losses, bounds)
+    method = {"0/1": "wilson", "positive": "log_t", "signed": "t"}[kind]
+    choice("interval", part.interval, ("auto", method, "betting", "none"))
+    if not part.n_labels:
+        estimate = undefined_estimate(part, part.bounds, "label of this slice")
+    elif kind == "0/1" or part.interval == "betting":
+        estimate = _bounded(part)
+    elif part.interval == "auto" and part.alike and part.finite:
+        estimate = _bounded(replace(part, interval="betting"))
+        if estimate.interval != "point":
+            note = f"{_ALIKE}: the interval does not rely on their spread"
+            estimate = replace(estimate, warnings=(*estimate.warnings, note))
+    else:
+        estimate = _continuous(part, method)
+    return replace(estimate, pool_size=pool_size, n_labels=part.n_labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -154,10 +163,6 @@ class _Part(Look):
     inside: BoolArray
     pool_size: int
     bounds: Limits
-
-    @property
-    def kind(self) -> Kind:
-        return kind_of(self.losses, self.bounds)
 
     @property
     def n_labels(self) -> int:
@@ -180,23 +185,6 @@ class _Part(Look):
     def spread(self, variance: FloatArray) -> bool:
         """True if the losses differ by more than rounding."""
         return float(variance) > (_SAME * float(np.abs(self.losses[self.inside]).max())) ** 2
-
-
-def _estimate(part: _Part) -> Estimate:
-    method = {"0/1": "wilson", "positive": "log_t", "signed": "t"}[part.kind]
-    choice("interval", part.interval, ("auto", method, "betting", "none"))
-    if not part.n_labels:
-        estimate = undefined_estimate(part, part.bounds, "label of this slice")
-    elif part.kind == "0/1" or part.interval == "betting":
-        estimate = _bounded(part)
-    elif part.interval == "auto" and part.alike and part.finite:
-        estimate = _bounded(replace(part, interval="betting"))
-        if estimate.interval != "point":
-            note = f"{_ALIKE}: the interval does not rely on their spread"
-            estimate = replace(estimate, warnings=(*estimate.warnings, note))
-    else:
-        estimate = _continuous(part, method)
-    return replace(estimate, pool_size=part.pool_size, n_labels=part.n_labels)
 
 
 def _bounded(part: _Part) -> Estimate:

@@ -11,7 +11,16 @@ import pyarrow as pa
 from levelled.errors import PoolError
 from levelled.labels import class_text, list_names
 
-__all__ = ["Roles", "is_list", "is_number", "is_text", "roles_of", "shorten", "shown_columns"]
+__all__ = [
+    "Roles",
+    "check_repeats",
+    "is_list",
+    "is_number",
+    "is_text",
+    "roles_of",
+    "shorten",
+    "shown_columns",
+]
 
 Columns = tuple[str, ...]
 Group = dict[str, str] | str
@@ -68,9 +77,7 @@ def roles_of(
 ) -> Roles:
     """The roles of the columns of a schema; one that is no pool is refused."""
     names = schema.names
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise PoolError(f"The pool has two columns {twice[0]!r}: rename one of them.")
+    check_repeats(names, "The pool")
     if id_column not in names:
         raise PoolError(
             f"The pool has no column {id_column!r} for the ids; it has {list_names(names, 12)}. "
@@ -96,6 +103,13 @@ def roles_of(
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
     )
+
+
+def check_repeats(names: Sequence[str], source: str) -> None:
+    """Refuse two columns of one name."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise PoolError(f"{source} has two columns {twice[0]!r}: rename one of them.")
 
 
 def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:

@@ -151,12 +151,10 @@ class RatioBetting(Watch):
         level: float = 0.95,
         denominator_mean: float | None = None,
     ) -> None:
-        mean = (
-            None
-            if denominator_mean is None
-            else finite_number("denominator_mean", denominator_mean)
-        )
-        super().__init__(RatioGame(pool_size, finite_number("d_max", d_max), level, mean))
+        if denominator_mean is not None:
+            denominator_mean = finite_number("denominator_mean", denominator_mean)
+        d_max = finite_number("d_max", d_max)
+        super().__init__(RatioGame(pool_size, d_max, level, denominator_mean))
 
     def update(
         self,
