@@ -151,13 +151,12 @@ def _error(
             value += bin_.share * abs(bin_.accuracy.value - bin_.confidence)
     biased = "biased upwards: noise in a bin counts as miscalibration"
     note = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
-    draws = look.draws
-    spread = moments(residuals, draws.probability, draws.pool_size).variance
+    spread = moments(residuals, look.draws.probability, look.draws.pool_size).variance
     return replace(
         undefined_estimate(look, (low, high), ""),
         value=value,
-        stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
-        ess=effective_size(lure.lure_weights(draws)),
+        stderr=float(np.sqrt(spread)) if len(look.draws) > 1 else None,
+        ess=effective_size(lure.lure_weights(look.draws)),
         interval="bins" if low < high else "point",
         warnings=(biased,) * (low < high) + (note,) * (unlabelled > 0),
     )

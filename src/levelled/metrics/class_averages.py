@@ -102,7 +102,6 @@ def micro(
     0.5
     """
     sample = ClassSample.of(labels, pred, draws, **options)
-    interval = translate_fixed("wilson", sample.interval)
     chosen = _choose(sample, over)
     parts = [class_pairs(metric, sample, name, beta) for name in chosen]
     if set(chosen) == set(sample.classes) and metric != "specificity":
@@ -116,6 +115,7 @@ def micro(
         _unseen(metric, sample, chosen, beta),
         "label or prediction of these classes",
     )
+    interval = translate_fixed("wilson", sample.interval)
     return ratio_estimate(together, replace(sample, interval=interval))
 
 
@@ -127,8 +127,7 @@ def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
     if missing:
         first = missing[0]
         return undefined_estimate(sample, (low, high), first.what, final=first.settled)
-    draws = sample.draws
-    q, N = draws.probability, draws.pool_size
+    q, N = sample.draws.probability, sample.draws.pool_size
     ratios = [ratio_moments(part.numerator, part.denominator, q, N) for part in parts]
     value, joint = mean_of_ratios(ratios, q)
 
@@ -136,7 +135,7 @@ def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
         limits = mean_limits(ratios, value, joint, sample.level)
         rarest = min(float(part.denominator) for part in ratios)
         most = max(part.most for part in parts)
-        return widen_for_excluded(limits, rarest, most, draws)
+        return widen_for_excluded(limits, rarest, most, sample.draws)
 
     units, methods = (
         np.any([part.denominator > 0 for part in parts], axis=0),

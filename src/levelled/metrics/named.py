@@ -303,7 +303,7 @@ def _number_in(name: str, text: str) -> float:
 
 def _unknown(name: str) -> InputError:
     head = name.partition(":")[0]
-    near = difflib.get_close_matches(head, [known.partition(":")[0] for known in NAMES], n=1)
+    near = difflib.get_close_matches(head, [other.partition(":")[0] for other in NAMES], n=1)
     hint = f" Did you mean {near[0]}?" if near else ""
     return InputError(f"There is no metric {name!r}.{hint} Metrics are {', '.join(NAMES)}.")
 

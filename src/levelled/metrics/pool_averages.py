@@ -58,7 +58,7 @@ class BoundedOptions(EstimateOptions, total=False):
 def mean(labels: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]) -> Estimate:
     """The pool mean of a numeric label, such as a rating given by people.
 
-    If a judge has rated the whole pool, pass its scores of the drawn items as `control` and its
+    `bounds` are the least and the largest label. If a judge has rated the whole pool, pass its scores of the drawn items as `control` and its
     mean score over the pool as `control_mean`. The better it agrees with people, the fewer labels
     are needed; a poor judge cannot bias the mean.
 
@@ -171,7 +171,8 @@ def average(
 ) -> Estimate:
     """The pool mean of a loss of your own: `loss(labels, pred)` gives one number an item.
 
-    If the losses are at hand already, `levelled.estimate(losses, draws)` does the same.
+    `bounds` are the least and the largest loss. If the losses are at hand already,
+    `levelled.estimate(losses, draws)` does the same.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> too_low = lambda labels, pred: np.maximum(np.subtract(labels, pred), 0)

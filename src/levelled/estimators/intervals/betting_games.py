@@ -259,11 +259,11 @@ class RatioGame:
                 f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
                 f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
             )
-        known = self.denominator_mean
-        if known is not None and np.any(before + d > known * self.pool_size * (1 + 1e-9)):
+        mean = self.denominator_mean
+        if mean is not None and np.any(before + d > mean * self.pool_size * (1 + 1e-9)):
             raise LossError(
                 f"The denominators seen sum to {np.max(before + d):g}, more than denominator_mean "
-                f"= {known:g} times the pool size {self.pool_size}. It is to be the exact mean "
+                f"= {mean:g} times the pool size {self.pool_size}. It is to be the exact mean "
                 f"over the pool."
             )
 
