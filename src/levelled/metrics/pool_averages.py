@@ -58,9 +58,9 @@ class BoundedOptions(EstimateOptions, total=False):
 def mean(labels: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]) -> Estimate:
     """The pool mean of a numeric label, such as a rating given by people.
 
-    `bounds` are the least and the largest label. If a judge has rated the whole pool, pass its scores of the drawn items as `control` and its
-    mean score over the pool as `control_mean`. The better it agrees with people, the fewer labels
-    are needed; a poor judge cannot bias the mean.
+    `bounds` are the least and the largest label. If a judge has rated the whole pool, pass its
+    scores of the drawn items as `control` and its mean score over the pool as `control_mean`. The
+    better it agrees with people, the fewer labels are needed; a poor judge cannot bias the mean.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> mean([4, 5, 2, 4], draws, bounds=(1, 5)).value
