@@ -136,6 +136,9 @@ class _Hash(io.RawIOBase):
     def __init__(self) -> None:
         self.total = hashlib.sha256()
 
+    def writable(self) -> bool:
+        return True
+
     def write(self, data: Any) -> int:  # noqa: ANN401
         self.total.update(data)
         return len(data)
