@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, as_array, floats
+from levelled._check import BoolArray, FloatArray, IntArray, as_array, floats
 from levelled.errors import InputError
 
 __all__ = [
@@ -22,9 +22,11 @@ __all__ = [
     "as_classes",
     "as_numbers",
     "check_class",
+    "check_same_kind",
     "class_names",
     "class_numbers",
     "class_text",
+    "is_class",
     "is_number",
     "list_names",
 ]
@@ -69,6 +71,26 @@ def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> Int
             f"the spelling, or add it to classes."
         )
     return numbers[place.reshape(-1)] if len(distinct) else np.empty(0, dtype=np.int64)
+
+
+def check_same_kind(**columns: NDArray[Any]) -> None:
+    """Refuse to compare columns of text with columns of numbers."""
+    text = {name: values.dtype.kind == "U" for name, values in columns.items() if len(values)}
+    if len(set(text.values())) > 1:
+        kinds = ", ".join(
+            f"{name} holds {'text' if is_text else 'numbers'}" for name, is_text in text.items()
+        )
+        raise InputError(
+            f"Text never equals a number, so every prediction would count as wrong: {kinds}. "
+            f"Write all the same way."
+        )
+
+
+def is_class(labels: NDArray[Any], name: Class) -> BoolArray:
+    """True where the label is this class, refusing one that no such label can be."""
+    if len(labels) and (labels.dtype.kind == "U") != isinstance(name, str):
+        raise InputError(f"{name!r} can be none of the labels, which hold {labels.dtype}.")
+    return np.asarray(labels == name)
 
 
 def as_classes(name: str, values: ItemValues) -> NDArray[np.str_]:

@@ -16,7 +16,7 @@ from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals.logical import bounds_of
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Metric
-from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
+from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
 __all__ = ["estimate_figures", "estimate_history"]
@@ -159,7 +159,7 @@ def _bet_on_ratio(base: SettledDraws, subject: Subject, pairs: Pairs) -> Estimat
         base,
         subject,
         GameInput(pairs.numerator, (0.0, pairs.most), pairs.denominator, mean),
-        lambda: ratio_estimate(pairs, base.draws, level=level, interval="none"),
+        lambda: ratio_estimate(pairs, Look(base.draws, level, "none")),
         pairs.possible,
     )
 
@@ -203,7 +203,8 @@ def _unbounded_part(
     bounds = metric.bounds or (0.0, np.inf)
     if metric.signed:
         bounds = bounds_of(losses[inside]) if inside.any() else (-np.inf, np.inf)
-    est = slice_estimate(losses, base.draws, inside, subject.pool_size, level=level, bounds=bounds)
+    look = Look(base.draws, level, "auto")
+    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
     return replace(est, warnings=(*est.warnings, _FIXED))
 
 

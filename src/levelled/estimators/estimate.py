@@ -54,15 +54,8 @@ def estimate(
     0.25 [0.1433, 0.3819] at 0.95 (lure, cp_safe; 40 labels of 100, worth 40)
     """
     choice("interval", interval, INTERVALS)
-    sample = LossSample.of(
-        losses,
-        draws,
-        estimator=estimator,
-        level=level,
-        bounds=bounds,
-        control=control_columns(control, control_mean, draws),
-        population=population,
-    )
+    columns = control_columns(control, control_mean, draws)
+    sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population)
     weights, moments = _WEIGHTS[estimator](draws), sample.moments
     limits = interval_for(sample, interval)
     value = float(np.mean(weights * sample.losses) if estimator == "murthy" else moments.value)

@@ -1,9 +1,7 @@
 """Metrics as a campaign uses them: losses of labelled items, and interest before any label.
 
-A `Metric` turns the labels of drawn items into losses, or into the numerators and denominators of
-a ratio. Before there is a label it gives the interest of each item of the pool and, where
-something predicts it, the expected loss. Metrics that average a loss of `levelled.losses` are
-here; those that average the label, ratios and losses of your own are in `named`.
+Before there is a label, a `Metric` gives the interest of each item and, where something predicts
+it, the expected loss. Metrics that average a loss of `levelled.losses` are here, others in `named`.
 """
 
 from abc import ABC, abstractmethod

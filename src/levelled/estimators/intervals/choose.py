@@ -147,7 +147,7 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         return float(shares[0] * high), float(shares[1] * high)
     if method == "anytime" and sample.kind == "0/1":
         width = anytime.boundary(moments.budget, draws.pool_size, level)
-        limits = anytime.wilson(effective(moments, sample.losses, weights, level), width)
+        limits = anytime.wilson(*effective(moments, sample.losses, weights, level), width)
     elif not sample.has_spread or (method != "t" and moments.value <= 0):
         return None
     else:
@@ -157,17 +157,12 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
 
 
 def _betting(sample: LossSample) -> Limits | None:
-    draws = sample.draws
-    if np.isinf(sample.bounds[0]):
+    draws, bounds, level = sample.draws, sample.bounds, sample.level
+    if np.isinf(bounds[0]):
         return None
+    q, N = draws.probability, draws.pool_size
     low, high = betting_interval(
-        sample.losses,
-        draws.probability,
-        draws.pool_size,
-        sample.bounds,
-        sample.level,
-        design=draws.design,
-        excluded=draws.excluded,
+        sample.losses, q, N, bounds, level, design=draws.design, excluded=draws.excluded
     )
     return (low, high) if low < high else None
 

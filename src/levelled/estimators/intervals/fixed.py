@@ -3,8 +3,6 @@
 All take the `Moments` of an estimate, of any shape: a thousand trajectories are one call.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from levelled._check import FloatArray
@@ -12,11 +10,9 @@ from levelled.estimators.moments import Moments
 
 __all__ = [
     "NO_VARIANCE",
-    "Effective",
     "cp_safe",
     "effective",
     "log_t_interval",
-    "normal_quantile",
     "ranked_weights",
     "t_interval",
     "t_quantile",
@@ -49,14 +45,6 @@ def log_t_interval(
     return moments.value * np.exp(-exponent), moments.value * np.exp(exponent)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Effective:
-    """A share, and the number of uniform labels that would measure it as precisely."""
-
-    share: FloatArray
-    size: FloatArray
-
-
 def effective(
     moments: Moments,
     losses: FloatArray,
@@ -64,8 +52,8 @@ def effective(
     level: float,
     *,
     population: bool = False,
-) -> Effective:
-    """The binomial sample that weighted 0/1 losses amount to.
+) -> tuple[FloatArray, FloatArray]:
+    """The binomial sample that weighted 0/1 losses amount to: the share of errors, and its size.
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
     size k the one that the weights w~_m imply. The fewer errors have been seen, and the smaller
@@ -77,6 +65,8 @@ def effective(
     that the interval also holds where the predictor behind the proposal misses a part of the
     errors: those few then carry most of the variance.
     """
+    from scipy.special import ndtri
+
     N, M = moments.pool_size, moments.budget
     fraction = M / N
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), M)
@@ -94,8 +84,9 @@ def effective(
     errors = np.sum(weights * (losses > 0), axis=-1) / heaviest
     doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
-    shrink = (normal_quantile((1 + level) / 2) / t_quantile(moments.df, (1 + level) / 2)) ** 2
-    return Effective(share, np.where(informative, size * shrink, size))
+    upper = (1 + level) / 2
+    shrink = (float(ndtri(upper)) / t_quantile(moments.df, upper)) ** 2
+    return share, np.where(informative, size * shrink, size)
 
 
 def cp_safe(
@@ -113,8 +104,8 @@ def cp_safe(
     """
     from scipy.special import betaincinv
 
-    sample = effective(moments, losses, weights, level, population=population)
-    n, x = sample.size, sample.size * sample.share
+    share, n = effective(moments, losses, weights, level, population=population)
+    x = n * share
     tail, half_item = (1 - level) / 2, 1 / (2 * moments.pool_size)
     none, all_ = x <= 0, n - x <= 0
     low = np.where(none, 0, betaincinv(np.where(none, 1, x), n - x + 1, tail))
@@ -133,10 +124,3 @@ def t_quantile(df: FloatArray, probability: FloatArray | float) -> FloatArray:
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(df, probability))
-
-
-def normal_quantile(probability: float) -> float:
-    """The quantile of the standard normal."""
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))

@@ -5,7 +5,7 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.errors import InputError, LossError
 
-__all__ = ["LARGEST", "Bounds", "bounds_of", "check_bounds", "checked_pair", "logical_limits"]
+__all__ = ["LARGEST", "Bounds", "as_bounds", "bounds_of", "check_bounds", "logical_limits"]
 
 Bounds = tuple[float, float]
 LARGEST = 1e100
@@ -37,14 +37,20 @@ def logical_limits(
     return low - slack, high + slack
 
 
-def bounds_of(losses: FloatArray) -> Bounds:
-    """The bounds of losses for which none are declared: [0, 1] for 0/1 losses, else no upper one.
+def bounds_of(losses: FloatArray, declared: Bounds | None = None) -> Bounds:
+    """The declared bounds of the losses; without them [0, 1] for 0/1 losses, else no upper one.
+
+    Losses outside the declared bounds are refused.
 
     >>> bounds_of(np.array([0.0, 1.0, 1.0]))
     (0.0, 1.0)
     >>> bounds_of(np.array([0.2, 3.0]))
     (0.0, inf)
     """
+    if declared is not None:
+        bounds = as_bounds(declared)
+        check_bounds(losses, bounds)
+        return bounds
     if np.isin(losses, (0, 1)).all():
         return 0.0, 1.0
     return (-np.inf if (losses < 0).any() else 0.0), np.inf
@@ -62,7 +68,7 @@ def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
         )
 
 
-def checked_pair(bounds: tuple[float, float]) -> Bounds:
+def as_bounds(bounds: tuple[float, float]) -> Bounds:
     """Return `bounds` as two ordered numbers."""
     try:
         low, high = (float(bound) for bound in bounds)
