@@ -5,7 +5,7 @@ number (`class_names`, `class_numbers`). Campaigns and files compare text: 1, 1.
 same class (`class_text`, `as_classes`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -26,6 +26,7 @@ __all__ = [
     "class_names",
     "class_numbers",
     "class_text",
+    "class_texts",
     "is_class",
     "is_number",
     "list_names",
@@ -125,6 +126,11 @@ def class_text(value: object) -> str:
     if isinstance(value, float) and np.isfinite(value):
         return str(int(value)) if value == int(value) else repr(value)
     raise InputError(f"A class is text or a number; {value!r} is neither.")
+
+
+def class_texts(values: Iterable[object]) -> list[str]:
+    """Classes as text, each by `class_text`; an array of text would lose a NUL at its end."""
+    return [class_text(value) for value in values]
 
 
 def check_class(name: str, classes: Sequence[str]) -> None:

@@ -17,7 +17,7 @@ from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.draws import Draws
 from levelled.errors import CampaignError, PoolError
 from levelled.estimators.moments import uniform_probability
-from levelled.labels import Label, class_text
+from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
 from levelled.samplers import race, with_design
@@ -168,7 +168,7 @@ def _as_labels(predictions: Sequence[str | int | float], settings: CampaignSetti
     """Predictions as labels are kept, so that the two can be compared."""
     if settings.numeric and not any(isinstance(one, str) for one in predictions):
         return [float(one) for one in predictions]
-    return [class_text(one) for one in predictions]  # an array would lose a NUL at the end
+    return [*class_texts(predictions)]
 
 
 def place_of(pool: Pool) -> str | list[str] | None:

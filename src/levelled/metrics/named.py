@@ -15,7 +15,7 @@ import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -107,9 +107,9 @@ class Mean(Metric):
 
     higher_is_better: bool | None = None
 
-    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
-        """One label as a number within the bounds."""
-        return float(_within_bounds(self, as_numbers("A label", [value]))[0])
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """The labels as numbers within the bounds."""
+        return [*_within_bounds(self, as_numbers("A label", values)).tolist()]
 
     def _values(self, items: LabelledItems) -> Values:
         return Values(_within_bounds(self, as_numbers("labels", items.labels)))
@@ -202,9 +202,9 @@ class OwnLosses(Metric):
 
     function: Callable[..., ArrayLike]
 
-    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
-        """One label as it is: the function decides what it takes."""
-        return value
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """The labels as they are: the function decides what it takes."""
+        return [*values]
 
     def _values(self, items: LabelledItems) -> Values:
         n = len(items.labels)
