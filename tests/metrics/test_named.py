@@ -1,9 +1,12 @@
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from levelled import metrics
+from levelled.errors import InputError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.metrics.ratio import Look, ratio_estimate
 from metrics.samples import NAMES, WEIGHTED, everything, mail
@@ -213,3 +216,17 @@ BAD: Bad = [
 @pytest.mark.parametrize(("words", "wrong"), BAD, ids=[f"{n}: {w}" for n, (w, _) in enumerate(BAD)])
 def test_a_bad_name_is_refused_in_one_line(words: str, wrong: Callable[[], object]) -> None:
     refused_in_one_line(words, wrong)
+
+
+def test_a_loss_of_your_own_may_be_in_a_file_of_this_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_losses.py").write_text("def doubled(labels, pred):\n    return 2 * labels\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert parse_metric("my_losses:doubled").values([1.0, 2.0], [0.0, 0.0]).losses.tolist() == [
+        2,
+        4,
+    ]
+    with pytest.raises(InputError, match="no module 'not_there' in this folder"):
+        parse_metric("not_there:doubled")

@@ -88,16 +88,16 @@ def make_report(
         target_width=settings.target_width,
         sections=[_amended(state), _second_opinions(state), _unlabelable(state, figures[0])],
         record=[
-            ("last hash", last_hash),
-            ("events", str(state.n_events)),
-            ("check it with", f"levelled audit {settings.name}"),
+            ("command", f"levelled audit {settings.name}"),
+            ("events in the log", f"{state.n_events:,}"),
+            ("hash of the last event", last_hash),
         ],
     )
 
 
 def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     settings = state.settings
-    yield "pool", f"{settings.pool_size} items, {settings.source or 'in memory'}"
+    yield "pool", f"{settings.pool_size:,} items, {settings.source or 'in memory'}"
     yield "fingerprint (sha256)", settings.fingerprint
     yield "metrics", ", ".join(settings.metric_names)
     yield "models", ", ".join(name or "(unnamed)" for name in (*settings.models, *state.attached))
@@ -110,9 +110,11 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     yield "draws settled", f"{state.n_settled}; {len(state.open_draws())} more wait for a label"
     if settings.n_sampled:
         yield "labelled beforehand", f"{settings.n_sampled}, a random sample"
+    expected = f"root mean squared {settings.metrics[0].name} that the model expects"
+    score = expected if settings.score == "auto" else f"score {settings.score}"
     yield (
         "drawn by",
-        f"score {settings.score}, proposal {settings.proposal}, {settings.floor:.0%} uniform",
+        f"{score}, proposal {settings.proposal}, {settings.floor:.0%} uniform",
     )
     yield "seed", str(settings.seed)
     yield "closed", state.closed or "no"

@@ -86,7 +86,7 @@ def tell(
     n_stored = campaign.tell_all(answers, owner=owner)
     n_new = len(campaign.state.answers.keys() - before.keys())
     counts = [
-        (n_new, "new"),
+        (n_new, "new answer" if n_new == 1 else "new answers"),
         (len(answers) - n_stored, "already known"),
         (n_stored - n_new, "kept as second opinions"),
         (len(rows) - len(answers), "without a label, passed over"),

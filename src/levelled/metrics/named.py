@@ -11,7 +11,6 @@ Classes are text: 1, 1.0 and "1" are the same class.
 """
 
 import difflib
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
@@ -21,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, floats
+from levelled._optional import import_attribute
 from levelled.errors import InputError, LossError
 from levelled.estimators.intervals.logical import as_bounds
 from levelled.labels import ItemValues, as_classes, as_numbers, check_class, class_text, is_number
@@ -249,13 +249,13 @@ _OF_CLASS: dict[str, Callable[..., Metric]] = {
 def _import_losses(name: str, module: str, attribute: str) -> Metric:
     """The function `attribute` of a module as a metric, with the bounds it declares."""
     try:
-        function = getattr(importlib.import_module(module), attribute)
+        function = import_attribute(module, attribute)
     except Exception as wrong:  # the module may raise anything
         if isinstance(wrong, ModuleNotFoundError) and "." not in module:
-            raise _unknown(name) from wrong
+            raise _unknown(name, f" There is no module {module!r} in this folder.") from wrong
         raise InputError(
             f"The function {name} cannot be imported ({_one_line(wrong)}). Install its package, or "
-            f"put its folder on PYTHONPATH."
+            f"run the command in the folder of its file."
         ) from wrong
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}, not a function of labels, pred.")
@@ -301,10 +301,10 @@ def _number_in(name: str, text: str) -> float:
     return float(text)
 
 
-def _unknown(name: str) -> InputError:
+def _unknown(name: str, hint: str = "") -> InputError:
     head = name.partition(":")[0]
     near = difflib.get_close_matches(head, [other.partition(":")[0] for other in NAMES], n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    hint = f" Did you mean {near[0]}?" if near else hint
     return InputError(f"There is no metric {name!r}.{hint} Metrics are {', '.join(NAMES)}.")
 
 
