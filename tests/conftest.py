@@ -6,6 +6,9 @@ import os
 import pytest
 from hypothesis import settings
 
+# Arrays here are small: threads of BLAS and torch would only compete with the other workers.
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when NumPy or torch is first imported
+
 # No deadline, because a busy machine is not a bug; derandomised, because a test must not flake.
 settings.register_profile("levelled", deadline=None, derandomize=True)
 settings.load_profile("levelled")

@@ -55,7 +55,7 @@ NOT_RUN = (
     "python benchmarks/",  # minutes
     "git clone ",
     "cd ",
-    "pre-commit ",  # changes the repository's hooks
+    ".venv/bin/pre-commit ",  # changes the repository's hooks
 )
 """How each command in a console block may begin, and why it is not run here."""
 

@@ -1,7 +1,10 @@
-"""Optional dependencies, imported at first use."""
+"""Modules that are imported at first use: optional dependencies, and the users' own."""
 
 import importlib
+import sys
+from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from levelled.errors import MissingExtraError
 
@@ -16,3 +19,11 @@ def optional(module: str, *, extra: str) -> ModuleType:
         raise MissingExtraError(
             f"This needs {module}. Install it with: pip install 'levelled[{extra}]'"
         ) from missing
+
+
+def import_attribute(module: str, attribute: str) -> Any:  # noqa: ANN401
+    """A name in a module, which may be a file in the working folder."""
+    here = str(Path.cwd())
+    if here not in sys.path:
+        sys.path.append(here)  # at the end: a file called random.py must not hide Python's own
+    return getattr(importlib.import_module(module), attribute)

@@ -133,6 +133,12 @@ class EstimatorSummary:
     rmse: float
     coverage: float | None
 
+    def cells(self) -> tuple[str, ...]:
+        """A row of a table: all but the name as percentages, the bias with its sign."""
+        errors = (f"{value:.2%}" for value in (self.bias_stderr, self.spread, self.rmse))
+        coverage = "" if self.coverage is None else f"{self.coverage:.1%}"
+        return self.name, f"{self.mean:.2%}", f"{self.bias:+.2%}", *errors, coverage
+
 
 def repeat(settings: RepetitionSettings, *, backend: Backend = map) -> pa.Table:
     """Estimates of all repetitions after 1, 2, ..., M labels: a row for each.
@@ -203,27 +209,18 @@ def plot(table: pa.Table, settings: RepetitionSettings) -> Any:  # noqa: ANN401
     steps = np.arange(1, settings.labels + 1)
     shown = slice(min(9, settings.labels - 1), None)  # the first estimates scatter too widely
     values = {name: table[name].to_numpy().reshape(shape) for name in ESTIMATORS}
-    for name, colour in COLOURS.items():
-        mean, spread = values[name].mean(axis=0), values[name].std(axis=0)
-        left.plot(steps[shown], mean[shown], STYLES[name], color=colour, label=name)
-        left.fill_between(
-            steps[shown], (mean - spread)[shown], (mean + spread)[shown], color=colour, alpha=0.15
-        )
     largest = max(array[:, -1].max() for array in values.values())
     bins = np.arange(-0.5, largest * settings.labels + 1) / settings.labels  # naive: k/M exactly
     for name, colour in COLOURS.items():
-        right.hist(
-            last[name],
-            bins,
-            orientation="horizontal",
-            histtype="step",
-            color=colour,
-            linestyle=STYLES[name],
-        )
+        line = {"color": colour, "linestyle": STYLES[name]}
+        mean, spread = values[name].mean(axis=0), values[name].std(axis=0)
+        left.plot(steps[shown], mean[shown], label=name, **line)
+        low, high = (mean - spread)[shown], (mean + spread)[shown]
+        left.fill_between(steps[shown], low, high, color=colour, alpha=0.15)
+        right.hist(last[name], bins, orientation="horizontal", histtype="step", **line)
+    truth_line = {"color": "black", "linestyle": ":", "linewidth": 1.2, "label": "truth"}
     for axes in (left, right):
-        axes.axhline(
-            float(last["truth"][0]), color="black", linestyle=":", linewidth=1.2, label="truth"
-        )
+        axes.axhline(float(last["truth"][0]), **truth_line)
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}")
         axes.spines[["top", "right"]].set_visible(False)
     left.set(xlabel="labels bought", ylabel="estimated error rate", title="mean ± one s.d.")

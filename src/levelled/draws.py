@@ -9,14 +9,15 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray, floats, whole
-from levelled.errors import DrawsError
+from levelled.errors import DrawsError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Draws", "check_draws"]
+__all__ = ["Draws", "check_draws", "check_pool_column"]
 
 _METADATA = b"levelled.draws"
 
@@ -49,8 +50,8 @@ class Draws:
     def __post_init__(self) -> None:
         pool_size = whole("pool_size", self.pool_size, least=1)
         excluded = whole("excluded", self.excluded, least=0)
-        index = _checked_index(self.index, pool_size)
-        probability = _checked_probability(self.probability, len(index))
+        index = _as_index(self.index, pool_size)
+        probability = _as_probability(self.probability, len(index))
         if len(index) > pool_size - excluded:
             raise DrawsError(
                 f"{len(index)} draws without replacement cannot come from a pool of {pool_size} "
@@ -61,7 +62,7 @@ class Draws:
         object.__setattr__(self, "pool_size", pool_size)
         object.__setattr__(self, "excluded", excluded)
         if self.design is not None:
-            object.__setattr__(self, "design", _checked_design(self.design, len(index)))
+            object.__setattr__(self, "design", _as_design(self.design, len(index)))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -110,15 +111,14 @@ class Draws:
         """Read what `to_parquet` wrote."""
         table, about = _read(path)
         order = np.argsort(table.column("draw").to_numpy())
+        columns = {name: table.column(name).to_numpy()[order] for name in table.column_names}
         names = about["design"]
         return cls(
-            table.column("row").to_numpy()[order],
-            table.column("probability").to_numpy()[order],
+            columns["row"],
+            columns["probability"],
             about["pool_size"],
             about["excluded"],
-            None
-            if names is None
-            else {name: table.column(name).to_numpy()[order] for name in names},
+            None if names is None else {name: columns[name] for name in names},
         )
 
 
@@ -131,7 +131,25 @@ def check_draws(draws: object) -> None:
         )
 
 
-def _checked_index(values: IntArray, pool_size: int) -> IntArray:
+def check_pool_column(name: str, drawn: NDArray[Any], pool: NDArray[Any], draws: Draws) -> None:
+    """Refuse `pool_<name>`, values of the whole pool, unless it has those of the drawn items."""
+    if len(pool) != draws.pool_size:
+        raise InputError(
+            f"pool_{name} must have one value for each of the {draws.pool_size} items of the pool; "
+            f"it has {len(pool)}."
+        )
+    differ = np.flatnonzero(pool[draws.index] != drawn)
+    if differ.size:
+        first = draws.index[differ[0]]
+        raise InputError(
+            f"{name} and pool_{name} differ at {differ.size} of {len(drawn)} drawn items: item "
+            f"{first} is {drawn[differ[0]].item()!r} by {name} and {pool[first].item()!r} by "
+            f"pool_{name}. pool_{name} goes by item, {name} by draw: "
+            f"{name} = pool_{name}[draws.index]."
+        )
+
+
+def _as_index(values: IntArray, pool_size: int) -> IntArray:
     index = np.asarray(values)
     if index.ndim != 1:
         raise DrawsError(f"index must have one axis; it has shape {index.shape}.")
@@ -152,7 +170,7 @@ def _checked_index(values: IntArray, pool_size: int) -> IntArray:
     return index
 
 
-def _checked_probability(values: FloatArray, length: int) -> FloatArray:
+def _as_probability(values: FloatArray, length: int) -> FloatArray:
     probability = floats("probability", values, ndim=1, finite=False).copy()
     if len(probability) != length:
         raise DrawsError(f"{length} indices need {length} probabilities, not {len(probability)}.")
@@ -166,10 +184,10 @@ def _checked_probability(values: FloatArray, length: int) -> FloatArray:
     return probability
 
 
-def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, FloatArray]:
+def _as_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, FloatArray]:
     if not isinstance(design, Mapping):
         raise DrawsError(f"design must map names to columns; it is a {type(design).__name__}.")
-    checked = {}
+    columns = {}
     for name, values in design.items():
         column = floats(f"design column {name!r}", values, ndim=1).copy()
         if len(column) != length or name in ("draw", "row", "id", "probability"):
@@ -178,8 +196,8 @@ def _checked_design(design: Mapping[str, FloatArray], length: int) -> Mapping[st
                 f"{len(column)}) and a name of its own."
             )
         column.flags.writeable = False
-        checked[name] = column
-    return checked
+        columns[name] = column
+    return columns
 
 
 def _read(path: str | PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:

@@ -5,13 +5,13 @@ number (`class_names`, `class_numbers`). Campaigns and files compare text: 1, 1.
 same class (`class_text`, `as_classes`).
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, as_array, floats
+from levelled._check import BoolArray, FloatArray, IntArray, as_array, floats
 from levelled.errors import InputError
 
 __all__ = [
@@ -22,9 +22,12 @@ __all__ = [
     "as_classes",
     "as_numbers",
     "check_class",
+    "check_same_kind",
     "class_names",
     "class_numbers",
     "class_text",
+    "class_texts",
+    "is_class",
     "is_number",
     "list_names",
 ]
@@ -71,6 +74,26 @@ def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> Int
     return numbers[place.reshape(-1)] if len(distinct) else np.empty(0, dtype=np.int64)
 
 
+def check_same_kind(**columns: NDArray[Any]) -> None:
+    """Refuse to compare columns of text with columns of numbers."""
+    text = {name: values.dtype.kind == "U" for name, values in columns.items() if len(values)}
+    if len(set(text.values())) > 1:
+        kinds = ", ".join(
+            f"{name} holds {'text' if is_text else 'numbers'}" for name, is_text in text.items()
+        )
+        raise InputError(
+            f"Text never equals a number, so every prediction would count as wrong: {kinds}. "
+            f"Write all the same way."
+        )
+
+
+def is_class(labels: NDArray[Any], name: Class) -> BoolArray:
+    """True where the label is this class, refusing one that no such label can be."""
+    if len(labels) and (labels.dtype.kind == "U") != isinstance(name, str):
+        raise InputError(f"{name!r} can be none of the labels, which hold {labels.dtype}.")
+    return np.asarray(labels == name)
+
+
 def as_classes(name: str, values: ItemValues) -> NDArray[np.str_]:
     """Classes as text, one an item, however they are written.
 
@@ -103,6 +126,11 @@ def class_text(value: object) -> str:
     if isinstance(value, float) and np.isfinite(value):
         return str(int(value)) if value == int(value) else repr(value)
     raise InputError(f"A class is text or a number; {value!r} is neither.")
+
+
+def class_texts(values: Iterable[object]) -> list[str]:
+    """Classes as text, each by `class_text`; an array of text would lose a NUL at its end."""
+    return [class_text(value) for value in values]
 
 
 def check_class(name: str, classes: Sequence[str]) -> None:

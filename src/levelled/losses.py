@@ -21,7 +21,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, as_array, between, choice, floats, same_length
 from levelled.errors import InputError, LossError
-from levelled.labels import class_names
+from levelled.labels import check_same_kind, class_names
 
 __all__ = [
     "Loss",
@@ -70,11 +70,7 @@ def zero_one(labels: ArrayLike, pred: ArrayLike) -> FloatArray:
     """
     label, predicted = class_names("labels", labels), class_names("pred", pred)
     same_length(labels=label, pred=predicted)
-    if len(label) and (label.dtype.kind == "U") != (predicted.dtype.kind == "U"):
-        raise InputError(
-            f"labels hold {label.dtype} and pred {predicted.dtype}: text never equals a number, "
-            f"so every prediction would count as wrong. Write both the same way."
-        )
+    check_same_kind(labels=label, pred=predicted)
     return (label != predicted).astype(np.float64)
 
 

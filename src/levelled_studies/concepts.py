@@ -1,4 +1,4 @@
-"""Draw the plot of docs/concepts.md: drawn items, weighted, are like the pool again.
+"""Draw the plot of docs/concepts.md: weights make the drawn items resemble the pool.
 
 python -m levelled_studies.concepts docs/
 """
@@ -42,7 +42,7 @@ class Repetitions:
 
 
 def repeat(repetitions: int, *, seed: int = SEED) -> Repetitions:
-    """Draw and label 200 of 5,000 items, again and again, chasing the model's likely errors."""
+    """Draw and label 200 of 5,000 items in each repetition, likely errors more often."""
     rng = np.random.default_rng(seed)
     chance = rng.beta(1, 5, POOL_SIZE)
     losses = (rng.random(POOL_SIZE) < chance).astype(np.float64)
@@ -64,7 +64,7 @@ def _mean(weights: FloatArray, losses: FloatArray, draws: Draws) -> float:
 
 
 def plot(result: Repetitions) -> Any:  # noqa: ANN401
-    """Above, the items of the pool, drawn and weighted; below, the estimates they lead to."""
+    """Plot the items (pool, drawn, weighted) above and the estimates from them below."""
     figure, (items, estimates) = canvas(rows=2, height=4.2)
     bins = np.linspace(0, 0.8, 25)
     items.hist(result.chance, bins, density=True, color="#BBBBBB", label="pool")
@@ -73,6 +73,8 @@ def plot(result: Repetitions) -> Any:  # noqa: ANN401
     items.hist(result.drawn, bins, label="drawn, unweighted", **naive)
     items.hist(result.drawn, bins, weights=result.weights, label="drawn, weighted", **lure)
     items.set_ylabel("density of items")
+    items.set_xlabel("chance that the model is wrong on the item")
+    items.tick_params(labelbottom=True)
     legend(items, "upper right")
 
     fine = np.arange(-0.5, 0.8 * LABELS, 2) / LABELS  # the naive mean is a whole number of 1/M
@@ -82,7 +84,7 @@ def plot(result: Repetitions) -> Any:  # noqa: ANN401
         result.risk, color=BLACK, linestyle=":", linewidth=1.0, label="true error rate"
     )
     estimates.set_ylabel("density of estimates")
-    estimates.set_xlabel("chance of error (above), estimated error rate (below)")
+    estimates.set_xlabel("estimated error rate of the pool")
     legend(estimates, "upper right")
     footnote(figure, f"N = {POOL_SIZE:,}, M = {LABELS}, {len(result.lure):,} repetitions")
     return figure

@@ -257,8 +257,8 @@ def _anytime_share(
     losses: FloatArray, q: FloatArray, N: int, design: Mapping[str, FloatArray]
 ) -> Limits:
     summary = moments(losses, q, N)
-    sample = effective(summary, losses, ranked_weights(q, N), LEVEL)
-    return anytime.wilson(sample, anytime.boundary(summary.budget, N, LEVEL))
+    share, size = effective(summary, losses, ranked_weights(q, N), LEVEL)
+    return anytime.wilson(share, size, anytime.boundary(summary.budget, N, LEVEL))
 
 
 def _anytime_log(

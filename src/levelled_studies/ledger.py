@@ -49,7 +49,7 @@ paper."""
 def page(results: Path) -> str:
     """The ledger as Markdown, from the folder that holds one folder a study."""
     sections = [_INTRODUCTION, _theorems(THEOREMS)]
-    sections += [_study(name, folder) for name, folder in _finished(results)]
+    sections += [_study(name, folder) for name, folder in _find_results(results)]
     sections.append(_WORDING + "\n\n" + _table(("where", "what"), WORDING))
     return "\n\n".join(sections) + "\n"
 
@@ -67,7 +67,7 @@ def write(docs: Path) -> Path:
     return target
 
 
-def _finished(results: Path) -> list[tuple[str, Path]]:
+def _find_results(results: Path) -> list[tuple[str, Path]]:
     """The folders in which studies have left claims, in the order in which they are listed."""
     return [
         (name, claims.parent)

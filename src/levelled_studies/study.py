@@ -35,7 +35,7 @@ class Claim:
 
     name: str
     where: str
-    """Where the paper, or Levelled, makes it."""
+    """The place in the paper, or in Levelled, that makes the claim."""
     says: str
     measured: str
     verdict: Ruling

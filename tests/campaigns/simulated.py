@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from levelled.campaigns import Campaign, create_campaign
+from levelled.campaigns import Campaign, create_campaign, decide
 from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.records import CampaignSettings, Event, parse_metrics
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
+from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 
 START = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -62,7 +63,7 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "pred_counts": {model: pool.predictions(model).counts() for model in pool.models},
         **settings,
     }
-    made = CampaignSettings(**{**given, "metrics": parse_metrics(given["metrics"])})
+    made = CampaignSettings(**{**given, "metrics": tuple(map(parse_metric, given["metrics"]))})
     draws = [item.to_json() for item in draw_further(pool, made, [], ahead)]
     stamp = {"at": START.isoformat(timespec="seconds"), "by": None}
     return [
@@ -97,3 +98,10 @@ def weights_by_hand(state: CampaignState, M: int) -> list[float]:
         return [1.0] * N
     q = [item.probability for item in state.draws[:M]]
     return [1 + (N - M) / (N - m) * (1 / ((N - m + 1) * q[m - 1]) - 1) for m in range(1, M + 1)]
+
+
+def tell_one(
+    state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """The events of one label for an item."""
+    return decide.tell_all(state, [{"draw": item.draw, "label": label}], owner, now)

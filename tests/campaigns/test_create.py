@@ -10,10 +10,11 @@ import pytest
 from campaigns.simulated import begun, by_hand, label, numbers, spam
 from levelled.campaigns import create_campaign, load_campaign
 from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal
-from levelled.campaigns.records import CampaignSettings, parse_metrics
+from levelled.campaigns.records import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.estimators import lure_weights
+from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 
 POOL, TRUTH = spam(60)
@@ -297,7 +298,7 @@ def _settings(
 ) -> CampaignSettings:
     return CampaignSettings(
         name="spam",
-        metrics=parse_metrics(["error"]),
+        metrics=(parse_metric("error"),),
         source=None,
         fingerprint=fingerprint,
         pool_size=pool_size,
@@ -311,3 +312,10 @@ def _settings(
 def test_a_campaign_needs_the_names_of_its_metrics(tmp_path: Path, metric: Any) -> None:  # noqa: ANN401
     with pytest.raises(LevelledError, match="metric"):
         create_campaign("mail", POOL, metric, storage=tmp_path / "c.db", seed=1)
+
+
+def test_the_log_keeps_every_character_of_a_predicted_class(tmp_path: Path) -> None:
+    texts = ["a", "a\0", "b\0\0", "\0"]
+    pool = pa.table({"id": list("pqrs"), "pred": texts})
+    drawn = begun(tmp_path / "c.db", pool).state.draws
+    assert {item.id: item.pred[""] for item in drawn} == dict(zip("pqrs", texts, strict=True))

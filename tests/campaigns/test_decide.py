@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from campaigns.simulated import START, beginning, numbers, spam
+from campaigns.simulated import START, beginning, numbers, spam, tell_one
 from levelled.campaigns import decide
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
@@ -31,7 +31,7 @@ def ask_items(
 def tell_label(
     state: CampaignState, draw: int, label: object, owner: str | None = "ann", at: int = 1
 ) -> CampaignState:
-    events = decide.tell(state, decide.find_draw(state, draw=draw), label, owner, after(at))
+    events = tell_one(state, decide.find_draw(state, draw=draw), label, owner, after(at))
     return apply_events(events, state) if events else state
 
 
@@ -78,9 +78,9 @@ def test_a_late_answer_is_a_second_opinion_if_somebody_has_answered() -> None:
 
 def test_telling_the_same_thing_again_changes_nothing() -> None:
     state = tell_label(ask_items(started(), 1)[0], 1, "ham")
-    assert decide.tell(state, state.draws[0], "ham", "bob", after(5)) == ()
+    assert tell_one(state, state.draws[0], "ham", "bob", after(5)) == ()
     state = tell_label(state, 1, "spam", "bob")
-    assert decide.tell(state, state.draws[0], "spam", "cy", after(5)) == ()
+    assert tell_one(state, state.draws[0], "spam", "cy", after(5)) == ()
 
 
 def test_an_answer_to_what_cannot_be_labelled_is_a_second_opinion_told_once() -> None:
@@ -91,7 +91,7 @@ def test_an_answer_to_what_cannot_be_labelled_is_a_second_opinion_told_once() ->
     state = tell_label(state, 1, "ham", "bob")
     assert not state.answers
     assert len(state.opinions[1]) == 1
-    assert decide.tell(state, state.draws[0], "ham", "bob", after(5)) == ()
+    assert tell_one(state, state.draws[0], "ham", "bob", after(5)) == ()
 
 
 def test_many_answers_are_told_as_if_one_by_one() -> None:
@@ -107,7 +107,7 @@ def test_many_answers_are_told_as_if_one_by_one() -> None:
     at_once = apply_events(decide.tell_all(state, answers, "ann", after(1)), state)
     for answer in answers:
         item = decide.find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
-        events = decide.tell(state, item, answer["label"], "ann", after(1))
+        events = tell_one(state, item, answer["label"], "ann", after(1))
         state = apply_events(events, state) if events else state
     assert at_once.answers == state.answers
     assert at_once.opinions == state.opinions

@@ -9,7 +9,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from campaigns.simulated import START, beginning, by_hand, spam, weights_by_hand
+from campaigns.simulated import START, beginning, by_hand, spam, tell_one, weights_by_hand
 from levelled.campaigns import Figure, decide
 from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.records import DrawnItem, Event
@@ -111,7 +111,7 @@ class Campaigning(RuleBasedStateMachine):
         item_found = decide.find_draw(self.state, id=item.id) if by_id else item
         assert item_found is item
         first, opinions = not self.is_settled(item.draw), self.state.opinions.get(item.draw, ())
-        self.on_item(decide.tell, item, label, owner)
+        self.on_item(tell_one, item, label, owner)
         if first:
             self.labels[item.draw] = label
             self.held.pop(item.draw, None)
@@ -119,7 +119,7 @@ class Campaigning(RuleBasedStateMachine):
         later = self.state.opinions.get(item.draw, ())
         known = {answer.label for answer in opinions} | {self.labels.get(item.draw)}
         assert len(later) - len(opinions) == (label not in known)
-        assert decide.tell(self.state, item, label, owner, self.now) == (), "told twice"
+        assert tell_one(self.state, item, label, owner, self.now) == (), "told twice"
 
     @precondition(lambda self: self.state.n_asked > 0)
     @rule(part=PART, label=LABELS, owner=OWNERS)
@@ -180,7 +180,7 @@ class Campaigning(RuleBasedStateMachine):
         item = self.state.draws[0]
         for refused in (
             lambda: decide.ask(self.state, 1, "ann", self.now),
-            lambda: decide.tell(self.state, item, "ham", "ann", self.now),
+            lambda: tell_one(self.state, item, "ham", "ann", self.now),
             lambda: decide.mark_unlabelable(self.state, item, "blank", "ann", self.now),
             lambda: decide.change(self.state, "ann", self.now, budget=None),
         ):

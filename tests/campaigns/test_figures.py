@@ -14,6 +14,7 @@ from campaigns.simulated import (
     label,
     numbers,
     spam,
+    tell_one,
     weights_by_hand,
 )
 from levelled import estimate
@@ -37,7 +38,7 @@ def labelled(
     state = apply_events(decide.ask(state, n, None, START).events, state)
     for item in state.draws[:n]:
         if item.draw not in late:
-            state = apply_events(decide.tell(state, item, truth[str(item.id)], None, START), state)
+            state = apply_events(tell_one(state, item, truth[str(item.id)], None, START), state)
     return state
 
 
@@ -264,7 +265,7 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
         later = state
         for draw in out:
             item = state.draws[draw - 1]
-            later = apply_events(decide.tell(later, item, answer, None, START), later)
+            later = apply_events(tell_one(later, item, answer, None, START), later)
         (after,) = figures_of(later).values()
         assert after.pending_low is after.pending_high is None
         assert after.estimate.value is not None
@@ -277,7 +278,7 @@ def test_the_pending_bracket_is_reached_at_its_ends() -> None:
     for draw in (5, 11):
         item = state.draws[draw - 1]
         wrong = "ham" if item.pred[""] == "spam" else "spam"
-        state = apply_events(decide.tell(state, item, wrong, None, START), state)
+        state = apply_events(tell_one(state, item, wrong, None, START), state)
     (after,) = figures_of(state).values()
     assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import numpy as np
 
-from campaigns.simulated import START, beginning, spam
+from campaigns.simulated import START, beginning, spam, tell_one
 from levelled.campaigns import decide
 from levelled.campaigns.records import DrawnItem
 from levelled.campaigns.settled import settled_draws
@@ -34,7 +34,7 @@ def campaign(seed: int) -> tuple[float, float]:
         now, draw = heapq.heappop(at_work)
         item = state.draws[draw - 1]
         when = START + timedelta(seconds=now)
-        state = apply_events(decide.tell(state, item, TRUTH[str(item.id)], None, when), state)
+        state = apply_events(tell_one(state, item, TRUTH[str(item.id)], None, when), state)
         if len(state.answers) == ARRIVED:
             dropping = without_pending(state)
         state = ask(state, 1, now, at_work, rng)

@@ -41,7 +41,7 @@ def spam(levelled: Levelled, pool: Path, truth: dict[str, str]) -> str:
     assert made.code == 0, made.err
     asked = levelled("ask", "spam", "-n", 30, "--owner", "ann")
     told = levelled("tell", "spam", "-", given=answers(asked.out, truth))
-    assert told.err == "30 new\n"
+    assert told.err == "30 new answers\n"
     return "spam"
 
 
@@ -94,14 +94,14 @@ def test_labels_may_be_written_into_a_sheet(
         writer.writeheader()
         writer.writerows(row | {"label": truth[row["id"]]} for row in rows[:2])
         writer.writerow(rows[2])
-    assert levelled("tell", spam, sheet).err == "2 new, 1 without a label, passed over\n"
+    assert levelled("tell", spam, sheet).err == "2 new answers, 1 without a label, passed over\n"
     assert figures(levelled, spam)[0]["n_labels"] == 32
 
 
 def test_labels_may_come_by_id_and_again(levelled: Levelled, spam: str) -> None:
     item = json.loads(levelled("ask", spam).out)
     line = json.dumps({"id": item["id"], "label": "ham"})
-    assert levelled("tell", spam, "-", given=line).err == "1 new\n"
+    assert levelled("tell", spam, "-", given=line).err == "1 new answer\n"
     assert levelled("tell", spam, "-", given=line).err == "1 already known\n"
     other = json.dumps({"draw": item["draw"], "label": "spam"})
     assert levelled("tell", spam, "-", given=other).err == "1 kept as second opinions\n"
@@ -245,7 +245,7 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     assert json.loads(lines.splitlines()[0])["data"]["x"] == HOSTILE
     labels = [{"draw": draw, "label": HOSTILE} for draw in range(1, 5)]
     told = levelled("tell", "[red]x", "-", given="\n".join(map(json.dumps, labels)))
-    assert told.err == "4 new\n"
+    assert told.err == "4 new answers\n"
     seen = [levelled(*words, "--format", "table") for words in (["estimate", "[red]x"], ["list"])]
     levelled("unlabelable", "[red]x", 5, "--reason", HOSTILE)
     levelled("close", "[red]x", "--reason", HOSTILE)
@@ -261,7 +261,7 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     assert levelled("audit", "[red]x").out == "ok\n"
 
 
-def test_a_loss_that_is_gone_does_not_hide_the_other_campaigns(
+def test_a_campaign_whose_loss_is_gone_can_be_listed_and_labelled(
     levelled: Levelled, spam: str, pool: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "gone.py").write_text("def loss(y, p):\n    return (y != p) * 1.0\n")
@@ -272,9 +272,16 @@ def test_a_loss_that_is_gone_does_not_hide_the_other_campaigns(
     (tmp_path / "gone.py").unlink()
     sys.modules.pop("gone")
     listed = levelled("list")
-    assert [one["name"] for one in json.loads(listed.out)] == [spam]
-    assert "own cannot be loaded" in listed.err
-    assert levelled("status", "own").code == 1
+    assert {one["name"] for one in json.loads(listed.out)} == {spam, "own"}
+    (status,) = json.loads(levelled("status", "own").out)
+    assert status["metrics"] == ["gone:loss"]
+    levelled("ask", "own")
+    answer = json.dumps({"draw": 1, "label": "spam"})
+    assert levelled("tell", "own", "-", given=answer).err == "1 new answer\n"
+    for command in ("estimate", "report"):
+        result = levelled(command, "own")
+        assert result.code == 1
+        assert "gone:loss" in result.err
 
 
 def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) -> None:

@@ -1,11 +1,14 @@
+import sys
 from collections.abc import Callable
+from pathlib import Path
 
 import numpy as np
 import pytest
 
 from levelled import metrics
+from levelled.errors import InputError
 from levelled.metrics.named import Metric, parse_metric
-from levelled.metrics.ratio import ratio_estimate
+from levelled.metrics.ratio import Look, ratio_estimate
 from metrics.samples import NAMES, WEIGHTED, everything, mail
 from metrics.specimens import (
     HAM_SPAM,
@@ -118,7 +121,7 @@ def test_ratios_are_those_of_the_metrics_they_name(name: str, interval: str) -> 
     counts = {c: int(np.sum(pool.pred == c)) for c in NAMES.tolist()}
     metric = parse_metric(f"{name}:spam")
     pairs = metric.pairs(label, pred, 300, counts)
-    found = ratio_estimate(pairs, draws, level=0.95, interval=interval)
+    found = ratio_estimate(pairs, Look(draws, 0.95, interval))
     named = getattr(metrics, name)
     expected = named(label, pred, draws, positive="spam", pool_pred=pool.pred, interval=interval)
     assert metric.from_losses(found).as_dict() == expected.as_dict()
@@ -133,7 +136,7 @@ def test_a_ratio_that_is_undefined_says_what_is_missing() -> None:
         pairs = parse_metric(f"{name}:spam").pairs(
             ["ham"] * 4, ["ham"] * 4, 20, {"ham": 15, "spam": 5}
         )
-        found = ratio_estimate(pairs, WEIGHTED, level=0.95, interval="auto")
+        found = ratio_estimate(pairs, Look(WEIGHTED, 0.95, "auto"))
         assert found.value is None
         assert f"no {what}" in found.warnings[0]
     assert expected.warnings[0].startswith("no label 'spam'")
@@ -213,3 +216,17 @@ BAD: Bad = [
 @pytest.mark.parametrize(("words", "wrong"), BAD, ids=[f"{n}: {w}" for n, (w, _) in enumerate(BAD)])
 def test_a_bad_name_is_refused_in_one_line(words: str, wrong: Callable[[], object]) -> None:
     refused_in_one_line(words, wrong)
+
+
+def test_a_loss_of_your_own_may_be_in_a_file_of_this_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "my_losses.py").write_text("def doubled(labels, pred):\n    return 2 * labels\n")
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(sys, "path", [*sys.path])
+    assert parse_metric("my_losses:doubled").values([1.0, 2.0], [0.0, 0.0]).losses.tolist() == [
+        2,
+        4,
+    ]
+    with pytest.raises(InputError, match="no module 'not_there' in this folder"):
+        parse_metric("not_there:doubled")

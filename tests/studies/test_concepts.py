@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from levelled_studies.concepts import repeat, write
@@ -15,8 +16,9 @@ def test_the_page_tells_what_the_plot_shows() -> None:
     assert f"naive mean comes to {result.naive.mean():.1%} on average" in page
     assert f"the true error rate is {result.risk:.1%}" in page
     assert f"R_LURE comes to {result.lure.mean():.1%} on average" in page
-    uniform = result.risk * (1 - result.risk) / 200 * (1 - 200 / 5_000)
-    assert result.lure.var() < uniform
+    uniform = np.sqrt(result.risk * (1 - result.risk) / 200 * (1 - 200 / 5_000))
+    assert f"standard deviation of {100 * result.lure.std():.1f} percentage points" in page
+    assert f"uniformly drawn losses ({100 * uniform:.1f})" in page
 
 
 def test_the_plot_is_written(tmp_path: Path) -> None:

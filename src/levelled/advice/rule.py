@@ -60,9 +60,6 @@ LEVEL = 0.99
 _SIGN = 0.5  # standard errors from which on a held-out gain is more than its sign
 _CLEAR = 2.0  # times what it costs, from which on a gain on the labels is clear
 _SMALL = 2.0  # times the overfitting bias, up to which an active learning bias is small beside it
-_SAME_PREDICTIONS = (
-    "held-out items have the same predictions with and without weights, but for rounding."
-)
 
 
 def advise(
@@ -178,18 +175,18 @@ def decide(evidence: Evidence, effect: WeightsEffect) -> tuple[Advice, str]:
     if few:
         return "not enough labels", few
     if effect.same_predictions:
-        return "no difference", _SAME_PREDICTIONS
+        same = "held-out items have the same predictions with and without weights"
+        return "no difference", f"{same}, but for rounding."
     gain, stderr = effect.held_out
     if abs(gain) + stderr <= TOLERANCE * evidence.risks["naive"].value:
         return "no difference", _same(evidence)
     if gain > t_quantile(np.asarray(effect.degrees_of_freedom), LEVEL) * stderr:
-        return "correct", _significant(evidence, effect)
+        change = _risk_change(evidence, effect)
+        return "correct", f"{change}, more than chance explains at {LEVEL:.0%}."
     alb, ofb = abs(evidence.active_learning_bias.value), evidence.overfitting_bias.value
     if gain > _SIGN * stderr and effect.on_labels > _CLEAR * effect.cost and alb > ofb:
-        return (
-            "correct",
-            f"{_biases(evidence)}; {_on_labels(effect)}; {_risk_change(evidence, effect)}.",
-        )
+        reasons = f"{_biases(evidence)}; {_on_labels(effect)}; {_risk_change(evidence, effect)}."
+        return "correct", reasons
     if gain < 0 and effect.on_labels < effect.cost and alb < _SMALL * ofb:
         return "do not correct", _against(evidence, effect)
     return "not enough labels", _undecided(evidence, effect)
@@ -256,10 +253,6 @@ def _same(evidence: Evidence) -> str:
         f"held-out risk is {naive:.4g} without weights and {lure:.4g} with them: the difference, "
         f"with one standard error added, is within {TOLERANCE:.0%} of the risk."
     )
-
-
-def _significant(evidence: Evidence, effect: WeightsEffect) -> str:
-    return f"{_risk_change(evidence, effect)}, more than chance explains at {LEVEL:.0%}."
 
 
 def _against(evidence: Evidence, effect: WeightsEffect) -> str:

@@ -84,11 +84,7 @@ class Verdict:
     def evidence(self) -> Iterator[tuple[str, float, float | None]]:
         """Name, value and standard error, where that is known, of everything that was measured."""
         rows: list[tuple[str, float | None, float | None]] = [
-            (
-                "active learning bias",
-                self.active_learning_bias,
-                self.active_learning_bias_stderr,
-            ),
+            ("active learning bias", self.active_learning_bias, self.active_learning_bias_stderr),
             ("overfitting bias", self.overfitting_bias, self.overfitting_bias_stderr),
             *((f"held-out risk, {_TRAINING[way]}", *risk) for way, risk in self.risks.items()),
             ("plain less LURE, item by item", *(self.difference or (None, None))),

@@ -38,38 +38,11 @@ __all__ = ["DropoutClassifier", "RadialClassifier"]
 
 
 @dataclass(eq=False)
-class _Parameters:
-    """A scikit-learn estimator, without scikit-learn, whose fields are its parameters."""
+class BayesianClassifier(ABC):
+    """Parameters, training and prediction; subclasses sample the weights.
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; none has parameters of its own, so `deep` changes nothing."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
-        """Change parameters; the next `fit` uses them."""
-        known = self.get_params()
-        for name, value in params.items():
-            if name not in known:
-                raise InputError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(known)}."
-                )
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        """The tags by which scikit-learn recognises a classifier."""
-        from sklearn.utils import ClassifierTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
-        )
-
-
-@dataclass(eq=False)
-class BayesianClassifier(_Parameters, ABC):
-    """Parameters, training and prediction; subclasses sample the weights."""
+    It is an estimator of scikit-learn, without importing it, whose fields are its parameters.
+    """
 
     network: str = "cnn"
     _: KW_ONLY
@@ -105,10 +78,11 @@ class BayesianClassifier(_Parameters, ABC):
 
         `sample_weight` multiplies the loss of each item, and the mean is over all N of them:
         with `lure_weights` the loss is R_LURE, the unbiased estimate of the mean loss over the
-        pool. `validation` is a pair
-        (X, y) whose loss decides when to stop; without it training takes `max_steps` steps.
+        pool. `validation` is a pair (X, y) whose loss decides when to stop; without it training
+        takes `max_steps` steps.
         """
-        schedule, generator = self._schedule(), self._generator(0)
+        schedule = Schedule(**{one.name: getattr(self, one.name) for one in fields(Schedule)})
+        generator = self._generator(0)
         inputs, names = self._pair(X, y)
         weight = check_weights(sample_weight, len(names))
         held_out = self._held_out(validation, inputs.shape[1:])
@@ -190,6 +164,31 @@ class BayesianClassifier(_Parameters, ABC):
         model.validation_losses_ = saved.validation_losses
         return model
 
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name; none has parameters of its own, so `deep` changes nothing."""
+        return {field.name: getattr(self, field.name) for field in fields(self)}
+
+    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
+        """Change parameters; the next `fit` uses them."""
+        names = self.get_params()
+        for name, value in params.items():
+            if name not in names:
+                raise InputError(
+                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}."
+                )
+            setattr(self, name, value)
+        return self
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """The tags by which scikit-learn recognises a classifier."""
+        from sklearn.utils import ClassifierTags, Tags, TargetTags
+
+        return Tags(
+            estimator_type="classifier",
+            target_tags=TargetTags(required=True),
+            classifier_tags=ClassifierTags(),
+        )
+
     def _fill(
         self, out: Numbers, inputs: Numbers, n_samples: int, convert: Callable[[Tensor], Tensor]
     ) -> Numbers:
@@ -232,9 +231,6 @@ class BayesianClassifier(_Parameters, ABC):
                 f"y {len(names)} labels."
             )
         return inputs, names
-
-    def _schedule(self) -> Schedule:
-        return Schedule(**{field.name: getattr(self, field.name) for field in fields(Schedule)})
 
     def _generator(self, stream: int) -> Generator:
         """The random numbers of training (stream 0) or of prediction (stream 1)."""

@@ -2,9 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-import numpy as np
-
-from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal
+from levelled.campaigns.drawing import draw_all
 from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.hashing import StoredEvent, verify
 from levelled.campaigns.records import DrawnItem
@@ -72,14 +70,8 @@ def _draw_again(state: CampaignState, pool: Pool) -> list[DrawnItem]:
         raise CampaignError(
             f"The pool {pool.source} is not the one on record: its content differs."
         )
-    rows, n = [item.row for item in state.draws], settings.n_sampled
-    sample: list[DrawnItem] = []
-    if n:
-        first = np.array(rows[:n], dtype=np.int64)
-        sample = draw_sample(pool, settings, first, frozen_proposal(pool, settings))
-    if len(rows) == n:
-        return sample
-    return [*sample, *draw_further(pool, settings, rows[:n], len(rows))]
+    sample = [item.row for item in state.draws[: settings.n_sampled]]
+    return draw_all(pool, settings, sample, len(state.draws))
 
 
 def _compare_figures(

@@ -27,6 +27,12 @@ class GameInput:
     control: bool = False
     """True where the design's predictor predicts these losses."""
 
+    def new_game(self, pool_size: int, level: float) -> Betting | RatioBetting:
+        """A game on these values before its first round."""
+        if self.denominators is None:
+            return Betting(pool_size, self.bounds, level)
+        return RatioBetting(pool_size, self.bounds[1], level, self.denominator_mean)
+
     @property
     def kind(self) -> str:
         """The kind of game, as snapshots name it."""
@@ -74,7 +80,7 @@ def play(
     """The limits after all draws, and the game; the rounds of `saved` are not played again."""
     n, names, fingerprint = len(draws), _columns(inputs, draws), inputs.fingerprint(len(draws))
     if saved is None or not saved.continues(inputs, n):
-        saved = SavedGame(0, "", _new_game(inputs, draws.pool_size, level))
+        saved = SavedGame(0, "", inputs.new_game(draws.pool_size, level))
     game, design = saved.game, draws.design or {}
     for m in range(saved.n, n):
         loss, q = float(inputs.losses[m]), float(draws.probability[m])
@@ -86,12 +92,6 @@ def play(
             game.update(loss, float(inputs.denominators[m]), q, max_weight=most)
     saved.n, saved.fingerprint = n, fingerprint
     return game.interval(), saved
-
-
-def _new_game(inputs: GameInput, pool_size: int, level: float) -> Betting | RatioBetting:
-    if inputs.denominators is None:
-        return Betting(pool_size, inputs.bounds, level)
-    return RatioBetting(pool_size, inputs.bounds[1], level, inputs.denominator_mean)
 
 
 def _columns(inputs: GameInput, draws: Draws) -> list[str]:

@@ -12,13 +12,14 @@ import numpy as np
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
-from levelled.campaigns.drawing import draw_further, draw_sample, frozen_proposal, place_of
-from levelled.campaigns.records import CampaignSettings, parse_metrics
+from levelled.campaigns.drawing import draw_all, place_of
+from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
-from levelled.sources import AnswerRow, Pool, open_pool, read_answers
+from levelled.metrics.named import parse_metric
+from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
 
@@ -58,7 +59,7 @@ def create_campaign(
     _check_name(name)
     _refuse_duplicates("metric", names := _check_names(metric))
     _refuse_duplicates("slice", slices)
-    metrics = parse_metrics(names)
+    metrics = tuple(map(parse_metric, names))
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
     models, size = opened.models or ("",), len(opened)
     predictions, fingerprint = opened.predictions(models[0]), opened.fingerprint
@@ -142,35 +143,22 @@ def _first_events(
     pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str] | None
 ) -> list[dict[str, Any]]:
     """The creation of the campaign, its first draws, and the labels of its sample."""
-    at = datetime.now(UTC).isoformat(timespec="seconds")
-    stamp = {"at": at, "by": None}
+    stamp = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "by": None}
     rows: list[int] = []
     labels: list[object] = []
-    items = []
     if labelled is not None:
         rows, labels = _read_sample(pool, settings, labelled)
         settings = replace(settings, n_sampled=len(rows))
-        frozen = frozen_proposal(pool, settings)
-        items = draw_sample(pool, settings, np.array(rows, dtype=np.int64), frozen)
-    ahead = min(settings.budget or AHEAD, settings.pool_size)
-    if ahead > len(rows):
-        items += draw_further(pool, settings, rows, ahead)
+    items = draw_all(pool, settings, rows, min(settings.budget or AHEAD, settings.pool_size))
     events: list[dict[str, Any]] = [
         {"type": "created", **stamp, "settings": settings.to_json()},
         {"type": "drawn", **stamp, "draws": [item.to_json() for item in items]},
     ]
-    if labelled is None:
-        return events
-    numbers = list(range(1, len(rows) + 1))
-    checked = check_labels(settings, labels)
-    return [
-        *events,
-        {"type": "leased", **stamp, "draws": numbers, "until": at},
-        *(
-            {"type": "answered", **stamp, "draw": draw, "label": label}
-            for draw, label in zip(numbers, checked, strict=True)
-        ),
-    ]
+    answers = dict(enumerate(check_labels(settings, labels), start=1))
+    if answers:
+        events.append({"type": "leased", **stamp, "draws": [*answers], "until": stamp["at"]})
+    answered = {"type": "answered", **stamp}
+    return events + [{**answered, "draw": m, "label": label} for m, label in answers.items()]
 
 
 def _read_sample(
@@ -183,9 +171,12 @@ def _read_sample(
     answers = read_answers(labelled)
     if not answers:
         raise CampaignError(f"{labelled} has no labels: leave it out to begin without a sample.")
+    for answer in answers:
+        if answer.id is None or answer.label is None:
+            raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
     order = np.random.default_rng(settings.seed).permutation(len(answers))
     answers = [answers[at] for at in order.tolist()]
-    rows = pool.rows_of([_id_of(answer, labelled) for answer in answers])
+    rows = pool.rows_of([answer.id for answer in answers if answer.id is not None])
     if len(np.unique(rows)) < len(rows):
         raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
     return rows.tolist(), [answer.label for answer in answers]
@@ -226,9 +217,3 @@ def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
     twice = [name for at, name in enumerate(names) if name in names[:at]]
     if twice:
         raise CampaignError(f"The {what} {twice[0]!r} is named twice.")
-
-
-def _id_of(answer: AnswerRow, labelled: str | PathLike[str]) -> str | int:
-    if answer.id is None or answer.label is None:
-        raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
-    return answer.id

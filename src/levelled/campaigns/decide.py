@@ -30,7 +30,6 @@ __all__ = [
     "find_draw",
     "mark_unlabelable",
     "skip",
-    "tell",
     "tell_all",
 ]
 
@@ -138,28 +137,27 @@ def find_draw(
     return state.draws[draw - 1]
 
 
-def tell(
-    state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
-) -> tuple[Event, ...]:
-    """Record one label. Answers may come in any order; draws keep theirs.
-
-    Telling the same label again changes nothing. Another label for a draw that has one is kept
-    beside it, as a second opinion: `amend` replaces a label.
-    """
-    _refuse_closed(state)
-    (checked,) = check_labels(state.settings, [label])
-    return _answer_events(state, [(item, checked)], owner, now)
-
-
 def tell_all(
     state: CampaignState, answers: Sequence[Mapping[str, Any]], owner: str | None, now: datetime
 ) -> tuple[Event, ...]:
-    """Record many labels, each with its draw or its id; the first answer to a draw counts.
+    """Record labels, each with its draw or its id. Answers may come in any order.
 
-    If one is wrong all are refused. The message then begins with the "where" of that answer.
+    The first answer to a draw counts. Telling its label again changes nothing; another label is
+    kept beside it, as a second opinion: `amend` replaces a label. If one answer is wrong all are
+    refused, and the message begins with the "where" of that answer.
     """
     _refuse_closed(state)
-    return _answer_events(state, _check_answers(state, answers), owner, now)
+    stamp = _stamp("answered", owner, now)
+    labels: dict[int, set[Label]] = {}
+    events: list[Event] = []
+    for item, label in _check_answers(state, answers):
+        if item.draw not in labels:
+            first, others = state.answers.get(item.draw), state.opinions.get(item.draw, ())
+            labels[item.draw] = {one.label for one in (first, *others) if one is not None}
+        if label not in labels[item.draw]:
+            events.append({**stamp, "draw": item.draw, "label": label})
+            labels[item.draw].add(label)
+    return tuple(events)
 
 
 def _check_answers(
@@ -178,27 +176,6 @@ def _check_answers(
             raise
         raise CampaignError(f"{where}: {wrong} Nothing was stored.") from wrong
     return list(zip(items, labels, strict=True))
-
-
-def _answer_events(
-    state: CampaignState,
-    answers: Sequence[tuple[DrawnItem, Label]],
-    owner: str | None,
-    now: datetime,
-) -> tuple[Event, ...]:
-    """An event for each label that its draw does not have yet."""
-    stamp = _stamp("answered", owner, now)
-    labels: dict[int, set[Label]] = {}
-    events: list[Event] = []
-    for item, label in answers:
-        if item.draw not in labels:
-            answer = state.answers.get(item.draw)
-            known = (*state.opinions.get(item.draw, ()), *(() if answer is None else (answer,)))
-            labels[item.draw] = {one.label for one in known}
-        if label not in labels[item.draw]:
-            events.append({**stamp, "draw": item.draw, "label": label})
-            labels[item.draw].add(label)
-    return tuple(events)
 
 
 def amend(

@@ -4,7 +4,7 @@ Scores do not change during a campaign, and a longer race begins with the shorte
 further ahead continues the same sequence.
 """
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,16 +17,21 @@ from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.draws import Draws
 from levelled.errors import CampaignError, PoolError
 from levelled.estimators.moments import uniform_probability
-from levelled.labels import Label, as_classes
+from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
 from levelled.samplers import race, with_design
 from levelled.sources import Pool
+from levelled.sources.columns import Roles
+from levelled.sources.files import files_of
+from levelled.sources.origin import Files
+from levelled.sources.reading import read_columns
 
 __all__ = [
     "PROPOSALS",
     "SCORES",
     "attach_event",
+    "draw_all",
     "draw_from_file",
     "draw_further",
     "draw_sample",
@@ -104,6 +109,17 @@ def draw_further(
     return _make_items(pool, settings, raced, draws, n_sampled, len(rows) + 1)
 
 
+def draw_all(
+    pool: Pool, settings: CampaignSettings, sample: Sequence[int], last: int
+) -> list[DrawnItem]:
+    """Draws 1 to `last`: first the rows of a sample that has labels already, if there is one."""
+    items = []
+    if sample:
+        rows = np.array(sample, dtype=np.int64)
+        items = draw_sample(pool, settings, rows, frozen_proposal(pool, settings))
+    return [*items, *draw_further(pool, settings, sample, last)] if last > len(sample) else items
+
+
 def draw_sample(
     pool: Pool, settings: CampaignSettings, rows: IntArray, frozen: FrozenProposal
 ) -> list[DrawnItem]:
@@ -127,39 +143,32 @@ def _make_items(
         name: (column[skip:] * (scale if name.startswith("max_weight") else 1)).tolist()
         for name, column in (draws.design or {}).items()
     }
-    predicted = {model: pool.predictions(model) for model in settings.models}
-    pred = {
-        model: _as_labels(values, settings)
-        for model, of in predicted.items()
-        if (values := of.of(rows)) is not None
-    }
-    proba = {
-        model: of.proba[rows].tolist() for model, of in predicted.items() if of.proba is not None
-    }
+    pred, proba = {}, {}
+    for model in settings.models:
+        predictions = pool.predictions(model)
+        if (values := predictions.of(rows)) is not None:
+            pred[model] = _as_labels(values, settings)
+        if predictions.proba is not None:
+            proba[model] = [tuple(p) for p in predictions.proba[rows].tolist()]
     slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
-    return [
-        DrawnItem(
-            draw=first + at,
-            row=row,
-            id=id_,
-            probability=float(draws.probability[skip + at]),
-            design={name: column[at] for name, column in design.items()},
-            pred={model: values[at] for model, values in pred.items()},
-            proba={model: tuple(values[at]) for model, values in proba.items()},
-            slices={name: values[at] for name, values in slices.items()},
-            data=data,
-        )
-        for at, (row, id_, data) in enumerate(
-            zip(rows.tolist(), pool.ids(rows), pool.shown(rows), strict=True)
-        )
-    ]
+    probability, n = draws.probability[skip:].tolist(), len(rows)
+    mappings = (_by_item(columns, n) for columns in (design, pred, proba, slices))
+    items = zip(
+        rows.tolist(), pool.ids(rows), probability, *mappings, pool.shown(rows), strict=True
+    )
+    return [DrawnItem(draw, *values) for draw, values in enumerate(items, first)]
+
+
+def _by_item(columns: Mapping[str, Sequence[Any]], n: int) -> list[dict[str, Any]]:
+    """Columns of n values each, as one mapping for each item."""
+    return [{name: values[at] for name, values in columns.items()} for at in range(n)]
 
 
 def _as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
     """Predictions as labels are kept, so that the two can be compared."""
     if settings.numeric and not any(isinstance(one, str) for one in predictions):
         return [float(one) for one in predictions]
-    return [*as_classes("pred", predictions).tolist()]
+    return [*class_texts(predictions)]
 
 
 def place_of(pool: Pool) -> str | list[str] | None:
@@ -242,11 +251,6 @@ def draw_from_file(
     Rows are drawn in proportion to the column `weight`, or uniformly without one. No other
     columns are read.
     """
-    from levelled.sources.columns import Roles
-    from levelled.sources.files import files_of
-    from levelled.sources.origin import Files
-    from levelled.sources.reading import read_columns
-
     origin = Files(files_of(path))
     for name in filter(None, (id_column, weight)):
         if name not in origin.schema.names:

@@ -35,13 +35,12 @@ def as_table(state: CampaignState) -> "pa.Table":
     items = state.draws[: state.n_asked]
     answers = [state.answers.get(item.draw) for item in items]
     rows: dict[str, list[Any]] = {
-        "draw": [item.draw for item in items],
-        "row": [item.row for item in items],
-        "id": [item.id for item in items],
-        "probability": [item.probability for item in items],
-        "label": [None if answer is None else answer.label for answer in answers],
-        "labelled_by": [None if answer is None else answer.by for answer in answers],
-        "labelled_at": [None if answer is None else answer.at for answer in answers],
+        name: [getattr(item, name) for item in items]
+        for name in ("draw", "row", "id", "probability")
+    }
+    for name, part in {"label": "label", "labelled_by": "by", "labelled_at": "at"}.items():
+        rows[name] = [getattr(answer, part, None) for answer in answers]  # None if there is none
+    rows |= {
         "unlabelable": [state.unlabelable.get(item.draw) for item in items],
         "sample_weight": [*weights, *[None] * (len(items) - len(weights))],
     }
@@ -80,7 +79,6 @@ def make_report(
     """The content of a campaign's report."""
     now = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
     settings = state.settings
-    sections = (_amended(state), _second_opinions(state), _unlabelable(state, figures[0]))
     return Report(
         title=settings.name,
         at=f"Evaluation by Levelled {version('levelled')}, {now}",
@@ -88,18 +86,18 @@ def make_report(
         figures=figures,
         history=history,
         target_width=settings.target_width,
-        sections=[Section(*section) for section in sections],
+        sections=[_amended(state), _second_opinions(state), _unlabelable(state, figures[0])],
         record=[
-            ("last hash", last_hash),
-            ("events", str(state.n_events)),
-            ("check it with", f"levelled audit {settings.name}"),
+            ("command", f"levelled audit {settings.name}"),
+            ("events in the log", f"{state.n_events:,}"),
+            ("hash of the last event", last_hash),
         ],
     )
 
 
 def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     settings = state.settings
-    yield "pool", f"{settings.pool_size} items, {settings.source or 'in memory'}"
+    yield "pool", f"{settings.pool_size:,} items, {settings.source or 'in memory'}"
     yield "fingerprint (sha256)", settings.fingerprint
     yield "metrics", ", ".join(settings.metric_names)
     yield "models", ", ".join(name or "(unnamed)" for name in (*settings.models, *state.attached))
@@ -112,18 +110,17 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     yield "draws settled", f"{state.n_settled}; {len(state.open_draws())} more wait for a label"
     if settings.n_sampled:
         yield "labelled beforehand", f"{settings.n_sampled}, a random sample"
+    expected = f"root mean squared {settings.metrics[0].name} that the model expects"
+    score = expected if settings.score == "auto" else f"score {settings.score}"
     yield (
         "drawn by",
-        f"score {settings.score}, proposal {settings.proposal}, {settings.floor:.0%} uniform",
+        f"{score}, proposal {settings.proposal}, {settings.floor:.0%} uniform",
     )
     yield "seed", str(settings.seed)
     yield "closed", state.closed or "no"
 
 
-_SectionParts = tuple[str, str, tuple[str, ...], Sequence[tuple[str, ...]]]
-
-
-def _amended(state: CampaignState) -> _SectionParts:
+def _amended(state: CampaignState) -> Section:
     rows = [
         (
             *_draw_and_id(state, draw),
@@ -133,10 +130,10 @@ def _amended(state: CampaignState) -> _SectionParts:
         for draw, before in sorted(state.amended.items())
     ]
     about = f"{_count(len(rows), 'label')} replaced." if rows else "None."
-    return "Amended labels", about, ("draw", "id", "before", "now"), rows
+    return Section("Amended labels", about, ("draw", "id", "before", "now"), rows)
 
 
-def _second_opinions(state: CampaignState) -> _SectionParts:
+def _second_opinions(state: CampaignState) -> Section:
     rows = [
         (
             *_draw_and_id(state, draw),
@@ -152,10 +149,10 @@ def _second_opinions(state: CampaignState) -> _SectionParts:
     if rows:
         about = f"{_count(len(rows), 'label')} beside the one that the figures use."
     columns = ("draw", "id", "label used", "second opinion", "by", "at")
-    return "Second opinions", about, columns, rows
+    return Section("Second opinions", about, columns, rows)
 
 
-def _unlabelable(state: CampaignState, first: Figure) -> _SectionParts:
+def _unlabelable(state: CampaignState, first: Figure) -> Section:
     rows = [(*_draw_and_id(state, draw), why) for draw, why in sorted(state.unlabelable.items())]
     about = "None."
     if rows:
@@ -163,7 +160,7 @@ def _unlabelable(state: CampaignState, first: Figure) -> _SectionParts:
             f"{_count(len(rows), 'draw')}. An estimated {first.unlabelable:.2%} of the pool cannot "
             f"be labelled; the figures are over the rest."
         )
-    return "Items that cannot be labelled", about, ("draw", "id", "reason"), rows
+    return Section("Items that cannot be labelled", about, ("draw", "id", "reason"), rows)
 
 
 def _draw_and_id(state: CampaignState, draw: int) -> tuple[str, str]:

@@ -14,7 +14,7 @@ from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Metric
-from levelled.metrics.ratio import Pairs, ratio_estimate, scaled
+from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
 __all__ = ["estimate_figures", "estimate_history"]
@@ -96,13 +96,12 @@ def _figure(
     limits: tuple[float | None, float | None],
 ) -> Figure:
     est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
-    slice_, n_labels = subject.slice, len(base.state.answers)
     return Figure(
         subject.metric.name,
         subject.model,
-        slice_,
+        subject.slice,
         subject.metric.from_losses(est),
-        n_labels=n_labels,
+        n_labels=len(base.state.answers),
         n_settled=n_settled,
         n_pending=len(pending),
         pending_low=limits[0],
@@ -158,7 +157,7 @@ def _bet_on_ratio(base: SettledDraws, subject: Subject, pairs: Pairs) -> Estimat
         base,
         subject,
         GameInput(pairs.numerator, (0.0, pairs.most), pairs.denominator, mean),
-        lambda: ratio_estimate(pairs, base.draws, level=level, interval="none"),
+        lambda: ratio_estimate(pairs, Look(base.draws, level, "none")),
         pairs.possible,
     )
 
@@ -200,8 +199,8 @@ def _unbounded_part(
 ) -> Estimate:
     """An average over a slice, or over labelable items, of losses without an upper bound."""
     metric, level = subject.metric, base.state.settings.level
-    size, bounds = subject.pool_size, metric.possible
-    est = slice_estimate(losses, base.draws, inside, size, level=level, bounds=bounds)
+    look = Look(base.draws, level, "auto")
+    est = slice_estimate(look, losses, inside, subject.pool_size, metric.possible)
     return replace(est, warnings=(*est.warnings, _FIXED))
 
 
@@ -218,7 +217,6 @@ def _nothing_known(state: CampaignState, metric: Metric) -> Estimate:
         pool_size=state.settings.pool_size,
         ess=0.0,
         max_weight=0.0,
-        worth=None,
         estimator="lure",
         interval="undefined",
         warnings=("no draw is settled yet: the first ones have no label so far",),

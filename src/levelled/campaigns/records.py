@@ -2,8 +2,9 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, cast
 
+from levelled.errors import InputError
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
@@ -15,7 +16,6 @@ __all__ = [
     "DrawnItem",
     "Event",
     "Lease",
-    "parse_metrics",
 ]
 
 Event = Mapping[str, Any]
@@ -26,9 +26,31 @@ _LABEL_CHECKS = {True: parse_metric("mean"), False: parse_metric("error")}
 """A metric that refuses a label which is no number, and one that refuses an unknown class."""
 
 
-def parse_metrics(names: Sequence[str]) -> tuple[Metric, ...]:
-    """The metrics of these names."""
-    return tuple(parse_metric(name) for name in names)
+class MissingMetric:
+    """A metric on record that cannot be parsed here, such as a loss whose module is gone.
+
+    A campaign with it can be listed and labelled. Whatever needs its losses is refused.
+    """
+
+    def __init__(self, name: str, because: InputError) -> None:
+        self.name = name
+        self._because = because
+
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None) -> list[object]:
+        """The labels as they are: losses of your own take any label."""
+        return [*values]
+
+    def __getattr__(self, attribute: str) -> object:
+        if attribute.startswith("__"):
+            raise AttributeError(attribute)
+        raise InputError(str(self._because)) from self._because
+
+
+def _restore_metric(name: str) -> Metric:
+    try:
+        return parse_metric(name)
+    except InputError as refused:
+        return cast(Metric, MissingMetric(name, refused))
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +91,7 @@ class CampaignSettings:
     @property
     def label_checks(self) -> tuple[Metric, ...]:
         """Metrics that together refuse every label that could not be used."""
-        return *self.metrics, _LABEL_CHECKS[self.numeric]
+        return tuple(dict.fromkeys((*self.metrics, _LABEL_CHECKS[self.numeric])))
 
     @property
     def last_draw(self) -> int:
@@ -89,7 +111,7 @@ class CampaignSettings:
         for name in ("models", "classes", "slices"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
-        return cls(**{**values, "metrics": parse_metrics(values["metrics"])})
+        return cls(**{**values, "metrics": tuple(map(_restore_metric, values["metrics"]))})
 
 
 @dataclass(frozen=True, slots=True)

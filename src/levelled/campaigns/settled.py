@@ -43,13 +43,13 @@ class FigureCache:
         dtype: type | None = None,
     ) -> NDArray[Any]:
         """One value of each item as an array; `read` is called for the new items only."""
-        known = self.columns.get(key)
-        if known is None:
-            known = self.columns[key] = np.array(read(items), dtype=dtype)
-        elif len(known) < len(items):
-            new = np.array(read(items[len(known) :]), dtype=dtype)
-            known = self.columns[key] = np.concatenate([known, new])
-        return known
+        values = self.columns.get(key)
+        if values is None:
+            values = self.columns[key] = np.array(read(items), dtype=dtype)
+        elif len(values) < len(items):
+            new = np.array(read(items[len(values) :]), dtype=dtype)
+            values = self.columns[key] = np.concatenate([values, new])
+        return values
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,10 +112,10 @@ class SettledDraws:
         Only draws whose label is new or another one since the last look are computed.
         """
         key, n = ("losses", metric.name, self._predictor(model)), len(self)
-        known = self.cache.losses.get(key, _NO_LOSSES)
-        new = known.changed(self.labels)
+        earlier = self.cache.losses.get(key, _NO_LOSSES)
+        new = earlier.changed(self.labels)
         table = np.zeros((2, n))
-        table[:, : known.table.shape[1]] = known.table[:, :n]
+        table[:, : earlier.table.shape[1]] = earlier.table[:, :n]
         table[:, new] = 0.0
         at = [i for i in new if self.labels[i] is not None]
         if at:
@@ -128,7 +128,7 @@ class SettledDraws:
             )
             table[0, at] = values.losses
             table[1, at] = 0.0 if values.denominators is None else values.denominators
-        if n >= len(known.labels):
+        if n >= len(earlier.labels):
             self.cache.losses[key] = _Losses(self.labels, table)
         return table[0], table[1]
 
@@ -177,11 +177,8 @@ class SettledDraws:
         if later is not None:
             draws = [item.draw for item in items]
             return [later.pred[d] for d in draws], [later.proba.get(d, ()) for d in draws]
-        missing = ""
-        return (
-            [item.pred.get(model, missing) for item in items],
-            [item.proba.get(model, ()) for item in items],
-        )
+        pred: list[Label] = [item.pred.get(model, "") for item in items]
+        return pred, [item.proba.get(model, ()) for item in items]
 
 
 def settled_draws(

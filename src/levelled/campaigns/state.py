@@ -5,7 +5,6 @@ Nothing here reads a clock, a file or a database.
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, fields, replace
-from typing import Any
 
 from levelled.campaigns.records import (
     Answer,
@@ -168,10 +167,7 @@ def _apply_skipped(state: _StateBuilder, event: Event) -> None:
     draw, by = event["draw"], event["by"]
     state.skipped[draw] = (*state.skipped.get(draw, ()), by)
     lease = state.leases.get(draw)
-    if lease is not None and by in (
-        None,
-        lease.owner,
-    ):  # else it is leased to another labeller by now
+    if lease is not None and by in (None, lease.owner):  # else another labeller has it by now
         del state.leases[draw]
 
 
@@ -190,21 +186,13 @@ def _close_draw(state: _StateBuilder, draw: int) -> None:
 def _apply_attached(state: _StateBuilder, event: Event) -> None:
     state.own("attached")
     before = state.attached.get(event["model"])
-    same = before is not None and before.fingerprint == event["fingerprint"]
+    pred: dict[int, Label] = {int(draw): one for draw, one in event["pred"].items()}
+    proba = {int(draw): tuple(p) for draw, p in event["proba"].items()}
+    if before is not None and before.fingerprint == event["fingerprint"]:  # for further draws
+        pred, proba = {**before.pred, **pred}, {**before.proba, **proba}
     state.attached[event["model"]] = Attached(
-        event["source"],
-        event["fingerprint"],
-        event["pred_counts"],
-        {**(before.pred if same and before else {}), **_by_draw(event["pred"])},
-        {
-            **(before.proba if same and before else {}),
-            **{draw: tuple(p) for draw, p in _by_draw(event["proba"]).items()},
-        },
+        event["source"], event["fingerprint"], event["pred_counts"], pred, proba
     )
-
-
-def _by_draw(plain: Mapping[str, Any]) -> dict[int, Any]:
-    return {int(draw): value for draw, value in plain.items()}
 
 
 def _apply_changed(state: _StateBuilder, event: Event) -> None:

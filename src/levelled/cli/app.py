@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import labelling, learning, managing, tools
+from levelled.cli import labelling, learning, managing, show, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -63,19 +63,12 @@ for command in (
 ):
     app.command(command.__name__.rstrip("_"), cls=_Command)(command)
 app.add_typer(tools.storage_app, name="storage")
-
-
-def _add_commands_of_other_packages() -> None:
-    """Add the commands that installed packages register as entry points."""
-    for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
-        command = entry.load()
-        if isinstance(command, typer.Typer):
-            app.add_typer(command, name=entry.name)
-        else:
-            app.command(entry.name, cls=_Command)(command)
-
-
-_add_commands_of_other_packages()
+for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
+    registered = entry.load()  # by an installed package
+    if isinstance(registered, typer.Typer):
+        app.add_typer(registered, name=entry.name)
+    else:
+        app.command(entry.name, cls=_Command)(registered)
 
 
 def _version(wanted: bool) -> None:
@@ -126,9 +119,7 @@ def run(words: Sequence[str] | None = None) -> None:
 
 
 def _refuse(why: str) -> None:
-    from levelled.cli.show import plain
-
-    typer.echo(f"levelled: {plain(' '.join(why.split()), 5000)}", err=True)
+    typer.echo(f"levelled: {show.plain(' '.join(why.split()), 5000)}", err=True)
     sys.exit(1)
 
 

@@ -2,10 +2,14 @@
 
 import sys
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
+from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+import levelled as lv
+from levelled.cli import show
 from levelled.cli.options import DEFAULT_STORAGE, Draw, Form, Format, Name, Owner, PoolFile, Storage
 
 if TYPE_CHECKING:
@@ -35,29 +39,17 @@ def ask(
     They are kept for the labeller until the lease runs out. As csv they have a column for the
     label.
     """
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-
-    campaign = load_campaign(name, storage=storage, pool=pool)
+    campaign = lv.load_campaign(name, storage=storage, pool=pool)
     asks = campaign.ask(count, owner=owner)
     chosen = show.chosen(form, Form.jsonl)
     if chosen is Form.table:
         rows = [(str(one.draw), show.plain(one.id), _describe(one)) for one in asks]
         show.show_rows(f"To label in {name}", ["draw", "id", "item"], rows, figures=False)
     else:
-        to_row = _sheet_row if chosen is Form.csv else _item_row
+        to_row = _sheet_row if chosen is Form.csv else asdict
         show.records([to_row(one) for one in asks], chosen)
     if campaign.note is not None:
         show.tell(f"{len(asks)} of {count} items: {campaign.note}")
-
-
-def _item_row(one: "Ask") -> dict[str, Any]:
-    return {
-        "draw": one.draw,
-        "id": one.id,
-        "data": dict(one.data),
-        "lease_until": one.lease_until,
-    }
 
 
 def _sheet_row(one: "Ask") -> dict[str, Any]:
@@ -69,11 +61,12 @@ def _sheet_row(one: "Ask") -> dict[str, Any]:
 
 
 def _describe(one: "Ask") -> str:
-    from levelled.cli.show import plain
 
     if len(one.data) == 1:
-        return plain(next(iter(one.data.values())))
-    return "\n".join(f"{plain(name, 40)}: {plain(value)}" for name, value in one.data.items())
+        return show.plain(next(iter(one.data.values())))
+    return "\n".join(
+        f"{show.plain(name, 40)}: {show.plain(value)}" for name, value in one.data.items()
+    )
 
 
 def tell(
@@ -86,31 +79,28 @@ def tell(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Record labels: all of them, or none if one is wrong."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-    from levelled.sources import read_answers
-
-    campaign = load_campaign(name, storage=storage)
-    answers: list[dict[str, Any]] = []
-    n_empty = 0
-    for file in files:
-        source = "standard input" if file == "-" else file
-        for row in read_answers(sys.stdin.buffer if file == "-" else file):
-            if row.label is None:
-                n_empty += 1
-                continue
-            where = f"Row {row.row} of {source}"
-            answers.append({"draw": row.draw, "id": row.id, "label": row.label, "where": where})
+    campaign = lv.load_campaign(name, storage=storage)
+    rows = [row for file in files for row in _read_rows(file)]
+    answers = [row for row in rows if row["label"] is not None]
     before = campaign.state.answers
     n_stored = campaign.tell_all(answers, owner=owner)
     n_new = len(campaign.state.answers.keys() - before.keys())
     counts = [
-        (n_new, "new"),
+        (n_new, "new answer" if n_new == 1 else "new answers"),
         (len(answers) - n_stored, "already known"),
         (n_stored - n_new, "kept as second opinions"),
-        (n_empty, "without a label, passed over"),
+        (len(rows) - len(answers), "without a label, passed over"),
     ]
     show.tell(", ".join(f"{n} {what}" for n, what in counts if n) or "the files have no labels")
+
+
+def _read_rows(file: str) -> list[dict[str, Any]]:
+    """The rows of a file of answers, each with its place for messages; - is standard input."""
+    source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
+    return [
+        {"draw": row.draw, "id": row.id, "label": row.label, "where": f"Row {row.row} of {name}"}
+        for row in lv.sources.read_answers(source)
+    ]
 
 
 def skip(
@@ -121,10 +111,7 @@ def skip(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Pass an item on to another labeller; it keeps its number and is not dropped."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-
-    load_campaign(name, storage=storage).skip(draw, reason=reason, owner=owner)
+    lv.load_campaign(name, storage=storage).skip(draw, reason=reason, owner=owner)
     show.tell(f"skipped draw {draw}; another labeller will get it")
 
 
@@ -136,10 +123,7 @@ def unlabelable(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Mark an item that cannot be labelled; estimates are then over the items that can."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-
-    campaign = load_campaign(name, storage=storage)
+    campaign = lv.load_campaign(name, storage=storage)
     campaign.mark_unlabelable(draw, reason=reason, owner=owner)
     show.tell(f"draw {draw} cannot be labelled: {reason}")
 
@@ -152,10 +136,7 @@ def amend(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Replace a label; the one before stays in the log and in the report."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-
-    load_campaign(name, storage=storage).amend(draw, label, owner=owner)
+    lv.load_campaign(name, storage=storage).amend(draw, label, owner=owner)
     show.tell(f"draw {draw} is now {label}")
 
 
@@ -173,10 +154,7 @@ def estimate(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Print each metric with its interval; the exit code is 3 until the target is reached."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-
-    campaign = load_campaign(name, storage=storage)
+    campaign = lv.load_campaign(name, storage=storage)
     chosen = show.chosen(form)
     if watch:
         looks = campaign.watch(target_width=target_width, every=every)
@@ -196,17 +174,14 @@ def _show_looks(looks: "Iterator[Sequence[Figure]]", chosen: Form, name: str) ->
     from rich.console import Console
     from rich.live import Live
 
-    figures = next(looks)
+    figures = first = next(looks)
     try:
         if chosen is not Form.table:
-            _show_figures(figures, chosen, name)
-            for figures in looks:
+            for figures in chain([first], looks):
                 _show_figures(figures, chosen, name)
             return figures
-        console = Console()
-        with Live(figure_table(figures, name), console=console, auto_refresh=False) as live:
-            live.refresh()
-            for figures in looks:
+        with Live(console=Console(), auto_refresh=False) as live:
+            for figures in chain([first], looks):
                 live.update(figure_table(figures, name), refresh=True)
     except KeyboardInterrupt:
         pass  # the way to stop watching
@@ -215,8 +190,6 @@ def _show_looks(looks: "Iterator[Sequence[Figure]]", chosen: Form, name: str) ->
 
 def _show_figures(figures: "Sequence[Figure]", chosen: Form, name: str) -> None:
     from rich.console import Console
-
-    from levelled.cli import show
 
     if chosen is Form.table:
         Console().print(figure_table(figures, name))
@@ -231,14 +204,13 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
     from rich.table import Table
     from rich.text import Text
 
-    from levelled.cli.show import plain
     from levelled.reports.numbers import figure_cells
 
     rows = [
-        {column: plain(cell, 40) for column, cell in figure_cells(figure).items()}
+        {column: show.plain(cell, 40) for column, cell in figure_cells(figure).items()}
         for figure in figures
     ]
-    title = Text(f"{plain(name, 60)}: {_progress(figures[0])}", style="bold")
+    title = Text(f"{show.plain(name, 60)}: {_progress(figures[0])}", style="bold")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     columns = [column for column in rows[0] if any(row[column] for row in rows)]
     for column in columns:
@@ -248,7 +220,7 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
         style = "bold" if figure.slice is None else ""
         table.add_row(*(Text(row[column], style=style) for column in columns))
     warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
-    return Group(table, *(Text(f"note: {plain(text, 500)}") for text in warnings))
+    return Group(table, *(Text(f"note: {show.plain(text, 500)}") for text in warnings))
 
 
 def _progress(figure: "Figure") -> str:
@@ -264,10 +236,9 @@ def _progress(figure: "Figure") -> str:
 
 def _keep(campaign: "Campaign") -> None:
     """Store the betting games for the next look; a storage that is read-only is no failure."""
-    from levelled.cli.show import tell
-    from levelled.errors import StorageError
-
     try:
         campaign.keep()
-    except StorageError as refused:
-        tell(f"the next estimate starts from scratch, because this one was not stored: {refused}")
+    except lv.errors.StorageError as refused:
+        show.tell(
+            f"the next estimate starts from scratch, because this one was not stored: {refused}"
+        )

@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from levelled.cli.options import Form, Format
+import levelled as lv
+from levelled.cli import show
+from levelled.cli.options import Floor, Form, Format
 
 if TYPE_CHECKING:
-    from levelled.advice import Verdict
     from levelled.backends import Backend
     from levelled.learning import ActiveLearner
     from levelled.learning.simulation import LabelledPool, Simulation
@@ -42,6 +43,14 @@ FeatureNames = Annotated[
         "--features",
         help="Columns of the features, such as 'f_*'; may be repeated.",
         show_default="embedding, or all numbers",
+    ),
+]
+ScoreName = Annotated[
+    str | None,
+    typer.Option(
+        help="Interest of an item: entropy, margin, least_confidence, bald, "
+        "variation_ratio, variance, geometric or uniform.",
+        show_default="entropy, or geometric for numbers",
     ),
 ]
 _LOSS = "auto, brier, log_loss, zero_one, squared or absolute."
@@ -79,8 +88,6 @@ def advise(
     The weights are those of R_LURE, the levelled unbiased risk estimator. The labels may be those
     of levelled learn or levelled export; draws that are not settled are left out.
     """
-    from levelled import advice
-    from levelled.cli import show
     from levelled.learning.files import name_gaps, read_drawn_labels
     from levelled.learning.named_models import make_model
 
@@ -91,7 +98,7 @@ def advise(
         for note in drawn.notes:
             show.tell(note)
         with name_gaps(drawn.columns, pool or labels, test):
-            verdict = advice.advise(
+            verdict = lv.advise(
                 make_model(model, drawn.y.tolist()),
                 drawn.X,
                 drawn.y,
@@ -108,9 +115,8 @@ def advise(
         show.records([verdict.as_dict()], chosen)
 
 
-def _show_verdict(verdict: "Verdict") -> None:
+def _show_verdict(verdict: "lv.Verdict") -> None:
     """Print the sentence, then tables of the evidence and the rules of thumb."""
-    from levelled.cli import show
     from levelled.reports.numbers import with_error
 
     typer.echo(show.plain(verdict, 1000))
@@ -133,14 +139,7 @@ def learn(
     labels: Annotated[str, typer.Option(help="File with the columns id and label.")],
     budget: Annotated[int, typer.Option(min=2, help="Number of labels to draw.")],
     model: ModelName = "logistic",
-    score: Annotated[
-        str | None,
-        typer.Option(
-            help="Interest of an item: entropy, margin, least_confidence, bald, "
-            "variation_ratio, variance, geometric or uniform.",
-            show_default="entropy, or geometric for numbers",
-        ),
-    ] = None,
+    score: ScoreName = None,
     proposal: Annotated[
         str, typer.Option(help="boltzmann:B, power:A, rank:A, proportional or epsilon_greedy.")
     ] = "boltzmann",
@@ -162,7 +161,7 @@ def learn(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Labels between two trainings.")] = 10,
     start: Annotated[int, typer.Option(min=0, help="Labels drawn uniformly at first.")] = 10,
-    floor: Annotated[float, typer.Option(help="Share of draws made uniformly.")] = 0.1,
+    floor: Floor = 0.1,
     ensemble: Annotated[
         int | None,
         typer.Option(min=2, help="Copies of the model, for bald, variation_ratio and variance."),
@@ -182,7 +181,6 @@ def learn(
     estimator. Risks are measured on the part of the pool that was not drawn, unless --test or
     --hold-out says otherwise.
     """
-    from levelled.cli import show
     from levelled.learning.files import name_gaps, read_labelled_pool
     from levelled.learning.scoring import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
@@ -196,7 +194,7 @@ def learn(
     if test is not None and hold_out is not None:
         raise typer.BadParameter("does not go with --test.", param_hint="--hold-out")
     with _in_options(model):
-        made, known = read_labelled_pool(
+        own, labelled = read_labelled_pool(
             pool,
             labels,
             model,
@@ -207,15 +205,15 @@ def learn(
             hold_out=hold_out,
             seed=seed,
         )
-        chosen = chosen_score(score or "auto", made)
+        chosen = chosen_score(score or "auto", own)
         params: dict[str, Any] = {"score": chosen, "proposal": proposal, "weights": weights.value}
         params |= {"ensemble": ensemble, "floor": floor, "start": start}
-        simulation = Simulation(known, made, label_counts(start, batch, budget), params)
+        simulation = Simulation(labelled, own, label_counts(start, batch, budget), params)
         _make_folder(out, compare)
-        for note in _notes(known, budget, start):
+        for note in _notes(labelled, budget, start):
             show.tell(note)
-        about = f"{budget} of {len(known.pool)} items, {model}, {chosen}, {proposal}"
-        with name_gaps(known.pool.columns, pool, test):
+        about = f"{budget} of {len(labelled.pool)} items, {model}, {chosen}, {proposal}"
+        with name_gaps(labelled.pool.columns, pool, test):
             if compare:
                 _compare(simulation, seed, trajectories, about, out, show.chosen(form))
             else:
@@ -227,8 +225,6 @@ def _learn(
     simulation: "Simulation", seed: int, loss: "Loss", about: str, out: Path | None, form: Form
 ) -> None:
     """Draw all labels, train, and print the risk and the verdict."""
-    from levelled.cli import show
-
     learner, verdict, row = simulation.run(seed, loss=loss, backend=_progress("learning"))
     if form is Form.table:
         typer.echo(f"{about}: trained with {_WEIGHTS[row['weights']]}")
@@ -240,29 +236,25 @@ def _learn(
         _save(out, learner, simulation.pool)
 
 
-def _save(out: Path, learner: "ActiveLearner", known: "LabelledPool") -> None:
+def _save(out: Path, learner: "ActiveLearner", labelled: "LabelledPool") -> None:
     """Write the labels with their draws and features, for `levelled advise`, and the learner."""
-    from levelled.cli.show import tell
     from levelled.learning.files import write_drawn_labels
 
     path = out / "labelled.parquet"
-    write_drawn_labels(path, learner.draws, known.labels[learner.draws.index], known.pool)
-    tell(f"written: {path}")
+    write_drawn_labels(path, learner.draws, labelled.labels[learner.draws.index], labelled.pool)
+    show.tell(f"written: {path}")
     learner.save(out / "learner")
-    tell(f"written: {out / 'learner'}")
+    show.tell(f"written: {out / 'learner'}")
 
 
 def _compare(
     simulation: "Simulation", seed: int, n: int, about: str, out: Path | None, form: Form
 ) -> None:
     """Simulate n trajectories, train each way at checkpoints, and print the risks."""
-    from levelled.cli import show
     from levelled.learning.comparison import comparison_table, save_comparison
 
-    rows, risk = (
-        simulation.compare(seed, n, backend=_progress("comparing")),
-        simulation.pool.risk_name,
-    )
+    rows = simulation.compare(seed, n, backend=_progress("comparing"))
+    risk = simulation.pool.risk_name
     if form is Form.table:
         show.show_rows(risk, *comparison_table(rows))
     else:
@@ -277,13 +269,13 @@ def _compare(
         show.tell(f"written: {path}")
 
 
-def _notes(known: "LabelledPool", budget: int, start: int) -> Iterator[str]:
+def _notes(labelled: "LabelledPool", budget: int, start: int) -> Iterator[str]:
     """A line on the pool that was read, and notes on the options."""
-    N = len(known.pool)
-    yield str(known)
+    N = len(labelled.pool)
+    yield str(labelled)
     if start >= budget:
         yield f"note: --start {start} makes all {budget} draws uniform, so that no score is used"
-    if known.y_test is None and budget > _MUCH * N:
+    if labelled.y_test is None and budget > _MUCH * N:
         yield (
             f"note: {budget / N:.0%} of the pool will be drawn, and the rest will not be like the "
             f"whole; --hold-out 0.3 measures risks on a random part instead"
@@ -305,20 +297,18 @@ def _make_folder(out: Path | None, compare: bool) -> None:
 
 
 def _progress(title: str) -> "Backend":
-    from levelled.cli.show import with_progress
 
-    return with_progress(map, title) if sys.stderr.isatty() else map
+    return show.with_progress(map, title) if sys.stderr.isatty() else map
 
 
 @contextmanager
 def _in_options(model: str) -> Iterator[None]:
     """Report errors and warnings in one line each, with options in place of parameters."""
-    from levelled.cli.show import tell
     from levelled.errors import InputError
     from levelled.learning.named_models import catch_errors
 
     try:
-        with catch_errors(model, lambda warning: tell(f"note: {warning}")):
+        with catch_errors(model, lambda warning: show.tell(f"note: {warning}")):
             yield
     except InputError as refused:
         raise InputError(_name_options(str(refused))) from refused

@@ -1,18 +1,39 @@
 """`levelled create`, `list`, `status`, `change`, `attach`, `close`, `audit`, `export`, `report`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Name, Owner, PoolFile, Storage
-
-if TYPE_CHECKING:
-    from levelled.campaigns import Campaign
+import levelled as lv
+from levelled.cli import show
+from levelled.cli.options import (
+    DEFAULT_STORAGE,
+    ClassNames,
+    Floor,
+    Form,
+    Format,
+    Name,
+    Owner,
+    PoolFile,
+    Storage,
+)
 
 __all__ = ["attach", "audit", "change", "close", "create", "export", "list_", "report", "status"]
 
 _YEAR = 366 * 24 * 3600
+_LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
+_IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
+_SETTINGS = (
+    "budget", "target_width", "level", "score", "proposal", "floor", "seed", "in_flight",
+    "lease_seconds",
+)  # fmt: skip
+"""The settings that a summary shows."""
+
+Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
+TargetWidth = Annotated[
+    float | None, typer.Option(help="How narrow the first metric's interval should become.")
+]
 
 
 def create(
@@ -33,18 +54,14 @@ def create(
             help="A column to report by; may be repeated.",
         ),
     ] = [],  # noqa: B006
-    budget: Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")] = None,
-    target_width: Annotated[
-        float | None, typer.Option(help="How narrow the first metric's interval should become.")
-    ] = None,
+    budget: Budget = None,
+    target_width: TargetWidth = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[
         int | None,
         typer.Option(min=0, help="Seed of the draws; chosen and recorded if not given."),
     ] = None,
-    classes: Annotated[
-        str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
-    ] = None,
+    classes: ClassNames = None,
     score: Annotated[
         str,
         typer.Option(help="Interest of an item: auto, entropy, margin, ... or uniform."),
@@ -52,27 +69,19 @@ def create(
     proposal: Annotated[
         str, typer.Option(help="proportional, boltzmann:B, power:A, rank:A or uniform.")
     ] = "proportional",
-    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.5,
+    floor: Floor = 0.5,
     labelled: Annotated[
         str | None,
         typer.Option(help="A file of ids and labels: a random sample to begin with."),
     ] = None,
-    lease_seconds: Annotated[
-        int,
-        typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller."),
-    ] = 24 * 3600,
-    in_flight: Annotated[
-        int, typer.Option(min=1, help="The most items that may wait for a label at once.")
-    ] = 200,
+    lease_seconds: Annotated[int, _LEASE] = 24 * 3600,
+    in_flight: Annotated[int, _IN_FLIGHT] = 200,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Create a campaign that evaluates a model on a pool without labels."""
     import secrets
 
-    from levelled.campaigns import create_campaign
-    from levelled.cli.show import tell
-
-    campaign = create_campaign(
+    campaign = lv.create_campaign(
         name,
         pool[0] if len(pool) == 1 else pool,
         metric,
@@ -91,7 +100,7 @@ def create(
         labelled=labelled,
     )
     settings = campaign.settings
-    tell(
+    show.tell(
         f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
         f"seed {settings.seed}. Next: levelled ask {name}"
     )
@@ -99,24 +108,14 @@ def create(
 
 def change(
     name: Name,
-    budget: Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")] = None,
-    target_width: Annotated[
-        float | None, typer.Option(help="How narrow the first metric's interval should become.")
-    ] = None,
-    lease_seconds: Annotated[
-        int | None,
-        typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller."),
-    ] = None,
-    in_flight: Annotated[
-        int | None, typer.Option(min=1, help="The most items that may wait for a label at once.")
-    ] = None,
+    budget: Budget = None,
+    target_width: TargetWidth = None,
+    lease_seconds: Annotated[int | None, _LEASE] = None,
+    in_flight: Annotated[int | None, _IN_FLIGHT] = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Change the budget, the target width, the leases or the items in flight of a campaign."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli.show import tell
-
     options: dict[str, Any] = {
         "budget": budget,
         "target_width": target_width,
@@ -126,8 +125,10 @@ def change(
     changes = {option: value for option, value in options.items() if value is not None}
     if not changes:
         raise typer.BadParameter("Nothing to change: name at least one option, such as --budget.")
-    load_campaign(name, storage=storage).change(owner=owner, **changes)
-    tell(f"changed {name}: {', '.join(f'{option} {value}' for option, value in changes.items())}")
+    lv.load_campaign(name, storage=storage).change(owner=owner, **changes)
+    show.tell(
+        f"changed {name}: {', '.join(f'{option} {value}' for option, value in changes.items())}"
+    )
 
 
 def attach(
@@ -137,11 +138,8 @@ def attach(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Estimate another model from the labels that are already there."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli.show import tell
-
-    load_campaign(name, storage=storage).attach(str(predictions), model)
-    tell(f"attached {model} to {name}. Next: levelled estimate {name}")
+    lv.load_campaign(name, storage=storage).attach(str(predictions), model)
+    show.tell(f"attached {model} to {name}. Next: levelled estimate {name}")
 
 
 def close(
@@ -151,26 +149,14 @@ def close(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """End a campaign: it takes no more labels, and its estimates remain."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli.show import tell
-
-    load_campaign(name, storage=storage).close(reason=reason, owner=owner)
-    tell(f"closed {name}: {reason}")
+    lv.load_campaign(name, storage=storage).close(reason=reason, owner=owner)
+    show.tell(f"closed {name}: {reason}")
 
 
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the campaigns of a storage."""
-    from levelled.campaigns import Campaign, open_store
-    from levelled.cli import show
-    from levelled.errors import InputError
-
-    summaries = []
-    with open_store(storage, create=False) as store:
-        for name in store.names():
-            try:
-                summaries.append(_summarise(Campaign(name, store)))
-            except InputError as refused:  # such as a loss of one's own that is not installed
-                show.tell(f"{name} cannot be loaded: {refused}")
+    with lv.campaigns.open_store(storage, create=False) as store:
+        summaries = [_summarise(lv.Campaign(name, store)) for name in store.names()]
     chosen = show.chosen(form)
     if chosen is not Form.table:
         show.records(summaries, chosen)
@@ -188,10 +174,7 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli import show
-
-    summary = _summarise(load_campaign(name, storage=storage))
+    summary = _summarise(lv.load_campaign(name, storage=storage))
     chosen = show.chosen(form)
     if chosen is Form.table:
         rows = [(key.removeprefix("n_"), _cell(value)) for key, value in summary.items()]
@@ -200,7 +183,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         show.records([summary], chosen)
 
 
-def _summarise(campaign: "Campaign") -> dict[str, Any]:
+def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
     state = campaign.state
     settings = state.settings
     return {
@@ -215,15 +198,7 @@ def _summarise(campaign: "Campaign") -> dict[str, Any]:
         "n_unlabelable": len(state.unlabelable),
         "n_amended": len(state.amended),
         "n_second_opinions": sum(map(len, state.opinions.values())),
-        "budget": settings.budget,
-        "target_width": settings.target_width,
-        "level": settings.level,
-        "score": settings.score,
-        "proposal": settings.proposal,
-        "floor": settings.floor,
-        "seed": settings.seed,
-        "in_flight": settings.in_flight,
-        "lease_seconds": settings.lease_seconds,
+        **{name: getattr(settings, name) for name in _SETTINGS},
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,
@@ -231,21 +206,17 @@ def _summarise(campaign: "Campaign") -> dict[str, Any]:
 
 
 def _cell(value: object) -> str:
-    from levelled.cli.show import plain
 
     if isinstance(value, list):
-        return ", ".join(plain(one or "(unnamed)") for one in value)
-    return plain(value)
+        return ", ".join(show.plain(one or "(unnamed)") for one in value)
+    return show.plain(value)
 
 
 def audit(name: Name, storage: Storage = DEFAULT_STORAGE, pool: PoolFile = None) -> None:
     """Recompute draws, probabilities and estimates from the log; print ok, or each difference."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli.show import plain
-
-    differences = load_campaign(name, storage=storage, pool=pool).audit()
+    differences = lv.load_campaign(name, storage=storage, pool=pool).audit()
     for difference in differences:
-        typer.echo(plain(difference, 1000))
+        typer.echo(show.plain(difference, 1000))
     if differences:
         raise typer.Exit(1)
     typer.echo("ok")
@@ -257,11 +228,8 @@ def export(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write draws, labels, predictions and training weights to a file."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli.show import tell
-
-    load_campaign(name, storage=storage).export(out)
-    tell(f"written: {out}")
+    lv.load_campaign(name, storage=storage).export(out)
+    show.tell(f"written: {out}")
 
 
 def report(
@@ -270,8 +238,5 @@ def report(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write a campaign as one HTML file: figures, plots, settings and corrections."""
-    from levelled.campaigns import load_campaign
-    from levelled.cli.show import tell
-
-    load_campaign(name, storage=storage).report(out)
-    tell(f"written: {out}")
+    lv.load_campaign(name, storage=storage).report(out)
+    show.tell(f"written: {out}")

@@ -5,7 +5,18 @@ from typing import Annotated
 
 import typer
 
-__all__ = ["DEFAULT_STORAGE", "Draw", "Form", "Format", "Name", "Owner", "PoolFile", "Storage"]
+__all__ = [
+    "DEFAULT_STORAGE",
+    "ClassNames",
+    "Draw",
+    "Floor",
+    "Form",
+    "Format",
+    "Name",
+    "Owner",
+    "PoolFile",
+    "Storage",
+]
 
 DEFAULT_STORAGE = "sqlite:///levelled.db"
 """The same as in campaigns, repeated here because importing them would slow --help."""
@@ -43,3 +54,7 @@ PoolFile = Annotated[
     str | None,
     typer.Option("--pool", help="The pool file, if it has moved.", show_default=False),
 ]
+ClassNames = Annotated[
+    str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
+]
+Floor = Annotated[float, typer.Option(help="The share of draws made uniformly.")]

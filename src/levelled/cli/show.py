@@ -5,19 +5,14 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from rich.console import Console
-from rich.progress import track
-from rich.table import Table
-from rich.text import Text
-
-from levelled.backends import Backend
 from levelled.cli.options import Form
 
-__all__ = ["chosen", "plain", "records", "show_rows", "tell", "with_progress"]
+if TYPE_CHECKING:
+    from levelled.backends import Backend
 
-_errors = Console(stderr=True)
+__all__ = ["chosen", "plain", "records", "show_rows", "tell", "with_progress"]
 
 _JOINERS = "\u200c\u200d"
 """Not printable, but needed to write Persian and many emoji."""
@@ -42,13 +37,20 @@ def plain(value: object, most: int = 200) -> str:
 
 def tell(message: str) -> None:
     """Print a message to stderr, apart from the data."""
-    _errors.print(plain(message, 5000), highlight=False, soft_wrap=True, markup=False, emoji=False)
+    from rich.console import Console
+
+    text = plain(message, 5000)
+    Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False, emoji=False)
 
 
 def show_rows(
     title: str, columns: Sequence[str], rows: Iterable[Sequence[str]], *, figures: bool = True
 ) -> None:
     """Print a table to stdout; with `figures` all columns but the first are right-aligned."""
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
     table = Table(title=Text(title, style="italic") if title else None, title_justify="left")
     for at, column in enumerate(columns):
         table.add_column(Text(column), justify="right" if at and figures else "left")
@@ -90,11 +92,13 @@ def _cell(value: object) -> object:
     return value
 
 
-def with_progress(backend: Backend, title: str) -> Backend:
+def with_progress(backend: "Backend", title: str) -> "Backend":
     """The same backend, with a progress bar."""
+    from rich.console import Console
+    from rich.progress import track
 
     def mapped(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
         results = backend(function, items)
-        yield from track(results, title, len(items), console=_errors)
+        yield from track(results, title, len(items), console=Console(stderr=True))
 
     return mapped

@@ -1,18 +1,15 @@
 """`levelled demo`, `plan`, `draw`, `storage` and `doctor`: commands beside a campaign."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
-from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Storage
-
-if TYPE_CHECKING:
-    from collections.abc import Mapping
-
-    from levelled.campaigns import Campaign, Figure
-    from levelled.draws import Draws
+import levelled as lv
+from levelled.cli import show
+from levelled.cli.labelling import figure_table
+from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Floor, Form, Format, Storage
 
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
 
@@ -37,7 +34,6 @@ def demo(
     """
     import shutil
 
-    from levelled.cli.show import tell
     from levelled.demo import digits_pool, start, truth
 
     folder = out / "campaign"
@@ -51,30 +47,29 @@ def demo(
     campaign.report(folder / "report.html")
     true_value = truth(pool, all_labels)
     contains = "contains" if est.low <= true_value <= est.high else "misses"
-    tell(
+    show.tell(
         f"Estimated error rate from {est.n_labels} labels: {est.value:.1%}, "
         f"{est.level:.0%} interval {est.low:.1%} to {est.high:.1%}; it {contains} the true value, "
         f"{true_value:.1%} (from all {len(all_labels)} labels)."
     )
-    tell(f"written: {folder / 'report.html'}")
-    tell(f"look at the campaign with: levelled estimate digits --storage {storage}")
+    show.tell(f"written: {folder / 'report.html'}")
+    show.tell(f"look at the campaign with: levelled estimate digits --storage {storage}")
     _repeat(out, min(labels, 100), repetitions, seed)
 
 
 def _run_campaign(
-    campaign: "Campaign", all_labels: "Mapping[str, str]", budget: int
-) -> "Sequence[Figure]":
+    campaign: "lv.Campaign", all_labels: Mapping[str, str], budget: int
+) -> "Sequence[lv.campaigns.Figure]":
     """Label all that the campaign asks for, under a table that shows the figures so far."""
     from rich.console import Console, Group
     from rich.live import Live
     from rich.progress import Progress
 
-    from levelled.cli.labelling import figure_table
     from levelled.demo import label_all
 
     bar = Progress(transient=True)
     task = bar.add_task("a simulated labeller at work", total=budget)
-    figures: Sequence[Figure] = campaign.estimate()
+    figures = campaign.estimate()
     console = Console()
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         for figures in label_all(campaign, all_labels, batch=5):
@@ -87,28 +82,16 @@ def _run_campaign(
 def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
     """Repeat the estimate with new draws, and show each estimator's bias."""
     from levelled import demo
-    from levelled.cli.show import show_rows, tell, with_progress
 
     settings = demo.RepetitionSettings(labels=labels, repetitions=repetitions, seed=seed)
-    table = demo.repeat(settings, backend=with_progress(map, "repeating the estimate"))
-    show_rows(
+    table = demo.repeat(settings, backend=show.with_progress(map, "repeating the estimate"))
+    show.show_rows(
         f"The same estimate from {labels} labels, repeated {repetitions:,} times with new draws",
         ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval contains the truth"],
-        [
-            (
-                row.name,
-                f"{row.mean:.2%}",
-                f"{row.bias:+.2%}",
-                f"{row.bias_stderr:.2%}",
-                f"{row.spread:.2%}",
-                f"{row.rmse:.2%}",
-                "" if row.coverage is None else f"{row.coverage:.1%}",
-            )
-            for row in demo.summarise(table)
-        ],
+        [row.cells() for row in demo.summarise(table)],
     )
     for path in demo.save(table, settings, out):
-        tell(f"written: {path}")
+        show.tell(f"written: {path}")
 
 
 def plan(
@@ -118,20 +101,17 @@ def plan(
         str, typer.Option(help="error, accuracy, log_loss[:CAP] or brier.")
     ] = "error",
     level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
-    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.5,
-    classes: Annotated[
-        str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
-    ] = None,
+    floor: Floor = 0.5,
+    classes: ClassNames = None,
     form: Format = None,
 ) -> None:
     """Compute how many labels an interval of this width will take, from the predictions alone."""
     from dataclasses import asdict
 
-    from levelled.campaigns import plan_campaign
-    from levelled.cli import show
-
     names = None if classes is None else classes.split(",")
-    planned = plan_campaign(pool, width, metric, level=level, floor=floor, classes=names)
+    planned = lv.campaigns.plan_campaign(
+        pool, width, metric, level=level, floor=floor, classes=names
+    )
     chosen = show.chosen(form)
     if chosen is Form.table:
         typer.echo(f"{planned}.")
@@ -159,11 +139,8 @@ def draw(
     """Draw items without replacement, in proportion to a weight, each with its probability."""
     import secrets
 
-    from levelled.campaigns import draw_from_file
-    from levelled.cli import show
-
     seed = secrets.randbits(32) if seed is None else seed
-    draws, ids = draw_from_file(
+    draws, ids = lv.campaigns.draw_from_file(
         pool, count, seed=seed, weight=weight, allow_zero=allow_zero, id_column=id_column
     )
     if out is not None:
@@ -173,7 +150,7 @@ def draw(
     show.tell(f"{len(draws)} of {draws.pool_size} items drawn with seed {seed}")
 
 
-def _write_draws(draws: "Draws", ids: Sequence[str | int], out: Path) -> None:
+def _write_draws(draws: "lv.Draws", ids: Sequence[str | int], out: Path) -> None:
     """Write what `Draws.to_parquet` writes, with a column of ids."""
     import pyarrow as pa
     import pyarrow.parquet as pq
@@ -183,8 +160,7 @@ def _write_draws(draws: "Draws", ids: Sequence[str | int], out: Path) -> None:
     pq.write_table(table.add_column(2, "id", pa.array(ids)), out)
 
 
-def _print_draws(draws: "Draws", ids: Sequence[str | int], chosen: Form) -> None:
-    from levelled.cli import show
+def _print_draws(draws: "lv.Draws", ids: Sequence[str | int], chosen: Form) -> None:
 
     numbers = range(1, len(draws) + 1)
     cells = zip(numbers, draws.index.tolist(), ids, draws.probability.tolist(), strict=True)
@@ -198,12 +174,9 @@ def _print_draws(draws: "Draws", ids: Sequence[str | int], chosen: Form) -> None
 @storage_app.command()
 def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
     """Upgrade a database of an older version to the current one."""
-    from levelled import campaigns
-    from levelled.cli.show import tell
-
-    before, after = campaigns.upgrade(storage)
+    before, after = lv.campaigns.upgrade(storage)
     outcome = "is of the current version" if before == after else f"upgraded from {before}"
-    tell(f"{storage} {outcome}: {after}")
+    show.tell(f"{storage} {outcome}: {after}")
 
 
 @storage_app.command()
@@ -212,24 +185,18 @@ def copy(
     target: Annotated[str, typer.Argument(help="The storage to write.", show_default=False)],
 ) -> None:
     """Copy all campaigns to another storage, event by event, with the same hashes."""
-    from levelled import campaigns
-    from levelled.cli.show import tell
-
-    names = campaigns.copy(source, target)
-    tell(f"copied: {', '.join(names)}" if names else "nothing to copy: all is there already")
+    names = lv.campaigns.copy(source, target)
+    show.tell(f"copied: {', '.join(names)}" if names else "nothing to copy: all is there already")
 
 
 def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show versions, optional extras and the state of the storage; exit 1 if it does not open."""
     import platform
 
-    from levelled import __version__
-    from levelled.cli import show
-
     opens, state = _check_storage(storage)
     parts: dict[str, Any] = {
         "python": platform.python_version(),
-        "levelled": __version__,
+        "levelled": lv.__version__,
         **{name: _version(name) or "missing" for name in _NEEDED},
         **{
             name: _version(name) or f"not installed: pip install 'levelled[{extra}]'"
@@ -258,13 +225,10 @@ def _version(name: str) -> str | None:
 
 def _check_storage(storage: str) -> tuple[bool, str]:
     """True if the storage can be used, and its state; the default need not exist yet."""
-    from levelled.campaigns import open_store
-    from levelled.errors import StorageError
-
     if storage == DEFAULT_STORAGE and not Path("levelled.db").exists():
         return True, "not there yet; the first levelled create makes it"
     try:
-        with open_store(storage, create=False) as store:
+        with lv.campaigns.open_store(storage, create=False) as store:
             return True, f"opens, {len(store.names())} campaigns"
-    except StorageError as refused:
+    except lv.errors.StorageError as refused:
         return False, str(refused)

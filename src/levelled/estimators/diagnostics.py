@@ -10,7 +10,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import lure, pure
 from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.estimators.loss_sample import checked_losses
+from levelled.estimators.loss_sample import check_losses
 
 __all__ = ["Diagnosis", "design_size", "diagnose", "effective_size", "thin_warning"]
 
@@ -40,7 +40,7 @@ def diagnose(losses: ArrayLike, draws: Draws) -> Diagnosis:
     >>> diagnosis.heaviest, round(diagnosis.effective_size, 1)
     (1, 1.2)
     """
-    losses = checked_losses(losses, draws)
+    losses = check_losses(losses, draws)
     N, M = draws.pool_size, len(draws)
     if not M:
         raise InputError("There is nothing to diagnose before the first label.")

@@ -55,15 +55,8 @@ def estimate(
     (lure, cp_safe)
     """
     choice("interval", interval, INTERVALS)
-    sample = LossSample.of(
-        losses,
-        draws,
-        estimator=estimator,
-        level=level,
-        bounds=bounds,
-        control=control_columns(control, control_mean, draws),
-        population=population,
-    )
+    columns = control_columns(control, control_mean, draws)
+    sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population)
     weights, moments = _WEIGHTS[estimator](draws), sample.moments
     limits = interval_for(sample, interval)
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value

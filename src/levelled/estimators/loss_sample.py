@@ -14,8 +14,6 @@ from levelled.estimators.intervals.logical import (
     LARGEST,
     Bounds,
     bounds_of,
-    check_bounds,
-    checked_pair,
     logical_limits,
 )
 from levelled.estimators.moments import (
@@ -31,7 +29,7 @@ __all__ = [
     "Control",
     "Kind",
     "LossSample",
-    "checked_losses",
+    "check_losses",
     "control_columns",
     "kind_of",
 ]
@@ -60,7 +58,6 @@ class LossSample:
         cls,
         losses: ArrayLike,
         draws: Draws,
-        *,
         estimator: str,
         level: float,
         bounds: tuple[float, float] | None,
@@ -68,25 +65,21 @@ class LossSample:
         population: bool,
     ) -> "LossSample":
         """Check the arguments of `estimate` and compute what all intervals need."""
-        losses = checked_losses(losses, draws)
+        losses = check_losses(losses, draws)
         if not len(losses):
             raise InputError("An estimate needs at least one label.")
         choice("estimator", estimator, ESTIMATORS)
         if estimator == "naive":
             uniform = uniform_probability(draws.pool_size, len(draws))
             draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
-        if bounds is not None:
-            bounds = checked_pair(bounds)
-            check_bounds(losses, bounds)
+        limits = bounds_of(losses, bounds)
         return cls(
             losses=losses,
             draws=draws,
             level=between("level", level, 0, 1, open_=True),
-            bounds=bounds_of(losses) if bounds is None else bounds,
-            kind=kind_of(losses, bounds),
-            moments=_moments(
-                losses, draws, "pure" if estimator == "pure" else "lure", control, population
-            ),
+            bounds=limits,
+            kind=kind_of(losses, limits),
+            moments=_moments(losses, draws, estimator, control, population),
             population=population,
         )
 
@@ -132,7 +125,7 @@ class LossSample:
         return float(low) * share, float(high) * share
 
 
-def checked_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
+def check_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
     """Return `losses` as numbers, refusing what does not go with the draws, one each."""
     check_draws(draws)
     array = floats("losses", losses, ndim=1, largest=LARGEST)
@@ -145,17 +138,15 @@ def checked_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
     return array
 
 
-def kind_of(losses: FloatArray, bounds: Bounds | None) -> Kind:
+def kind_of(losses: FloatArray, bounds: Bounds) -> Kind:
     """The family of intervals that fits: for 0/1 losses, positive ones, or ones of either sign.
 
-    >>> kind_of(np.array([0.0, 1.0]), None), kind_of(np.array([0.0, 1.0]), (-1.0, 1.0))
+    >>> kind_of(np.array([0.0, 1.0]), (0.0, 1.0)), kind_of(np.array([0.0, 1.0]), (-1.0, 1.0))
     ('0/1', 'signed')
     """
-    if (losses < 0).any() or (bounds is not None and bounds[0] < 0):
+    if bounds[0] < 0 or (losses < 0).any():
         return "signed"
-    if np.isin(losses, (0, 1)).all() and (bounds is None or bounds == (0, 1)):
-        return "0/1"
-    return "positive"
+    return "0/1" if bounds == (0, 1) and np.isin(losses, (0, 1)).all() else "positive"
 
 
 def control_columns(
@@ -191,6 +182,7 @@ def _moments(
 ) -> Moments:
     """Moments of the difference form if there is a control that helps, else without it."""
     q, N = draws.probability, draws.pool_size
+    estimator = "pure" if estimator == "pure" else "lure"
     result = moments(losses, q, N, estimator=estimator)
     if control is not None:
         values, left = control

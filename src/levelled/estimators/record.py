@@ -29,10 +29,10 @@ class Estimate:
     pool_size: int
     ess: float
     max_weight: float
-    worth: float | None
     estimator: str
     interval: str
     warnings: tuple[str, ...] = ()
+    worth: float | None = None
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values under the field names, ready for JSON; an infinite limit is None."""

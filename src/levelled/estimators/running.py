@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 from levelled._check import FloatArray, choice
 from levelled.draws import Draws
 from levelled.estimators import lure, pure
-from levelled.estimators.loss_sample import checked_losses
+from levelled.estimators.loss_sample import check_losses
 
 __all__ = ["running", "running_lure", "running_naive", "running_pure"]
 
@@ -23,7 +23,7 @@ def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatAr
     >>> running([1.0, 0.0], Draws([2, 0], [0.5, 0.25], pool_size=4))
     array([0.5       , 0.33333333])
     """
-    losses = checked_losses(losses, draws)
+    losses = check_losses(losses, draws)
     compute = _RUNNING[choice("estimator", estimator, tuple(_RUNNING))]
     return compute(losses, draws.probability, draws.pool_size)
 

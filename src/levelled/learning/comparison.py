@@ -15,8 +15,6 @@ from levelled.reports.numbers import with_error
 __all__ = ["comparison_table", "plot_comparison", "save_comparison"]
 
 _TITLES = {"naive": "plain", "pure": "PURE", "lure": "LURE"}
-_STYLES = {"naive": "naive", "pure": "PURE", "lure": "LURE"}
-"""The names of their colours and dashes."""
 
 
 def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
@@ -42,14 +40,14 @@ def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # no
     plot, (above, below) = plots.canvas(rows=2, height=4.2)
     curves = [
         (above, name, plots.COLOURS[style], _TITLES[name], plots.DASHES[style])
-        for name, style in _STYLES.items()
+        for name, style in zip(_TITLES, plots.COLOURS, strict=True)
     ]
     curves.append((below, "difference", plots.BLACK, "plain less LURE", "-"))
     for axes, name, colour, title, dashes in curves:
-        known = [row for row in rows if row[name] is not None]
-        mean = np.array([row[name] for row in known])
-        error = np.array([row[f"{name}_stderr"] or 0.0 for row in known])
-        labels = np.array([row["labels"] for row in known])
+        measured = [row for row in rows if row[name] is not None]
+        mean = np.array([row[name] for row in measured])
+        error = np.array([row[f"{name}_stderr"] or 0.0 for row in measured])
+        labels = np.array([row["labels"] for row in measured])
         plots.band(axes, labels, mean, mean - error, mean + error, colour, title, dashes=dashes)
     plots.reference(below, 0.0, "no difference")
     above.set_ylabel(risk)

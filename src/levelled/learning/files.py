@@ -70,16 +70,16 @@ def read_labelled_pool(
     The test set is the file `test`, or a random share `hold_out` of the pool.
     """
     items = read_features(pool, features, id_column=id_column)
-    known = read_labels(labels, items, id_column)
+    y = read_labels(labels, items, id_column)
     test_set = None
     if test is not None:
-        test_set = read_test(test, items.columns, known)
+        test_set = read_test(test, items.columns, y)
     elif hold_out is not None:
         share = between("hold_out", hold_out, 0, 1, open_=True)
-        items, known, test_set = split_pool(items, known, share, rng=np.random.default_rng(seed))
-    made = make_model(model, [*known, *([] if test_set is None else test_set[1])])
+        items, y, test_set = split_pool(items, y, share, rng=np.random.default_rng(seed))
+    own = make_model(model, [*y, *([] if test_set is None else test_set[1])])
     kind: Any = loss  # checked there
-    return made, make_labelled_pool(items, known, made, loss=kind, test=test_set)
+    return own, make_labelled_pool(items, y, own, loss=kind, test=test_set)
 
 
 def read_labels(path: str, pool: Features, id_column: str) -> list[Any]:
@@ -230,20 +230,20 @@ def _order(answers: Sequence[AnswerRow], path: str) -> list[int]:
     return [place[m] for m in range(1, len(answers) + 1)]
 
 
-def _pool_size(path: str, of_file: int | None, pool: Features | None, given: int | None) -> int:
+def _pool_size(path: str, of_file: int | None, pool: Features | None, n: int | None) -> int:
     named = {
         "the file of the draws": of_file,
         "pool=": None if pool is None else len(pool),
-        "pool_size=": given,
+        "pool_size=": n,
     }
-    sizes = {where: n for where, n in named.items() if n is not None}
+    sizes = {where: size for where, size in named.items() if size is not None}
     if not sizes:
         raise PoolError(
             f"{path} does not say how many items there were to draw from, and a weight depends on "
             f"it: give pool_size=, or pool= with the file of the pool."
         )
     if len(set(sizes.values())) > 1:
-        differing = ", ".join(f"{n} by {where}" for where, n in sizes.items())
+        differing = ", ".join(f"{size} by {where}" for where, size in sizes.items())
         raise PoolError(f"The pool size is not the same everywhere: {differing}.")
     return next(iter(sizes.values()))
 
@@ -253,8 +253,8 @@ def _settled(
 ) -> Examples:
     """The labelled items before the first pending draw."""
     labels = [answer.label for answer in answers]
-    known = [m for m, label in enumerate(labels) if label is not None or unlabelable[m]]
-    examples = add_labels(LearnerState(draws), known, [labels[m] for m in known]).settled()
+    places = [m for m, label in enumerate(labels) if label is not None or unlabelable[m]]
+    examples = add_labels(LearnerState(draws), places, [labels[m] for m in places]).settled()
     if len(examples):
         return examples
     n_settled, M = len(examples.draws), len(draws)

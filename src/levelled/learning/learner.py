@@ -261,8 +261,8 @@ class ActiveLearner:
         file: load folders that you trust, or give the model, and the committee if there was one.
         Functions are not saved: give a score or proposal that was one again.
         """
-        given = {"model": model, "score": score, "proposal": proposal, "ensemble": ensemble}
-        params, state = saving.load(folder, X_pool, given)
+        own = {"model": model, "score": score, "proposal": proposal, "ensemble": ensemble}
+        params, state = saving.load(folder, X_pool, own)
         learner = cls(params.pop("model"), X_pool, **params)
         learner._state = state
         return learner

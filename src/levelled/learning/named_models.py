@@ -1,14 +1,11 @@
 """Models by name: models of scikit-learn that suit a few hundred labels, or a user's own."""
 
-import importlib
-import sys
 import warnings
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any, cast
 
-from levelled._optional import optional
+from levelled._optional import import_attribute, optional
 from levelled.errors import InputError, LevelledError
 from levelled.models import Model, error_line
 
@@ -54,11 +51,8 @@ def catch_errors(name: str, warn: Callable[[str], object]) -> Iterator[None]:
 def _import_model(name: str) -> Model:
     """A user's model, or the result of their function; modules may be in the working folder."""
     module, _, attribute = name.partition(":")
-    here = str(Path.cwd())
-    if here not in sys.path:
-        sys.path.append(here)  # at the end: a file called random.py must not hide Python's own
     try:
-        thing = getattr(importlib.import_module(module), attribute)
+        thing = import_attribute(module, attribute)
     except Exception as error:  # somebody else's module may raise anything
         raise InputError(
             f"model={name!r} cannot be imported: {_one_line(error)} Give package.module:name, of "

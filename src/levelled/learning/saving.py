@@ -16,6 +16,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._files import replace_file
@@ -52,29 +54,29 @@ def save(
     except OSError as error:
         raise InputError(f"{place} cannot be made a folder: {error}") from error
     committee = None if isinstance(settings.ensemble, int | None) else list(settings.ensemble)
-    named = {name: getattr(settings, name) for name in _NAMED}
+    plain = {name: getattr(settings, name) for name in (*_NAMED, *_PLAIN)}
     content = {
         "format": _FORMAT,
         "pool": fingerprint(X_pool),
         "ensemble": settings.ensemble if committee is None else _COMMITTEE,
-        **{name: None if callable(value) else value for name, value in named.items()},
-        **{name: getattr(settings, name) for name in _PLAIN},
+        **{name: None if callable(value) else value for name, value in plain.items()},
     }
     note = _write_models([settings.model, committee], place / "model.joblib")
     replace_file(place / "draws.parquet", state.draws.to_parquet)
-    replace_file(place / "labels.parquet", lambda path: _write_labels(path, state))
+    labels = pa.table({"row": list(state.labels), "label": list(state.labels.values())})
+    replace_file(place / "labels.parquet", lambda path: pq.write_table(labels, path))
     text = json.dumps(content, indent=1)
     replace_file(place / "settings.json", lambda path: path.write_text(text))
     return note
 
 
 def load(
-    folder: str | Path, X_pool: Rows, given: Mapping[str, Any]
+    folder: str | Path, X_pool: Rows, replacements: Mapping[str, Any]
 ) -> tuple[dict[str, Any], LearnerState]:
     """The parameters of the learner that was saved there, and its state.
 
-    `given` are parameters that could not be saved, such as a score that is a function; the model
-    and its committee, if they are given, are not read from the folder.
+    `replacements` are parameters that could not be saved, such as a score that is a function. A
+    model and a committee that are among them are not read from the folder.
     """
     place = _folder(folder)
     content = _read_settings(place)
@@ -85,7 +87,7 @@ def load(
             f"from ({content['pool']['rows']} rows): its rows differ. Draws are rows of that pool."
         )
     params = {name: content[name] for name in (*_NAMED, *_PLAIN, "ensemble")}
-    params |= {name: value for name, value in given.items() if value is not None}
+    params |= {name: value for name, value in replacements.items() if value is not None}
     for name in _NAMED:
         if params[name] is None:
             raise InputError(
@@ -134,14 +136,6 @@ def _folder(folder: str | Path) -> Path:
     if not isinstance(folder, str | os.PathLike):
         raise InputError(f"A folder is wanted, by its path; this is {folder!r}.")
     return Path(folder)
-
-
-def _write_labels(path: Path, state: LearnerState) -> None:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    table = pa.table({"row": list(state.labels), "label": list(state.labels.values())})
-    pq.write_table(table, path)
 
 
 def _write_models(models: object, path: Path) -> str | None:
@@ -209,9 +203,6 @@ def _read_settings(place: Path) -> dict[str, Any]:
 
 
 def _read_state(place: Path) -> LearnerState:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
     draws = Draws.from_parquet(place / "draws.parquet")
     try:
         table = pq.read_table(place / "labels.parquet")
@@ -228,7 +219,6 @@ def state_from_campaign(
 
     Rows are those of the campaign's pool, or the places of its ids in `ids`.
     """
-
     N = campaign.settings.pool_size
     if X_size != N:
         raise InputError(

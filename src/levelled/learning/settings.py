@@ -1,7 +1,7 @@
 """The settings of a learner, checked once, when they are made."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
@@ -34,9 +34,6 @@ __all__ = [
     "parameter",
 ]
 
-PARAMETERS = (
-    "model", "X_pool", "score", "proposal", "weights", "ensemble", "floor", "start", "seed"
-)  # fmt: skip
 Weights = Literal["lure", "pure", "none", "auto"]
 Propose = Callable[[FloatArray], ArrayLike]
 """Scores of the items left -> their probabilities."""
@@ -73,6 +70,10 @@ class LearnerSettings:
     def chosen_score(self) -> str | Score:
         """The score that "auto" stands for, or the score itself."""
         return chosen_score(self.score, self.model)
+
+
+PARAMETERS = ("model", "X_pool", *(one.name for one in fields(LearnerSettings)[1:]))
+"""The names of the parameters of a learner, in their order."""
 
 
 def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:

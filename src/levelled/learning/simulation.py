@@ -207,20 +207,17 @@ class Simulation:
         steps = [*(partial(teach, learner, self.pool, n) for n in self.counts), train]
         *_, verdict = backend(lambda step: step(), steps)
         drawn = learner.draws.index
-        return (
-            learner,
-            verdict,
-            {
-                "labels": len(learner),
-                "pool_size": len(self.pool.pool),
-                "weights": learner.weights_,
-                "loss": self.pool.task.loss,
-                "risk": self.pool.risk(learner.model_, drawn),
-                "risk_of": self.pool.test_items,
-                "n_risk": len(self.pool.test_set(drawn)[1]),
-                "verdict": verdict.as_dict(),
-            },
-        )
+        row = {
+            "labels": len(learner),
+            "pool_size": len(self.pool.pool),
+            "weights": learner.weights_,
+            "loss": self.pool.task.loss,
+            "risk": self.pool.risk(learner.model_, drawn),
+            "risk_of": self.pool.test_items,
+            "n_risk": len(self.pool.test_set(drawn)[1]),
+            "verdict": verdict.as_dict(),
+        }
+        return learner, verdict, row
 
     def compare(self, seed: int, trajectories: int, *, backend: Backend = map) -> list[Row]:
         """The risk of each way of training at checkpoints, averaged over trajectories."""

@@ -100,8 +100,8 @@ class LearnerState:
     def _examples(self, draws: Draws) -> Examples:
         labels = [self.labels.get(row) for row in draws.index.tolist()]
         places = np.flatnonzero([label is not None for label in labels])
-        known = np.array([label for label in labels if label is not None])
-        return Examples(draws.index[places], known, draws, places)
+        y = np.array([label for label in labels if label is not None])
+        return Examples(draws.index[places], y, draws, places)
 
 
 def empty_state(pool_size: int) -> LearnerState:
@@ -161,15 +161,15 @@ def _pairs(rows: ArrayLike, labels: Labels) -> Iterable[tuple[int, Label | None]
 
 def _plain_labels(labels: Labels) -> list[Label | None]:
     """Labels as values of Python; None is an item that cannot be labelled."""
-    given: Any = labels
-    if given is None or isinstance(given, str) or np.ndim(given) == 0:
-        given = [given]
-    values = given.tolist() if hasattr(given, "tolist") else list(given)
-    known = [value for value in values if value is not None]
-    if any(_is_missing(value) for value in known):
+    several: Any = labels
+    if labels is None or isinstance(labels, str) or np.ndim(several) == 0:
+        several = [labels]
+    values = several.tolist() if hasattr(several, "tolist") else list(several)
+    present = [value for value in values if value is not None]
+    if any(_is_missing(value) for value in present):
         raise InputError("labels must be finite; tell None for an item that cannot be labelled.")
-    check_one_kind(known)
-    names = iter(class_names("labels", known).tolist() if known else [])
+    check_one_kind(present)
+    names = iter(class_names("labels", present).tolist() if present else [])
     return [None if value is None else next(names) for value in values]
 
 

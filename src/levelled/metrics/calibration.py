@@ -15,10 +15,10 @@ from levelled.estimators import lure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names
+from levelled.labels import Class, class_names, is_class
 from levelled.metrics.linearised import draws_ratio
 from levelled.metrics.pool_averages import label_columns
-from levelled.metrics.ratio import Pairs, check_level, ratio_estimate, undefined_estimate
+from levelled.metrics.ratio import Look, Pairs, ratio_estimate, undefined_estimate
 from levelled.metrics.table import align, cells, footnotes
 
 __all__ = ["Bin", "Calibration", "calibration"]
@@ -107,27 +107,20 @@ def calibration(
     >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in bins]
     [(0.4, 0.25, 0.0), (0.6, 0.867, 0.667)]
     """
-    level = check_level(level, draws)
+    look = Look(draws, level, interval)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
-    return _by_bins(hit, confidence, _edges(bins), draws, level, interval)
+    return _by_bins(hit, confidence, _edges(bins), look)
 
 
-def _by_bins(
-    hit: FloatArray,
-    confidence: FloatArray,
-    edges: FloatArray,
-    draws: Draws,
-    level: float,
-    interval: str,
-) -> Calibration:
-    place = np.searchsorted(edges[1:-1], confidence, side="right")
+def _by_bins(hit: FloatArray, confidence: FloatArray, edges: FloatArray, look: Look) -> Calibration:
+    draws, place = look.draws, np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
-    strict = 1 - (1 - level) / len(filled)
+    strict = replace(look, level=1 - (1 - look.level) / len(filled))
     bins, sure = [], []
     for at in filled:
         members, inside = place == at, (place == at)[draws.index]
         pairs = Pairs.over_part(hit, inside, int(members.sum()), draws, "label in this bin")
-        sure.append(ratio_estimate(pairs, draws, level=strict, interval=interval))
+        sure.append(ratio_estimate(pairs, strict))
         bins.append(
             Bin(
                 low=float(edges[at]),
@@ -136,15 +129,15 @@ def _by_bins(
                 n_labels=int(inside.sum()),
                 share=float(members.mean()),
                 confidence=float(confidence[members].mean()),
-                accuracy=ratio_estimate(pairs, draws, level=level, interval=interval),
+                accuracy=ratio_estimate(pairs, look),
             )
         )
     residuals = _residuals(hit, place[draws.index], bins, filled, draws)
-    return Calibration(tuple(bins), _error(bins, sure, residuals, draws, level))
+    return Calibration(tuple(bins), _error(bins, sure, residuals, look))
 
 
 def _error(
-    bins: Sequence[Bin], sure: Sequence[Estimate], residuals: FloatArray, draws: Draws, level: float
+    bins: Sequence[Bin], sure: Sequence[Estimate], residuals: FloatArray, look: Look
 ) -> Estimate:
     """The expected calibration error, with the limits that the intervals `sure` allow at once."""
     value = low = high = unlabelled = 0.0
@@ -156,20 +149,16 @@ def _error(
             unlabelled += bin_.share
         else:
             value += bin_.share * abs(bin_.accuracy.value - bin_.confidence)
-    warnings: tuple[str, ...] = ()
-    if low < high:
-        warnings = ("biased upwards: noise in a bin counts as miscalibration",)
-    if unlabelled:
-        note = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
-        warnings = (*warnings, note)
-    spread = moments(residuals, draws.probability, draws.pool_size).variance
+    biased = "biased upwards: noise in a bin counts as miscalibration"
+    note = f"bins with {unlabelled:.1%} of the pool have no label yet and count as calibrated"
+    spread = moments(residuals, look.draws.probability, look.draws.pool_size).variance
     return replace(
-        undefined_estimate(draws, (low, high), level, ""),
+        undefined_estimate(look, (low, high), ""),
         value=value,
-        stderr=float(np.sqrt(spread)) if len(draws) > 1 else None,
-        ess=effective_size(lure.lure_weights(draws)),
+        stderr=float(np.sqrt(spread)) if len(look.draws) > 1 else None,
+        ess=effective_size(lure.lure_weights(look.draws)),
         interval="bins" if low < high else "point",
-        warnings=warnings,
+        warnings=(biased,) * (low < high) + (note,) * (unlabelled > 0),
     )
 
 
@@ -197,7 +186,8 @@ def _confidence(
 ) -> tuple[FloatArray, FloatArray]:
     """1 for each drawn item that was predicted rightly, and the confidence of every pool item."""
     p, pool = floats("proba", proba), floats("pool_proba", pool_proba)
-    same_length(labels=class_names("labels", labels), proba=np.atleast_1d(p), draws=draws.index)
+    label = class_names("labels", labels)
+    same_length(labels=label, proba=np.atleast_1d(p), draws=draws.index)
     if len(np.atleast_1d(pool)) != draws.pool_size or pool.shape[1:] != p.shape[1:]:
         raise InputError(
             f"pool_proba must have a row like those of proba for each of the {draws.pool_size} "
@@ -219,10 +209,7 @@ def _confidence(
             "Give probabilities [M, C], or the probabilities [M] of one class, between 0 and 1, "
             "and the name of that class as positive."
         )
-    label = class_names("labels", labels)
-    if (label.dtype.kind == "U") != isinstance(positive, str):
-        raise InputError(f"{positive!r} can be none of the labels, which hold {label.dtype}.")
-    return (label == positive).astype(np.float64), pool
+    return is_class(label, positive).astype(np.float64), pool
 
 
 def _edges(bins: int | ArrayLike) -> FloatArray:

@@ -26,7 +26,6 @@ from levelled.metrics.ratio import (
     Limits,
     Pairs,
     Unseen,
-    check_level,
     make_estimate,
     ratio_estimate,
     translate_fixed,
@@ -103,51 +102,45 @@ def micro(
     0.5
     """
     sample = ClassSample.of(labels, pred, draws, **options)
-    interval, level = translate_fixed("wilson", sample.interval), sample.level
     chosen = _choose(sample, over)
     parts = [class_pairs(metric, sample, name, beta) for name in chosen]
     if set(chosen) == set(sample.classes) and metric != "specificity":
         wrong = (sample.label != sample.pred).astype(np.float64)
         interval = translate_fixed("cp_safe", sample.interval)
-        return complement(estimate(wrong, draws, level=level, interval=interval, bounds=(0, 1)))
+        share = estimate(wrong, draws, level=sample.level, interval=interval, bounds=(0, 1))
+        return complement(share)
     together = Pairs(
         np.sum([part.numerator for part in parts], axis=0),
         np.sum([part.denominator for part in parts], axis=0),
         _unseen(metric, sample, chosen, beta),
         "label or prediction of these classes",
     )
-    return ratio_estimate(together, draws, level=level, interval=interval)
+    interval = translate_fixed("wilson", sample.interval)
+    return ratio_estimate(together, replace(sample, interval=interval))
 
 
 def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
     """The plain mean of ratios; undefined while one of them is."""
-    draws, interval = sample.draws, sample.interval
-    choice("interval", interval, ("auto", "wilson", "none"))
-    level = check_level(sample.level, draws)
+    choice("interval", sample.interval, ("auto", "wilson", "none"))
     low, high = np.mean([part.possible for part in parts], axis=0).tolist()
     missing = [part for part in parts if not part.denominator.any()]
     if missing:
         first = missing[0]
-        return undefined_estimate(draws, (low, high), level, first.what, final=first.settled)
-    ratios = [draws_ratio(part.numerator, part.denominator, draws) for part in parts]
-    value, joint = mean_of_ratios(ratios, draws.probability)
+        return undefined_estimate(sample, (low, high), first.what, final=first.settled)
+    ratios = [draws_ratio(part.numerator, part.denominator, sample.draws) for part in parts]
+    value, joint = mean_of_ratios(ratios, sample.draws.probability)
 
     def asymptotic() -> Limits:
-        limits = mean_limits(ratios, value, joint, level)
+        limits = mean_limits(ratios, value, joint, sample.level)
         rarest = min(float(part.denominator) for part in ratios)
         most = max(part.most for part in parts)
-        return widen_for_excluded((float(limits[0]), float(limits[1])), rarest, most, draws)
+        return widen_for_excluded(limits, rarest, most, sample.draws)
 
-    return make_estimate(
-        float(value),
-        float(joint.variance),
-        draws,
-        units=np.any([part.denominator > 0 for part in parts], axis=0),
-        possible=(low, high),
-        level=level,
-        interval=interval,
-        methods={"wilson": asymptotic},
+    units, methods = (
+        np.any([part.denominator > 0 for part in parts], axis=0),
+        {"wilson": asymptotic},
     )
+    return make_estimate(sample, value, joint.variance, units, (low, high), methods)
 
 
 def _choose(sample: ClassSample, over: Sequence[Class] | None) -> Sequence[Class]:

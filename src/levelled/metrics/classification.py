@@ -22,14 +22,13 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, between, choice, same_length
-from levelled.draws import Draws, check_draws
+from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers, list_names
-from levelled.metrics.ratio import Pairs, ratio_estimate
+from levelled.labels import Class, check_same_kind, class_names, class_numbers, list_names
+from levelled.metrics.ratio import Look, Pairs, ratio_estimate
 
 __all__ = [
-    "NEEDED",
     "ClassMetric",
     "ClassOptions",
     "ClassSample",
@@ -37,7 +36,7 @@ __all__ = [
     "f1",
     "f_beta",
     "indicator",
-    "outcomes",
+    "pairs_of",
     "per_class",
     "precision",
     "recall",
@@ -47,7 +46,7 @@ __all__ = [
 
 ClassMetric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
 
-NEEDED = {
+_NEEDED = {
     "precision": "prediction {!r}",
     "recall": "label {!r}",
     "specificity": "label other than {!r}",
@@ -72,10 +71,9 @@ class ClassOptions(TypedDict, total=False):
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassSample:
+class ClassSample(Look):
     """Labels and predictions of drawn items as positions in `classes`, checked once."""
 
-    draws: Draws
     classes: tuple[Class, ...]
     declared: bool
     """The classes were given, not only seen."""
@@ -83,8 +81,6 @@ class ClassSample:
     pred: IntArray
     pool: IntArray | None
     """The predictions of the whole pool, where they are known."""
-    level: float
-    interval: str
 
     @classmethod
     def of(
@@ -104,15 +100,13 @@ class ClassSample:
         same_length(**columns, draws=draws.index)
         if pool_pred is not None:
             columns["pool_pred"] = class_names("pool_pred", pool_pred)
-        _check_same_kind(columns)
-        known = _distinct_in(columns) if classes is None else _check_distinct(classes)
-        codes = {name: class_numbers(name, values, known) for name, values in columns.items()}
-        pool = codes.get("pool_pred")
+        check_same_kind(**columns)
+        names = _distinct(columns, classes)
+        codes = {name: class_numbers(name, values, names) for name, values in columns.items()}
+        pool, declared = codes.get("pool_pred"), classes is not None
         if pool is not None:
-            _check_pool(codes["pred"], pool, draws)
-        level = between("level", level, 0, 1, open_=True)
-        declared = classes is not None
-        return cls(draws, known, declared, codes["labels"], codes["pred"], pool, level, interval)
+            check_pool_column("pred", columns["pred"], columns["pool_pred"], draws)
+        return cls(draws, level, interval, names, declared, codes["labels"], codes["pred"], pool)
 
     @property
     def n_left(self) -> int:
@@ -127,9 +121,9 @@ class ClassSample:
         """
         if name in self.classes:
             return self.classes.index(name)
-        other_kind = any(isinstance(name, str) != isinstance(known, str) for known in self.classes)
+        other_kind = any(isinstance(name, str) != isinstance(one, str) for one in self.classes)
         if self.declared or other_kind or self.pool is not None:
-            near = difflib.get_close_matches(str(name), [str(known) for known in self.classes], n=1)
+            near = difflib.get_close_matches(str(name), map(str, self.classes), n=1)
             hint = f" Is {near[0]!r} meant?" if near else ""
             raise InputError(
                 f"{name!r} is none of the classes, which are {list_names(self.classes)}.{hint} "
@@ -249,17 +243,34 @@ def class_pairs(
     choice("metric", metric, get_args(ClassMetric))
     between("beta", beta, 0, 1e6, open_=True)
     number = sample.number_of(positive)
-    A, D = terms(metric, indicator(sample.label, number), indicator(sample.pred, number), beta)
-    what = NEEDED[metric].format(positive)
-    if sample.pool is None:
-        return Pairs(A, D, [(sample.n_left, outcomes(metric, (0.0, 1.0), beta))], what)
-    predicted = int(np.sum(sample.pool == number))
-    unlabelled = predicted - int(np.sum(sample.pred == number))
+    y, p = indicator(sample.label, number), indicator(sample.pred, number)
+    predicted = None if sample.pool is None else int(np.sum(sample.pool == number))
+    return pairs_of(metric, positive, y, p, sample.draws.pool_size, predicted, beta)
+
+
+def pairs_of(
+    metric: ClassMetric,
+    positive: Class,
+    y: FloatArray,
+    p: FloatArray,
+    pool_size: int,
+    predicted: int | None,
+    beta: float = 1.0,
+) -> Pairs:
+    """The pairs of drawn items with the label (y = 1) or the prediction (p = 1) of a class.
+
+    `predicted` is the number of items in the pool that are predicted to be of the class.
+    """
+    A, D = terms(metric, y, p, beta)
+    left, what = pool_size - len(y), _NEEDED[metric].format(positive)
+    if predicted is None:
+        return Pairs(A, D, [(left, outcomes(metric, (0.0, 1.0), beta))], what)
+    unlabelled = predicted - int(p.sum())
     unseen = [
         (unlabelled, outcomes(metric, (1.0,), beta)),
-        (sample.n_left - unlabelled, outcomes(metric, (0.0,), beta)),
+        (left - unlabelled, outcomes(metric, (0.0,), beta)),
     ]
-    share = predicted / len(sample.pool) if metric == "precision" and predicted else None
+    share = predicted / pool_size if metric == "precision" and predicted else None
     return Pairs(A, D, unseen, what, share)
 
 
@@ -296,43 +307,18 @@ def indicator(numbers: IntArray, number: int) -> FloatArray:
 def _of_class(
     metric: ClassMetric, sample: ClassSample, positive: Class, beta: float = 1.0
 ) -> Estimate:
-    pairs = class_pairs(metric, sample, positive, beta)
-    return ratio_estimate(pairs, sample.draws, level=sample.level, interval=sample.interval)
+    return ratio_estimate(class_pairs(metric, sample, positive, beta), sample)
 
 
-def _distinct_in(columns: dict[str, NDArray[Any]]) -> tuple[Class, ...]:
-    values = {value for column in columns.values() for value in np.unique(column).tolist()}
-    return tuple(sorted(values))
-
-
-def _check_distinct(classes: Sequence[Class]) -> tuple[Class, ...]:
-    known = tuple(class_names("classes", classes).tolist())
-    if len(set(known)) != len(known) or not known:
+def _distinct(
+    columns: dict[str, NDArray[Any]], classes: Sequence[Class] | None
+) -> tuple[Class, ...]:
+    """The declared classes, refusing repeats, or else those that the columns hold."""
+    if classes is None:
+        return tuple(sorted({one for column in columns.values() for one in column.tolist()}))
+    names = tuple(class_names("classes", classes).tolist())
+    if len(set(names)) != len(names) or not names:
         raise InputError(
-            f"classes must be distinct names, one or more; they are {list_names(known)}."
+            f"classes must be distinct names, one or more; they are {list_names(names)}."
         )
-    return known
-
-
-def _check_same_kind(columns: dict[str, NDArray[Any]]) -> None:
-    text = {name: values.dtype.kind == "U" for name, values in columns.items() if len(values)}
-    if len(set(text.values())) > 1:
-        kinds = ", ".join(
-            f"{name} holds {'text' if is_text else 'numbers'}" for name, is_text in text.items()
-        )
-        raise InputError(f"Text never equals a number: {kinds}. Write all the same way.")
-
-
-def _check_pool(pred: IntArray, pool: IntArray, draws: Draws) -> None:
-    if len(pool) != draws.pool_size:
-        raise InputError(
-            f"pool_pred must have one prediction for each of the {draws.pool_size} items of the "
-            f"pool; it has {len(pool)}."
-        )
-    differ = np.flatnonzero(pool[draws.index] != pred)
-    if differ.size:
-        raise InputError(
-            f"pool_pred and pred differ at {differ.size} of {len(pred)} drawn items, the first is "
-            f"item {draws.index[differ[0]]}. pool_pred goes by item, pred by draw: "
-            f"pred = pool_pred[draws.index]."
-        )
+    return names

@@ -11,7 +11,7 @@ from levelled._check import FloatArray, between, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
-from levelled.estimators.intervals.logical import LARGEST, Bounds, check_bounds, checked_pair
+from levelled.estimators.intervals.logical import LARGEST, Bounds, as_bounds, bounds_of
 from levelled.estimators.record import Estimate
 from levelled.metrics.table import align, cells, footnotes
 
@@ -114,8 +114,9 @@ def compare(
     """
     if names[0] == names[1]:
         raise InputError(f"The two models need two names; both are {names[0]!r}.")
-    a, b = _check_losses({names[0]: loss_a, names[1]: loss_b}, draws, bounds).items()
-    return _compare(a, b, draws, level, interval, _bounds(bounds, a[1], b[1]))
+    a, b = _check_losses({names[0]: loss_a, names[1]: loss_b}, draws, bounds).values()
+    limits = _bounds(bounds, a, b)
+    return Comparison(*names, estimate(a - b, draws, level=level, interval=interval, bounds=limits))
 
 
 def compare_all(
@@ -145,39 +146,21 @@ def compare_all(
         raise InputError(f"A comparison needs two models or more; there are {len(models)}.")
     if baseline is not None:
         choice("baseline", baseline, list(models))
-    limits = _bounds(bounds, *models.values())
-    own = (0.0, 1.0) if limits == (-1, 1) and bounds is None else bounds
     risks = {
-        name: estimate(loss, draws, level=level, interval=interval, bounds=own)
+        name: estimate(loss, draws, level=level, interval=interval, bounds=bounds)
         for name, loss in models.items()
     }
     order = sorted(models, key=lambda name: risks[name].value or 0.0)
     against = order[0] if baseline is None else baseline
     k = len(models)
     number = k * (k - 1) // 2 if baseline is None else k - 1
-    each, second = 1 - (1 - level) / number, (against, models[against])
+    each, limits = 1 - (1 - level) / number, _bounds(bounds, *models.values())
+    differences = {name: models[name] - models[against] for name in order if name != against}
     comparisons = tuple(
-        _compare((name, models[name]), second, draws, each, interval, limits)
-        for name in order
-        if name != against
+        Comparison(name, against, estimate(loss, draws, "lure", each, interval, limits))
+        for name, loss in differences.items()
     )
     return Ranking(against, {name: risks[name] for name in order}, comparisons, level, number)
-
-
-def _compare(
-    first: tuple[str, FloatArray],
-    second: tuple[str, FloatArray],
-    draws: Draws,
-    level: float,
-    interval: str,
-    limits: Bounds,
-) -> Comparison:
-    difference = first[1] - second[1]
-    return Comparison(
-        first[0],
-        second[0],
-        estimate(difference, draws, level=level, interval=interval, bounds=limits),
-    )
 
 
 def _check_named(losses: object) -> None:
@@ -192,21 +175,20 @@ def _check_losses(
     losses: Mapping[str, ArrayLike], draws: Draws, bounds: tuple[float, float] | None
 ) -> dict[str, FloatArray]:
     check_draws(draws)
-    checked = {
+    arrays = {
         name: floats(f"losses of {name}", loss, ndim=1, largest=LARGEST)
         for name, loss in losses.items()
     }
-    for name, loss in checked.items():
+    for name, loss in arrays.items():
         same_length(**{f"losses of {name}": loss, "draws": draws.index})
-        if bounds is not None:
-            check_bounds(loss, checked_pair(bounds))
-    return checked
+        bounds_of(loss, bounds)
+    return arrays
 
 
 def _bounds(bounds: tuple[float, float] | None, *losses: FloatArray) -> Bounds:
     """The bounds of a difference of two losses; 0/1 losses need not declare theirs."""
     if bounds is not None:
-        low, high = checked_pair(bounds)
+        low, high = as_bounds(bounds)
         return low - high, high - low
     if all(np.isin(loss, (0, 1)).all() for loss in losses):
         return -1.0, 1.0

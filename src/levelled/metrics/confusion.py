@@ -14,7 +14,6 @@ from levelled.labels import Class, list_names
 from levelled.metrics.classification import ClassOptions, ClassSample, indicator
 from levelled.metrics.ratio import (
     Pairs,
-    check_level,
     ratio_estimate,
     scaled,
     translate_fixed,
@@ -89,11 +88,10 @@ def confusion(
     [[0.2, 0.3], [0.2, 0.3]]
     """
     sample = ClassSample.of(labels, pred, draws, **options)
-    level = check_level(sample.level, draws)
     fixed = "cp_safe" if sample.pool is None else "wilson"
     sample = replace(
         sample,
-        level=1 - (1 - level) / len(sample.classes) ** 2 if simultaneous else level,
+        level=1 - (1 - sample.level) / len(sample.classes) ** 2 if simultaneous else sample.level,
         interval=translate_fixed(fixed, sample.interval),
     )
     numbers = range(len(sample.classes))
@@ -102,18 +100,18 @@ def confusion(
 
 
 def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
-    draws, level, interval = sample.draws, sample.level, sample.interval
+    draws, level = sample.draws, sample.level
     is_label, inside = indicator(sample.label, label), sample.pred == pred
     if sample.pool is None:
-        return estimate(is_label * inside, draws, level=level, interval=interval, bounds=(0, 1))
+        joint = is_label * inside
+        return estimate(joint, draws, level=level, interval=sample.interval, bounds=(0, 1))
     pool_size = int(np.sum(sample.pool == pred))
     if not pool_size:
-        nothing = undefined_estimate(draws, (0.0, 0.0), level, "")
+        nothing = undefined_estimate(sample, (0.0, 0.0), "")
         return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
     what = f"prediction {sample.classes[pred]!r}"
     pairs = Pairs.over_part(is_label, inside, pool_size, draws, what)
-    share = ratio_estimate(pairs, draws, level=level, interval=interval)
-    return scaled(share, pool_size / draws.pool_size)
+    return scaled(ratio_estimate(pairs, sample), pool_size / draws.pool_size)
 
 
 def _cell_text(cell: Estimate) -> str:

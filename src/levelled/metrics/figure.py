@@ -1,7 +1,6 @@
 """Figure: one metric of one model in the pool or a slice, with its estimate."""
 
 from dataclasses import dataclass
-from math import isfinite
 from typing import Any
 
 from levelled.estimators.record import Estimate
@@ -34,24 +33,18 @@ class Figure:
 
     def as_dict(self) -> dict[str, Any]:
         """The fields of the file format, in its order; None for a limit that is infinite."""
-        est = self.estimate
+        estimate = self.estimate.as_dict()
         return {
             "metric": self.metric,
             "model": self.model,
             "slice": self.slice,
-            "value": est.value,
-            "low": est.low if isfinite(est.low) else None,
-            "high": est.high if isfinite(est.high) else None,
-            "level": est.level,
-            "interval": est.interval,
+            **{name: estimate[name] for name in ("value", "low", "high", "level", "interval")},
             "n_labels": self.n_labels,
             "n_settled": self.n_settled,
             "n_pending": self.n_pending,
-            "pool_size": est.pool_size,
-            "ess": est.ess,
-            "max_weight": est.max_weight,
+            **{name: estimate[name] for name in ("pool_size", "ess", "max_weight")},
             "pending_low": self.pending_low,
             "pending_high": self.pending_high,
             "unlabelable": self.unlabelable,
-            "warnings": list(est.warnings),
+            "warnings": estimate["warnings"],
         }

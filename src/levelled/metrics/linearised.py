@@ -20,7 +20,7 @@ from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
 from levelled.estimators import lure
 from levelled.estimators.intervals.anytime import wilson
-from levelled.estimators.intervals.fixed import Effective, t_quantile
+from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import Moments, moments
 
 __all__ = [
@@ -132,8 +132,10 @@ def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatA
     inside = (ratio.minority > 0) & (theta > 0) & (theta < 1)
     binomial = np.where(inside, theta * (1 - theta), 0.25)
     n = binomial / _variance(ratio, binomial)
-    low, high = wilson(Effective(theta, n), t_quantile(ratio.residual.df, (1 + level) / 2))
-    least, most = _one_sided(theta, _unseen_size(ratio), level)
+    low, high = wilson(theta, n, t_quantile(ratio.residual.df, (1 + level) / 2))
+    # Clopper and Pearson's interval for labels that were all on one side.
+    reach, top = ((1 - level) / 2) ** (1 / _unseen_size(ratio)), theta > 0.5
+    least, most = np.where(top, reach, 0.0), np.where(top, 1.0, 1 - reach)
     return np.where(inside, low, least), np.where(inside, high, most)
 
 
@@ -184,9 +186,3 @@ def _unseen_size(ratio: RatioMoments) -> FloatArray:
     """The binomial sample that misses what is rare as often as k units without replacement do."""
     fraction = ratio.residual.budget / ratio.residual.pool_size
     return np.where(ratio.defined, ratio.size, 1.0) * (-np.log1p(-fraction) / fraction)
-
-
-def _one_sided(theta: FloatArray, n: FloatArray, level: float) -> tuple[FloatArray, FloatArray]:
-    """Clopper and Pearson's interval for n labels that were all on one side."""
-    reach = ((1 - level) / 2) ** (1 / n)
-    return np.where(theta > 0.5, reach, 0.0), np.where(theta > 0.5, 1.0, 1 - reach)

@@ -1,9 +1,7 @@
 """Metrics as a campaign uses them: losses of labelled items, and interest before any label.
 
-A `Metric` turns the labels of drawn items into losses, or into the numerators and denominators of
-a ratio. Before there is a label it gives the interest of each item of the pool and, where
-something predicts it, the expected loss. Metrics that average a loss of `levelled.losses` are
-here; those that average the label, ratios and losses of your own are in `named`.
+Before there is a label, a `Metric` gives the interest of each item and, where something predicts
+it, the expected loss. Metrics that average a loss of `levelled.losses` are here, others in `named`.
 """
 
 from abc import ABC, abstractmethod
@@ -24,7 +22,7 @@ from levelled.labels import (
     as_numbers,
     check_class,
     class_numbers,
-    class_text,
+    class_texts,
     list_names,
 )
 from levelled.metrics.pool_averages import complement
@@ -69,8 +67,7 @@ class LabelledItems(NamedTuple):
 class Metric(ABC):
     """One metric: what it needs, what its losses may be, and how to compute them.
 
-    Made by `parse_metric`; two metrics parsed from the same name are equal. A subclass computes
-    the values of labelled items and what a pool's predictions say of them.
+    Made by `parse_metric`; metrics of the same name are equal. Subclasses compute the losses.
     """
 
     needs: ClassVar[Needs] = "pred"
@@ -135,14 +132,15 @@ class Metric(ABC):
         >>> parse_metric("error").label(1.0), parse_metric("mean").label("4.5")
         ('1', 4.5)
         """
-        name = class_text(value)
-        if classes is not None and name not in classes:
-            raise InputError(f"The label {name!r} is none of the classes {list_names(classes)}.")
-        return name
+        return self.labels([value], classes)[0]
 
     def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
-        """Several labels as they are kept, each checked by `label`."""
-        return [self.label(value, classes) for value in values]
+        """Several labels, each as `label` gives it."""
+        names = class_texts(values)
+        if unknown := set(names).difference(classes or names):
+            there = list_names(classes or ())
+            raise InputError(f"The label {min(unknown)!r} is none of the classes {there}.")
+        return names
 
     def values(
         self,
@@ -332,9 +330,9 @@ class NumberLosses(Metric):
 
     loss: Literal["squared", "absolute"]
 
-    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
-        """One label as a number."""
-        return float(as_numbers("A label", [value])[0])
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """The labels as numbers."""
+        return [*as_numbers("A label", values).tolist()]
 
     def _values(self, items: LabelledItems) -> Values:
         loss = losses.squared if self.loss == "squared" else losses.absolute

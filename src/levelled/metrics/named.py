@@ -11,20 +11,20 @@ Classes are text: 1, 1.0 and "1" are the same class.
 """
 
 import difflib
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, floats
+from levelled._optional import import_attribute
 from levelled.errors import InputError, LossError
-from levelled.estimators.intervals.logical import checked_pair
+from levelled.estimators.intervals.logical import as_bounds
 from levelled.labels import ItemValues, as_classes, as_numbers, check_class, class_text, is_number
-from levelled.metrics.classification import NEEDED, outcomes, terms
+from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.metric import (
     ERROR,
     Bounds,
@@ -89,7 +89,7 @@ def parse_metric(name: str, *, classes: Sequence[str] | None = None) -> Metric:
         return ProbabilityLosses(name=name, loss="log_loss", bounds=(0.0, cap), cap=cap)
     if head == "mean":
         low, _, high = rest.partition(":")
-        return Mean(name=name, bounds=checked_pair((_number_in(name, low), _number_in(name, high))))
+        return Mean(name=name, bounds=as_bounds((_number_in(name, low), _number_in(name, high))))
     if head in PLAIN:
         raise InputError(f"{head} takes nothing after a colon; write {head} instead of {name!r}.")
     if colon:
@@ -107,9 +107,9 @@ class Mean(Metric):
 
     higher_is_better: bool | None = None
 
-    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
-        """One label as a number within the bounds."""
-        return float(_within_bounds(self, as_numbers("A label", [value]))[0])
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """The labels as numbers within the bounds."""
+        return [*_within_bounds(self, as_numbers("A label", values)).tolist()]
 
     def _values(self, items: LabelledItems) -> Values:
         return Values(_within_bounds(self, as_numbers("labels", items.labels)))
@@ -166,20 +166,15 @@ class ClassRatio(Metric):
         self, labels: ItemValues, pred: ItemValues, pool_size: int, pred_counts: Mapping[str, int]
     ) -> Pairs:
         """The values, with what the unlabelled items may still add to them."""
-        A, D = self._terms(labels, pred)
-        left, unlabelled = pool_size - len(labels), pred_counts.get(self.positive, 0)
-        unlabelled -= int(_indicator("pred", pred, self.positive).sum())
-        if not 0 <= unlabelled <= left:
+        y, p = self._indicators(labels, pred)
+        predicted = pred_counts.get(self.positive, 0)
+        unlabelled = predicted - int(p.sum())
+        if not 0 <= unlabelled <= pool_size - len(labels):
             raise InputError(
                 f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
                 f"{unlabelled} unlabelled items predicted {self.positive!r}."
             )
-        unseen = [
-            (unlabelled, outcomes(self.ratio, (1.0,), 1.0)),
-            (left - unlabelled, outcomes(self.ratio, (0.0,), 1.0)),
-        ]
-        what = NEEDED[self.ratio].format(self.positive)
-        return Pairs(A, D, unseen, what, self.denominator_mean(pred_counts, pool_size))
+        return pairs_of(self.ratio, self.positive, y, p, pool_size, predicted)
 
     def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
         """For a precision, the share of the pool that is predicted to be of the class."""
@@ -188,11 +183,11 @@ class ClassRatio(Metric):
         return pred_counts.get(self.positive, 0) / pool_size or None
 
     def _values(self, items: LabelledItems) -> Values:
-        return Values(*self._terms(items.labels, items.pred))
+        return Values(*terms(self.ratio, *self._indicators(items.labels, items.pred), 1.0))
 
-    def _terms(self, labels: ItemValues, pred: ItemValues) -> tuple[FloatArray, FloatArray]:
-        y, p = _indicator("labels", labels, self.positive), _indicator("pred", pred, self.positive)
-        return terms(self.ratio, y, p, 1.0)
+    def _indicators(self, labels: ItemValues, pred: ItemValues) -> tuple[FloatArray, FloatArray]:
+        y = _indicator("labels", labels, self.positive)
+        return y, _indicator("pred", pred, self.positive)
 
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         return ERROR._interest(predictions)
@@ -207,9 +202,9 @@ class OwnLosses(Metric):
 
     function: Callable[..., ArrayLike]
 
-    def label(self, value: object, classes: Sequence[str] | None = None) -> object:
-        """One label as it is: the function decides what it takes."""
-        return value
+    def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
+        """The labels as they are: the function decides what it takes."""
+        return [*values]
 
     def _values(self, items: LabelledItems) -> Values:
         n = len(items.labels)
@@ -254,20 +249,20 @@ _OF_CLASS: dict[str, Callable[..., Metric]] = {
 def _import_losses(name: str, module: str, attribute: str) -> Metric:
     """The function `attribute` of a module as a metric, with the bounds it declares."""
     try:
-        function = getattr(importlib.import_module(module), attribute)
+        function = import_attribute(module, attribute)
     except Exception as wrong:  # the module may raise anything
         if isinstance(wrong, ModuleNotFoundError) and "." not in module:
-            raise _unknown(name) from wrong
+            raise _unknown(name, f" There is no module {module!r} in this folder.") from wrong
         raise InputError(
             f"The function {name} cannot be imported ({_one_line(wrong)}). Install its package, or "
-            f"put its folder on PYTHONPATH."
+            f"run the command in the folder of its file."
         ) from wrong
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}, not a function of labels, pred.")
     bounds = getattr(function, "bounds", None)
     return OwnLosses(
         name=name,
-        bounds=None if bounds is None else checked_pair(bounds),
+        bounds=None if bounds is None else as_bounds(bounds),
         higher_is_better=bool(getattr(function, "higher_is_better", False)),
         function=function,
     )
@@ -306,10 +301,10 @@ def _number_in(name: str, text: str) -> float:
     return float(text)
 
 
-def _unknown(name: str) -> InputError:
+def _unknown(name: str, hint: str = "") -> InputError:
     head = name.partition(":")[0]
-    near = difflib.get_close_matches(head, [known.partition(":")[0] for known in NAMES], n=1)
-    hint = f" Did you mean {near[0]}?" if near else ""
+    near = difflib.get_close_matches(head, [other.partition(":")[0] for other in NAMES], n=1)
+    hint = f" Did you mean {near[0]}?" if near else hint
     return InputError(f"There is no metric {name!r}.{hint} Metrics are {', '.join(NAMES)}.")
 
 

@@ -1,11 +1,11 @@
 """Averages over the pool: of the label itself, or of a loss.
 
 All take the options of `estimate` as keywords: `level`, `interval`, `control` with
-`control_mean`, `estimator` and `population`.
+`control_mean`, `estimator` and `population`; those whose losses have no bounds of their own also
+take `bounds`.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -18,9 +18,11 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import UNBOUNDED
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers
+from levelled.labels import Class, class_names, class_numbers, is_class
+from levelled.metrics.ratio import scaled
 
 __all__ = [
+    "BoundedOptions",
     "EstimateOptions",
     "accuracy",
     "average",
@@ -35,8 +37,6 @@ __all__ = [
     "share",
 ]
 
-Bounds = tuple[float, float]
-
 
 class EstimateOptions(TypedDict, total=False):
     """The options that every average passes on to `estimate`."""
@@ -49,18 +49,19 @@ class EstimateOptions(TypedDict, total=False):
     population: bool
 
 
-def mean(
-    labels: ArrayLike,
-    draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
-) -> Estimate:
+class BoundedOptions(EstimateOptions, total=False):
+    """The options of an average whose losses have no bounds of their own."""
+
+    bounds: tuple[float, float] | None
+    """The least and the largest loss of an item."""
+
+
+def mean(labels: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]) -> Estimate:
     """The pool mean of a numeric label, such as a rating given by people.
 
-    If a judge has rated the whole pool, pass its scores of the drawn items as `control` and its
-    mean score over the pool as `control_mean`. The better it agrees with people, the fewer labels
-    are needed; a poor judge cannot bias the mean.
+    `bounds` are the least and the largest label. If a judge has rated the whole pool, pass its
+    scores of the drawn items as `control` and its mean score over the pool as `control_mean`. The
+    better it agrees with people, the fewer labels are needed; a poor judge cannot bias the mean.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> mean([4, 5, 2, 4], draws, bounds=(1, 5)).value
@@ -69,7 +70,7 @@ def mean(
     >>> round(mean([4, 5, 2, 4], draws, control=judge, control_mean=3.5).value, 3)
     3.375
     """
-    return estimate(floats("labels", labels, ndim=1), draws, bounds=bounds, **options)
+    return estimate(floats("labels", labels, ndim=1), draws, **options)
 
 
 def share(
@@ -81,10 +82,8 @@ def share(
     >>> share(["spam", "ham", "ham", "spam"], draws, of="spam").value
     0.5
     """
-    label = class_names("labels", labels)
-    if len(label) and (label.dtype.kind == "U") != isinstance(of, str):
-        raise InputError(f"of={of!r} can be none of the labels, which hold {label.dtype}.")
-    return estimate((label == of).astype(np.float64), draws, bounds=(0, 1), **options)
+    inside = is_class(class_names("labels", labels), of)
+    return estimate(inside.astype(np.float64), draws, bounds=(0, 1), **options)
 
 
 def error(
@@ -151,27 +150,17 @@ def brier(
 
 
 def mse(
-    labels: ArrayLike,
-    pred: ArrayLike,
-    draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
     """The mean squared error; `bounds` are those of one squared error."""
-    return estimate(losses.squared(labels, pred), draws, bounds=bounds or UNBOUNDED, **options)
+    return estimate(losses.squared(labels, pred), draws, **{"bounds": UNBOUNDED} | options)
 
 
 def mae(
-    labels: ArrayLike,
-    pred: ArrayLike,
-    draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
     """The mean absolute error; `bounds` are those of one absolute error."""
-    return estimate(losses.absolute(labels, pred), draws, bounds=bounds or UNBOUNDED, **options)
+    return estimate(losses.absolute(labels, pred), draws, **{"bounds": UNBOUNDED} | options)
 
 
 def average(
@@ -179,13 +168,12 @@ def average(
     labels: Sequence[object] | FloatArray,
     pred: Sequence[object] | FloatArray,
     draws: Draws,
-    *,
-    bounds: Bounds | None = None,
-    **options: Unpack[EstimateOptions],
+    **options: Unpack[BoundedOptions],
 ) -> Estimate:
     """The pool mean of a loss of your own: `loss(labels, pred)` gives one number an item.
 
-    If the losses are at hand already, `levelled.estimate(losses, draws)` does the same.
+    `bounds` are the least and the largest loss. If the losses are at hand already,
+    `levelled.estimate(losses, draws)` does the same.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> too_low = lambda labels, pred: np.maximum(np.subtract(labels, pred), 0)
@@ -199,17 +187,12 @@ def average(
             f"The loss must give one number a draw, {len(draws)} in all; it gave an array of "
             f"shape {values.shape}."
         )
-    return estimate(values, draws, bounds=bounds, **options)
+    return estimate(values, draws, **options)
 
 
 def complement(share: Estimate) -> Estimate:
     """One minus an estimated share."""
-    return replace(
-        share,
-        value=None if share.value is None else 1 - share.value,
-        low=1 - share.high,
-        high=1 - share.low,
-    )
+    return scaled(share, -1.0, 1.0)
 
 
 def label_columns(

@@ -1,6 +1,6 @@
 """Estimates of a ratio of two pool means, with the values that are possible and an interval."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 
@@ -21,9 +21,9 @@ from levelled.metrics.linearised import draws_ratio, wilson_limits
 
 __all__ = [
     "Limits",
+    "Look",
     "Pairs",
     "Unseen",
-    "check_level",
     "make_estimate",
     "ratio",
     "ratio_estimate",
@@ -44,6 +44,21 @@ _UNEVEN = 0.01
 """Weights that differ by less are those of uniform draws."""
 
 _FIXED = ("wilson", "cp_safe")
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Look:
+    """One reading of an estimate: after these draws, at this level, by this method."""
+
+    draws: Draws
+    level: float
+    interval: str
+
+    def __post_init__(self) -> None:
+        check_draws(self.draws)
+        if not len(self.draws):
+            raise InputError("An estimate needs at least one label.")
+        object.__setattr__(self, "level", between("level", self.level, 0, 1, open_=True))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -134,94 +149,71 @@ def ratio(
         )
     unseen = [(draws.pool_size - len(draws), [(0.0, 0.0), (0.0, most), (most, most)])]
     pairs = Pairs(A, D, unseen, "denominator above 0")
-    return ratio_estimate(pairs, draws, level=level, interval=interval)
+    return ratio_estimate(pairs, Look(draws, level, interval))
 
 
-def ratio_estimate(pairs: Pairs, draws: Draws, *, level: float, interval: str) -> Estimate:
+def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
     """The estimate of a ratio whose pairs have been checked."""
-    choice("interval", interval, ("auto", "wilson", "betting", "none"))
-    level = check_level(level, draws)
-    limits, D = pairs.possible, pairs.denominator
+    choice("interval", look.interval, ("auto", "wilson", "betting", "none"))
+    draws, D = look.draws, pairs.denominator
     if not D.any():
-        return undefined_estimate(draws, limits, level, pairs.what, final=pairs.settled)
+        return undefined_estimate(look, pairs.possible, pairs.what, final=pairs.settled)
     moments = draws_ratio(pairs.numerator, D, draws)
 
     def asymptotic() -> Limits:
-        low, high = wilson_limits(moments, level)
-        return widen_for_excluded(
-            (float(low), float(high)), float(moments.denominator), pairs.most, draws
-        )
+        limits = wilson_limits(moments, look.level)
+        return widen_for_excluded(limits, float(moments.denominator), pairs.most, draws)
 
-    return make_estimate(
-        float(moments.value),
-        float(moments.residual.variance),
-        draws,
-        units=D > 0,
-        possible=limits,
-        level=level,
-        interval=interval,
-        worth=worth(moments.residual, moments.residuals, draws.probability),
-        methods={"wilson": asymptotic, "betting": lambda: _betting(pairs, draws, level)},
-    )
+    methods = {"wilson": asymptotic, "betting": lambda: _betting(pairs, look)}
+    variance = moments.residual.variance
+    est = make_estimate(look, moments.value, variance, D > 0, pairs.possible, methods)
+    return replace(est, worth=worth(moments.residual, moments.residuals, draws.probability))
 
 
 def make_estimate(
-    value: float,
-    variance: float,
-    draws: Draws,
-    *,
+    look: Look,
+    value: FloatArray | float,
+    variance: FloatArray,
     units: BoolArray,
     possible: Limits,
-    level: float,
-    interval: str,
-    methods: dict[str, Callable[[], Limits | None]],
-    worth: float | None = None,
+    methods: Mapping[str, Callable[[], Limits | None]],
 ) -> Estimate:
-    """The estimate with this value and `interval` ("auto": the first of `methods`).
+    """The estimate with this value and the interval of `look` ("auto": the first of `methods`).
 
     Value and interval are cut to what is possible. `units` are the draws that count in it.
     """
-    method = next(iter(methods)) if interval == "auto" else interval
-    limits, method, warnings = _limits(possible, method, methods, draws)
+    draws = look.draws
+    method = next(iter(methods)) if look.interval == "auto" else look.interval
+    (low, high), method, warnings = _limits(possible, method, methods, draws)
     spread = None if len(draws) < 2 else float(np.sqrt(variance))
     weights = lure.lure_weights(draws)[units]
-    return Estimate(
+    return replace(
+        undefined_estimate(look, (low, high), ""),
         value=float(np.clip(value, *possible)),
-        low=limits[0],
-        high=limits[1],
-        level=level,
         stderr=0.0 if method == "point" else spread,
-        n_labels=len(draws),
-        pool_size=draws.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
-        worth=worth,
-        estimator="lure",
         interval=method,
         warnings=warnings,
     )
 
 
-def undefined_estimate(
-    draws: Draws, limits: Limits, level: float, what: str, *, final: bool = False
-) -> Estimate:
+def undefined_estimate(look: Look, limits: Limits, what: str, *, final: bool = False) -> Estimate:
     """An estimate without a value, only with the limits of what is possible."""
     low, high = limits
     note = f"no {what} seen yet: undefined so far, between {low:.4g} and {high:.4g}"
     if final:
         note = f"no {what} in the whole pool: undefined"
-    weights = lure.lure_weights(draws)
     return Estimate(
         value=None,
         low=low,
         high=high,
-        level=level,
+        level=look.level,
         stderr=None,
-        n_labels=len(draws),
-        pool_size=draws.pool_size,
+        n_labels=len(look.draws),
+        pool_size=look.draws.pool_size,
         ess=0.0,
-        max_weight=float(weights.max()),
-        worth=None,
+        max_weight=float(lure.lure_weights(look.draws).max()),
         estimator="lure",
         interval="undefined",
         warnings=(note,),
@@ -229,29 +221,25 @@ def undefined_estimate(
 
 
 def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:
-    """`start` + `by` times an estimate, for by > 0."""
+    """`start` + `by` times an estimate."""
+    low, high = sorted(start + by * limit for limit in (estimate.low, estimate.high))
     return replace(
         estimate,
         value=None if estimate.value is None else start + by * estimate.value,
-        low=start + by * estimate.low,
-        high=start + by * estimate.high,
-        stderr=None if estimate.stderr is None else by * estimate.stderr,
+        low=low,
+        high=high,
+        stderr=None if estimate.stderr is None else abs(by) * estimate.stderr,
     )
 
 
-def widen_for_excluded(limits: Limits, denominator: float, most: float, draws: Draws) -> Limits:
+def widen_for_excluded(
+    limits: tuple[FloatArray, FloatArray], denominator: float, most: float, draws: Draws
+) -> Limits:
     """Limits widened for any values of the items that could never be drawn."""
+    low, high = (float(limit) for limit in limits)
     drawable = draws.pool_size * denominator
     total = drawable + draws.excluded * most
-    return limits[0] * drawable / total, (limits[1] * drawable + total - drawable) / total
-
-
-def check_level(level: float, draws: Draws) -> float:
-    """Return the level, refusing no draws at all and a level outside (0, 1)."""
-    check_draws(draws)
-    if not len(draws):
-        raise InputError("An estimate needs at least one label.")
-    return between("level", level, 0, 1, open_=True)
+    return low * drawable / total, (high * drawable + total - drawable) / total
 
 
 def _thin_notes(draws: Draws) -> tuple[str, ...]:
@@ -280,7 +268,7 @@ def translate_fixed(method: str, interval: str) -> str:
 
 
 def _limits(
-    possible: Limits, method: str, methods: dict[str, Callable[[], Limits | None]], draws: Draws
+    possible: Limits, method: str, methods: Mapping[str, Callable[[], Limits | None]], draws: Draws
 ) -> tuple[Limits, str, tuple[str, ...]]:
     """Limits, the method they came from, and warnings about them."""
     if possible[0] == possible[1]:
@@ -304,11 +292,12 @@ def _limits(
     return (max(limits[0], possible[0]), min(limits[1], possible[1])), method, warnings
 
 
-def _betting(pairs: Pairs, draws: Draws, level: float) -> Limits | None:
+def _betting(pairs: Pairs, look: Look) -> Limits | None:
     """Limits valid however often one looks; None where items could never be drawn."""
+    draws = look.draws
     if draws.excluded:
         return None
-    watch = RatioBetting(draws.pool_size, pairs.most, level, pairs.denominator_mean)
+    watch = RatioBetting(draws.pool_size, pairs.most, look.level, pairs.denominator_mean)
     weights = (draws.design or {}).get("max_weight")
     for m, (a, d, q) in enumerate(
         zip(pairs.numerator, pairs.denominator, draws.probability, strict=True)

@@ -1,7 +1,7 @@
 """The area under the ROC curve of scores that rank positive items above the others."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,23 +12,14 @@ from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size
 from levelled.estimators.intervals.anytime import wilson
-from levelled.estimators.intervals.fixed import Effective, ranked_weights, t_quantile
+from levelled.estimators.intervals.fixed import ranked_weights, t_quantile
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers
+from levelled.labels import Class, class_names, class_numbers, is_class
 from levelled.metrics.linearised import MOST
-from levelled.metrics.ratio import Limits, check_level, make_estimate, undefined_estimate
+from levelled.metrics.ratio import Limits, Look, make_estimate, undefined_estimate
 
 __all__ = ["auc"]
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Area:
-    """An area, its residuals, and the Kish size of the smaller of the two sides."""
-
-    value: float
-    residuals: FloatArray
-    size: float
 
 
 def auc(
@@ -55,58 +46,51 @@ def auc(
     0.75
     """
     choice("interval", interval, ("auto", "wilson", "none"))
-    level = check_level(level, draws)
+    look = Look(draws, level, interval)
     sides = _sides(labels, scores, draws, positive, classes)
     for name, is_positive, _ in sides:
         if is_positive.all() or not is_positive.any():
             what = f"label other than {name!r}" if is_positive.any() else f"label {name!r}"
             final = len(draws) == draws.pool_size
-            return undefined_estimate(draws, (0.0, 1.0), level, what, final=final)
+            return undefined_estimate(look, (0.0, 1.0), what, final=final)
     weights, N = lure.lure_weights(draws), draws.pool_size
     areas = [_area(is_positive, score, weights) for _, is_positive, score in sides]
-    value = float(np.mean([area.value for area in areas]))
-    joint = moments(np.mean([area.residuals for area in areas], axis=0), draws.probability, N)
-    size = len(areas) * min(area.size for area in areas)
+    values, residuals, sizes = zip(*areas, strict=True)
+    value, size = float(np.mean(values)), len(areas) * min(sizes)
+    joint = moments(np.mean(residuals, axis=0), draws.probability, N)
 
     def asymptotic() -> Limits | None:
-        return None if draws.excluded else _limits(value, joint, size, level)
+        return None if draws.excluded else _limits(value, joint, size, look.level)
 
     possible = (value, value) if len(draws) == N else (0.0, 1.0)
-    estimate = make_estimate(
-        value,
-        float(joint.variance),
-        draws,
-        units=np.ones(len(draws), dtype=bool),
-        possible=possible,
-        level=level,
-        interval=interval,
-        methods={"wilson": asymptotic},
-    )
+    units, methods = np.ones(len(draws), dtype=bool), {"wilson": asymptotic}
+    estimate = make_estimate(look, value, joint.variance, units, possible, methods)
     return replace(estimate, warnings=(*estimate.warnings, *_floor_notes(draws)))
 
 
-def _area(is_positive: BoolArray, score: FloatArray, weights: FloatArray) -> _Area:
-    """The area by sorting, and its first-order residuals.
+def _area(
+    is_positive: BoolArray, score: FloatArray, weights: FloatArray
+) -> tuple[float, FloatArray, float]:
+    """The area by sorting, its first-order residuals, and Kish's size of its smaller side.
 
     A positive item is above a share F of the negatives and a negative one below a share G of the
     positives. The residual is (F - AUC) / mean(v pos) for the one, (G - AUC) / mean(v neg) for
     the other.
     """
     pos, neg = weights * is_positive, weights * ~is_positive
-    above = _below(score, score, neg)
-    below = 1 - _below(score, score, pos)
+    above, below = _below(score, neg), 1 - _below(score, pos)
     value = float(np.clip(np.sum(pos * above) / pos.sum(), 0, 1))
     residuals = np.where(is_positive, (above - value) / pos.mean(), (below - value) / neg.mean())
-    return _Area(value, residuals, min(effective_size(pos), effective_size(neg)))
+    return value, residuals, min(effective_size(pos), effective_size(neg))
 
 
-def _below(at: FloatArray, score: FloatArray, weights: FloatArray) -> FloatArray:
-    """The share of the weight that lies below each of `at`, what is equal counting half."""
+def _below(score: FloatArray, weights: FloatArray) -> FloatArray:
+    """The share of the weight that lies below each score; weight at the score counts half."""
     order = np.argsort(score, kind="stable")
     ordered = score[order]
     total = np.append(0.0, np.cumsum(weights[order]))
-    left = total[np.searchsorted(ordered, at, side="left")]
-    right = total[np.searchsorted(ordered, at, side="right")]
+    left = total[np.searchsorted(ordered, score, side="left")]
+    right = total[np.searchsorted(ordered, score, side="right")]
     return (left + right) / 2 / total[-1]
 
 
@@ -124,8 +108,8 @@ def _limits(value: float, joint: Moments, size: float, level: float) -> Limits:
         return (reach, 1.0) if value == 1 else (0.0, 1 - reach)
     most = MOST * size / (1 - joint.budget / joint.pool_size)
     n = value * (1 - value) / max(float(joint.variance), value * (1 - value) / most)
-    sample = Effective(np.asarray(value), np.asarray(n))
-    low, high = wilson(sample, t_quantile(joint.df, (1 + level) / 2))
+    quantile = t_quantile(joint.df, (1 + level) / 2)
+    low, high = wilson(np.asarray(value), np.asarray(n), quantile)
     return float(low), float(high)
 
 
@@ -143,9 +127,7 @@ def _sides(
         if classes is not None:
             class_numbers("labels", label, classes)
             class_numbers("positive", [positive], classes)
-        if len(label) and (label.dtype.kind == "U") != isinstance(positive, str):
-            raise InputError(f"{positive!r} can be none of the labels, which hold {label.dtype}.")
-        return [(positive, np.asarray(label == positive), score)]
+        return [(positive, is_class(label, positive), score)]
     if score.ndim == 2 and classes is not None and score.shape[1] == len(classes):
         numbers = class_numbers("labels", label, classes)
         return [(name, numbers == c, score[:, c]) for c, name in enumerate(classes)]

@@ -8,24 +8,18 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import BoolArray, FloatArray, choice, same_length
-from levelled.draws import Draws
+from levelled.draws import Draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import log_t_interval, t_interval
-from levelled.estimators.intervals.logical import (
-    bounds_of,
-    check_bounds,
-    checked_pair,
-    logical_limits,
-)
-from levelled.estimators.loss_sample import Kind, checked_losses, kind_of
-from levelled.estimators.moments import worth
+from levelled.estimators.intervals.logical import bounds_of, logical_limits
+from levelled.estimators.loss_sample import check_losses, kind_of
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, class_names
 from levelled.metrics.linearised import draws_ratio
 from levelled.metrics.ratio import (
     Limits,
+    Look,
     Pairs,
-    check_level,
     make_estimate,
     ratio_estimate,
     scaled,
@@ -127,45 +121,42 @@ def by_slice(
     intervals at 0.95
     note (c): no label of this slice seen yet: undefined so far, between 0 and 1
     """
-    loss, level = checked_losses(losses, draws), check_level(level, draws)
-    if bounds is not None:
-        bounds = checked_pair(bounds)
-        check_bounds(loss, bounds)
-    limits = bounds_of(loss) if bounds is None else bounds
-    kind = kind_of(loss, bounds)
+    loss, look = check_losses(losses, draws), Look(draws, level, interval)
+    limits = bounds_of(loss, bounds)
     drawn, pool = _check_slices(slices, pool_slices, draws)
     names, sizes = np.unique(pool, return_counts=True)
-    each = 1 - (1 - level) / len(names) if simultaneous else level
+    each = replace(look, level=1 - (1 - look.level) / len(names)) if simultaneous else look
     rows = []
     for name, pool_size in zip(names.tolist(), sizes.tolist(), strict=True):
-        part = _Part(loss, draws, np.asarray(drawn == name), pool_size, kind, limits)
-        rows.append(Slice(name, pool_size, part.n_labels, _estimate(part, each, interval)))
-    return SliceTable(tuple(rows), level, simultaneous)
+        estimate = slice_estimate(each, loss, drawn == name, pool_size, limits)
+        rows.append(Slice(name, pool_size, estimate.n_labels, estimate))
+    return SliceTable(tuple(rows), look.level, simultaneous)
 
 
 def slice_estimate(
-    losses: FloatArray,
-    draws: Draws,
-    inside: BoolArray,
-    pool_size: int,
-    *,
-    level: float,
-    bounds: Limits,
+    look: Look, losses: FloatArray, inside: BoolArray, pool_size: int, bounds: Limits
 ) -> Estimate:
     """One slice of `by_slice`: `inside` says which drawn items it holds, of `pool_size` in all."""
-    part = _Part(losses, draws, inside, pool_size, kind_of(losses, bounds), bounds)
-    return _estimate(part, level, "auto")
+    part = _Part(look.draws, look.level, look.interval, losses, inside, pool_size, bounds)
+    unbounded = "t" if kind_of(losses, bounds) == "signed" else "log_t"
+    method = "wilson" if part.finite else unbounded
+    choice("interval", part.interval, ("auto", method, "betting", "none"))
+    if not part.n_labels:
+        estimate = undefined_estimate(part, part.bounds, "label of this slice")
+    elif part.finite or part.interval == "betting":
+        estimate = _bounded(part)
+    else:
+        estimate = _continuous(part, method)
+    return replace(estimate, pool_size=pool_size, n_labels=part.n_labels)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Part:
+class _Part(Look):
     """The labels of one slice within all of them."""
 
     losses: FloatArray
-    draws: Draws
     inside: BoolArray
     pool_size: int
-    kind: Kind
     bounds: Limits
 
     @property
@@ -191,19 +182,7 @@ class _Part:
         return float(variance) > (_SAME * float(np.abs(self.losses[self.inside]).max())) ** 2
 
 
-def _estimate(part: _Part, level: float, interval: str) -> Estimate:
-    method = "wilson" if part.finite else {"signed": "t"}.get(part.kind, "log_t")
-    choice("interval", interval, ("auto", method, "betting", "none"))
-    if not part.n_labels:
-        estimate = undefined_estimate(part.draws, part.bounds, level, "label of this slice")
-    elif part.finite or interval == "betting":
-        estimate = _bounded(part, level, interval)
-    else:
-        estimate = _continuous(part, method, level, interval)
-    return replace(estimate, pool_size=part.pool_size, n_labels=part.n_labels)
-
-
-def _bounded(part: _Part, level: float, interval: str) -> Estimate:
+def _bounded(part: _Part) -> Estimate:
     """The mean of losses in [A, B] as A + (B - A) times a ratio between 0 and 1."""
     low, high = part.bounds
     if not part.finite:
@@ -213,20 +192,21 @@ def _bounded(part: _Part, level: float, interval: str) -> Estimate:
         )
     unit = np.clip((part.losses - low) / (high - low), 0, 1)
     pairs = Pairs.over_part(unit, part.inside, part.pool_size, part.draws, "label of this slice")
-    return scaled(
-        ratio_estimate(pairs, part.draws, level=level, interval=interval), high - low, low
-    )
+    return scaled(ratio_estimate(pairs, part), high - low, low)
 
 
-def _continuous(part: _Part, method: str, level: float, interval: str) -> Estimate:
+def _continuous(part: _Part, method: str) -> Estimate:
     """The mean of losses without an upper bound, or of either sign."""
     draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
     ratio = draws_ratio(part.losses * D, D, draws)
     total = np.asarray(part.losses[part.inside].sum())
-    possible = logical_limits(total, count, part.pool_size, part.bounds)
+    low, high = logical_limits(total, count, part.pool_size, part.bounds)
+    possible = float(low), float(high)
 
     def asymptotic() -> Limits | None:
-        hidden = not part.spread(ratio.residual.variance) or (interval == "auto" and part.alike)
+        hidden = not part.spread(ratio.residual.variance) or (
+            part.interval == "auto" and part.alike
+        )
         if count < 2 or hidden or (ratio.value <= 0 and method == "log_t"):
             return None
         # The residuals sum to zero: theta^ itself has spent a degree of freedom.
@@ -236,20 +216,11 @@ def _continuous(part: _Part, method: str, level: float, interval: str) -> Estima
             variance=ratio.residual.variance * count / (count - 1),
             df=np.minimum(ratio.residual.df, count - 1),
         )
-        low, high = (log_t_interval if method == "log_t" else t_interval)(moments, level)
-        return _widen_for_excluded((float(low), float(high)), part)
+        limits = (log_t_interval if method == "log_t" else t_interval)(moments, part.level)
+        return _widen_for_excluded(limits, part)
 
-    estimate = make_estimate(
-        float(ratio.value),
-        float(ratio.residual.variance),
-        draws,
-        units=part.inside,
-        possible=(float(possible[0]), float(possible[1])),
-        level=level,
-        interval=interval,
-        worth=worth(ratio.residual, ratio.residuals, draws.probability),
-        methods={method: asymptotic},
-    )
+    variance, methods = ratio.residual.variance, {method: asymptotic}
+    estimate = make_estimate(part, ratio.value, variance, part.inside, possible, methods)
     return replace(estimate, warnings=(*estimate.warnings, *_notes(part, estimate, method)))
 
 
@@ -263,14 +234,14 @@ def _notes(part: _Part, estimate: Estimate, method: str) -> tuple[str, ...]:
     return ()
 
 
-def _widen_for_excluded(limits: Limits, part: _Part) -> Limits:
+def _widen_for_excluded(limits: tuple[FloatArray, FloatArray], part: _Part) -> Limits:
     """Limits widened as if the items that could never be drawn were in this slice."""
-    unknown = min(part.draws.excluded, part.pool_size - part.n_labels)
-    if not unknown:
-        return limits
-    share = unknown / part.pool_size
-    low, high = part.bounds
-    return limits[0] * (1 - share) + low * share, limits[1] * (1 - share) + high * share
+    low, high = (float(limit) for limit in limits)
+    share = min(part.draws.excluded, part.pool_size - part.n_labels) / part.pool_size
+    if not share:
+        return low, high
+    least, most = part.bounds
+    return low * (1 - share) + least * share, high * (1 - share) + most * share
 
 
 def _check_slices(
@@ -278,19 +249,7 @@ def _check_slices(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     drawn, pool = class_names("slices", slices), class_names("pool_slices", pool_slices)
     same_length(slices=drawn, draws=draws.index)
-    if len(pool) != draws.pool_size:
-        raise InputError(
-            f"pool_slices must name the slice of each of the {draws.pool_size} items of the pool; "
-            f"it has {len(pool)}."
-        )
     if (drawn.dtype.kind == "U") != (pool.dtype.kind == "U"):
         raise InputError(f"slices hold {drawn.dtype}, pool_slices {pool.dtype}: write both alike.")
-    differ = np.flatnonzero(pool[draws.index] != drawn)
-    if differ.size:
-        item = draws.index[differ[0]]
-        raise InputError(
-            f"slices and pool_slices differ at {differ.size} of {len(drawn)} drawn items: item "
-            f"{item} is in {drawn[differ[0]].item()!r} by slices and in {pool[item].item()!r} by "
-            f"pool_slices. slices goes by draw: slices = pool_slices[draws.index]."
-        )
+    check_pool_column("slices", drawn, pool, draws)
     return drawn, pool

@@ -201,9 +201,8 @@ def optimal(
     >>> optimal([1.0, 3.0, 4.0])
     array([0.125, 0.375, 0.5  ])
     """
-    return proportional(
-        floats("losses", losses, finite=left is None), left=left, allow_zero=allow_zero
-    )
+    array = floats("losses", losses, finite=left is None)
+    return proportional(array, left=left, allow_zero=allow_zero)
 
 
 def optimal_for_gradient(

@@ -88,11 +88,12 @@ tr.part td:first-child { color: var(--soft); }
 svg { display: block; width: 100%; max-width: 46rem; height: auto; color: var(--ink);
   font-family: inherit; }
 code { font: 0.9em ui-monospace, "SF Mono", Menlo, Consolas, monospace; overflow-wrap: anywhere; }
+@page { margin: 15mm; }
 @media print { body { padding: 0; max-width: none; font-size: 11pt; }
   :root { --ink: #000000; --soft: #444444; --line: #bbbbbb; --back: #ffffff; --wash: #ffffff;
     --accent: #000000; --note: #ffffff; }
   .notes { border: 1px solid var(--line); }
-  h2 { break-after: avoid; } svg, .headline, tr { break-inside: avoid; } }
+  h2 { break-after: avoid; } svg, .headline, .facts, tr { break-inside: avoid; } }
 """
 
 _MOST_ROWS = 200
@@ -121,7 +122,7 @@ def page(report: Report) -> str:
         "<h2>Pool and settings</h2>\n",
         _facts(report.facts),
         *(_section(section) for section in report.sections),
-        "<h2>On record</h2>\n",
+        "<h2>How to check this report</h2>\n",
         _facts(report.record),
         "</main>\n</body>\n</html>\n",
     ]

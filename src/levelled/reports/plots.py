@@ -122,8 +122,10 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
     if all(map(isfinite, (*low, *high))):
         axes.fill_between(at, low, high, color=_ACCENT, alpha=0.22, linewidth=0)
         later = [i for i, n in enumerate(at) if n >= _OPENING * at[-1]]
-        lowest, highest = min(low[i] for i in later), max(high[i] for i in later)
-        axes.set_ylim(lowest - 0.05 * (highest - lowest), highest + 0.05 * (highest - lowest))
+        values = [est.value for est in estimates if est.value is not None]
+        lowest = min(0.0, *(low[i] for i in later), *values)
+        highest = max(*(high[i] for i in later), *values, lowest)
+        axes.set_ylim(lowest, highest + 0.05 * (highest - lowest))
     points = [(n, est.value) for n, est in zip(at, estimates, strict=True) if est.value is not None]
     if points:
         axes.plot(*zip(*points, strict=True), color=_ACCENT, linewidth=1.8)
@@ -171,10 +173,8 @@ def _axes(height: float) -> tuple[Any, Any]:
 
     figure = Canvas(figsize=(7.4, height), layout="constrained")
     axes = figure.add_subplot()
-    for side in ("top", "right"):
-        axes.spines[side].set_visible(False)
-    for side in ("left", "bottom"):
-        axes.spines[side].set_color(_MUTED)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.spines[["left", "bottom"]].set_color(_MUTED)
     axes.tick_params(colors=_INK, labelsize=9, color=_MUTED)
     axes.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)

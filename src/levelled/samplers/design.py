@@ -48,7 +48,7 @@ def with_design(
     >>> {name: column.round(3).tolist() for name, column in draws.design.items()}
     {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
     """
-    pool = _checked_pool(draws, weights, log=log, control=control, bound=bound)
+    pool = _read_pool(draws, weights, log, control, bound)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         sums, maxima = _sums_and_maxima(pool, draws.index)
         left, N = sums["weight"], draws.pool_size
@@ -93,16 +93,13 @@ class _Pool:
 
 def _sums_and_maxima(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
     """The sums and maxima over the items left in the pool at each draw, itself included."""
-    rest_add, rest_most = _never_drawn(pool, index)
+    sums, maxima = _never_drawn(pool, index)
     add, most = pool.terms(index)
     return (
+        {name: running_sum(add[name][::-1], start=rest)[::-1] for name, rest in sums.items()},
         {
-            name: running_sum(column[::-1], start=rest_add[name])[::-1]
-            for name, column in add.items()
-        },
-        {
-            name: np.maximum.accumulate(np.append(rest_most[name], column[::-1]))[:0:-1]
-            for name, column in most.items()
+            name: np.maximum.accumulate(np.append(rest, most[name][::-1]))[:0:-1]
+            for name, rest in maxima.items()
         },
     )
 
@@ -126,13 +123,8 @@ def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[s
     )
 
 
-def _checked_pool(
-    draws: Draws,
-    weights: ArrayLike,
-    *,
-    log: bool,
-    control: ArrayLike | None,
-    bound: float | None,
+def _read_pool(
+    draws: Draws, weights: ArrayLike, log: bool, control: ArrayLike | None, bound: float | None
 ) -> _Pool:
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     g = None if control is None else floats("control", control, ndim=1)

@@ -175,7 +175,16 @@ def finish(part: Part) -> Draws:
     table, leaders = part.blocks, part.leaders
     _check_complete(table)
     pool_size = int(table["rows"].sum())
-    _check_size(part.k, pool_size, part.excluded)
+    if not pool_size:
+        raise InputError("The pool is empty: there is nothing to draw from.")
+    drawable = pool_size - part.excluded
+    if not drawable:
+        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
+    if part.k > drawable:
+        raise InputError(
+            f"{part.k} draws without replacement are wanted, but only {drawable} of {pool_size} "
+            f"items can be drawn."
+        )
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
     rest, shift = _never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
@@ -242,16 +251,4 @@ def _check_complete(table: _Table) -> None:
         raise InputError(
             f"The rows before row {block[at] * blocks.BLOCK} of unit {unit[at]} are missing. Merge "
             f"the parts of all units, numbered from 0, before the race is finished."
-        )
-
-
-def _check_size(k: int, pool_size: int, excluded: int) -> None:
-    if not pool_size:
-        raise InputError("The pool is empty: there is nothing to draw from.")
-    if excluded == pool_size:
-        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
-    if k > pool_size - excluded:
-        raise InputError(
-            f"{k} draws without replacement are wanted, but only {pool_size - excluded} of "
-            f"{pool_size} items can be drawn."
         )

@@ -85,21 +85,18 @@ def _walk(
 ) -> Iterator[tuple[Draw, int]]:
     while len(left):
         left.flags.writeable = False  # a proposal that sorts in place would mix up the items
-        probability = _check_probabilities(propose(left), left, allow_zero)
+        probability = floats("probabilities", propose(left), ndim=1)
+        if len(probability) != len(left):
+            raise ProposalError(
+                f"The proposal gave {len(probability)} probabilities for the {len(left)} items "
+                f"left. It is called with their indices and must return one for each, in that "
+                f"order."
+            )
+        probability = checked(probability, allow_zero=allow_zero)
         at = int(pick(probability, rng.random()))
         n_zero = int(np.count_nonzero(probability == 0))
         yield Draw(int(left[at]), min(1.0, float(probability[at]))), n_zero
         left = np.delete(left, at)
-
-
-def _check_probabilities(proposed: ArrayLike, left: IntArray, allow_zero: bool) -> FloatArray:
-    probability = floats("probabilities", proposed, ndim=1)
-    if len(probability) != len(left):
-        raise ProposalError(
-            f"The proposal gave {len(probability)} probabilities for the {len(left)} items left. "
-            f"It is called with their indices and must return one for each, in that order."
-        )
-    return checked(probability, allow_zero=allow_zero)
 
 
 def pick(probability: FloatArray, u: FloatArray | float) -> IntArray:

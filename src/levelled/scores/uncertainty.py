@@ -76,7 +76,7 @@ def bald(samples: ArrayLike) -> FloatArray:
     scratch = np.empty((rows, n_samples * n_classes), width)
     average = np.full(n_samples, 1 / n_samples, width)
     information = np.empty(n_items)
-    for start, block in _checked_blocks(p, rows):
+    for start, block in _blocks(p, rows):
         part = block.astype(width, copy=False)
         flat = part.reshape(len(part), -1)
         of_mean = _sum_p_log_p(average @ part)
@@ -99,7 +99,7 @@ def variation_ratio(samples: ArrayLike) -> FloatArray:
     n_items, n_samples, n_classes = p.shape
     rows = max(1, _BLOCK // (n_samples * n_classes))
     winners = np.empty(n_items)
-    for start, block in _checked_blocks(p, rows):
+    for start, block in _blocks(p, rows):
         cell = block.argmax(axis=2) + np.arange(len(block))[:, None] * n_classes
         votes = np.bincount(cell.ravel(), minlength=len(block) * n_classes)
         winners[start : start + rows] = votes.reshape(-1, n_classes).max(axis=1)
@@ -113,7 +113,7 @@ def _samples(samples: ArrayLike) -> Reals:
     return p
 
 
-def _checked_blocks(p: Reals, rows: int) -> Iterator[tuple[int, Reals]]:
+def _blocks(p: Reals, rows: int) -> Iterator[tuple[int, Reals]]:
     for start in range(0, len(p), rows):
         # A whole transposed array would be copied too; a block at a time costs nothing.
         block = np.ascontiguousarray(p[start : start + rows])

@@ -92,18 +92,16 @@ def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> li
         except OSError as wrong:
             raise PoolError(f"{name} cannot be read: {wrong.strerror or wrong}.") from wrong
         return [*json_objects(data.splitlines(), name)]
+    import pyarrow.parquet as pq
+
     from levelled.sources.origin import name_unreadable
 
     with name_unreadable(name, kind):
-        return _of_parquet(source, id_column) if kind == "parquet" else _of_csv(source, id_column)
-
-
-def _of_parquet(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
-    import pyarrow.parquet as pq
-
-    columns = _wanted(pq.read_schema(source).names, id_column)
-    rows: list[dict[str, Any]] = pq.read_table(source, columns=columns).to_pylist()
-    return rows
+        if kind == "csv":
+            return _of_csv(source, id_column)
+        columns = _wanted(pq.read_schema(source).names, id_column)
+        rows: list[dict[str, Any]] = pq.read_table(source, columns=columns).to_pylist()
+        return rows
 
 
 def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:

@@ -11,7 +11,16 @@ import pyarrow as pa
 from levelled.errors import PoolError
 from levelled.labels import class_text, list_names
 
-__all__ = ["Roles", "is_list", "is_number", "is_text", "roles_of", "shorten", "shown_columns"]
+__all__ = [
+    "Roles",
+    "check_repeats",
+    "is_list",
+    "is_number",
+    "is_text",
+    "roles_of",
+    "shorten",
+    "shown_columns",
+]
 
 Columns = tuple[str, ...]
 Group = dict[str, str] | str
@@ -68,9 +77,7 @@ def roles_of(
 ) -> Roles:
     """The roles of the columns of a schema; one that is no pool is refused."""
     names = schema.names
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise PoolError(f"The pool has two columns {twice[0]!r}: rename one of them.")
+    check_repeats(names, "The pool")
     if id_column not in names:
         raise PoolError(
             f"The pool has no column {id_column!r} for the ids; it has {list_names(names, 12)}. "
@@ -85,17 +92,24 @@ def roles_of(
     declared, pred = _check_classes(classes), _predictions(names)
     groups = _probabilities(schema, declared, [*pred])
     surrogate = _by_class(names, _SURROGATE)
-    known = _known_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
+    all_classes = _all_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
     return Roles(
         id_column,
-        known,
+        all_classes,
         pred,
-        {model: _ordered(group, known) for model, group in groups.items()},
-        _ordered(surrogate, known) if surrogate else (),
+        {model: _ordered(group, all_classes) for model, group in groups.items()},
+        _ordered(surrogate, all_classes) if surrogate else (),
         "score" if "score" in names else None,
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
     )
+
+
+def check_repeats(names: Sequence[str], source: str) -> None:
+    """Refuse two columns of one name."""
+    twice = [name for name in names if names.count(name) > 1]
+    if twice:
+        raise PoolError(f"{source} has two columns {twice[0]!r}: rename one of them.")
 
 
 def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
@@ -216,25 +230,25 @@ def _by_class(names: Sequence[str], prefix: str) -> dict[str, str]:
     return {class_text(name.removeprefix(prefix)): name for name in columns}
 
 
-def _known_classes(declared: Columns | None, groups: Sequence[Group]) -> Columns | None:
+def _all_classes(declared: Columns | None, groups: Sequence[Group]) -> Columns | None:
     """The classes that were declared, or those that the first columns name."""
-    known = declared
+    names = declared
     for group in groups:
-        if known is None and not isinstance(group, str):
-            known = tuple(group)
-            if len(known) < 2:
+        if names is None and not isinstance(group, str):
+            names = tuple(group)
+            if len(names) < 2:
                 raise PoolError(
-                    f"The column {group[known[0]]!r} is the only one with probabilities. Add one "
+                    f"The column {group[names[0]]!r} is the only one with probabilities. Add one "
                     f"for each other class; for two classes, name it proba and say which two they "
                     f"are (classes)."
                 )
     single = next((group for group in groups if isinstance(group, str)), None)
-    if single is not None and known is None:
+    if single is not None and names is None:
         raise PoolError(
             f"The column {single!r} holds the probabilities of all classes: say which they are and "
             f"in which order (classes), for example classes ham,spam."
         )
-    return known
+    return names
 
 
 def _ordered(group: Group, classes: Columns | None) -> Columns:

@@ -12,7 +12,7 @@ import pyarrow as pa
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id
-from levelled.sources.columns import Columns, Roles, is_list, is_number, shorten
+from levelled.sources.columns import Columns, Roles, check_repeats, is_list, is_number, shorten
 from levelled.sources.files import PathName, files_of
 from levelled.sources.ids import rows_of
 from levelled.sources.origin import Files
@@ -124,9 +124,7 @@ def feature_columns(
     >>> feature_columns(pa.schema(kinds.items()))
     ('age',)
     """
-    twice = [each for each in schema.names if schema.names.count(each) > 1]
-    if twice:
-        raise PoolError(f"{name} has two columns {twice[0]!r}: rename one of them.")
+    check_repeats(schema.names, name)
     if wanted:
         return _matching(schema, wanted, {*_NEVER, *others}, name)
     if "embedding" in schema.names and is_list(schema.field("embedding").type):

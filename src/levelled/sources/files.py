@@ -37,8 +37,6 @@ ENDINGS = {
 }
 """The format of a file by the ending of its name."""
 
-_CHUNK = 1 << 20
-
 
 def files_of(source: PathName | Sequence[PathName]) -> tuple[Path, ...]:
     """The files that a path, a pattern, a folder or a list of these stands for, sorted.
@@ -75,8 +73,7 @@ def digest(paths: Sequence[Path]) -> str:
     for path in paths:
         try:
             with path.open("rb") as file:
-                while chunk := file.read(_CHUNK):
-                    total.update(chunk)
+                hashlib.file_digest(file, lambda: total)
         except OSError as wrong:
             raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
     return total.hexdigest()

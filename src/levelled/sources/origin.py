@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -66,19 +67,28 @@ class Files:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
         self._lengths: dict[Path, int] = {}  # known once they have been read
-        schemas = [self._schema(path) for path in self.paths]
-        for path, other in zip(self.paths, schemas, strict=True):
-            _check_same_columns(self.paths[0], schemas[0], path, other)
-        self.schema: pa.Schema = schemas[0]
+        schemas: list[pa.Schema] = []
+        for path in self.paths:
+            with _reading(path) as file:
+                schemas.append(file.schema())
+            missing = [name for name in schemas[0].names if name not in schemas[-1].names]
+            extra = [name for name in schemas[-1].names if name not in schemas[0].names]
+            if missing or extra:
+                how = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
+                raise PoolError(
+                    f"{path} has other columns than {self.paths[0]}: {how}. All files need the "
+                    f"same."
+                )
+        self.schema = schemas[0]
 
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
         """The columns that have a role, of all rows in order."""
+        texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
+        numbers = [name for name in roles.numbers if name not in texts]
         for path in self.paths:
             length = 0
-            with name_unreadable(path, format_of(path)):
-                texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
-                numbers = [name for name in roles.numbers if name not in texts]
-                for batch in _open(path).batches(texts, numbers):
+            with _reading(path) as file:
+                for batch in file.batches(texts, numbers):
                     length += len(batch)
                     yield batch
             self._lengths[path] = length
@@ -91,8 +101,8 @@ class Files:
             end = start + self._lengths[path]
             inside = wanted[(wanted >= start) & (wanted < end)]
             if len(inside):
-                with name_unreadable(path, format_of(path)):
-                    rows += _open(path).rows(inside - start, columns)
+                with _reading(path) as file:
+                    rows += file.rows(inside - start, columns)
             start = end
         if len(rows) != len(wanted):
             raise PoolError("The files have become shorter since the pool was opened.")
@@ -101,10 +111,6 @@ class Files:
     def fingerprint(self) -> str:
         """The sha256 of the bytes of all files in order."""
         return digest(self.paths)
-
-    def _schema(self, path: Path) -> pa.Schema:
-        with name_unreadable(path, format_of(path)):
-            return _open(path).schema()
 
 
 Origin = Frame | Files
@@ -124,23 +130,18 @@ def as_table(frame: object) -> pa.Table:
     return table
 
 
-class _Hash:
+class _Hash(io.RawIOBase):
     """A file that keeps only the hash of what is written to it."""
-
-    closed = False
 
     def __init__(self) -> None:
         self.total = hashlib.sha256()
 
-    def write(self, data: bytes) -> int:
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:  # noqa: ANN401
         self.total.update(data)
         return len(data)
-
-    def flush(self) -> None:
-        pass
-
-    def close(self) -> None:
-        pass
 
 
 def _plain(kind: pa.DataType) -> pa.DataType:
@@ -148,14 +149,6 @@ def _plain(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         kind = kind.value_type
     return pa.large_string() if is_text(kind) else kind
-
-
-def _check_same_columns(first: Path, schema: pa.Schema, path: Path, other: pa.Schema) -> None:
-    missing = [name for name in schema.names if name not in other.names]
-    extra = [name for name in other.names if name not in schema.names]
-    if missing or extra:
-        how = f"it lacks {missing[0]!r}" if missing else f"it also has {extra[0]!r}"
-        raise PoolError(f"{path} has other columns than {first}: {how}. All files need the same.")
 
 
 @contextmanager
@@ -173,10 +166,12 @@ def _one_line(wrong: Exception) -> str:
     return "".join(sign if sign.isprintable() else "?" for sign in line) + "."
 
 
-def _open(path: Path) -> _Parquet | _Csv | _Jsonl:
+@contextmanager
+def _reading(path: Path) -> Iterator[_Parquet | _Csv | _Jsonl]:
     """The file as its ending says: its schema, all rows in batches, and some rows by number."""
     kind = format_of(path)
-    return _Parquet(path) if kind == "parquet" else _Csv(path) if kind == "csv" else _Jsonl(path)
+    with name_unreadable(path, kind):
+        yield (_Csv(path) if kind == "csv" else _Jsonl(path) if kind == "jsonl" else _Parquet(path))
 
 
 def open_csv(

@@ -165,7 +165,6 @@ def open_pool(
 
     name: str | tuple[str, ...] | None = None
     origin: Origin
-    untyped = False
     if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
         origin = Frame(as_table(source))
     elif isinstance(source, str | PathLike):
@@ -177,8 +176,7 @@ def open_pool(
             f"A pool is a path, a list of paths, or a frame of pandas, polars, duckdb or pyarrow; "
             f"this is a {type(source).__name__}."
         )
-    if isinstance(origin, Files):
-        untyped = format_of(origin.paths[0]) == "csv"
+    untyped = isinstance(origin, Files) and format_of(origin.paths[0]) == "csv"
     by = (slices,) if isinstance(slices, str) else tuple(slices)
     roles = roles_of(origin.schema, classes=classes, slices=by, id_column=id_column)
     return Pool(name, origin, roles, read_columns(origin.batches(roles), roles, untyped=untyped))

@@ -35,9 +35,9 @@ def list_(form: Format = None, folder: Folder = None) -> None:
     from levelled_studies.datasets import list_data
 
     rows = [_summary(one) for one in list_data(folder=folder)]
-    wanted = show.chosen(form)
-    if wanted is not Form.table:
-        show.records(rows, wanted)
+    chosen_form = show.chosen(form)
+    if chosen_form is not Form.table:
+        show.records(rows, chosen_form)
         return
     columns = ["name", "what it is", "rows", "here"]
     show.show_rows("Data sets", columns, [_row(one) for one in rows], figures=False)
@@ -50,17 +50,17 @@ def fetch(names: Names, folder: Folder = None) -> None:
     from levelled.cli.show import tell
     from levelled_studies.datasets import list_data
 
-    known = {one.name: one for one in list_data(folder=folder)}
-    wanted = [known[choice("The name of a data set", name, [*known])] for name in names]
-    for one in dict.fromkeys(wanted):
+    by_name = {one.name: one for one in list_data(folder=folder)}
+    selected = [by_name[choice("The name of a data set", name, [*by_name])] for name in names]
+    for one in dict.fromkeys(selected):
         if not one.needs_fetching:
             tell(f"{one.name}: comes with scikit-learn, nothing to fetch")
         else:
-            done = "fetched" if one.path is None else "is there already"
-            tell(f"{one.name}: {done}: {_fetched(one.name, folder)}")
+            action = "fetched" if one.path is None else "is there already"
+            tell(f"{one.name}: {action}: {_fetch(one.name, folder)}")
 
 
-def _fetched(name: str, folder: str | None) -> str:
+def _fetch(name: str, folder: str | None) -> str:
     """Fetch one data set, with a progress bar on a terminal."""
     from rich.console import Console
     from rich.progress import Progress

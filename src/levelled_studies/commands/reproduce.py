@@ -52,7 +52,7 @@ def reproduce(
             "Studies", ["name", "what it shows"], [(s.name, s.title) for s in listed], figures=False
         )
         return
-    wanted = {
+    options = {
         "trajectories": trajectories,
         "seed": seed,
         "data": data,
@@ -60,18 +60,18 @@ def reproduce(
         "device": device,
     }
     for study in studies.find(name):
-        _run(study, _settings(study, preset, wanted), out, workers)
+        _run(study, _settings(study, preset, options), out, workers)
 
 
-def _settings(study: "Study", preset: str, wanted: Mapping[str, object]) -> "StudySettings":
+def _settings(study: "Study", preset: str, options: Mapping[str, object]) -> "StudySettings":
     from levelled._check import choice
     from levelled_studies.study import StudyError
 
     settings = study.presets[choice("--preset", preset, tuple(study.presets))]
-    given = {name: value for name, value in wanted.items() if value is not None}
-    for name in given.keys() - {field.name for field in fields(settings)}:
+    changes = {name: value for name, value in options.items() if value is not None}
+    for name in changes.keys() - {field.name for field in fields(settings)}:
         raise StudyError(f"{study.name} has no {name} to set: leave --{name} out.")
-    return replace(settings, **given)  # type: ignore[arg-type]  # of whatever kind they have
+    return replace(settings, **changes)  # type: ignore[arg-type]  # of whatever kind they have
 
 
 def _run(study: "Study", settings: "StudySettings", root: Path, workers: int) -> None:

@@ -90,12 +90,12 @@ def checksum(packed: Arrays) -> str:
 
 
 def data_folder(folder: str | PathLike[str] | None = None) -> Path:
-    """The folder of data sets: as given, else $LEVELLED_DATA, else one in the user's cache."""
-    given = folder or os.environ.get("LEVELLED_DATA")
+    """The folder of data sets: `folder`, else $LEVELLED_DATA, else one in the user's cache."""
+    path = folder or os.environ.get("LEVELLED_DATA")
     try:
-        return Path(given).expanduser().absolute() if given else _of_user() / "levelled"
+        return Path(path).expanduser().absolute() if path else _of_user() / "levelled"
     except RuntimeError as wrong:  # ~nobody, or a user without a home
-        raise PoolError(f"There is no folder {str(given or '~')!r}: {wrong}") from wrong
+        raise PoolError(f"There is no folder {str(path or '~')!r}: {wrong}") from wrong
 
 
 def _of_user() -> Path:

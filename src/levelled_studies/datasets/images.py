@@ -109,8 +109,8 @@ def pixels_of_png(content: bytes) -> NDArray[np.uint8]:
     filtered = np.frombuffer(raw, dtype=np.uint8).reshape(height, 1 + stride)
     lines = np.zeros((height, width, _COLOURS), dtype=np.uint8)
     above = np.zeros((width, _COLOURS), dtype=np.uint8)
-    for line, kept in zip(lines, filtered, strict=True):
-        line[:] = _line(int(kept[0]), kept[1:].reshape(width, _COLOURS), above)
+    for line, coded in zip(lines, filtered, strict=True):
+        line[:] = _line(int(coded[0]), coded[1:].reshape(width, _COLOURS), above)
         above = line
     return lines
 
@@ -135,25 +135,27 @@ def _parts(content: bytes) -> tuple[int, int, bytes]:
     return width, height, b"".join(packed)
 
 
-def _line(kind: int, kept: NDArray[np.uint8], above: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _line(kind: int, coded: NDArray[np.uint8], above: NDArray[np.uint8]) -> NDArray[np.uint8]:
     if kind == 0:
-        return kept
+        return coded
     if kind == 1:  # the difference to the pixel before; sums of bytes wrap as they must
-        return np.cumsum(kept, axis=0, dtype=np.uint8)
+        return np.cumsum(coded, axis=0, dtype=np.uint8)
     if kind == 2:
-        return kept + above
+        return coded + above
     if kind in (3, 4):
-        return _predicted(kind, kept, above)
+        return _undo_prediction(kind, coded, above)
     raise PoolError(f"A PNG file has a line with filter {kind}; there are 0 to 4.")
 
 
-def _predicted(kind: int, kept: NDArray[np.uint8], above: NDArray[np.uint8]) -> NDArray[np.uint8]:
+def _undo_prediction(
+    kind: int, coded: NDArray[np.uint8], above: NDArray[np.uint8]
+) -> NDArray[np.uint8]:
     """Undo the filters that predict a pixel from those before, above and before above."""
-    line = np.zeros_like(kept)
+    line = np.zeros_like(coded)
     for colour in range(_COLOURS):
         a = c = 0
         for x, (value, b) in enumerate(
-            zip(kept[:, colour].tolist(), above[:, colour].tolist(), strict=True)
+            zip(coded[:, colour].tolist(), above[:, colour].tolist(), strict=True)
         ):
             guess = (a + b) // 2 if kind == 3 else _paeth(a, b, c)
             a, c = (value + guess) % 256, b

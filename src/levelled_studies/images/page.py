@@ -31,7 +31,7 @@ four fifths of the validation images, shows the active learning bias alone.
 
 Panels are laid out and lettered as in the paper; those without a letter are ours. Panels (a) of
 linear regression are explained on the page of [studies](studies.md). The page on
-[networks](../bayes.md) lists the choices made where Table 1 is silent.
+[networks](../bayes.md) lists the choices made where Table 1 gives no value.
 
 The paper ran 45 trajectories, each of hours on a GPU. The results here come from two cores: the
 fixed network has its full size but a shorter training; the trained ones have smaller images, fewer
@@ -57,7 +57,9 @@ def page(results: Path) -> str:
 
     Figures of which no study has finished are left out.
     """
-    sections = [_section(figure, results) for figure in FIGURES if _finished(figure, results)]
+    sections = [
+        _section(figure, results) for figure in FIGURES if _finished_studies(figure, results)
+    ]
     return "\n\n".join([_INTRODUCTION, *sections]) + "\n"
 
 
@@ -69,13 +71,13 @@ def write(docs: Path) -> Path:
     return target
 
 
-def _finished(figure: PaperFigure, results: Path) -> list[str]:
+def _finished_studies(figure: PaperFigure, results: Path) -> list[str]:
     """The folders of a figure's studies that have finished, in the order of the panels."""
     return [folder for folder in figure.folders if (results / folder / "claims.json").exists()]
 
 
 def _section(figure: PaperFigure, results: Path) -> str:
-    folders = _finished(figure, results)
+    folders = _finished_studies(figure, results)
     parts = [
         f"## {figure.title}",
         _grid(figure, results),
@@ -162,7 +164,7 @@ def _verdicts(figure: PaperFigure, folders: Sequence[str], results: Path) -> Ite
     for folder in folders:
         for claim in load(results / folder):
             if _about(claim, folder, figure):
-                named = "".join(_named(claim).get(figure.number, ())) or ascii_lowercase
+                named = "".join(_panels_named(claim).get(figure.number, ())) or ascii_lowercase
                 because = f" {claim.because}" if claim.because else ""
                 caption = f"{claim.says} **{claim.verdict}**: {claim.measured}.{because}"
                 yield f"- {_letters(figure, [folder], named)}{caption}"
@@ -171,14 +173,14 @@ def _verdicts(figure: PaperFigure, folders: Sequence[str], results: Path) -> Ite
 def _about(claim: Claim, folder: str, figure: PaperFigure) -> bool:
     """True if a claim names the figure; one that names none stands at the first of its study."""
     showing = [each.number for each in FIGURES if folder in each.folders]
-    named = _named(claim).keys() & set(showing)
+    named = _panels_named(claim).keys() & set(showing)
     return figure.number in (named or showing[:1])
 
 
-def _named(claim: Claim) -> dict[str, list[str]]:
+def _panels_named(claim: Claim) -> dict[str, list[str]]:
     """The figures that a claim says it is about, each with its letters if it names any.
 
-    >>> _named(Claim("loss", "section 6, Figures 3b, 3c and 8", "It falls.", "", "holds"))
+    >>> _panels_named(Claim("loss", "section 6, Figures 3b, 3c and 8", "It falls.", "", "holds"))
     {'3': ['b', 'c'], '8': ['']}
     """
     letters: dict[str, list[str]] = {}

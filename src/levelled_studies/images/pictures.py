@@ -28,7 +28,7 @@ __all__ = [
 
 Width = Literal["sd", "stderr"]
 WIDTHS: dict[Width, str] = {"sd": "± s.d.", "stderr": "± s.e."}
-"""What bands show of a curve to either side, and how a title says so."""
+"""The half-width of a band, and its name in a title."""
 NETWORKS = {"cnn": "radial CNN", "dropout": "MC dropout CNN", "mlp": "radial MLP"}
 QUANTITIES = {"nll": "test NLL", "accuracy": "test accuracy"}
 BIAS, THROUGHOUT = "active learning bias", "LURE throughout"

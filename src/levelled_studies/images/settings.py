@@ -40,7 +40,7 @@ class NetworkSettings(StudySettings):
     learning_rate: float = 5e-4
     batch_size: int = 64
     device: str = "cpu"
-    """Where networks are trained, such as "cuda"."""
+    """The device that trains networks, such as "cuda"."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ def make_study(
 
 
 KL, WEIGHT_DECAY, DROPOUT = 0.1, 1e-4, 0.5
-"""What Table 1 does not give: `levelled.bayes` has these, and the networks here take them."""
+"""Values that Table 1 does not give; they are the defaults of `levelled.bayes`."""
 
 
 def small_print(
@@ -86,8 +86,8 @@ def _left_open(networks: set[str]) -> list[str]:
     lines = []
     if networks - {"dropout"}:
         lines.append(
-            f"Where Table 1 is silent, docs/bayes.md says what was taken: the KL divergence times "
-            f"{KL:g} is divided by the number of labels and not weighted, weight decay is "
+            f"Where Table 1 gives no value, docs/bayes.md says which was chosen: the KL divergence "
+            f"times {KL:g} is divided by the number of labels and not weighted, weight decay is "
             f"{WEIGHT_DECAY:g}."
         )
     if "dropout" in networks:

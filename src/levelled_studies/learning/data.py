@@ -44,7 +44,7 @@ class DataRows:
     X_test: FloatArray | None = None
     y_test: NDArray[Any] | None = None
     ratios: FloatArray | None = None
-    """How many of each class a split takes, relative to one another; None takes what comes."""
+    """The relative sizes of the classes in a split; None leaves them as in the data."""
 
     @property
     def n_classes(self) -> int | None:

@@ -2,8 +2,8 @@
 
     python -m levelled_studies.learning.page docs
 
-The counts stand between two comments of a page and are made from the results beside it, so a test
-notices when the two disagree.
+The results are written between two comments of a page, and a test compares them with the folder
+of results.
 """
 
 import json
@@ -65,7 +65,7 @@ def _table(runs: Cases) -> Iterator[str]:
     for case, own in runs.items():
         biases = f"{own.share(own.overfitting):z.0%} | {own.share(own.bias):z.0%}"
         change, advice = own.change(), follow_advice(own)
-        mark = "**" if any(_shown([change], sign, len(runs)) for sign in (-1, 1)) else ""
+        mark = "**" if any(_count([change], sign, len(runs)) for sign in (-1, 1)) else ""
         others = " | ".join(
             own.change(measure=each).text() if each in own.tested else "-"
             for each in ("log loss", "error")
@@ -80,27 +80,27 @@ def _counts(runs: Cases) -> Iterator[str]:
     n = len(runs)
     changes = [own.change() for own in runs.values()]
     yield (
-        f"- Bold is what Student's t over trajectories tells from chance, with {alarm_rate(n)}: "
-        f"R_LURE lowers the risk in {_shown(changes, -1, n)} of {n} cases and raises it in "
-        f"{_shown(changes, 1, n)}."
+        f"- Bold changes differ from 0 by Student's t over trajectories, with {alarm_rate(n)}: "
+        f"R_LURE lowers the risk in {_count(changes, -1, n)} of {n} cases and raises it in "
+        f"{_count(changes, 1, n)}."
     )
     apart = [own.change("LURE", "PURE") for own in runs.values()]
     largest = max(abs(each.value[-1]) for each in apart)
     yield (
-        f"- Beside R_PURE, by the same rule, R_LURE is better in {_shown(apart, -1, n)} of {n} "
-        f"cases and worse in {_shown(apart, 1, n)}; the means differ by at most {largest:.1%}."
+        f"- Beside R_PURE, by the same rule, R_LURE is better in {_count(apart, -1, n)} of {n} "
+        f"cases and worse in {_count(apart, 1, n)}; the means differ by at most {largest:.1%}."
     )
     costs = [follow_advice(own).cost.at(0, comparisons=2 * n) for own in runs.values()]
     small = [cost.below(TOLERANCE) for cost in costs]
     yield (
-        f"- The test set confirms {_confirmed(runs)} Who follows the verdicts does no worse than "
-        f"with the better of always and never correcting, but for {TOLERANCE:.0%} of the risk, in "
-        f"{small.count('holds')} of {n} cases, worse than that in {small.count('does not hold')}; "
-        f"for the rest the trajectories are too few ({alarm_rate(2 * n)})."
+        f"- The test set confirms {_agreement(runs)} Following the verdicts costs at most "
+        f"{TOLERANCE:.0%} of the risk, beside the better of always and never correcting, in "
+        f"{small.count('holds')} of {n} cases, and more in {small.count('does not hold')}; for the "
+        f"rest the trajectories are too few to tell ({alarm_rate(2 * n)})."
     )
 
 
-def _shown(effects: Sequence[Effect], sign: int, comparisons: int) -> int:
+def _count(effects: Sequence[Effect], sign: int, comparisons: int) -> int:
     """The number of effects after the last label that have that sign, beyond chance."""
     return sum(each.at(-1, comparisons=comparisons).shows(sign) for each in effects)
 
@@ -108,12 +108,12 @@ def _shown(effects: Sequence[Effect], sign: int, comparisons: int) -> int:
 def _warning(runs: Cases) -> str:
     return (
         f"- On real data (the studies `learning-*`, [the studies](paper/studies.md)) the test set "
-        f"confirms {_confirmed(runs)} With rare classes ask for many more labels, and look at the "
+        f"confirms {_agreement(runs)} With rare classes ask for many more labels, and look at the "
         f"held-out risks themselves."
     )
 
 
-def _confirmed(runs: Cases) -> str:
+def _agreement(runs: Cases) -> str:
     """The number of verdicts that the test set confirms, in all and on the rarest class."""
     agree, decided = _tally(runs.values())
     rare = _tally(own for case, own in runs.items() if case.data == "fraud")

@@ -38,8 +38,8 @@ class CaseRuns:
 
     def share(self, bias: FloatArray) -> float:
         """A bias after the last label, as a share of the test risk without weights."""
-        known = bias[~np.isnan(bias[:, -1]), -1]
-        return float(known.mean() / self.risk("naive")[:, -1].mean()) if len(known) else 0.0
+        values = bias[~np.isnan(bias[:, -1]), -1]
+        return float(values.mean() / self.risk("naive")[:, -1].mean()) if len(values) else 0.0
 
     def risk(self, objective: str) -> FloatArray:
         """Test risks of the models trained one way."""
@@ -98,9 +98,10 @@ def read(table: pa.Table, case: Case) -> CaseRuns:
     def column(name: str) -> NDArray[np.object_]:
         return np.array([row[name] for row in rows], dtype=object).reshape(-1, len(labels))
 
-    known = [each for each in _EVERY if rows[0].get(f"naive {each}") is not None]
+    measures = [each for each in _EVERY if rows[0].get(f"naive {each}") is not None]
     tested = {
-        each: {name: column(f"{name} {each}").astype(float) for name in WEIGHTS} for each in known
+        each: {name: column(f"{name} {each}").astype(float) for name in WEIGHTS}
+        for each in measures
     }
     overfitting, bias = (column(name).astype(float) for name in ("overfitting", "bias"))
     return CaseRuns(labels, tested, overfitting, bias, column("advice"))

@@ -83,7 +83,7 @@ def _case(case: Case, runs: CaseRuns) -> Claim:
 def _less_overfitting(runs: Mapping[str, CaseRuns], pairs: Sequence[Pair]) -> Claim:
     """Compare pairs, in each of which the case that overfits less comes first."""
     ordered = [sorted(pair, key=lambda case: _overfits(runs[case])) for pair in pairs]
-    return _compared(
+    return _compare(
         ("overfitting", "second", "The less a model overfits, the more R_LURE helps its training."),
         runs,
         {(less, more): runs[more].change() - runs[less].change() for less, more in ordered},
@@ -91,14 +91,14 @@ def _less_overfitting(runs: Mapping[str, CaseRuns], pairs: Sequence[Pair]) -> Cl
 
 
 def _uneven(runs: Mapping[str, CaseRuns], pairs: Sequence[Pair]) -> Claim:
-    return _compared(
+    return _compare(
         ("uneven", "third", "R_LURE has more of an effect where classes are highly imbalanced."),
         runs,
         {(one, even): runs[one].change().size - runs[even].change().size for one, even in pairs},
     )
 
 
-def _compared(
+def _compare(
     rule: tuple[str, str, str], runs: Mapping[str, CaseRuns], apart: Mapping[Pair, Effect]
 ) -> Claim:
     """A rule of thumb by pairs of cases, each with a difference that it says is above 0."""

@@ -44,7 +44,7 @@ def run(settings: IllustrationSettings, task: str, rng: Generator) -> pa.Table:
     result = experiment.run(experiment.geometric(), settings, rng=rng)
     ideal = data.best_line(result.pool)
     rows = _points("pool", result.pool.x, result.pool.y)
-    rows += _drawn(result, settings.labels)
+    rows += _drawn_rows(result, settings.labels)
     rows += _points("ideal", ENDS, ideal.intercept + ideal.slope * ENDS)
     rows += _lines(result, settings.labels, ideal)
     table: dict[str, Any] = {"series": [row["series"] for row in rows]}
@@ -54,7 +54,7 @@ def run(settings: IllustrationSettings, task: str, rng: Generator) -> pa.Table:
     return pa.table(table)
 
 
-def _drawn(result: experiment.Experiment, labels: int) -> list[Row]:
+def _drawn_rows(result: experiment.Experiment, labels: int) -> list[Row]:
     index, q = result.draws.index[0, :labels], result.draws.probability[0, :labels]
     weights = {
         "naive": np.ones(labels),

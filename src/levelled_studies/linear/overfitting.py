@@ -18,7 +18,7 @@ __all__ = ["STUDIES"]
 WHERE = "section 7, Figure 4a"
 AT = 30
 MUCH = 3.0
-"""How many times larger counts as much larger."""
+"""The factor from which one bias counts as much larger than another."""
 
 
 def run(settings: LinearSettings, task: str, rng: Generator) -> pa.Table:

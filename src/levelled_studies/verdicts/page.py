@@ -2,7 +2,7 @@
 
     python -m levelled_studies.verdicts.page docs/advice.md
 
-The table stands between two comments of the page and is made from the results beside it, so a
+The table is written between two comments of the page from the folder of results, so a
 test can tell when the two disagree.
 """
 
@@ -34,7 +34,7 @@ def lines(table: pa.Table) -> Iterator[str]:
     yield "| --- " * (len(VERDICTS) + 3) + "|"
     for name, own in outcomes(table).items():
         shares = " | ".join(f"{own.share(advice):.0%}" for advice in VERDICTS)
-        mark = "" if SETTINGS[name].known else " *"
+        mark = "" if SETTINGS[name].used_for_rule else " *"
         yield f"| {name}{mark} | {own.gain:+.1%} ± {own.stderr:.1%} | {shares} | {_right(own)} |"
 
 

@@ -41,7 +41,7 @@ class Outcome:
     gain: float
     """Relative to the risk without weights, on average over the runs."""
     stderr: float
-    """That risk is taken for known: near the tolerance the same, for large gains too much."""
+    """Computed as if the risk without weights were known; too large where the gain is large."""
 
     def share(self, *advice: str) -> float:
         """The share of runs in which one of these verdicts was given."""
@@ -120,7 +120,7 @@ def claims(table: pa.Table, settings: VerdictSettings) -> list[Claim]:
         _right(
             "right-unknown",
             "the settings that were not used when the rule was made",
-            [own for name, own in cases.items() if not SETTINGS[name].known],
+            [own for name, own in cases.items() if not SETTINGS[name].used_for_rule],
         ),
         _classifiers({name: own for name, own in cases.items() if _classifies(name)}),
     ]
@@ -139,7 +139,7 @@ def _on_the_line(cases: Mapping[str, Outcome]) -> Claim:
         'On the paper\'s linear problem with 30 and 60 labels the verdict is "correct" in at '
         'least 60% of the runs and "do not correct" in at most 5%.',
         f"{shares} of {lines[0].runs} runs each",
-        _held(held),
+        _ruling(held),
         f"Weights lower the risk by {lines[0].gain:.0%} and {lines[1].gain:.0%} there.",
     )
 
@@ -174,7 +174,7 @@ def _right(name: str, of: str, cases: Sequence[Outcome]) -> Claim:
         f"{share:.1%} of {decided:,} verdicts in {runs:,} runs; {least:.1%} to {most:.1%} where "
         f"true gains are up to two standard errors off; with a tolerance of 1% of the risk instead "
         f"of {TOLERANCE:.0%}, {finer:.1%}",
-        _held(share >= 0.9) if (least >= 0.9) == (most >= 0.9) and decided else "cannot tell",
+        _ruling(share >= 0.9) if (least >= 0.9) == (most >= 0.9) and decided else "cannot tell",
         f'Right is what is right on average over the runs of a setting. {helped:.1%} of "correct" '
         f'are in settings where weights lower the mean risk at all, {hurt:.1%} of "do not correct" '
         f"in settings where they raise it; {_right_in_run(cases):.1%} of both agree with the sign "
@@ -194,7 +194,7 @@ def _classifiers(cases: Mapping[str, Outcome]) -> Claim:
         'Of the verdicts "correct" on classifiers, at least 90% are right.',
         f"{n_right:,} of {n_given:,}{share} in {sum(own.runs for own in cases.values()):,} runs; "
         f"in settings where weights lower the mean risk at all, {helped:,}",
-        _held(n_right >= 0.9 * n_given) if n_given else "cannot tell",
+        _ruling(n_right >= 0.9 * n_given) if n_given else "cannot tell",
         f"Right ones are in: {', '.join(right) or 'no setting'}.",
     )
 
@@ -234,7 +234,7 @@ def _share_between(cases: Sequence[Outcome]) -> tuple[float, float]:
     return (least / decided, most / decided) if decided else (0.0, 0.0)
 
 
-def _held(held: bool) -> Ruling:
+def _ruling(held: bool) -> Ruling:
     return "holds" if held else "does not hold"
 
 
@@ -252,7 +252,7 @@ def figures(table: pa.Table, settings: VerdictSettings) -> Mapping[str, Plot]:
         own = cases[name]
         axes.text(1.02, at, f"{own.gain:+.1%}", va="center", fontsize=6, color=BLACK)
     axes.text(1.02, len(names) - 0.2, "true gain", fontsize=6, va="bottom")
-    axes.set_yticks(range(len(names)), [_marked(name) for name in names], fontsize=6)
+    axes.set_yticks(range(len(names)), [_with_mark(name) for name in names], fontsize=6)
     axes.tick_params(axis="x", labelsize=7)
     axes.set(xlim=(0, 1), ylim=(-0.6, len(names) - 0.4))
     axes.set_xlabel("share of runs", fontsize=8)
@@ -262,5 +262,5 @@ def figures(table: pa.Table, settings: VerdictSettings) -> Mapping[str, Plot]:
     return {"verdicts": figure}
 
 
-def _marked(name: str) -> str:
-    return name if SETTINGS[name].known else f"{name} *"
+def _with_mark(name: str) -> str:
+    return name if SETTINGS[name].used_for_rule else f"{name} *"

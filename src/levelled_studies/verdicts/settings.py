@@ -19,14 +19,14 @@ __all__ = ["SETTINGS", "Setting"]
 class Setting:
     """A problem, a number of labels and a model.
 
-    `known` settings, with other seeds, were looked at when the rule was made; the others were
-    not. A model that `interpolates` can fit any labels, or nearly (five bootstrapped trees), so
-    weights have next to nothing to trade off.
+    Settings `used_for_rule` were looked at, with other seeds, when the rule was made; the others
+    were not. A model that `interpolates` can fit any labels, or nearly (five bootstrapped trees),
+    so weights can change little.
     """
 
     sample: Callable[[Generator], of.Sample]
     model: Callable[[], Model]
-    known: bool = True
+    used_for_rule: bool = True
     interpolates: bool = False
 
 
@@ -76,18 +76,22 @@ SETTINGS = {
     ),
     "forest on moons, 60": Setting(_unsure(of.moons, 500, 60), _forest, interpolates=True),
     "network, 8 idle features, 60": Setting(
-        _unsure(of.idle, 500, 60), _network, known=False, interpolates=True
+        _unsure(of.idle, 500, 60), _network, used_for_rule=False, interpolates=True
     ),
-    "curve in x, 100": Setting(_far(of.saturating, 1000, 100), _line, known=False),
-    "logistic, curved odds, 100": Setting(_unsure(of.curved, 1000, 100), _logistic, known=False),
+    "curve in x, 100": Setting(_far(of.saturating, 1000, 100), _line, used_for_rule=False),
+    "logistic, curved odds, 100": Setting(
+        _unsure(of.curved, 1000, 100), _logistic, used_for_rule=False
+    ),
     "naive Bayes, 3 classes, 100": Setting(
-        _unsure(of.blobs, 1000, 100), make_sklearn("naive_bayes", "GaussianNB"), known=False
+        _unsure(of.blobs, 1000, 100), make_sklearn("naive_bayes", "GaussianNB"), used_for_rule=False
     ),
-    "boosted trees, curved, 100": Setting(_unsure(of.curved, 1000, 100), _boosted, known=False),
+    "boosted trees, curved, 100": Setting(
+        _unsure(of.curved, 1000, 100), _boosted, used_for_rule=False
+    ),
     "extra tree, curved, 200": Setting(
         _unsure(of.curved, 1000, 200),
         make_sklearn("tree", "ExtraTreeClassifier"),
-        known=False,
+        used_for_rule=False,
         interpolates=True,
     ),
 }

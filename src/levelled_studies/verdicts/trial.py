@@ -45,7 +45,7 @@ def run(settings: VerdictSettings, task: str, rng: Generator) -> pa.Table:
     name, _, first = task.rpartition("; ")
     n_runs = min(settings.batch, settings.trajectories - int(first))
     runs = [_run(SETTINGS[name], rng) for _ in range(n_runs)]
-    return pa.Table.from_pylist([{"setting": name, "runs": n_runs} | dict(_summed(runs))])
+    return pa.Table.from_pylist([{"setting": name, "runs": n_runs} | dict(_sum_outcomes(runs))])
 
 
 def _run(setting: Setting, rng: Generator) -> tuple[Verdict, Mapping[str, float]]:
@@ -72,7 +72,7 @@ def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
     return risks
 
 
-def _summed(
+def _sum_outcomes(
     runs: list[tuple[Verdict, Mapping[str, float]]],
 ) -> Iterator[tuple[str, float]]:
     """Counts of verdicts, of runs of each in which weights lowered the risk, and sums of risks."""

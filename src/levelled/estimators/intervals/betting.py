@@ -15,7 +15,7 @@ from levelled._check import FloatArray, floats, same_length
 from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
 from levelled.estimators.intervals.betting_watch import Watch, finite_number, place_bets
 from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
-from levelled.estimators.intervals.logical import checked_pair
+from levelled.estimators.intervals.logical import as_bounds
 
 __all__ = ["Betting", "RatioBetting", "betting_interval", "running_betting"]
 
@@ -52,7 +52,7 @@ class Betting(Watch):
         level: float = 0.95,
         excluded: int = 0,
     ) -> None:
-        super().__init__(MeanGame(pool_size, checked_pair(bounds), level, excluded))
+        super().__init__(MeanGame(pool_size, as_bounds(bounds), level, excluded))
         self._history: list[FloatArray] = []  # the bets so far; needed only where B is infinite
 
     def update(
@@ -151,12 +151,10 @@ class RatioBetting(Watch):
         level: float = 0.95,
         denominator_mean: float | None = None,
     ) -> None:
-        mean = (
-            None
-            if denominator_mean is None
-            else finite_number("denominator_mean", denominator_mean)
-        )
-        super().__init__(RatioGame(pool_size, finite_number("d_max", d_max), level, mean))
+        if denominator_mean is not None:
+            denominator_mean = finite_number("denominator_mean", denominator_mean)
+        d_max = finite_number("d_max", d_max)
+        super().__init__(RatioGame(pool_size, d_max, level, denominator_mean))
 
     def update(
         self,

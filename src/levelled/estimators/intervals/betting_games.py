@@ -129,21 +129,23 @@ class MeanGame:
             )
         check_bounds(np.asarray(loss), self.bounds)
         self._check_columns(weight, columns)
-        return (
-            self._side(1, loss, weight, sums[0], left, columns),
-            self._side(-1, loss, weight, sums[0], left, columns),
-        )
 
-    def _side(
-        self,
-        sign: int,
-        loss: Number,
-        weight: Number,
-        before: Number,
-        left: int,
-        columns: Columns,
-    ) -> dict[str, Bet]:
-        """The bets below (sign 1) or above (sign -1); none on the side of an infinite bound."""
+        def side(sign: int) -> dict[str, Bet]:
+            bets: dict[str, Bet] = {}
+            for name, (g, g_left, r) in self._predictions(sign, left, columns).items():
+                e = sign * ((sums[0] + g_left) / self.pool_size) - r
+                bets[name] = (weight * (sign * (loss - g)) + r, 0.0, 1.0, e)
+            return bets
+
+        return side(1), side(-1)
+
+    def _predictions(
+        self, sign: int, left: int, columns: Columns
+    ) -> dict[str, tuple[Number, Number, Number]]:
+        """By variant, below (sign 1) or above (sign -1): g of the item, the sum of g, and r.
+
+        There are none on the side of an infinite bound.
+        """
         low, high = self.bounds
         end, middle = low if sign == 1 else high, min(max(0.0, low), high)
         if end == np.inf:
@@ -156,15 +158,7 @@ class MeanGame:
         largest = self._largest_control(columns) if sign == 1 else headroom
         if largest is not None and {"control", "control_left"} <= columns.keys():
             predictions["control"] = columns["control"], columns["control_left"], largest
-        return {
-            name: (
-                weight * (sign * (loss - g)) + r,
-                0.0,
-                1.0,
-                sign * ((before + g_left) / self.pool_size) - r,
-            )
-            for name, (g, g_left, r) in predictions.items()
-        }
+        return predictions
 
     def _largest_control(self, columns: Columns) -> Number | None:
         """An upper bound on max_rem w (g - A), from columns that are made for A = 0."""
@@ -265,11 +259,11 @@ class RatioGame:
                 f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
                 f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
             )
-        known = self.denominator_mean
-        if known is not None and np.any(before + d > known * self.pool_size * (1 + 1e-9)):
+        mean = self.denominator_mean
+        if mean is not None and np.any(before + d > mean * self.pool_size * (1 + 1e-9)):
             raise LossError(
                 f"The denominators seen sum to {np.max(before + d):g}, more than denominator_mean "
-                f"= {known:g} times the pool size {self.pool_size}. It is to be the exact mean "
+                f"= {mean:g} times the pool size {self.pool_size}. It is to be the exact mean "
                 f"over the pool."
             )
 

@@ -19,7 +19,7 @@ nearest rejected candidates are limits that hold at any spacing of the candidate
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -85,11 +85,7 @@ class Wealth:
 
     @classmethod
     def start(
-        cls,
-        candidates: FloatArray,
-        names: tuple[Iterable[str], Iterable[str]],
-        low: float,
-        high: float,
+        cls, candidates: FloatArray, names: Sides | Variants, low: float, high: float
     ) -> "Wealth":
         """Give each variant, below and above, a wealth of one against every candidate."""
         variants = tuple(names[0]), tuple(names[1])

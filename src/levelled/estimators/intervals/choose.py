@@ -155,9 +155,9 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         return _cp_safe(sample, weights)
     if method == "anytime" and sample.kind == "0/1":
         width = anytime.boundary(summary.budget, draws.pool_size, level)
-        limits = anytime.wilson(
-            effective(summary, sample.losses, weights, level, design_size=design_size(draws)), width
-        )
+        size = design_size(draws)
+        binomial = effective(summary, sample.losses, weights, level, design_size=size)
+        limits = anytime.wilson(*binomial, width)
     elif not sample.has_spread or (method != "t" and summary.value <= 0):
         return None
     else:
@@ -196,17 +196,12 @@ def _part(
 
 
 def _betting(sample: LossSample) -> Limits | None:
-    draws = sample.draws
-    if np.isinf(sample.bounds[0]):
+    draws, bounds, level = sample.draws, sample.bounds, sample.level
+    if np.isinf(bounds[0]):
         return None
+    q, N = draws.probability, draws.pool_size
     low, high = betting_interval(
-        sample.losses,
-        draws.probability,
-        draws.pool_size,
-        sample.bounds,
-        sample.level,
-        design=draws.design,
-        excluded=draws.excluded,
+        sample.losses, q, N, bounds, level, design=draws.design, excluded=draws.excluded
     )
     return (low, high) if low < high else None
 

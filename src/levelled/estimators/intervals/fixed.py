@@ -3,8 +3,6 @@
 All take the `Moments` of an estimate, of any shape: a thousand trajectories are one call.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 
 from levelled._check import FloatArray
@@ -12,12 +10,10 @@ from levelled.estimators.moments import Moments
 
 __all__ = [
     "NO_VARIANCE",
-    "Effective",
     "clopper_pearson",
     "cp_safe",
     "effective",
     "log_t_interval",
-    "normal_quantile",
     "ranked_weights",
     "square_and_add",
     "t_interval",
@@ -53,14 +49,6 @@ def log_t_interval(
     return moments.value * np.exp(-exponent), moments.value * np.exp(exponent)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Effective:
-    """A share, and the number of uniform labels that would measure it as precisely."""
-
-    share: FloatArray
-    size: FloatArray
-
-
 def effective(
     moments: Moments,
     losses: FloatArray,
@@ -69,8 +57,8 @@ def effective(
     *,
     design_size: float | None = None,
     population: bool = False,
-) -> Effective:
-    """The binomial sample that weighted losses in [0, 1] amount to.
+) -> tuple[FloatArray, FloatArray]:
+    """The binomial sample that weighted losses in [0, 1] amount to: their share, and its size.
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
     size k, at most that of the design, the one that the weights w~_m imply. The fewer errors
@@ -84,6 +72,8 @@ def effective(
     predictor behind the proposal misses a part of the errors: those few then carry most of the
     variance.
     """
+    from scipy.special import ndtri
+
     N, M = moments.pool_size, moments.budget
     fraction, most = M / N, M if design_size is None else min(M, design_size)
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), most)
@@ -100,9 +90,9 @@ def effective(
     errors = weights * losses
     doubt = (1 + errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
-    tail = (1 + level) / 2
-    shrink = (normal_quantile(tail) / t_quantile(_error_df(errors), tail)) ** 2
-    return Effective(share, np.where(informative, size * shrink, size))
+    upper = (1 + level) / 2
+    shrink = (float(ndtri(upper)) / t_quantile(_error_df(errors), upper)) ** 2
+    return share, np.where(informative, size * shrink, size)
 
 
 def _error_df(errors: FloatArray) -> FloatArray:
@@ -132,10 +122,10 @@ def cp_safe(
     `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
     where a normal approximation would be far off. Widened by half an item on either side.
     """
-    sample = effective(
+    share, size = effective(
         moments, losses, weights, level, design_size=design_size, population=population
     )
-    low, high = clopper_pearson(sample.size * sample.share, sample.size, level)
+    low, high = clopper_pearson(size * share, size, level)
     half_item = 1 / (2 * moments.pool_size)
     return low - half_item, high + half_item
 
@@ -182,10 +172,3 @@ def t_quantile(df: FloatArray, probability: FloatArray | float) -> FloatArray:
     from scipy.special import stdtrit
 
     return np.asarray(stdtrit(df, probability))
-
-
-def normal_quantile(probability: float) -> float:
-    """The quantile of the standard normal."""
-    from scipy.special import ndtri
-
-    return float(ndtri(probability))

@@ -9,9 +9,9 @@ __all__ = [
     "LARGEST",
     "UNBOUNDED",
     "Bounds",
+    "as_bounds",
     "bounds_of",
     "check_bounds",
-    "checked_pair",
     "logical_limits",
 ]
 
@@ -47,14 +47,20 @@ def logical_limits(
     return low - slack, high + slack
 
 
-def bounds_of(losses: FloatArray) -> Bounds:
-    """The bounds of losses for which none are declared: [0, 1] for 0/1 losses, else no upper one.
+def bounds_of(losses: FloatArray, declared: Bounds | None = None) -> Bounds:
+    """The declared bounds of the losses; without them [0, 1] for 0/1 losses, else no upper one.
+
+    Losses outside the declared bounds are refused.
 
     >>> bounds_of(np.array([0.0, 1.0, 1.0]))
     (0.0, 1.0)
     >>> bounds_of(np.array([0.2, 3.0]))
     (0.0, inf)
     """
+    if declared is not None:
+        bounds = as_bounds(declared)
+        check_bounds(losses, bounds)
+        return bounds
     if np.isin(losses, (0, 1)).all():
         return 0.0, 1.0
     return (-np.inf if (losses < 0).any() else 0.0), np.inf
@@ -72,7 +78,7 @@ def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
         )
 
 
-def checked_pair(bounds: tuple[float, float]) -> Bounds:
+def as_bounds(bounds: tuple[float, float]) -> Bounds:
     """Return `bounds` as two ordered numbers."""
     try:
         low, high = (float(bound) for bound in bounds)

@@ -22,7 +22,7 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["SHARE", "Look", "plan_looks", "plan_without_budget", "replan_looks"]
+__all__ = ["SHARE", "PlannedLook", "plan_looks", "plan_without_budget", "replan_looks"]
 
 SHARE = 0.9
 """The part of the error rate that goes to the looks; betting between them has the rest."""
@@ -32,14 +32,14 @@ _NODES, _REACH = 192, 9.0
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
+class PlannedLook:
     """A reading of the estimate after `n` settled draws, with error rate `alpha` of its own."""
 
     n: int
     alpha: float
 
 
-def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[Look, ...]:
+def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[PlannedLook, ...]:
     """Looks at 1/count, 2/count, ... of the budget that together err at most with rate `alpha`.
 
     >>> [round(look.alpha, 4) for look in plan_looks(500, 10**6, 5, 0.045)]
@@ -51,15 +51,15 @@ def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[L
     sizes = _sizes(0, budget, count)
     t = _information(sizes, pool_size, budget)
     if len(sizes) == 1:
-        return (Look(sizes[0], alpha),)
+        return (PlannedLook(sizes[0], alpha),)
     C = brentq(lambda c: _crossing(np.full(len(t), c), t) - alpha, 0.5, 12.0)
     alphas = 2 * ndtr(-C / np.sqrt(t))
-    return tuple(Look(n, float(a)) for n, a in zip(sizes, alphas, strict=True))
+    return tuple(PlannedLook(n, float(a)) for n, a in zip(sizes, alphas, strict=True))
 
 
 def replan_looks(
-    taken: Sequence[Look], budget: int, pool_size: int, count: int, alpha: float
-) -> tuple[Look, ...]:
+    taken: Sequence[PlannedLook], budget: int, pool_size: int, count: int, alpha: float
+) -> tuple[PlannedLook, ...]:
     """Return the looks taken, then looks up to a new budget with what is left of the error rate.
 
     What the looks taken have spent stays spent. Once the last look of a budget was taken nothing
@@ -90,18 +90,18 @@ def replan_looks(
             return _crossing(np.array([*bounds, bound]), now) - target
 
         bounds.append(brentq(excess, 0.0, 12.0))
-        looks.append(Look(n, float(2 * ndtr(-bounds[-1] / np.sqrt(now[-1])))))
+        looks.append(PlannedLook(n, float(2 * ndtr(-bounds[-1] / np.sqrt(now[-1])))))
     return tuple(looks)
 
 
-def plan_without_budget(pool_size: int, alpha: float) -> tuple[Look, ...]:
+def plan_without_budget(pool_size: int, alpha: float) -> tuple[PlannedLook, ...]:
     """Looks at 50, 100, 200, ... labels, the k-th with error rate 6 alpha / (pi k)^2.
 
     >>> [(look.n, round(look.alpha, 4)) for look in plan_without_budget(300, 0.045)]
     [(50, 0.0274), (100, 0.0068), (200, 0.003)]
     """
     sizes = [n for k in range(60) if (n := 50 * 2**k) < pool_size]
-    return tuple(Look(n, 6 * alpha / (pi * k) ** 2) for k, n in enumerate(sizes, 1))
+    return tuple(PlannedLook(n, 6 * alpha / (pi * k) ** 2) for k, n in enumerate(sizes, 1))
 
 
 def _sizes(done: int, budget: int, count: int) -> list[int]:
