@@ -51,7 +51,7 @@ class Verdict:
     of R_PURE ("pure") and R_LURE ("lure"). `difference` is the first less the last, item by item,
     so it is positive where weights help. `gain_on_labels` is the same difference on the labels
     both were fitted to, and `cost` the variance that uneven weights add. `n_effective` are the
-    effective labels (Kish): the number of uniformly drawn labels that would be as precise. Values
+    effective labels (Kish), fewer the more uneven the weights are. Values
     that were not measured are None.
 
     `rules` are the paper's rules of thumb, for information: the advice does not depend on them.

@@ -16,6 +16,12 @@ from levelled.campaigns.drawing import draw_all, place_of
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
+from levelled.estimators.intervals.looks import (
+    SHARE,
+    PlannedLook,
+    plan_looks,
+    plan_without_budget,
+)
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
@@ -36,6 +42,7 @@ def create_campaign(
     budget: int | None = None,
     target_width: float | None = None,
     level: float = 0.95,
+    looks: int = 5,
     slices: Sequence[str] = (),
     classes: Sequence[str] | None = None,
     score: str = "auto",
@@ -81,6 +88,7 @@ def create_campaign(
         budget=None if budget is None else whole("budget", budget, least=1),
         target_width=check_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
+        looks=_plan_looks(whole("looks", looks, least=0), budget, size, level),
         score=score,
         proposal=proposal,
         floor=between("floor", floor, 0, 1),
@@ -137,6 +145,17 @@ def plan_campaign(
         )
     surrogate = predictions.surrogate
     return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
+
+
+def _plan_looks(
+    count: int, budget: int | None, pool_size: int, level: float
+) -> tuple[PlannedLook, ...]:
+    alpha = SHARE * (1 - level)
+    if count == 0:
+        return ()
+    if budget is None:
+        return plan_without_budget(pool_size, alpha)
+    return plan_looks(min(budget, pool_size), pool_size, count, alpha)
 
 
 def _first_events(

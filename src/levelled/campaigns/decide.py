@@ -12,9 +12,10 @@ from typing import Any
 import numpy as np
 
 from levelled._check import between, whole
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event, looks_to_json
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
+from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 
@@ -218,14 +219,29 @@ def change(
     """Change the budget, the target width, the length of leases or the cap of items in flight."""
     _refuse_closed(state)
     # An event cannot be taken back, so values that no state can hold are refused here.
-    new = {name: _check_setting(state, name, value) for name, value in settings.items()}
+    new: dict[str, Any] = {
+        name: _check_setting(state, name, value) for name, value in settings.items()
+    }
     budget = new.get("budget")
     if budget is not None and budget < state.n_asked:
         raise CampaignError(
             f"A budget of {budget} is below the {state.n_asked} items already given out."
         )
     new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
+    if "budget" in new and state.settings.looks:
+        new["looks"] = looks_to_json(_replan(state, new["budget"]))
     return ({**_stamp("changed", owner, now), "settings": new},) if new else ()
+
+
+def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]:
+    """The looks taken so far, then new ones up to the new budget."""
+    settings = state.settings
+    taken = tuple(look for look in settings.looks if look.n <= state.n_settled)
+    if budget is None:  # nobody knows how many there will be: only betting goes on
+        return taken
+    count = max(len(settings.looks) - len(taken), 1)
+    alpha, size = SHARE * (1 - settings.level), settings.pool_size
+    return replan_looks(taken, min(budget, size), size, count, alpha)
 
 
 def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:

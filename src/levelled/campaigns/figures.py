@@ -1,6 +1,6 @@
 """The figures of a campaign: every metric, model and slice, estimated from the settled draws."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from math import isfinite
 
@@ -12,6 +12,8 @@ from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
+from levelled.estimators.intervals.fixed import clopper_pearson
+from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
@@ -95,23 +97,71 @@ def _figure(
     pending: list[int],
     limits: tuple[float | None, float | None],
 ) -> Figure:
-    est, share, n_settled = _estimate(base, subject), base.unlabelable_share, len(base)
+    settings, from_losses = base.state.settings, subject.metric.from_losses
+    est, latest, look = _read(base, subject)
+    share, n_settled = base.unlabelable_share, len(base)
+    random = _random_limits(subject, from_losses(est))
     return Figure(
         subject.metric.name,
         subject.model,
         subject.slice,
-        subject.metric.from_losses(est),
+        from_losses(est),
         n_labels=len(base.state.answers),
         n_settled=n_settled,
         n_pending=len(pending),
         pending_low=limits[0],
         pending_high=limits[1],
         unlabelable=share,
+        latest=from_losses(latest).value,
+        look=None if look is None else look.n,
+        n_looks=len(settings.looks),
+        random_low=random[0],
+        random_high=random[1],
     )
 
 
-def _estimate(base: SettledDraws, subject: Subject) -> Estimate:
-    """The estimated mean (or ratio) of the losses, with its interval."""
+def _random_limits(subject: Subject, est: Estimate) -> tuple[float | None, float | None]:
+    """Clopper and Pearson's interval of as many random labels, at the same estimate."""
+    M, N = est.n_labels, est.pool_size
+    whole = subject.column is None and not subject.is_ratio
+    if not whole or subject.metric.bounds != (0, 1) or est.value is None or not 0 < M < N:
+        return None, None
+    n = M * (N - 1) / (N - M)
+    low, high = clopper_pearson(n * min(max(est.value, 0.0), 1.0), n, est.level)
+    return float(low), float(high)
+
+
+def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:
+    """The estimate to show, the one with all settled draws, and the last planned look.
+
+    A planned look reads exactly its own draws, at its own level. What is shown is its value and
+    its interval, cut to the betting interval of all draws at the rest of the level: by the union
+    of their error rates, all that is ever shown holds at once.
+    """
+    settings = base.state.settings
+    level, look = settings.level, settings.last_look(len(base))
+    rest = 1 - (1 - level) * (1 - SHARE) if settings.looks else level
+    latest = replace(_estimate(base, subject, rest), level=level)
+    if look is None:
+        return latest, latest, None
+    est = _estimate(base.first(look.n), subject, 1 - look.alpha, fixed=True)
+    if est.value is None or est.interval == "point":
+        return latest, latest, look
+    low, high = est.low, est.high
+    if latest.interval in ("betting", "anytime", "point"):
+        low, high = max(low, latest.low), min(high, latest.high)
+        if low > high:
+            low, high = latest.low, latest.high
+    return replace(est, low=low, high=high, level=level, interval="looks"), latest, look
+
+
+def _estimate(
+    base: SettledDraws, subject: Subject, level: float, *, fixed: bool = False
+) -> Estimate:
+    """The estimated mean (or ratio) of the losses, with its interval.
+
+    `fixed` intervals are for a number of draws that was planned; others may be watched.
+    """
     if not len(base):
         return _nothing_known(base.state, subject.metric)
     here = base.in_slice(subject.column, subject.value)
@@ -121,58 +171,54 @@ def _estimate(base: SettledDraws, subject: Subject) -> Estimate:
     if subject.is_ratio:
         counts = base.state.pred_counts(subject.model) if everything else None
         pairs = base.pairs(subject.metric, subject.model, inside, left, counts)
-        return replace(_bet_on_ratio(base, subject, pairs), pool_size=subject.pool_size)
+        est = _bet_on_ratio(base, subject, pairs, level, fixed)
+        return replace(est, pool_size=subject.pool_size)
     losses, _ = base.losses(subject.metric, subject.model)
     low, high = subject.metric.bounds or (0.0, np.inf)
     if not isfinite(high):
         if everything:
-            return _unbounded(subject.metric, losses, base)
-        return _unbounded_part(base, subject, losses, inside)
+            return _unbounded(base, subject.metric, losses, level, fixed)
+        return _unbounded_part(base, subject, losses, inside, level, fixed)
     if everything:
-        return _bet_on_average(base, subject, losses)
+        return _bet_on_average(base, subject, losses, level, fixed)
     unit = np.clip((losses - low) / (high - low), 0, 1) * inside
     mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
     unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
     pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
-    est = replace(_bet_on_ratio(base, subject, pairs), pool_size=subject.pool_size)
-    return scaled(est, high - low, low)
+    est = _bet_on_ratio(base, subject, pairs, level, fixed)
+    return scaled(replace(est, pool_size=subject.pool_size), high - low, low)
 
 
-def _bet_on_average(base: SettledDraws, subject: Subject, losses: FloatArray) -> Estimate:
+def _bet_on_average(
+    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
+) -> Estimate:
     """An average over the whole pool of losses that have bounds."""
-    level, bounds = base.state.settings.level, subject.metric.bounds or (0.0, 1.0)
-    return _bet(
-        base,
-        subject,
-        GameInput(losses, bounds, control=subject.has_control),
-        lambda: estimate(losses, base.draws, level=level, interval="none", bounds=bounds),
-        (-np.inf, np.inf),
-    )
+    bounds, interval = subject.metric.bounds or (0.0, 1.0), "auto" if fixed else "none"
+    est = estimate(losses, base.draws, level=level, interval=interval, bounds=bounds)
+    inputs = GameInput(losses, bounds, control=subject.has_control)
+    return est if fixed else _bet(base, subject, inputs, est, (-np.inf, np.inf))
 
 
-def _bet_on_ratio(base: SettledDraws, subject: Subject, pairs: Pairs) -> Estimate:
+def _bet_on_ratio(
+    base: SettledDraws, subject: Subject, pairs: Pairs, level: float, fixed: bool
+) -> Estimate:
     """A ratio, with its interval cut to the ratios that are still possible."""
-    level, mean = base.state.settings.level, pairs.denominator_mean
-    return _bet(
-        base,
-        subject,
-        GameInput(pairs.numerator, (0.0, pairs.most), pairs.denominator, mean),
-        lambda: ratio_estimate(pairs, Look(base.draws, level, "none")),
-        pairs.possible,
-    )
+    est = ratio_estimate(pairs, Look(base.draws, level, "auto" if fixed else "none"))
+    mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
+    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
+    return est if fixed else _bet(base, subject, inputs, est, pairs.possible)
 
 
 def _bet(
     base: SettledDraws,
     subject: Subject,
     inputs: GameInput,
-    estimate_value: Callable[[], Estimate],
+    est: Estimate,
     possible: tuple[float, float],
 ) -> Estimate:
-    """An estimate with the interval of its betting game, which goes on from the last look."""
-    games, level, key = base.cache.games, base.state.settings.level, subject.key
-    (low, high), games[key] = play(inputs, base.draws, level, games.get(key))
-    est = estimate_value()
+    """The estimate with the interval of its betting game, which goes on from the last look."""
+    games, key = base.cache.games, subject.key
+    (low, high), games[key] = play(inputs, base.draws, est.level, games.get(key))
     low, high = max(low, possible[0]), min(high, possible[1])
     # No interval is needed where the value is known, and none is left where every bet lost.
     if est.value is None or est.interval == "point" or low > high:
@@ -180,9 +226,13 @@ def _bet(
     return replace(est, low=low, high=high, interval="betting")
 
 
-def _unbounded(metric: Metric, losses: FloatArray, base: SettledDraws) -> Estimate:
+def _unbounded(
+    base: SettledDraws, metric: Metric, losses: FloatArray, level: float, fixed: bool
+) -> Estimate:
     """An average of losses without an upper bound, with the best interval there is for them."""
-    draws, level, bounds = base.draws, base.state.settings.level, metric.possible
+    draws, bounds = base.draws, metric.possible
+    if fixed:
+        return estimate(losses, draws, level=level, bounds=bounds)
     notes: tuple[str, ...] = ()
     for interval in ("anytime", "t"):
         try:
@@ -195,13 +245,17 @@ def _unbounded(metric: Metric, losses: FloatArray, base: SettledDraws) -> Estima
 
 
 def _unbounded_part(
-    base: SettledDraws, subject: Subject, losses: FloatArray, inside: BoolArray
+    base: SettledDraws,
+    subject: Subject,
+    losses: FloatArray,
+    inside: BoolArray,
+    level: float,
+    fixed: bool,
 ) -> Estimate:
     """An average over a slice, or over labelable items, of losses without an upper bound."""
-    metric, level = subject.metric, base.state.settings.level
-    look = Look(base.draws, level, "auto")
-    est = slice_estimate(look, losses, inside, subject.pool_size, metric.possible)
-    return replace(est, warnings=(*est.warnings, _FIXED))
+    look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
+    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
+    return est if fixed else replace(est, warnings=(*est.warnings, _FIXED))
 
 
 def _nothing_known(state: CampaignState, metric: Metric) -> Estimate:

@@ -1,10 +1,11 @@
 """The records of a campaign: settings, drawn items, leases, answers, and events."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from levelled.errors import InputError
+from levelled.estimators.intervals.looks import PlannedLook
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
@@ -16,6 +17,8 @@ __all__ = [
     "DrawnItem",
     "Event",
     "Lease",
+    "looks_from_json",
+    "looks_to_json",
 ]
 
 Event = Mapping[str, Any]
@@ -74,6 +77,8 @@ class CampaignSettings:
     budget: int | None = None
     target_width: float | None = None
     level: float = 0.95
+    looks: tuple[PlannedLook, ...] = ()
+    """Readings planned beforehand; none where every interval is by betting."""
     score: str = "auto"
     proposal: str = "proportional"
     floor: float = 0.5
@@ -98,10 +103,14 @@ class CampaignSettings:
         """The number of the last draw that may be made: the budget, or the whole pool."""
         return min(self.budget or self.pool_size, self.pool_size)
 
+    def last_look(self, n_settled: int) -> PlannedLook | None:
+        """The last planned look that so many settled draws have reached."""
+        return next((look for look in reversed(self.looks) if look.n <= n_settled), None)
+
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**plain, "metrics": self.metric_names}
+        return {**plain, "metrics": self.metric_names, "looks": looks_to_json(self.looks)}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "CampaignSettings":
@@ -111,7 +120,18 @@ class CampaignSettings:
         for name in ("models", "classes", "slices"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
-        return cls(**{**values, "metrics": tuple(map(_restore_metric, values["metrics"]))})
+        metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
+        return cls(**{**values, "metrics": metrics, "looks": looks_from_json(looks)})
+
+
+def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:
+    """Planned looks as the log keeps them: draws and error rate of each."""
+    return [[look.n, look.alpha] for look in looks]
+
+
+def looks_from_json(plain: Iterable[Sequence[float]]) -> tuple[PlannedLook, ...]:
+    """The looks that `looks_to_json` wrote."""
+    return tuple(PlannedLook(int(n), alpha) for n, alpha in plain)
 
 
 @dataclass(frozen=True, slots=True)

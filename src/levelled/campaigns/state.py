@@ -13,6 +13,7 @@ from levelled.campaigns.records import (
     DrawnItem,
     Event,
     Lease,
+    looks_from_json,
 )
 from levelled.errors import CampaignError
 from levelled.labels import Label
@@ -196,7 +197,10 @@ def _apply_attached(state: _StateBuilder, event: Event) -> None:
 
 
 def _apply_changed(state: _StateBuilder, event: Event) -> None:
-    state.settings = replace(state.settings, **event["settings"])
+    new = dict(event["settings"])
+    if "looks" in new:
+        new["looks"] = looks_from_json(new["looks"])
+    state.settings = replace(state.settings, **new)
 
 
 def _apply_closed(state: _StateBuilder, event: Event) -> None:

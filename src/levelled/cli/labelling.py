@@ -23,7 +23,7 @@ NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
 
 _OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
-_NUMBERS = ("value", "interval", "with pending labels", "effective labels")
+_NUMBERS = ("value", "interval", "with pending labels", "with all labels", "as precise as")
 
 
 def ask(
@@ -204,7 +204,7 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
     from rich.table import Table
     from rich.text import Text
 
-    from levelled.reports.numbers import figure_cells
+    from levelled.reports.numbers import figure_cells, figure_notes
 
     rows = [
         {column: show.plain(cell, 40) for column, cell in figure_cells(figure).items()}
@@ -220,7 +220,9 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
         style = "bold" if figure.slice is None else ""
         table.add_row(*(Text(row[column], style=style) for column in columns))
     warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
-    return Group(table, *(Text(f"note: {show.plain(text, 500)}") for text in warnings))
+    notes = [f"{note}." for note in figure_notes(figures[0])]
+    notes += [f"note: {show.plain(text, 500)}" for text in warnings]
+    return Group(table, *map(Text, notes))
 
 
 def _progress(figure: "Figure") -> str:

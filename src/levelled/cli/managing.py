@@ -31,6 +31,25 @@ _SETTINGS = (
 """The settings that a summary shows."""
 
 Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
+
+
+def _count_looks(text: object) -> int:
+    """The number of planned looks, 0 for none."""
+    if str(text) == "none":
+        return 0
+    if not str(text).isdigit():
+        raise typer.BadParameter(f"{text!r} is neither a number of looks nor none.")
+    return int(str(text))
+
+
+Looks = Annotated[
+    int,
+    typer.Option(
+        parser=_count_looks,
+        metavar="N|none",
+        help="Readings planned over the budget; with none, every reading is by betting.",
+    ),
+]
 TargetWidth = Annotated[
     float | None, typer.Option(help="How narrow the first metric's interval should become.")
 ]
@@ -55,6 +74,7 @@ def create(
         ),
     ] = [],  # noqa: B006
     budget: Budget = None,
+    looks: Looks = 5,
     target_width: TargetWidth = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[
@@ -88,6 +108,7 @@ def create(
         storage=storage,
         seed=secrets.randbits(32) if seed is None else seed,
         budget=budget,
+        looks=looks,
         target_width=target_width,
         level=level,
         slices=slice_,

@@ -25,6 +25,15 @@ class Figure:
     """The smallest and the largest value possible once the pending labels are in."""
     unlabelable: float = 0.0
     """The estimated share of the pool that cannot be labelled; the figure is over the rest."""
+    latest: float | None = None
+    """The value with all settled draws, which may be more than those of the last planned look."""
+    look: int | None = None
+    """The draws that `estimate` rests on, where a planned look was the last to read them."""
+    n_looks: int = 0
+    """The number of planned looks."""
+    random_low: float | None = None
+    random_high: float | None = None
+    """The interval that as many random labels would have given, for an average of 0/1 losses."""
 
     @property
     def name(self) -> str:
@@ -42,7 +51,11 @@ class Figure:
             "n_labels": self.n_labels,
             "n_settled": self.n_settled,
             "n_pending": self.n_pending,
-            **{name: estimate[name] for name in ("pool_size", "ess", "max_weight")},
+            **{name: estimate[name] for name in ("pool_size", "ess", "max_weight", "worth")},
+            "random_low": self.random_low,
+            "random_high": self.random_high,
+            "look": self.look,
+            "latest": self.latest,
             "pending_low": self.pending_low,
             "pending_high": self.pending_high,
             "unlabelable": self.unlabelable,

@@ -6,11 +6,12 @@ import numpy as np
 
 from levelled.metrics.figure import Figure
 
-__all__ = ["FIXED", "VALIDITY", "figure_cells", "with_error"]
+__all__ = ["FIXED", "VALIDITY", "figure_cells", "figure_notes", "with_error"]
 
 VALIDITY = {
     "betting": "valid however often you look",
     "anytime": "valid however often you look, asymptotically",
+    "looks": "valid at every look",
     "undefined": "nothing is known yet",
     "point": "known exactly",
 }
@@ -30,8 +31,34 @@ def figure_cells(figure: Figure) -> dict[str, str]:
         "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
         "interval": f"{_number(est.low)} to {_number(est.high)}",
         "with pending labels": pending,
-        "effective labels": f"{est.ess:.0f}",
+        "with all labels": _latest(figure),
+        "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
     }
+
+
+def figure_notes(figure: Figure) -> list[str]:
+    """Sentences on how a figure was read, and what random labels would have given."""
+    est, notes = figure.estimate, []
+    if figure.look is not None:
+        notes.append(f"read at the planned look after {figure.look} draws")
+    elif figure.n_looks:
+        notes.append("no planned look is reached yet")
+    if figure.random_low is not None and figure.random_high is not None:
+        limits = f"{_number(figure.random_low)} to {_number(figure.random_high)}"
+        notes.append(f"{est.n_labels} random labels would have given {limits}")
+    if est.worth is not None and est.worth < 0.95 * est.n_labels:
+        notes.append(
+            f"these labels are worth less than {est.n_labels} random ones, because the scores "
+            f"predict the losses badly"
+        )
+    return notes
+
+
+def _latest(figure: Figure) -> str:
+    """The value with all settled draws, where it is another one than that of the last look."""
+    if figure.latest is None or figure.look in (None, figure.n_settled):
+        return ""
+    return _number(figure.latest)
 
 
 def _number(value: float) -> str:

@@ -7,7 +7,7 @@ from math import isfinite
 
 from levelled.errors import MissingExtraError
 from levelled.metrics.figure import Figure
-from levelled.reports.numbers import FIXED, VALIDITY, figure_cells
+from levelled.reports.numbers import FIXED, VALIDITY, figure_cells, figure_notes
 from levelled.reports.plots import plot_history, plot_slices
 
 __all__ = ["Report", "Section", "page"]
@@ -143,6 +143,7 @@ def _headline(report: Report) -> str:
     notes = [
         f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}",
         f"{first.n_settled} draws settled",
+        *figure_notes(first),
     ]
     if report.target_width is not None and isfinite(est.high - est.low):
         reached = est.high - est.low <= report.target_width
