@@ -86,10 +86,10 @@ def test_a_raised_budget_continues_the_same_sequence(tmp_path: Path) -> None:
     label(small, 15, TRUTH)
     label(large, 25, TRUTH)
     assert [item.row for item in small.state.draws] == [item.row for item in large.state.draws]
-    ours, theirs = small.estimate()[0].estimate, large.estimate()[0].estimate
-    assert (ours.value, ours.low, ours.high) == pytest.approx(
-        (theirs.value, theirs.low, theirs.high), abs=1e-12
-    )
+    ours, theirs = small.estimate()[0], large.estimate()[0]
+    assert ours.latest == pytest.approx(theirs.latest, abs=1e-12)
+    assert (ours.look, theirs.look) == (10, 25)
+    assert any("looks are used up" in warning for warning in ours.estimate.warnings)
 
 
 def test_a_labelled_sample_comes_first_as_uniform_draws(tmp_path: Path) -> None:

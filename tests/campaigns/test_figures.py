@@ -6,6 +6,7 @@ import numpy as np
 import pyarrow as pa
 import pytest
 
+import levelled as lv
 from campaigns.simulated import (
     START,
     beginning,
@@ -361,9 +362,53 @@ def test_a_figure_as_a_file_has_it() -> None:
         "pool_size",
         "ess",
         "max_weight",
+        "worth",
+        "random_low",
+        "random_high",
+        "look",
+        "latest",
         "pending_low",
         "pending_high",
         "unlabelable",
         "warnings",
     ]
     assert (figure.n_labels, figure.n_settled, figure.n_pending) == (4, 4, 1)
+
+
+def test_a_planned_look_reads_its_own_draws_until_the_next_one(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, budget=40, looks=4)
+    assert [look.n for look in campaign.settings.looks] == [10, 20, 30, 40]
+    label(campaign, 9, TRUTH)
+    before = campaign.estimate()[0]
+    assert (before.look, before.estimate.interval) == (None, "betting")
+    label(campaign, 1, TRUTH)
+    at = campaign.estimate()[0]
+    label(campaign, 5, TRUTH)
+    after = campaign.estimate()[0]
+    assert at.look == after.look == 10
+    assert at.estimate.value == after.estimate.value == at.latest != after.latest
+    assert at.estimate.low <= after.estimate.low < after.estimate.high <= at.estimate.high
+    losses, draws = errors(campaign.state, 10), settled_draws(campaign.state).draws[:10]
+    alpha = campaign.settings.looks[0].alpha
+    read = lv.estimate(losses, draws, level=1 - alpha, bounds=(0, 1))
+    assert at.estimate.value == pytest.approx(read.value)
+    assert at.estimate.high <= read.high
+
+
+def test_a_changed_budget_keeps_the_looks_taken(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, budget=40, looks=4)
+    first = campaign.settings.looks
+    label(campaign, 12, TRUTH)
+    campaign.change(budget=50)
+    looks = campaign.settings.looks
+    assert looks[0] == first[0]
+    assert [look.n for look in looks] == [10, 24, 37, 50]
+    assert lv.load_campaign("spam", storage=tmp_path / "c.db").settings.looks == looks
+    assert campaign.audit() == []
+
+
+def test_without_looks_every_reading_is_by_betting(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, budget=40, looks=0)
+    label(campaign, 40, TRUTH)
+    figure = campaign.estimate()[0]
+    assert (figure.look, figure.estimate.interval) == (None, "betting")

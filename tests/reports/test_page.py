@@ -9,7 +9,9 @@ from levelled.estimators import Estimate
 from levelled.metrics.figure import Figure
 from levelled.reports import Report, Section, page
 
-ESTIMATE = Estimate(0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting")
+ESTIMATE = Estimate(
+    0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting", worth=310
+)
 ERROR = Figure("error", "", None, ESTIMATE, n_labels=300, n_settled=300, n_pending=0)
 SLICES = [
     replace(ERROR, slice=f"country={name}", estimate=replace(ESTIMATE, ess=90.0))
@@ -52,7 +54,14 @@ def test_everything_in_the_record_is_on_the_page() -> None:
     text = Tags(page(REPORT)).text
     for told in ("reviews", "today", "preds.parquet", "0.1200", "0.0800", "0.1700", "country=de"):
         assert told in text
-    for told in ("Amended answers", "ham", "ab12", "280", "300 draws settled", "reached"):
+    for told in (
+        "Amended answers",
+        "ham",
+        "ab12",
+        "about 310 random labels",
+        "300 draws settled",
+        "reached",
+    ):
         assert told in text
 
 

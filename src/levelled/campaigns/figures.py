@@ -25,6 +25,10 @@ _FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
     "come in"
 )
+_USED_UP = (
+    "all planned looks are used up: further labels narrow the interval only by betting, and the "
+    "value stays that of the last look"
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -142,8 +146,8 @@ def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, Pla
     level, look = settings.level, settings.last_look(len(base))
     rest = 1 - (1 - level) * (1 - SHARE) if settings.looks else level
     latest = replace(_estimate(base, subject, rest), level=level)
-    if look is None:
-        return latest, latest, None
+    if look is None or latest.interval == "point":
+        return latest, latest, look
     est = _estimate(base.first(look.n), subject, 1 - look.alpha, fixed=True)
     if est.value is None or est.interval == "point":
         return latest, latest, look
@@ -152,7 +156,11 @@ def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, Pla
         low, high = max(low, latest.low), min(high, latest.high)
         if low > high:
             low, high = latest.low, latest.high
-    return replace(est, low=low, high=high, level=level, interval="looks"), latest, look
+    warnings = est.warnings
+    if len(base) > settings.looks[-1].n:
+        warnings = (*warnings, _USED_UP)
+    est = replace(est, low=low, high=high, level=level, interval="looks", warnings=warnings)
+    return est, latest, look
 
 
 def _estimate(
