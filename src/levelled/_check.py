@@ -83,6 +83,24 @@ def between(name: str, value: float, low: float, high: float, *, open_: bool = F
     raise InputError(f"{name} must be {kind} {low:g} and {high:g}; it is {value!r}.")
 
 
+def check_order(name: str, values: object, index: IntArray) -> None:
+    """Refuse a pandas Series whose own index is that of the rows in another order.
+
+    Values go by position, in the order of `index`; a Series that was sorted by row would give
+    every item the value of another one.
+    """
+    own = getattr(values, "index", None)
+    if own is None or not hasattr(values, "to_numpy"):
+        return
+    rows = np.asarray(own)
+    same = rows.shape == index.shape and np.array_equal(np.sort(rows), np.sort(index))
+    if same and not np.array_equal(rows, index) and not np.array_equal(rows, np.arange(len(rows))):
+        raise InputError(
+            f"{name} is a Series whose index has the drawn rows in another order, and values go by "
+            f"position: put it in the order of the draws, {name}.loc[index]."
+        )
+
+
 def same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:
     """Refuse arguments that should go item by item but differ in length."""
     lengths = {name: len(array) for name, array in arrays.items()}

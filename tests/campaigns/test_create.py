@@ -319,3 +319,34 @@ def test_the_log_keeps_every_character_of_a_predicted_class(tmp_path: Path) -> N
     pool = pa.table({"id": list("pqrs"), "pred": texts})
     drawn = begun(tmp_path / "c.db", pool).state.draws
     assert {item.id: item.pred[""] for item in drawn} == dict(zip("pqrs", texts, strict=True))
+
+
+def test_a_pool_of_numbers_is_no_pool_of_classes(tmp_path: Path) -> None:
+    pool = pa.table({"id": ["a", "b", "c"], "pred": [1.5, 2.0, 3.25]})
+    with pytest.raises(CampaignError, match="use mse or mae"):
+        begun(tmp_path / "c.db", pool)
+    begun(tmp_path / "c.db", pool, "mse")
+
+
+def test_a_column_of_hundreds_of_values_is_no_slice(tmp_path: Path) -> None:
+    names = [f"r{i}" for i in range(150)]
+    pool = pa.table({"id": names, "pred": ["a"] * 150, "user": names})
+    with pytest.raises(CampaignError, match="at most 100"):
+        begun(tmp_path / "c.db", pool, slices=["user"])
+
+
+@pytest.mark.parametrize("label", ["Cat", "dog "])
+def test_a_label_that_is_nearly_a_predicted_class_is_refused(tmp_path: Path, label: str) -> None:
+    pool = pa.table({"id": ["a", "b", "c"], "pred": ["cat", "dog", "cat"]})
+    campaign = begun(tmp_path / "c.db", pool)
+    (ask,) = campaign.ask(1)
+    with pytest.raises(CampaignError, match="only in capitals or blanks"):
+        campaign.tell(ask.draw, label)
+    campaign.tell(ask.draw, "bird")  # a class that was never predicted is a label all the same
+
+
+def test_a_slice_counts_its_own_labels(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, slices=["country"])
+    label(campaign, 30, TRUTH)
+    whole, *parts = campaign.estimate()
+    assert sum(part.estimate.n_labels for part in parts) == whole.estimate.n_labels == 30

@@ -138,3 +138,58 @@ def test_an_estimate_shows_itself_in_a_notebook() -> None:
     shown = lv.estimate([0.0, 1.0, 0.0, 1.0], DRAWS)._repr_html_()
     assert shown.startswith("<b>0.997</b> [0.1, 0.9]<br>")
     assert "raise the floor" in shown
+
+
+def test_a_series_in_another_order_than_the_draws_is_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    rng = np.random.default_rng(0)
+    losses = pd.Series(rng.random(20) < 0.3, dtype=float)
+    draws = lv.samplers.race(np.ones(20), 8, seed=1)
+    in_order = losses.loc[draws.index]
+    assert lv.estimate(in_order, draws) == lv.estimate(in_order.to_numpy(), draws)
+    assert lv.estimate(in_order.reset_index(drop=True), draws) == lv.estimate(in_order, draws)
+    with pytest.raises(InputError, match="in the order of the draws"):
+        lv.estimate(in_order.sort_index(), draws)
+
+
+def test_probabilities_of_being_drawn_at_all_are_noticed() -> None:
+    inclusion = np.full(50, 0.5)  # of 50 in 100, where a draw has 1/100, 1/99, ...
+    est = lv.estimate(np.zeros(50), lv.Draws(np.arange(50), inclusion, 100))
+    assert any("instead of at each draw" in warning for warning in est.warnings)
+    uniform = lv.Draws(np.arange(50), 1 / np.arange(100, 50, -1), 100)
+    assert not lv.estimate(np.zeros(50), uniform).warnings
+
+
+def test_one_error_in_many_uniform_labels_is_as_wide_as_clopper_and_pearson() -> None:
+    from scipy.special import betaincinv
+
+    for M, errors in ((100, 1), (200, 2), (500, 3)):
+        draws = lv.Draws(np.arange(M), 1 / (100_000 - np.arange(float(M))), 100_000)
+        est = lv.estimate(np.arange(M) < errors, draws)
+        low, high = (
+            betaincinv(errors, M - errors + 1, 0.025),
+            betaincinv(errors + 1, M - errors, 0.975),
+        )
+        assert est.high - est.low == pytest.approx(high - low, rel=0.02)
+
+
+def test_all_that_can_be_drawn_gives_the_exact_value() -> None:
+    losses = np.array([1.0, 0.0, 1.0, 1.0])
+    draws = lv.Draws([0, 1, 2, 3], [0.4, 0.2, 0.6, 1.0], pool_size=5, excluded=1)
+    est = lv.estimate(losses, draws)
+    assert (est.value, est.stderr, est.low, est.high) == pytest.approx((0.6, 0.0, 0.6, 0.8))
+
+
+def test_worth_is_the_number_of_random_labels_of_the_same_variance(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    rate = rng.beta(0.3, 3, 5000)
+    losses = (rng.random(5000) < rate).astype(float)
+    weights = 0.5 / 5000 + 0.5 * np.sqrt(rate) / np.sqrt(rate).sum()
+    estimates = [
+        lv.estimate(losses[d.index], d)
+        for d in (lv.samplers.race(weights, 400, seed=1000 * seed + i) for i in range(200))
+    ]
+    spread = np.var([est.value for est in estimates])
+    true = losses.var(ddof=1) / (spread + losses.var(ddof=1) / 5000)
+    # The variance of 200 values is known to about 10%; off by half is beyond five times that.
+    assert np.mean([est.worth for est in estimates if est.worth]) == pytest.approx(true, rel=0.5)

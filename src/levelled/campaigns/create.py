@@ -1,6 +1,6 @@
 """Create a campaign, load one, and plan how many labels one will take."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
@@ -25,11 +25,13 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
+from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
 
 _YEAR = 366 * 24 * 3600
+_MOST_SLICES = 100
 
 
 def create_campaign(
@@ -71,6 +73,7 @@ def create_campaign(
     models, size = opened.models or ("",), len(opened)
     predictions, fingerprint = opened.predictions(models[0]), opened.fingerprint
     slice_counts = {column: opened.slice_values(column).counts() for column in slices}
+    _refuse_many_slices(slice_counts)
     pred_counts = {model: opened.predictions(model).counts() for model in models}
     settings = CampaignSettings(
         name=name,
@@ -95,6 +98,7 @@ def create_campaign(
         lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
     )
+    _refuse_numbers(metrics, predictions)
     for one in metrics:
         one.require(predictions)
     try:
@@ -145,6 +149,26 @@ def plan_campaign(
         )
     surrogate = predictions.surrogate
     return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
+
+
+def _refuse_numbers(metrics: Sequence[Metric], predictions: PoolPredictions) -> None:
+    """Refuse a metric of classes where the predictions are numbers with fractions."""
+    numbers = predictions.number
+    for metric in metrics:
+        if metric.label_kind == "class" and numbers is not None and (numbers % 1 != 0).any():
+            raise CampaignError(
+                f"{metric.name} compares classes, and the predictions of this pool are numbers "
+                f"such as {numbers[numbers % 1 != 0][0]:g}: use mse or mae, or predict classes."
+            )
+
+
+def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:
+    for column, counts in slice_counts.items():
+        if len(counts) > _MOST_SLICES:
+            raise CampaignError(
+                f"The column {column!r} has {len(counts)} values, and a slice each would rest on "
+                f"hardly any labels: choose a column with at most {_MOST_SLICES}."
+            )
 
 
 def _plan_looks(

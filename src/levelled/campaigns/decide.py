@@ -258,7 +258,23 @@ def check_labels(settings: CampaignSettings, labels: Sequence[object]) -> list[L
         )
     for metric in settings.label_checks:  # a label that one metric refuses could not be used
         labels = metric.labels(labels, settings.classes)
+    if settings.classes is None:
+        _refuse_near_misses(settings, labels)
     return [label if isinstance(label, float) else str(label) for label in labels]
+
+
+def _refuse_near_misses(settings: CampaignSettings, labels: Sequence[object]) -> None:
+    """Refuse a label that is a predicted class but for capitals or blanks around it."""
+    predicted = {name for counts in settings.pred_counts.values() for name in counts}
+    plain = {name.strip().casefold(): name for name in predicted}
+    for label in labels:
+        if isinstance(label, str) and label not in predicted:
+            near = plain.get(label.strip().casefold())
+            if near is not None:
+                raise CampaignError(
+                    f"The label {label!r} differs from the predicted class {near!r} only in "
+                    f"capitals or blanks, and would count as an error: write {near!r}."
+                )
 
 
 def check_width(metric: Metric, width: float | None) -> float | None:

@@ -180,7 +180,7 @@ def _estimate(
         counts = base.state.pred_counts(subject.model) if everything else None
         pairs = base.pairs(subject.metric, subject.model, inside, left, counts)
         est = _bet_on_ratio(base, subject, pairs, level, fixed)
-        return replace(est, pool_size=subject.pool_size)
+        return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
     losses, _ = base.losses(subject.metric, subject.model)
     low, high = subject.metric.bounds or (0.0, np.inf)
     if not isfinite(high):
@@ -194,7 +194,8 @@ def _estimate(
     unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
     pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
     est = _bet_on_ratio(base, subject, pairs, level, fixed)
-    return scaled(replace(est, pool_size=subject.pool_size), high - low, low)
+    est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+    return scaled(est, high - low, low)
 
 
 def _bet_on_average(

@@ -21,6 +21,10 @@ _WEIGHTS = {
 }
 
 
+_LIGHT, _ENOUGH = 0.2, 10
+"""A mean weight that hardly occurs by chance, and the draws from which on it is looked at."""
+
+
 def estimate(
     losses: ArrayLike,
     draws: Draws,
@@ -91,6 +95,11 @@ def _warnings(
         warnings.append("the naive estimate is biased unless the draws were uniform")
     if not sample.moments.exact and sample.moments.budget > 1:
         warnings.append("the standard error is only rough with two labels, or with one item left")
+    if (mean := float(sample.weights.mean())) < _LIGHT and len(sample.draws) >= _ENOUGH:
+        warnings.append(
+            f"the weights 1 / (left * probability) have the mean {mean:.2g} where 1 is expected: "
+            f"are these probabilities of being drawn at all, instead of at each draw?"
+        )
     warnings.extend(limits.warnings)
     # An unbiased estimate may lie outside of what is possible.
     slack = 1e-9 * abs(value)

@@ -6,10 +6,10 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, choice, floats, same_length
+from levelled._check import FloatArray, between, check_order, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
-from levelled.estimators.intervals.fixed import NO_VARIANCE
+from levelled.estimators.intervals.fixed import NO_VARIANCE, ranked_weights
 from levelled.estimators.intervals.logical import (
     LARGEST,
     Bounds,
@@ -96,6 +96,11 @@ class LossSample:
         return float(self.moments.value)
 
     @property
+    def weights(self) -> FloatArray:
+        """The weights w~_m of the draws, of mean one at every step."""
+        return ranked_weights(self.draws.probability, self.draws.pool_size)
+
+    @property
     def worth(self) -> float | None:
         """The number of random labels whose mean would have the same variance, s^2/(V^ + s^2/N).
 
@@ -128,6 +133,7 @@ class LossSample:
 def check_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
     """Return `losses` as numbers, refusing what does not go with the draws, one each."""
     check_draws(draws)
+    check_order("losses", losses, draws.index)
     array = floats("losses", losses, ndim=1, largest=LARGEST)
     same_length(losses=array, draws=draws.index)
     if len(draws) and draws.probability.min() < _LEAST_PROBABILITY:
