@@ -61,6 +61,8 @@ def create_campaign(
     which items are drawn; the others are estimated from the same labels. The draws are made with
     `seed` and stored, each with its probability, before anybody sees an item. `labelled` names a
     file of ids and labels of a random sample; the campaign then begins with these labels.
+    `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
+    0, every interval is by betting.
     """
     store = open_store(storage)
     if load_if_exists and store.count(name):

@@ -11,7 +11,7 @@ __all__ = ["FIXED", "VALIDITY", "figure_cells", "figure_notes", "with_error"]
 VALIDITY = {
     "betting": "valid however often you look",
     "anytime": "valid however often you look, asymptotically",
-    "looks": "valid at every look",
+    "looks": "valid however often you look",
     "undefined": "nothing is known yet",
     "point": "known exactly",
 }
