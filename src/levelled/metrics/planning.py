@@ -46,7 +46,8 @@ class Plan:
             f"{self._count(self.labels)} drawn by the root mean squared loss with a floor of "
             f"{self.floor:g}, or {self._count(self.labels_uniform)} drawn uniformly, give the "
             f"{self.metric} an interval {self.width:g} wide at {self.level:g} when it is read "
-            f"once, at the end; one that stays valid however often you look is half as wide again. "
+            f"once, at the end; in a campaign, which may be looked at as often as you like, it is "
+            f"6% wider. "
             f"This assumes that the probabilities are right, so that the {self.metric} is "
             f"{self.expected:.4g}; if they are overconfident, it takes more"
         )
