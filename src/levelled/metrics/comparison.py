@@ -25,6 +25,9 @@ class Comparison:
     a: str
     b: str
     difference: Estimate
+    metric: str = ""
+    in_points: bool = False
+    """True where the metric is a share, whose differences are told in percentage points."""
 
     @property
     def better(self) -> str | None:
@@ -40,16 +43,43 @@ class Comparison:
         if self.better is None:
             if low == high:
                 return f"{self.a} and {self.b} are equally good on this pool"
+            better, worse = self._number(max(-low, 0)), self._number(max(high, 0))
             return (
-                f"cannot tell yet: {self.a} may be better by up to {max(-low, 0):.4g} or worse by "
-                f"up to {max(high, 0):.4g} (at {level:.4g})"
+                f"cannot tell yet: {self.a} may be better by up to {better} or worse by up to "
+                f"{worse}{self._unit}, {100 * level:.4g}% confidence"
             )
-        gain = abs(self.difference.value or 0.0)
-        near, far = sorted((abs(low), abs(high)))
-        return f"{self.better} is better by {gain:.4g}, {near:.4g} to {far:.4g} at {level:.4g}"
+        gain = self._number(abs(self.difference.value or 0.0))
+        if low == high:
+            return f"{self.better} is better by {gain}{self._unit}, known exactly"
+        near, far = map(self._number, sorted((abs(low), abs(high))))
+        return (
+            f"{self.better} is better by {gain}{self._unit} [{near}, {far}], "
+            f"{100 * level:.4g}% confidence"
+        )
+
+    @property
+    def _unit(self) -> str:
+        return " points" if self.in_points else ""
+
+    def _number(self, value: float) -> str:
+        if not self.in_points:
+            return f"{value:.4g}"
+        points = 100 * value
+        return f"{points:.1f}" if abs(points) >= 1 else f"{points:.2g}"
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON: `b` as the model, compared with `a`, and the difference.
+
+        A positive value says that the model is better.
+        """
+        names = {"metric": self.metric, "model": self.b, "against": self.a}
+        found = {"better": self.better, "verdict": self.verdict}
+        return names | found | self.difference.as_dict()
 
     def __str__(self) -> str:
-        return self.verdict + "".join(f"; note: {note}" for note in self.difference.warnings)
+        about = f"{self.metric}: " if self.metric else ""
+        notes = "".join(f"; note: {note}" for note in self.difference.warnings)
+        return f"{about}{self.verdict}{notes}"
 
 
 @dataclass(frozen=True, slots=True)
