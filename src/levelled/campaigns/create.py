@@ -12,7 +12,7 @@ import numpy as np
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
-from levelled.campaigns.drawing import draw_all, place_of
+from levelled.campaigns.drawing import check_model_name, draw_all, place_of
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
@@ -53,6 +53,7 @@ def create_campaign(
     lease_seconds: int = 24 * 3600,
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
+    model: str = "",
     load_if_exists: bool = False,
 ) -> Campaign:
     """Create a campaign that evaluates a model on a pool without labels.
@@ -63,6 +64,7 @@ def create_campaign(
     file of ids and labels of a random sample; the campaign then begins with these labels.
     `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
     0, every interval is by betting.
+    `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
     """
     store = open_store(storage)
     if load_if_exists and store.count(name):
@@ -85,6 +87,7 @@ def create_campaign(
         pool_size=size,
         seed=whole("seed", seed, least=0),
         models=models,
+        model_name=_check_model_name(model, models),
         classes=predictions.classes,
         numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
@@ -233,6 +236,20 @@ def _check_name(name: str) -> None:
             f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
             f"and without blanks at the ends."
         )
+
+
+def _check_model_name(name: str, models: Sequence[str]) -> str:
+    """A name for the model that has none in the pool."""
+    if not name:
+        return name
+    check_model_name(name)
+    if models[0] or name in models:
+        there = ", ".join(filter(None, models))
+        raise CampaignError(
+            f"The pool names models itself: {there}. The name {name!r} must be another one, for "
+            f"predictions in columns without a name (pred, proba_<class>)."
+        )
+    return name
 
 
 def _is_numeric(metrics: Sequence[Metric], *, has_numbers: bool) -> bool:

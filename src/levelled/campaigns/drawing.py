@@ -31,6 +31,7 @@ __all__ = [
     "PROPOSALS",
     "SCORES",
     "attach_event",
+    "check_model_name",
     "draw_all",
     "draw_from_file",
     "draw_further",
@@ -216,10 +217,15 @@ def attach_event(
     }
 
 
-def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:
+def check_model_name(model: str) -> None:
+    """Refuse a text that cannot name a model."""
     if not model or not model.isprintable() or len(model) > 100:
         raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
-    if model in settings.models:
+
+
+def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:
+    check_model_name(model)
+    if model in map(settings.shown_name, settings.models):
         raise CampaignError(
             f"The pool of {settings.name!r} has predictions of {model!r} already: choose another "
             f"name."

@@ -19,12 +19,13 @@ from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
-__all__ = ["estimate_figures", "estimate_history"]
+__all__ = ["FIXED", "estimate_figures", "estimate_history", "nothing_known"]
 
-_FIXED = (
+FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
     "come in"
 )
+"""The warning of an interval that is not read at a planned look and not by betting."""
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
     "value stays that of the last look"
@@ -107,7 +108,7 @@ def _figure(
     random = _random_limits(subject, from_losses(est))
     return Figure(
         subject.metric.name,
-        subject.model,
+        settings.shown_name(subject.model),
         subject.slice,
         from_losses(est),
         n_labels=len(base.state.answers),
@@ -171,7 +172,7 @@ def _estimate(
     `fixed` intervals are for a number of draws that was planned; others may be watched.
     """
     if not len(base):
-        return _nothing_known(base.state, subject.metric)
+        return nothing_known(base.state, subject.metric.possible)
     here = base.in_slice(subject.column, subject.value)
     inside = here & base.labelable
     everything = bool(inside.all()) and subject.column is None
@@ -248,7 +249,7 @@ def _unbounded(
             est = estimate(losses, draws, level=level, interval=interval, bounds=bounds)
             return replace(est, warnings=(*est.warnings, *notes))
         except InputError as refused:
-            notes = (_FIXED,) if interval == "anytime" else (str(refused),)
+            notes = (FIXED,) if interval == "anytime" else (str(refused),)
     est = estimate(losses, draws, level=level, interval="none", bounds=bounds)
     return replace(est, warnings=(*est.warnings, *notes))
 
@@ -264,12 +265,12 @@ def _unbounded_part(
     """An average over a slice, or over labelable items, of losses without an upper bound."""
     look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
     est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
-    return est if fixed else replace(est, warnings=(*est.warnings, _FIXED))
+    return est if fixed else replace(est, warnings=(*est.warnings, FIXED))
 
 
-def _nothing_known(state: CampaignState, metric: Metric) -> Estimate:
+def nothing_known(state: CampaignState, possible: tuple[float, float]) -> Estimate:
     """The estimate before the first draw is settled: no value, and all that is possible."""
-    low, high = metric.possible
+    low, high = possible
     return Estimate(
         value=None,
         low=low,

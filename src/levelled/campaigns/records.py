@@ -68,6 +68,8 @@ class CampaignSettings:
     pool_size: int
     seed: int
     models: tuple[str, ...] = ("",)
+    model_name: str = ""
+    """A name for the model whose predictions have none in the pool, which is "" in `models`."""
     classes: tuple[str, ...] | None = None
     numeric: bool = False
     """True where labels are numbers, False where they are classes."""
@@ -102,6 +104,10 @@ class CampaignSettings:
     def last_draw(self) -> int:
         """The number of the last draw that may be made: the budget, or the whole pool."""
         return min(self.budget or self.pool_size, self.pool_size)
+
+    def shown_name(self, model: str) -> str:
+        """The name of a model as figures show it."""
+        return model or self.model_name
 
     def last_look(self, n_settled: int) -> PlannedLook | None:
         """The last planned look that so many settled draws have reached."""

@@ -94,6 +94,7 @@ def create(
         str | None,
         typer.Option(help="A file of ids and labels: a random sample to begin with."),
     ] = None,
+    model: Annotated[str, typer.Option(help="Name of the model, for tables.")] = "",
     lease_seconds: Annotated[int, _LEASE] = 24 * 3600,
     in_flight: Annotated[int, _IN_FLIGHT] = 200,
     storage: Storage = DEFAULT_STORAGE,
@@ -119,6 +120,7 @@ def create(
         lease_seconds=lease_seconds,
         in_flight=in_flight,
         labelled=labelled,
+        model=model,
     )
     settings = campaign.settings
     show.tell(
@@ -210,7 +212,7 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
     return {
         "name": settings.name,
         "metrics": settings.metric_names,
-        "models": [*settings.models, *state.attached],
+        "models": [settings.shown_name(model) for model in (*settings.models, *state.attached)],
         "slices": list(settings.slices),
         "pool_size": settings.pool_size,
         "n_labels": len(state.answers),
