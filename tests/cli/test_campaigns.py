@@ -161,6 +161,17 @@ def test_another_model_is_judged_by_the_same_labels(
     attached = levelled("attach", spam, "--predictions", "v2.jsonl", "--model", "v2")
     assert attached.code == 0, attached.err
     assert {one["model"] for one in figures(levelled, spam)} == {"", "v2"}
+    compared = levelled("compare", spam, "v2")
+    (row,) = json.loads(compared.out)
+    assert [row[key] for key in ("metric", "model", "against")] == ["error", "v2", "first"]
+    assert row["low"] <= row["value"] <= row["high"]
+    assert "not compared: f1:spam is a ratio" in compared.err
+    table = levelled("compare", spam, "v2", "--metric", "error", "--format", "table")
+    assert table.out.splitlines()[0] == f"error: {row['verdict']}"
+    assert table.err == ""
+    refused = levelled("compare", spam, "v3")
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "no model 'v3'; its models are first, v2" in refused.err
 
 
 def test_the_exit_code_is_3_until_the_target_is_reached(levelled: Levelled, spam: str) -> None:

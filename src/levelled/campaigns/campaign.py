@@ -13,6 +13,7 @@ from levelled._optional import optional
 from levelled.campaigns import decide
 from levelled.campaigns.audit import find_differences
 from levelled.campaigns.betting import SavedGame
+from levelled.campaigns.comparing import compare_models, compare_with_first
 from levelled.campaigns.decide import Ask
 from levelled.campaigns.drawing import attach_event, draw_further
 from levelled.campaigns.exporting import as_table, make_report, write_table
@@ -22,6 +23,7 @@ from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, ConflictError, LevelledError
+from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.reports import page
 from levelled.sources import Pool, open_pool
@@ -164,9 +166,18 @@ class Campaign:
 
         The intervals are valid however often you look, except where a warning says otherwise.
         """
-        if self._cache is None:
-            self._cache = FigureCache(games=self._load_games())
-        return estimate_figures(self.state, self._cache)
+        return estimate_figures(self.state, self._figure_cache())
+
+    def compare(
+        self, model: str, against: str | None = None, metric: str | None = None
+    ) -> list[Comparison]:
+        """The difference of two models on the same labels, one comparison a metric.
+
+        `against` is the first model where it is not given, and "first" names that one too. Without
+        a `metric` all of the campaign are compared that are averages. A positive difference says
+        that `model` is better; it is valid like the estimates are.
+        """
+        return compare_models(self.state, self._figure_cache(), model, against, metric)
 
     def history(self) -> list[Figure]:
         """The first metric of the first model after 1, 2, ... settled draws.
@@ -207,7 +218,11 @@ class Campaign:
         """Write figures, plots, settings and corrections as one HTML file."""
         last = self._store.last(self.name)
         report = make_report(
-            self.state, self.estimate(), self.history(), "" if last is None else last.hash
+            self.state,
+            self.estimate(),
+            self.history(),
+            compare_with_first(self.state, self._figure_cache()),
+            "" if last is None else last.hash,
         )
         Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
 
@@ -234,6 +249,12 @@ class Campaign:
         if self._cache is not None and self._cache.games and last is not None:
             plain = {key: game.to_json() for key, game in self._cache.games.items()}
             self._store.keep_snapshot(self.name, last.hash, json.dumps(plain).encode())
+
+    def _figure_cache(self) -> FigureCache:
+        """What earlier looks computed, in this process or in one that stored its games."""
+        if self._cache is None:
+            self._cache = FigureCache(games=self._load_games())
+        return self._cache
 
     def _load_games(self) -> dict[str, SavedGame]:
         snapshot = self._store.snapshot(self.name)

@@ -12,6 +12,7 @@ from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import lure_weights
+from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.reports import Report, Section
 
@@ -74,7 +75,11 @@ def write_table(table: "pa.Table", path: Path) -> None:
 
 
 def make_report(
-    state: CampaignState, figures: Sequence[Figure], history: Sequence[Figure], last_hash: str
+    state: CampaignState,
+    figures: Sequence[Figure],
+    history: Sequence[Figure],
+    comparisons: Sequence[Comparison],
+    last_hash: str,
 ) -> Report:
     """The content of a campaign's report."""
     now = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
@@ -86,7 +91,12 @@ def make_report(
         figures=figures,
         history=history,
         target_width=settings.target_width,
-        sections=[_amended(state), _second_opinions(state), _unlabelable(state, figures[0])],
+        sections=[
+            *_comparisons(comparisons),
+            _amended(state),
+            _second_opinions(state),
+            _unlabelable(state, figures[0]),
+        ],
         record=[
             ("command", f"levelled audit {settings.name}"),
             ("events in the log", f"{state.n_events:,}"),
@@ -100,7 +110,8 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     yield "pool", f"{settings.pool_size:,} items, {settings.source or 'in memory'}"
     yield "fingerprint (sha256)", settings.fingerprint
     yield "metrics", ", ".join(settings.metric_names)
-    yield "models", ", ".join(name or "(unnamed)" for name in (*settings.models, *state.attached))
+    models = (settings.shown_name(model) for model in (*settings.models, *state.attached))
+    yield "models", ", ".join(name or "(unnamed)" for name in models)
     if settings.classes is not None:
         yield "classes", ", ".join(settings.classes)
     if settings.slices:
@@ -118,6 +129,21 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     )
     yield "seed", str(settings.seed)
     yield "closed", state.closed or "no"
+
+
+def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Section]:
+    """The differences of further models from the first; no section where there are none."""
+    if not comparisons:
+        return
+    rows = [
+        (one.metric, one.b, one.a, one.verdict, "; ".join(one.difference.warnings))
+        for one in comparisons
+    ]
+    about = (
+        "Paired on the same labels: errors that both models make cancel. Each interval holds at "
+        "its level on its own."
+    )
+    yield Section("Comparisons", about, ("metric", "model", "against", "verdict", "notes"), rows)
 
 
 def _amended(state: CampaignState) -> Section:

@@ -49,6 +49,7 @@ for command in (
     labelling.unlabelable,
     labelling.amend,
     labelling.estimate,
+    labelling.compare,
     managing.report,
     managing.change,
     managing.attach,

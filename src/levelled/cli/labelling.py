@@ -1,4 +1,4 @@
-"""`levelled ask`, `tell`, `skip`, `unlabelable`, `amend` and `estimate`: labels and figures."""
+"""`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `estimate` and `compare`."""
 
 import sys
 from collections.abc import Iterator, Sequence
@@ -17,7 +17,17 @@ if TYPE_CHECKING:
 
     from levelled.campaigns import Ask, Campaign, Figure
 
-__all__ = ["NOT_REACHED", "amend", "ask", "estimate", "figure_table", "skip", "tell", "unlabelable"]
+__all__ = [
+    "NOT_REACHED",
+    "amend",
+    "ask",
+    "compare",
+    "estimate",
+    "figure_table",
+    "skip",
+    "tell",
+    "unlabelable",
+]
 
 NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
@@ -234,6 +244,38 @@ def _progress(figure: "Figure") -> str:
         f"{figure.n_labels} labels, {figure.n_settled} draws settled{pending}; "
         f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
     )
+
+
+def compare(
+    name: Name,
+    model: Annotated[str, typer.Argument(help="Name of the model.", show_default=False)],
+    against: Annotated[
+        str | None, typer.Option(help="Name of the other model; by default the first one.")
+    ] = None,
+    metric: Annotated[
+        str | None, typer.Option(help="Metric to compare; by default all that are averages.")
+    ] = None,
+    form: Format = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Say which of two models is better, from the same labels, and by how much."""
+    from levelled.campaigns.comparing import why_not_compared
+
+    campaign = lv.load_campaign(name, storage=storage)
+    comparisons = campaign.compare(model, against, metric)
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        for one in comparisons:
+            typer.echo(show.plain(f"{one.metric}: {one.verdict}", 500))
+        warnings = (text for one in comparisons for text in one.difference.warnings)
+        for text in dict.fromkeys(warnings):
+            typer.echo(show.plain(f"note: {text}", 500))
+    else:
+        show.records([one.as_dict() for one in comparisons], chosen)
+    for other in campaign.settings.metrics if metric is None else ():
+        if why := why_not_compared(other):
+            show.tell(f"not compared: {why}")
+    _keep(campaign)
 
 
 def _keep(campaign: "Campaign") -> None:
