@@ -287,13 +287,18 @@ def test_the_pending_bracket_is_reached_at_its_ends() -> None:
 def test_the_history_is_the_first_figure_after_each_draw() -> None:
     """Also from the draw on that cannot be labelled, where the average becomes a ratio."""
     state = unlabelable(labelled(14, late=[6, 13], metrics=("accuracy", "f1:spam")), 6)
-    history = estimate_history(state)
+    history = estimate_history(state, FigureCache())
     assert [one.n_settled for one in history] == list(range(1, 13))
     for one in history:
         then = estimate_figures(replace(state, n_settled=one.n_settled), FigureCache())[0]
-        assert one == then
-    assert [one.n_settled for one in estimate_history(state, most=4)] == [3, 6, 9, 12]
-    assert estimate_history(labelled(3, late=[1])) == []
+        assert one == replace(then, random_low=None, random_high=None)
+    assert [one.n_settled for one in estimate_history(state, FigureCache(), most=4)] == [
+        3,
+        6,
+        9,
+        12,
+    ]
+    assert estimate_history(labelled(3, late=[1]), FigureCache()) == []
 
 
 def test_an_amended_answer_replays_what_depends_on_it() -> None:

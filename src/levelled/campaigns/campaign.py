@@ -15,10 +15,10 @@ from levelled.campaigns.audit import find_differences
 from levelled.campaigns.betting import SavedGame
 from levelled.campaigns.comparing import compare_models, compare_with_first
 from levelled.campaigns.decide import Ask
-from levelled.campaigns.drawing import attach_event, draw_further
+from levelled.campaigns.drawing import attach_event, draw_further, open_attached
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_figures, estimate_history
-from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
@@ -184,7 +184,7 @@ class Campaign:
 
         Long campaigns are read at about 150 evenly spaced numbers of draws.
         """
-        return estimate_history(self.state)
+        return estimate_history(self.state, self._figure_cache())
 
     def is_reached(self, figures: Sequence[Figure], target_width: float | None = None) -> bool:
         """True if the first interval is at most `target_width` wide, or the campaign's width."""
@@ -295,24 +295,9 @@ class Campaign:
         plain = [item.to_json() for item in items]
         events: list[Event] = [{"type": "drawn", "at": _stamp(), "by": None, "draws": plain}]
         for model, attached in state.attached.items():
-            predictions = self._open_attached(model, attached)
+            predictions = open_attached(settings, model, attached)
             events.append(attach_event(settings, items, predictions, model, at=_stamp()))
         self._store.append(self.name, events, expected=state.n_events)
-
-    def _open_attached(self, model: str, attached: Attached) -> Pool:
-        """The file of a model that was attached, for the items drawn since."""
-        if attached.source is None:
-            raise CampaignError(
-                f"The predictions of {model!r} were in memory when they were attached, and new "
-                f"items need theirs: attach {model!r} again from a file."
-            )
-        predictions = open_pool(attached.source, classes=self.settings.classes)
-        if predictions.fingerprint != attached.fingerprint:
-            raise CampaignError(
-                f"{attached.source} has changed since it was attached as {model!r}: attach it "
-                f"under a new name."
-            )
-        return predictions
 
     def _on_item(
         self,

@@ -65,7 +65,7 @@ def compare_with_first(state: CampaignState, cache: FigureCache) -> list[Compari
 
 def why_not_compared(metric: Metric) -> str | None:
     """The reason why models cannot be compared in this metric; None where they can."""
-    if metric.kind == "ratio":
+    if metric.d_max is not None:
         return f"{metric.name} is a ratio, and only averages such as error can be compared yet."
     if metric.needs == "label":
         return f"{metric.name} is about the labels alone, so it is the same for every model."

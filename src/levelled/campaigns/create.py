@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
@@ -25,7 +26,6 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
-from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
@@ -75,10 +75,12 @@ def create_campaign(
     metrics = tuple(map(parse_metric, names))
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
     models, size = opened.models or ("",), len(opened)
-    predictions, fingerprint = opened.predictions(models[0]), opened.fingerprint
+    by_model, fingerprint = {one: opened.predictions(one) for one in models}, opened.fingerprint
     slice_counts = {column: opened.slice_values(column).counts() for column in slices}
+    predictions = by_model[models[0]]
+    numbers = predictions.number
+    pred_counts = {one: each.counts() for one, each in by_model.items()}
     _refuse_many_slices(slice_counts)
-    pred_counts = {model: opened.predictions(model).counts() for model in models}
     settings = CampaignSettings(
         name=name,
         metrics=metrics,
@@ -89,7 +91,7 @@ def create_campaign(
         models=models,
         model_name=_check_model_name(model, models),
         classes=predictions.classes,
-        numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
+        numeric=_is_numeric(metrics, has_numbers=numbers is not None),
         slices=tuple(slices),
         slice_counts=slice_counts,
         pred_counts=pred_counts,
@@ -103,7 +105,7 @@ def create_campaign(
         lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
     )
-    _refuse_numbers(metrics, predictions)
+    _refuse_fractions(metrics, numbers)
     for one in metrics:
         one.require(predictions)
     try:
@@ -156,9 +158,8 @@ def plan_campaign(
     return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
 
 
-def _refuse_numbers(metrics: Sequence[Metric], predictions: PoolPredictions) -> None:
+def _refuse_fractions(metrics: Sequence[Metric], numbers: NDArray[Any] | None) -> None:
     """Refuse a metric of classes where the predictions are numbers with fractions."""
-    numbers = predictions.number
     for metric in metrics:
         if metric.label_kind == "class" and numbers is not None and (numbers % 1 != 0).any():
             raise CampaignError(

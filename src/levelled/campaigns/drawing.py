@@ -13,7 +13,7 @@ import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
+from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
 from levelled.draws import Draws
 from levelled.errors import CampaignError, PoolError
 from levelled.estimators.moments import uniform_probability
@@ -21,7 +21,7 @@ from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
 from levelled.samplers import race, with_design
-from levelled.sources import Pool
+from levelled.sources import Pool, open_pool
 from levelled.sources.columns import Roles
 from levelled.sources.files import files_of
 from levelled.sources.origin import Files
@@ -37,6 +37,7 @@ __all__ = [
     "draw_further",
     "draw_sample",
     "frozen_proposal",
+    "open_attached",
     "place_of",
 ]
 
@@ -221,6 +222,22 @@ def check_model_name(model: str) -> None:
     """Refuse a text that cannot name a model."""
     if not model or not model.isprintable() or len(model) > 100:
         raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
+
+
+def open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
+    """The file of a model that was attached, for the items drawn since."""
+    if attached.source is None:
+        raise CampaignError(
+            f"The predictions of {model!r} were in memory when they were attached, and new "
+            f"items need theirs: attach {model!r} again from a file."
+        )
+    predictions = open_pool(attached.source, classes=settings.classes)
+    if predictions.fingerprint != attached.fingerprint:
+        raise CampaignError(
+            f"{attached.source} has changed since it was attached as {model!r}: attach it "
+            f"under a new name."
+        )
+    return predictions
 
 
 def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:

@@ -31,6 +31,8 @@ _USED_UP = (
     "value stays that of the last look"
 )
 
+Limits = tuple[float, float]
+
 
 @dataclass(frozen=True, slots=True)
 class Subject:
@@ -64,15 +66,20 @@ def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
     """
     base, pending = settled_draws(state, cache=cache), state.open_draws()
     asked = settled_draws(state, state.n_asked, cache) if state.n_asked > len(base) else base
-    return [
-        _figure(base, subject, pending, _pending_limits(asked, subject, pending))
-        for subject in _subjects(state)
-    ]
+    figures = []
+    for subject in _subjects(state):
+        limits = _pending_limits(asked, subject, pending)
+        figures.append(_with_random_limits(subject, _figure(base, subject, pending, limits)))
+    return figures
 
 
-def estimate_history(state: CampaignState, most: int = 150) -> list[Figure]:
-    """The first figure as it was after 1, 2, ... settled draws, at about `most` of these looks."""
-    subject, cache, pending = next(_subjects(state)), FigureCache(), state.open_draws()
+def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) -> list[Figure]:
+    """The first figure as it was after 1, 2, ... settled draws, at about `most` of these looks.
+
+    The betting games begin anew; other results of `cache` are used.
+    """
+    subject, pending = next(_subjects(state)), state.open_draws()
+    cache = replace(cache, games={})
     base = settled_draws(state, cache=cache)
     asked = settled_draws(state, state.n_asked, cache)
     asked.losses(subject.metric, subject.model)  # of all draws at once
@@ -87,7 +94,7 @@ def _subjects(state: CampaignState) -> Iterator[Subject]:
     first, N = settings.metrics[0], settings.pool_size
     for metric in settings.metrics:
         of_label = metric.needs == "label"
-        is_ratio, same = metric.kind == "ratio", metric.same_loss_as(first)
+        is_ratio, same = metric.d_max is not None, metric is first or metric.same_loss_as(first)
         for model in ("",) if of_label else (*settings.models, *state.attached):
             has_control = same and (of_label or model == settings.models[0])
             yield Subject(metric, is_ratio, has_control, model, N)
@@ -102,38 +109,34 @@ def _figure(
     pending: list[int],
     limits: tuple[float | None, float | None],
 ) -> Figure:
-    settings, from_losses = base.state.settings, subject.metric.from_losses
+    settings = base.state.settings
     est, latest, look = _read(base, subject)
-    share, n_settled = base.unlabelable_share, len(base)
-    random = _random_limits(subject, from_losses(est))
     return Figure(
         subject.metric.name,
-        settings.shown_name(subject.model),
+        subject.model or settings.model_name,
         subject.slice,
-        from_losses(est),
+        est,
         n_labels=len(base.state.answers),
-        n_settled=n_settled,
+        n_settled=len(base),
         n_pending=len(pending),
         pending_low=limits[0],
         pending_high=limits[1],
-        unlabelable=share,
-        latest=from_losses(latest).value,
+        unlabelable=base.unlabelable_share,
+        latest=latest.value,
         look=None if look is None else look.n,
         n_looks=len(settings.looks),
-        random_low=random[0],
-        random_high=random[1],
     )
 
 
-def _random_limits(subject: Subject, est: Estimate) -> tuple[float | None, float | None]:
-    """Clopper and Pearson's interval of as many random labels, at the same estimate."""
-    M, N = est.n_labels, est.pool_size
-    whole = subject.column is None and not subject.is_ratio
+def _with_random_limits(subject: Subject, figure: Figure) -> Figure:
+    """The figure with Clopper and Pearson's interval of as many random labels at its value."""
+    est = figure.estimate
+    M, N, whole = est.n_labels, est.pool_size, subject.column is None and not subject.is_ratio
     if not whole or subject.metric.bounds != (0, 1) or est.value is None or not 0 < M < N:
-        return None, None
+        return figure
     n = M * (N - 1) / (N - M)
     low, high = clopper_pearson(n * min(max(est.value, 0.0), 1.0), n, est.level)
-    return float(low), float(high)
+    return replace(figure, random_low=float(low), random_high=float(high))
 
 
 def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:
@@ -143,25 +146,34 @@ def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, Pla
     its interval, cut to the betting interval of all draws at the rest of the level: by the union
     of their error rates, all that is ever shown holds at once.
     """
-    settings = base.state.settings
+    settings, metric = base.state.settings, subject.metric
     level, look = settings.level, settings.last_look(len(base))
     rest = 1 - (1 - level) * (1 - SHARE) if settings.looks else level
     latest = replace(_estimate(base, subject, rest), level=level)
-    if look is None or latest.interval == "point":
-        return latest, latest, look
-    est = _estimate(base.first(look.n), subject, 1 - look.alpha, fixed=True)
-    if est.value is None or est.interval == "point":
-        return latest, latest, look
-    low, high = est.low, est.high
-    if latest.interval in ("betting", "anytime", "point"):
+    est = latest if look is None else _at_look(base, subject, look, latest)
+    if metric.complemented:
+        est, latest = metric.from_losses(est), metric.from_losses(latest)
+    return est, latest, look
+
+
+def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Estimate) -> Estimate:
+    """The estimate of a planned look, its interval cut to that of all draws so far."""
+    draws, key = base.first(look.n), (subject.key, base.predictor(subject.model), look)
+    labels, est = base.cache.looks.get(key, (None, latest))
+    if labels != draws.labels:
+        est = _estimate(draws, subject, 1 - look.alpha, fixed=True)
+        base.cache.looks[key] = draws.labels, est
+    if est.value is None or "point" in (est.interval, latest.interval):
+        return latest
+    low, high, warnings = est.low, est.high, est.warnings
+    if latest.interval in ("betting", "anytime"):
         low, high = max(low, latest.low), min(high, latest.high)
         if low > high:
             low, high = latest.low, latest.high
-    warnings = est.warnings
-    if len(base) > settings.looks[-1].n:
+    if len(base) > base.state.settings.looks[-1].n:
         warnings = (*warnings, _USED_UP)
-    est = replace(est, low=low, high=high, level=level, interval="looks", warnings=warnings)
-    return est, latest, look
+    level = latest.level
+    return replace(est, low=low, high=high, level=level, interval="looks", warnings=warnings)
 
 
 def _estimate(
@@ -203,37 +215,33 @@ def _bet_on_average(
     base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
 ) -> Estimate:
     """An average over the whole pool of losses that have bounds."""
-    bounds, interval = subject.metric.bounds or (0.0, 1.0), "auto" if fixed else "none"
-    est = estimate(losses, base.draws, level=level, interval=interval, bounds=bounds)
+    draws, bounds = base.draws, subject.metric.bounds or (0.0, 1.0)
+    if fixed:
+        return estimate(losses, draws, level=level, bounds=bounds)
     inputs = GameInput(losses, bounds, control=subject.has_control)
-    return est if fixed else _bet(base, subject, inputs, est, (-np.inf, np.inf))
+    limits = _bet(base, subject, inputs, level)
+    est = estimate(losses, draws, level=level, interval="none", bounds=bounds)
+    return est.with_limits(*limits, "betting")
 
 
 def _bet_on_ratio(
     base: SettledDraws, subject: Subject, pairs: Pairs, level: float, fixed: bool
 ) -> Estimate:
     """A ratio, with its interval cut to the ratios that are still possible."""
-    est = ratio_estimate(pairs, Look(base.draws, level, "auto" if fixed else "none"))
+    if fixed:
+        return ratio_estimate(pairs, Look(base.draws, level, "auto"))
     mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
     inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
-    return est if fixed else _bet(base, subject, inputs, est, pairs.possible)
+    limits = _bet(base, subject, inputs, level)
+    est = ratio_estimate(pairs, Look(base.draws, level, "none"))
+    return est.with_limits(*limits, "betting", pairs.possible)
 
 
-def _bet(
-    base: SettledDraws,
-    subject: Subject,
-    inputs: GameInput,
-    est: Estimate,
-    possible: tuple[float, float],
-) -> Estimate:
-    """The estimate with the interval of its betting game, which goes on from the last look."""
+def _bet(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:
+    """The limits of a betting game, which goes on from the last look."""
     games, key = base.cache.games, subject.key
-    (low, high), games[key] = play(inputs, base.draws, est.level, games.get(key))
-    low, high = max(low, possible[0]), min(high, possible[1])
-    # No interval is needed where the value is known, and none is left where every bet lost.
-    if est.value is None or est.interval == "point" or low > high:
-        return est
-    return replace(est, low=low, high=high, interval="betting")
+    limits, games[key] = play(inputs, base.draws, level, games.get(key))
+    return limits
 
 
 def _unbounded(

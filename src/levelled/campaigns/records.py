@@ -132,7 +132,7 @@ class CampaignSettings:
 
 def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:
     """Planned looks as the log keeps them: draws and error rate of each."""
-    return [[look.n, look.alpha] for look in looks]
+    return [[*look] for look in looks]
 
 
 def looks_from_json(plain: Iterable[Sequence[float]]) -> tuple[PlannedLook, ...]:

@@ -12,7 +12,7 @@ from levelled.campaigns.betting import SavedGame
 from levelled.campaigns.records import DrawnItem
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
-from levelled.estimators import lure_weights
+from levelled.estimators import Estimate, lure_weights
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, Unseen
@@ -32,6 +32,8 @@ class FigureCache:
 
     games: dict[str, SavedGame] = field(default_factory=dict)
     """The betting game of each figure."""
+    looks: dict[object, tuple["Labels | None", Estimate]] = field(default_factory=dict)
+    """The estimate of each planned look, and the labels it was made from."""
     losses: dict[object, "_Losses"] = field(default_factory=dict)
     columns: dict[object, NDArray[Any]] = field(default_factory=dict)
 
@@ -111,7 +113,7 @@ class SettledDraws:
 
         Only draws whose label is new or another one since the last look are computed.
         """
-        key, n = ("losses", metric.name, self._predictor(model)), len(self)
+        key, n = ("losses", metric.name, self.predictor(model)), len(self)
         earlier = self.cache.losses.get(key, _NO_LOSSES)
         new = earlier.changed(self.labels)
         table = np.zeros((2, n))
@@ -154,7 +156,7 @@ class SettledDraws:
         shape = metric.pairs([], [], 1, {})
         positive = str(metric.positive)
         pred = self.cache.column(
-            ("pred", self._predictor(model)),
+            ("pred", self.predictor(model)),
             self.state.draws,
             lambda new: self._predictions(model, new)[0],
         )
@@ -165,7 +167,7 @@ class SettledDraws:
         mean = metric.denominator_mean(counts, self.state.settings.pool_size)
         return Pairs(numerator, denominator, unseen, shape.what, mean)
 
-    def _predictor(self, model: str) -> tuple[str, str | None]:
+    def predictor(self, model: str) -> tuple[str, str | None]:
         """A model, and which of its predictions are meant: they may be attached anew."""
         later = self.state.attached.get(model)
         return model, None if later is None else later.fingerprint

@@ -1,8 +1,8 @@
 """Estimate: a value with its interval, and what is needed to judge it."""
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from html import escape
-from math import isfinite
+from math import inf, isfinite
 from typing import Any
 
 __all__ = ["Estimate"]
@@ -33,6 +33,22 @@ class Estimate:
     interval: str
     warnings: tuple[str, ...] = ()
     worth: float | None = None
+
+    def with_limits(
+        self,
+        low: float,
+        high: float,
+        interval: str,
+        possible: tuple[float, float] = (-inf, inf),
+    ) -> "Estimate":
+        """The estimate with another interval, cut to what is possible.
+
+        A value that is known or undefined keeps its own, and so does one whose new limits cross.
+        """
+        low, high = max(low, possible[0]), min(high, possible[1])
+        if self.value is None or self.interval == "point" or low > high:
+            return self
+        return replace(self, low=low, high=high, interval=interval)
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values under the field names, ready for JSON; an infinite limit is None."""

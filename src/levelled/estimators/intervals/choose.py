@@ -87,12 +87,10 @@ def _default(sample: LossSample, size: float) -> str:
 
 def _check_method(sample: LossSample, method: str, size: float) -> None:
     """Refuse a method that does not hold for these losses."""
-    if sample.population and method not in _FIXED:
-        raise InputError(
-            f"There is no {method!r} interval for the population: use one of {', '.join(_FIXED)}."
-        )
-    if method == "cp_safe" and sample.population and sample.kind == "signed":
-        raise InputError("interval='cp_safe' of signed losses is for the pool: use 't'.")
+    signed = sample.kind == "signed"
+    if sample.population and (method not in _FIXED or (method == "cp_safe" and signed)):
+        instead = "t" if signed else ", ".join(_FIXED)
+        raise InputError(f"There is no {method!r} interval for the population: use {instead}.")
     if method == "cp_safe" and not np.isfinite(sample.bounds).all():
         raise InputError(
             f"interval='cp_safe' is for losses with bounds; these have {sample.bounds}. Declare "

@@ -14,9 +14,9 @@ left of alpha over its looks by the spending function of Lan and DeMets (1983),
 """
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from math import ceil, pi
+from typing import NamedTuple
 
 import numpy as np
 
@@ -31,8 +31,7 @@ _NODES, _REACH = 192, 9.0
 """Nodes of the integration, and the standard deviations beyond which nothing is left."""
 
 
-@dataclass(frozen=True, slots=True)
-class PlannedLook:
+class PlannedLook(NamedTuple):
     """A reading of the estimate after `n` settled draws, with error rate `alpha` of its own."""
 
     n: int
