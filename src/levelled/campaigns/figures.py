@@ -12,7 +12,6 @@ from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.intervals.fixed import clopper_pearson
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Metric
@@ -49,6 +48,11 @@ class Subject:
     value: str | None = None
 
     @property
+    def is_share(self) -> bool:
+        """True for an average of 0/1 losses over the whole pool."""
+        return self.column is None and not self.is_ratio and self.metric.bounds == (0, 1)
+
+    @property
     def slice(self) -> str | None:
         return None if self.column is None else f"{self.column}={self.value}"
 
@@ -66,11 +70,10 @@ def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
     """
     base, pending = settled_draws(state, cache=cache), state.open_draws()
     asked = settled_draws(state, state.n_asked, cache) if state.n_asked > len(base) else base
-    figures = []
-    for subject in _subjects(state):
-        limits = _pending_limits(asked, subject, pending)
-        figures.append(_with_random_limits(subject, _figure(base, subject, pending, limits)))
-    return figures
+    return [
+        _figure(base, subject, pending, _pending_limits(asked, subject, pending))
+        for subject in _subjects(state)
+    ]
 
 
 def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) -> list[Figure]:
@@ -125,18 +128,8 @@ def _figure(
         latest=latest.value,
         look=None if look is None else look.n,
         n_looks=len(settings.looks),
+        is_share=subject.is_share,
     )
-
-
-def _with_random_limits(subject: Subject, figure: Figure) -> Figure:
-    """The figure with Clopper and Pearson's interval of as many random labels at its value."""
-    est = figure.estimate
-    M, N, whole = est.n_labels, est.pool_size, subject.column is None and not subject.is_ratio
-    if not whole or subject.metric.bounds != (0, 1) or est.value is None or not 0 < M < N:
-        return figure
-    n = M * (N - 1) / (N - M)
-    low, high = clopper_pearson(n * min(max(est.value, 0.0), 1.0), n, est.level)
-    return replace(figure, random_low=float(low), random_high=float(high))
 
 
 def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:

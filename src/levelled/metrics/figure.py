@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from typing import Any
 
+from levelled.estimators.intervals.fixed import clopper_pearson
 from levelled.estimators.record import Estimate
 
 __all__ = ["Figure"]
@@ -31,18 +32,31 @@ class Figure:
     """The draws that `estimate` rests on, where a planned look was the last to read them."""
     n_looks: int = 0
     """The number of planned looks."""
-    random_low: float | None = None
-    random_high: float | None = None
-    """The interval that as many random labels would have given, for an average of 0/1 losses."""
+    is_share: bool = False
+    """True for an average of 0/1 losses over the whole pool."""
 
     @property
     def name(self) -> str:
         """Metric, model and slice, as far as there are any."""
         return " · ".join(filter(None, (self.metric, self.model, self.slice)))
 
+    @property
+    def random_limits(self) -> tuple[float, float] | tuple[None, None]:
+        """The interval that as many random labels would have given, at the same value.
+
+        Clopper and Pearson's, for n = M (N - 1) / (N - M) labels; None for other metrics.
+        """
+        est = self.estimate
+        M, N = est.n_labels, est.pool_size
+        if not self.is_share or est.value is None or not 0 < M < N:
+            return None, None
+        n = M * (N - 1) / (N - M)
+        low, high = clopper_pearson(n * min(max(est.value, 0.0), 1.0), n, est.level)
+        return float(low), float(high)
+
     def as_dict(self) -> dict[str, Any]:
         """The fields of the file format, in its order; None for a limit that is infinite."""
-        estimate = self.estimate.as_dict()
+        estimate, (random_low, random_high) = self.estimate.as_dict(), self.random_limits
         return {
             "metric": self.metric,
             "model": self.model,
@@ -52,8 +66,8 @@ class Figure:
             "n_settled": self.n_settled,
             "n_pending": self.n_pending,
             **{name: estimate[name] for name in ("pool_size", "ess", "max_weight", "worth")},
-            "random_low": self.random_low,
-            "random_high": self.random_high,
+            "random_low": random_low,
+            "random_high": random_high,
             "look": self.look,
             "latest": self.latest,
             "pending_low": self.pending_low,

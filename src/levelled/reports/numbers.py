@@ -43,8 +43,9 @@ def figure_notes(figure: Figure) -> list[str]:
         notes.append(f"read at the planned look after {figure.look} draws")
     elif figure.n_looks:
         notes.append("no planned look is reached yet")
-    if figure.random_low is not None and figure.random_high is not None:
-        limits = f"{_number(figure.random_low)} to {_number(figure.random_high)}"
+    low, high = figure.random_limits
+    if low is not None and high is not None:
+        limits = f"{_number(low)} to {_number(high)}"
         notes.append(f"{est.n_labels} random labels would have given {limits}")
     if est.worth is not None and est.worth < 0.95 * est.n_labels:
         notes.append(
