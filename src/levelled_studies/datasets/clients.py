@@ -9,6 +9,7 @@ import sys
 import time
 import warnings
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from http.client import HTTPException
 from pathlib import Path
@@ -136,12 +137,12 @@ def _wait(client: subprocess.Popen[bytes], seconds: float, look: Callable[[], No
 
 
 def _size(folder: Path) -> int:
+    """The bytes in a folder by now; files and folders that vanish meanwhile are passed over."""
     total = 0
-    for path in folder.rglob("*"):
-        try:
-            total += path.stat().st_size
-        except OSError:  # the client has just deleted it
-            continue
+    for parent, _, names in os.walk(folder):
+        for name in names:
+            with suppress(OSError):
+                total += (Path(parent) / name).stat().st_size
     return total
 
 

