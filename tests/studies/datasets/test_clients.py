@@ -7,7 +7,6 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -103,7 +102,7 @@ def test_folders_that_vanish_while_they_are_measured_are_passed_over(
     (tmp_path / "tracker").mkdir()
     scan = os.scandir
 
-    def scandir(path: Any) -> Any:
+    def scandir(path: str) -> "os._ScandirIterator[str]":
         if Path(path).name == "tracker" and Path(path).exists():
             Path(path).rmdir()
         return scan(path)
