@@ -350,3 +350,15 @@ def test_a_slice_counts_its_own_labels(tmp_path: Path) -> None:
     label(campaign, 30, TRUTH)
     whole, *parts = campaign.estimate()
     assert sum(part.estimate.n_labels for part in parts) == whole.estimate.n_labels == 30
+
+
+@pytest.mark.parametrize("level", [0.01, 0.5, 0.9999])
+def test_looks_are_planned_at_any_level(tmp_path: Path, level: float) -> None:
+    looks = begun(tmp_path / "c.db", POOL, budget=20, level=level).settings.looks
+    assert len(looks) == 5
+    assert 0 < looks[-1].alpha <= 1 - level
+
+
+def test_more_looks_than_can_be_planned_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(CampaignError, match="at most 100"):
+        begun(tmp_path / "c.db", POOL, budget=20, looks=101)

@@ -147,6 +147,5 @@ def _watched(base: SettledDraws, D: FloatArray, bounds: Bounds, key: str) -> Est
         est = estimate(D, base.draws, level=level, bounds=bounds)
         return replace(est, warnings=(*est.warnings, FIXED))
     est = _known(base, D, bounds, level)
-    (low, high), games[key] = play(GameInput(D, bounds), base.draws, level, games.get(key))
-    low, high = max(low, est.low), min(high, est.high)
-    return est if low > high else replace(est, low=low, high=high, interval="betting")
+    limits, games[key] = play(GameInput(D, bounds), base.draws, level, games.get(key))
+    return est.with_limits(*limits, "betting", (est.low, est.high))

@@ -31,7 +31,7 @@ from levelled.sources import Pool, open_pool, read_answers
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
 
 _YEAR = 366 * 24 * 3600
-_MOST_SLICES = 100
+_MOST_SLICES = _MOST_LOOKS = 100
 
 
 def create_campaign(
@@ -181,6 +181,8 @@ def _plan_looks(
     count: int, budget: int | None, pool_size: int, level: float
 ) -> tuple[PlannedLook, ...]:
     alpha = SHARE * (1 - level)
+    if count > _MOST_LOOKS:
+        raise CampaignError(f"{count} looks are too many to plan: choose at most {_MOST_LOOKS}.")
     if count == 0:
         return ()
     if budget is None:
