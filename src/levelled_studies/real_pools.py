@@ -1,0 +1,199 @@
+"""Real pools: a model's predictions for items whose labels are known, for studies of evaluation.
+
+A model is trained on a few items of a data set; the others are the pool. What it predicts, the
+labels and 20 features of each item are kept beside the data sets, because training takes minutes.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelled._check import FloatArray, IntArray, choice
+from levelled._files import replace_file
+from levelled._optional import optional
+from levelled_studies.datasets import load_data
+from levelled_studies.datasets.cache import data_folder
+
+__all__ = ["REAL_POOLS", "RealPool", "load_real_pool"]
+
+N_FEATURES = 20
+
+Made = tuple[FloatArray, NDArray[Any], FloatArray]
+"""Predictions, labels and features of a pool."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class RealPool:
+    """Predictions, labels and features of the items of a pool.
+
+    `pred` is [N, C] probabilities for classes numbered from 0, or [N] numbers for a regression.
+    """
+
+    name: str
+    pred: FloatArray
+    label: NDArray[Any]
+    features: FloatArray
+
+    @property
+    def errors(self) -> FloatArray:
+        """The 0/1 losses of a classifier."""
+        return (self.pred.argmax(axis=1) != self.label).astype(float)
+
+    def __len__(self) -> int:
+        return len(self.label)
+
+
+def load_real_pool(name: str) -> RealPool:
+    """A pool by its name, from the cache or by training its model first."""
+    make = REAL_POOLS[choice("The name of a real pool", name, [*REAL_POOLS])]
+    path = data_folder(None) / "pools" / f"{name}.npz"
+    if not path.exists():
+        _write(path, make(np.random.default_rng(0)))
+    with np.load(path) as arrays:
+        return RealPool(name, arrays["pred"], arrays["label"], arrays["features"])
+
+
+def _write(path: Path, made: Made) -> None:
+    pred, label, features = made
+    path.parent.mkdir(parents=True, exist_ok=True)
+
+    def save(unfinished: Path) -> None:
+        with unfinished.open("wb") as file:
+            np.savez_compressed(file, pred=pred, label=label, features=np.float32(features))
+
+    replace_file(path, save)
+
+
+def _images(name: str) -> Callable[[np.random.Generator], Made]:
+    """The test set, predicted by a network of 100 units trained on 3,000 images."""
+
+    def make(rng: np.random.Generator) -> Made:
+        X, y, X_test, y_test = _flat_images(name)
+        at = rng.permutation(len(X))[:3000]
+        network = _sklearn("neural_network.MLPClassifier")
+        model = network((100,), max_iter=60, random_state=0).fit(X[at], y[at])
+        return model.predict_proba(X_test), y_test, _components(X[at], X_test)
+
+    return make
+
+
+def _digits(rng: np.random.Generator) -> Made:
+    """The 1,497 digits inside scikit-learn that naive Bayes was not trained on."""
+    data = load_data("digits")
+    X = data.X.reshape(len(data.X), -1)
+    at = rng.permutation(len(X))
+    train, rest = at[:300], at[300:]
+    model = _sklearn("naive_bayes.GaussianNB")(var_smoothing=0.01).fit(X[train], data.y[train])
+    return model.predict_proba(X[rest]), data.y[rest], _components(X[train], X[rest])
+
+
+def _forest_on_photographs(rng: np.random.Generator) -> Made:
+    """CIFAR-10's test set, predicted by a forest on 20 components, trained on 10,000 images."""
+    X, y, X_test, y_test = _flat_images("cifar-10")
+    at = rng.permutation(len(X))[:10_000]
+    pca = _sklearn("decomposition.PCA")(N_FEATURES, random_state=0)
+    train = pca.fit_transform(X[at])
+    forest = _sklearn("ensemble.RandomForestClassifier")
+    model = forest(200, random_state=0).fit(train, y[at])
+    test = pca.transform(X_test)
+    return model.predict_proba(test), y_test, test
+
+
+def _flat_images(name: str) -> tuple[FloatArray, IntArray, FloatArray, IntArray]:
+    data = load_data(name)
+    assert data.X_test is not None
+    assert data.y_test is not None
+    X, X_test = (images.reshape(len(images), -1) / 255.0 for images in (data.X, data.X_test))
+    return X, data.y, X_test, data.y_test
+
+
+def _texts(
+    name: str, model: str, n_train: int, **settings: object
+) -> Callable[[np.random.Generator], Made]:
+    """The texts that were not trained on, at most 20,000, predicted from TF-IDF."""
+
+    def make(rng: np.random.Generator) -> Made:
+        data = load_data(name)
+        at = rng.permutation(len(data.X))
+        train, rest = at[:n_train], at[n_train : n_train + 20_000]
+        tfidf = _sklearn("feature_extraction.text.TfidfVectorizer")(min_df=2, max_features=20_000)
+        X = tfidf.fit_transform(data.X[train])
+        X_rest = tfidf.transform(data.X[rest])
+        fitted = _sklearn(model)(**settings).fit(X, data.y[train])
+        svd = _sklearn("decomposition.TruncatedSVD")
+        reduce = svd(N_FEATURES, random_state=0).fit(X_rest)
+        return fitted.predict_proba(X_rest), data.y[rest], reduce.transform(X_rest)
+
+    return make
+
+
+def _adult(model: str, **settings: object) -> Callable[[np.random.Generator], Made]:
+    """Adult's test set, predicted by a model trained on 3,000 people."""
+
+    def make(rng: np.random.Generator) -> Made:
+        data = load_data("adult")
+        assert data.X_test is not None
+        assert data.y_test is not None
+        scaler = _sklearn("preprocessing.StandardScaler")()
+        X, X_test = scaler.fit_transform(data.X), scaler.transform(data.X_test)
+        at = rng.permutation(len(X))[:3000]
+        fitted = _sklearn(model)(random_state=0, **settings).fit(X[at], data.y[at])
+        return fitted.predict_proba(X_test), data.y_test, _components(X, X_test)
+
+    return make
+
+
+def _fraud(rng: np.random.Generator) -> Made:
+    """100,000 payments, predicted by a logistic regression trained on 30,000 others."""
+    data = load_data("credit-card-fraud")
+    at = rng.permutation(len(data.X))
+    train, rest = at[:30_000], at[30_000:130_000]
+    scaler = _sklearn("preprocessing.StandardScaler")().fit(data.X[train])
+    logistic = _sklearn("linear_model.LogisticRegression")
+    model = logistic(max_iter=500).fit(scaler.transform(data.X[train]), data.y[train])
+    X = scaler.transform(data.X[rest])
+    return model.predict_proba(X), data.y[rest], X[:, :N_FEATURES]
+
+
+def _amount(rng: np.random.Generator) -> Made:
+    """The logarithm of 20,000 amounts paid, predicted by ridge regression trained on 1,000."""
+    data = load_data("credit-card-fraud")
+    columns = [k for k, name in enumerate(data.features) if name.startswith("V")]
+    y = np.log1p(data.X[:, data.features.index("Amount")])
+    at = rng.permutation(len(y))
+    train, rest = at[:1000], at[1000:21_000]
+    X = data.X[:, columns]
+    model = _sklearn("linear_model.Ridge")().fit(X[train], y[train])
+    return model.predict(X[rest]), y[rest], X[rest, :N_FEATURES]
+
+
+def _sklearn(path: str) -> Callable[..., Any]:
+    module, _, name = path.rpartition(".")
+    made: Callable[..., Any] = getattr(optional(f"sklearn.{module}", extra="sklearn"), name)
+    return made
+
+
+def _components(fitted_to: FloatArray, X: FloatArray) -> FloatArray:
+    pca = _sklearn("decomposition.PCA")(N_FEATURES, random_state=0)
+    reduced: FloatArray = pca.fit(fitted_to).transform(X)
+    return reduced
+
+
+REAL_POOLS: dict[str, Callable[[np.random.Generator], Made]] = {
+    "fashion-mnist": _images("fashion-mnist"),
+    "mnist": _images("mnist"),
+    "cifar-10": _forest_on_photographs,
+    "adult": _adult("neural_network.MLPClassifier", hidden_layer_sizes=(50,), max_iter=40),
+    "adult-tree": _adult("tree.DecisionTreeClassifier"),
+    "credit-card": _fraud,
+    "imdb": _texts("imdb", "linear_model.LogisticRegression", 3000),
+    "spam": _texts("spam-assassin", "naive_bayes.MultinomialNB", 1000, alpha=0.1),
+    "bbc-news": _texts("bbc-news", "linear_model.LogisticRegression", 300),
+    "digits": _digits,
+    "amount": _amount,
+}
+"""The pools by name. The last is a regression, the others are classifications."""
