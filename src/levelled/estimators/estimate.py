@@ -18,6 +18,7 @@ _WEIGHTS = {
     "pure": pure.pure_weights,
     "naive": pure.naive_weights,
     "murthy": murthy.murthy_weights,
+    "ramped": lure.lure_weights,
 }
 
 

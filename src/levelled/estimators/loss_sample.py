@@ -16,8 +16,10 @@ from levelled.estimators.intervals.logical import (
     bounds_of,
     logical_limits,
 )
+from levelled.estimators.intervals.score import blended_variance
 from levelled.estimators.moments import (
     Moments,
+    estimator_shares,
     moments,
     pool_variance,
     uniform_probability,
@@ -34,7 +36,7 @@ __all__ = [
     "kind_of",
 ]
 
-ESTIMATORS = ("lure", "pure", "naive", "murthy")
+ESTIMATORS = ("lure", "pure", "naive", "murthy", "ramped")
 _LEAST_PROBABILITY = 1e-100
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
@@ -52,6 +54,8 @@ class LossSample:
     kind: Kind
     moments: Moments
     population: bool
+    predicted_variance: float | None = None
+    """The variance that the predictor behind "ramped" draws expects of the estimate."""
 
     @classmethod
     def of(
@@ -72,6 +76,10 @@ class LossSample:
         if estimator == "naive":
             uniform = uniform_probability(draws.pool_size, len(draws))
             draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
+        predicted = None
+        if estimator == "ramped":
+            control = control_columns("design", None, draws)
+            predicted = _predicted_variance(draws)
         limits = bounds_of(losses, bounds)
         return cls(
             losses=losses,
@@ -81,6 +89,7 @@ class LossSample:
             kind=kind_of(losses, limits),
             moments=_moments(losses, draws, estimator, control, population),
             population=population,
+            predicted_variance=predicted,
         )
 
     @property
@@ -107,7 +116,11 @@ class LossSample:
         s^2 is the estimated variance of the losses in the pool. None while fewer than five
         losses differ from the most common one, or where it cannot be estimated.
         """
-        return worth(self.moments, self.losses, self.draws.probability)
+        known = self.moments
+        if self.predicted_variance is not None and np.isfinite(self.bounds).all():
+            V, _ = blended_variance(known, np.asarray(self.predicted_variance), self.bounds)
+            known = replace(known, variance=V)
+        return worth(known, self.losses, self.draws.probability)
 
     @property
     def has_spread(self) -> bool:
@@ -183,17 +196,30 @@ def control_columns(
     return values, draws.pool_size * mean - before
 
 
+def _predicted_variance(draws: Draws) -> float:
+    """sum_m u_m^2 times the variance that the predictor expects of term m."""
+    design = draws.design or {}
+    if "predicted_variance" not in design:
+        raise InputError(
+            "estimator='ramped' needs draws with the design column predicted_variance: see "
+            "spread= of levelled.samplers.with_design."
+        )
+    shares = estimator_shares("ramped", draws.pool_size, len(draws))
+    return float(shares**2 @ design["predicted_variance"])
+
+
 def _moments(
     losses: FloatArray, draws: Draws, estimator: str, control: Control | None, population: bool
 ) -> Moments:
     """Moments of the difference form if there is a control that helps, else without it."""
     q, N = draws.probability, draws.pool_size
-    estimator = "pure" if estimator == "pure" else "lure"
+    estimator = estimator if estimator in ("pure", "ramped") else "lure"
     result = moments(losses, q, N, estimator=estimator)
     if control is not None:
         values, left = control
         other = moments(losses, q, N, estimator=estimator, control=values, control_left=left)
-        result = other if (losses < 0).any() else result.unless_clear(other)
+        decided = estimator == "ramped" or (losses < 0).any()
+        result = other if decided else result.unless_clear(other)
     if not population:
         return result
     # The pool itself is a sample: its mean varies around the population's with s^2 / N.

@@ -5,7 +5,9 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
 
-__all__ = ["levels", "lure_weights", "weights"]
+__all__ = ["levels", "lure_weights", "ramped_shares", "weights"]
+
+_RAMP = 0.15
 
 
 def lure_weights(draws: Draws) -> FloatArray:
@@ -65,3 +67,18 @@ def levels(pool_size: int, budget: int) -> FloatArray:
         return np.append(np.zeros(N - 1), float(N))
     left_after = N - np.arange(1.0, M + 1)
     return N / (left_after + 1) * ((N - M) / left_after)
+
+
+def ramped_shares(pool_size: int, budget: int) -> FloatArray:
+    """Shares u_m of the terms a_m that rise a little faster than those of R_LURE.
+
+        u_m in proportion to m^0.15 / ((N - m) (N - m + 1)),    sum_m u_m = 1
+
+    Later terms are better where a predictor learns from the labels. The shares are fixed
+    beforehand, so the estimate stays exactly unbiased.
+
+    >>> ramped_shares(4, 2).round(3)
+    array([0.311, 0.689])
+    """
+    shares = np.arange(1.0, budget + 1) ** _RAMP * levels(pool_size, budget)
+    return np.asarray(shares / shares.sum())

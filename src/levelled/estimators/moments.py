@@ -14,6 +14,7 @@ from levelled.estimators import lure, pure
 __all__ = [
     "Moments",
     "degrees_of_freedom",
+    "estimator_shares",
     "is_exact",
     "moments",
     "pool_variance",
@@ -76,13 +77,13 @@ def moments(
     control: FloatArray | None = None,
     control_left: FloatArray | None = None,
 ) -> Moments:
-    """Moments of "lure" or "pure" for losses and probabilities [..., M].
+    """Moments of "lure", "pure" or "ramped" for losses and probabilities [..., M].
 
     The naive estimate is R_LURE with `uniform_probability`. With a predictor of the loss (the
     columns of `pure.terms`) the moments are those of the difference form.
     """
     N, M = pool_size, losses.shape[-1]
-    shares = np.full(M, 1 / M) if estimator == "pure" else lure.levels(N, M) / M
+    shares = estimator_shares(estimator, N, M)
     a = pure.terms(losses, probability, N, control=control, control_left=control_left)
     return Moments(
         value=np.asarray(np.sum(shares * a, axis=-1)),
@@ -93,6 +94,15 @@ def moments(
         pool_size=N,
         exact=M == N or is_exact(shares),
     )
+
+
+def estimator_shares(estimator: str, pool_size: int, budget: int) -> FloatArray:
+    """The shares u_m of the terms a_m in an estimate; they sum to one."""
+    if estimator == "pure":
+        return np.full(budget, 1 / budget)
+    if estimator == "ramped":
+        return lure.ramped_shares(pool_size, budget)
+    return lure.levels(pool_size, budget) / budget
 
 
 def variance(terms: FloatArray, shares: FloatArray) -> FloatArray:

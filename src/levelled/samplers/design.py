@@ -28,6 +28,7 @@ def with_design(
     log: bool = False,
     control: ArrayLike | None = None,
     bound: float | None = None,
+    spread: ArrayLike | None = None,
 ) -> Draws:
     """Add the design columns to draws in proportion to frozen weights. Some intervals use them.
 
@@ -43,18 +44,21 @@ def with_design(
         control_left           sum g(n)
         max_weighted_control   max w_m(n) g(n)
         max_weighted_headroom  max w_m(n) (B - g(n)), given a bound B on the losses
+        predicted_variance     1/N^2 sum s(n)^2 / q_m(n), given the spread s of each item's loss
 
     >>> draws = with_design(Draws([2, 0], [0.5, 0.25], pool_size=4), [1.0, 2.0, 4.0, 1.0])
     >>> {name: column.round(3).tolist() for name, column in draws.design.items()}
     {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
     """
-    pool = _read_pool(draws, weights, log, control, bound)
+    pool = _read_pool(draws, weights, log, control, bound, spread)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         sums, maxima = _sums_and_maxima(pool, draws.index)
         left, N = sums["weight"], draws.pool_size
         _check_probabilities(draws, pool.terms(draws.index)[0]["weight"] / left)
         design = {name: left / N * most for name, most in maxima.items()}
         design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
+        if pool.spread is not None:
+            design["predicted_variance"] = left * sums["spread"] / N**2
     if not all(np.isfinite(column).all() for column in design.values()):
         raise ProposalError(
             "Some weights are so small beside others that 1 / q does not fit a float, so an "
@@ -73,6 +77,7 @@ class _Pool:
     largest: float
     control: FloatArray | None
     bound: float | None
+    spread: FloatArray | None
 
     def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
         """The columns to add up over the items left, and those to take the largest of.
@@ -83,6 +88,8 @@ class _Pool:
         weight = np.exp(weights - top) if self.log else weights / top
         inverse = np.exp(top - weights) if self.log else top / weights
         add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
+        if self.spread is not None:
+            add["spread"] = self.spread[rows][which] ** 2 * inverse
         if self.control is not None:
             g = add["control"] = self.control[rows][which]
             most["max_weighted_control"] = g * inverse
@@ -124,11 +131,17 @@ def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[s
 
 
 def _read_pool(
-    draws: Draws, weights: ArrayLike, log: bool, control: ArrayLike | None, bound: float | None
+    draws: Draws,
+    weights: ArrayLike,
+    log: bool,
+    control: ArrayLike | None,
+    bound: float | None,
+    spread: ArrayLike | None,
 ) -> _Pool:
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     g = None if control is None else floats("control", control, ndim=1)
-    for name, values in (("weights", array), ("control", g)):
+    s = None if spread is None else floats("spread", spread, ndim=1)
+    for name, values in (("weights", array), ("control", g), ("spread", s)):
         if values is not None and len(values) != draws.pool_size:
             raise InputError(
                 f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
@@ -144,7 +157,7 @@ def _read_pool(
                 f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
                 f"it to the bound."
             )
-    return _Pool(array, log, float(array.max()), g, bound)
+    return _Pool(array, log, float(array.max()), g, bound, s)
 
 
 def _check_probabilities(draws: Draws, probability: FloatArray) -> None:

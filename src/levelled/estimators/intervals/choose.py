@@ -21,12 +21,13 @@ from levelled.estimators.intervals.fixed import (
     square_and_add,
     t_interval,
 )
+from levelled.estimators.intervals.score import score_t
 from levelled.estimators.loss_sample import LossSample
 from levelled.estimators.moments import moments
 
 __all__ = ["INTERVALS", "Interval", "interval_for"]
 
-INTERVALS = ("auto", "t", "log_t", "cp_safe", "anytime", "betting", "none")
+INTERVALS = ("auto", "t", "log_t", "cp_safe", "score_t", "anytime", "betting", "none")
 _FIXED = ("t", "log_t", "cp_safe")
 _POOR, _THIN, _HOPELESS = 30, 15, 5
 """Design sizes below which asymptotic intervals get a warning, are not chosen, are refused."""
@@ -76,8 +77,11 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
 
 def _default(sample: LossSample, size: float) -> str:
     """The default method for a number of labels that was fixed beforehand."""
+    bounded = bool(np.isfinite(sample.bounds).all())
+    if sample.predicted_variance is not None and bounded and not sample.population:
+        return "score_t"
     signed_population = sample.population and sample.kind == "signed"
-    if np.isfinite(sample.bounds).all() and not signed_population:
+    if bounded and not signed_population:
         return "cp_safe"
     enough = sample.population or (sample.has_spread and size >= _THIN)
     if sample.kind == "signed":
@@ -95,6 +99,13 @@ def _check_method(sample: LossSample, method: str, size: float) -> None:
         raise InputError(
             f"interval='cp_safe' is for losses with bounds; these have {sample.bounds}. Declare "
             f"them, for example bounds=(0, 1), or leave the choice to interval='auto'."
+        )
+    if method == "score_t" and (
+        sample.predicted_variance is None or not np.isfinite(sample.bounds).all()
+    ):
+        raise InputError(
+            "interval='score_t' is for estimator='ramped' and losses with bounds: declare them, or "
+            "leave the choice to interval='auto'."
         )
     if method in ("log_t", "anytime") and sample.kind == "signed":
         instead = "'t'" if method == "log_t" else "'betting' with declared bounds"
@@ -151,6 +162,10 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
     weights = ranked_weights(draws.probability, draws.pool_size)
     if method == "cp_safe":
         return _cp_safe(sample, weights)
+    if method == "score_t":
+        predicted = np.asarray(sample.predicted_variance)
+        low, high = score_t(summary, predicted, sample.bounds, level)
+        return float(low), float(high)
     if method == "anytime" and sample.kind == "0/1":
         width = anytime.boundary(summary.budget, draws.pool_size, level)
         size = design_size(draws)

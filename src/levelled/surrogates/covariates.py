@@ -1,0 +1,136 @@
+"""The columns of a pool from which the loss of each item is predicted."""
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from levelled._check import FloatArray, IntArray, floats
+from levelled.errors import InputError
+from levelled.surrogates.families import FAMILIES, Family
+
+__all__ = ["SCORES", "Covariates"]
+
+SCORES = 4
+"""Columns that are there in every pool: one, and the logits of three expected losses."""
+_SLOPE = 0.8
+"""The slope on the logit of the expected loss before any label: models are overconfident."""
+_LEAST, _MOST = 0.002, 0.5
+"""The pool's mean loss before any label lies between these."""
+_MOST_GROUPS = 50
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Covariates:
+    """The scores, the features and the predicted class of each item of a pool.
+
+    `scores` [N, 4] are one and the logits of the expected loss: under the model, under a second
+    model, and their mean. `features` [N, D] have mean 0 and spread 1. `groups` are numbers of
+    predicted classes below `n_groups`. Losses are predicted in units of `scale`, and `intercept`
+    makes the mean of the pool's predictions before any label equal `prior_mean`.
+    """
+
+    scores: FloatArray
+    features: NDArray[np.float32] | None
+    groups: IntArray | None
+    n_groups: int
+    prior_mean: float
+    intercept: float
+    family: Family
+    scale: float
+
+    @classmethod
+    def of(
+        cls,
+        expected: ArrayLike,
+        surrogate: ArrayLike | None = None,
+        features: ArrayLike | None = None,
+        groups: ArrayLike | None = None,
+        bounded: bool = True,
+    ) -> "Covariates":
+        """Prepare the columns of a pool.
+
+        `expected` is the expected loss of each item under the model; `surrogate` the same under
+        a second model, where there is one. Losses are shares of the largest one, unless there is
+        none (`bounded=False`).
+
+        >>> pool = Covariates.of([0.1, 0.2, 0.4], features=[[1.0], [2.0], [3.0]], groups=[0, 0, 1])
+        >>> pool.scores.shape, pool.features.shape, pool.n_groups, round(pool.prior_mean, 3)
+        ((3, 4), (3, 1), 2, 0.233)
+        """
+        e = floats("expected", expected, ndim=1)
+        s = e if surrogate is None else floats("surrogate", surrogate, ndim=1)
+        both = (e + s) / 2
+        family = FAMILIES["logit" if bounded else "log"]
+        scale = 1.0 if bounded else max(float(both.mean()), np.finfo(float).tiny)
+        columns = (family.link(column / scale) for column in (e, s, both))
+        scores = np.column_stack([np.ones(len(e)), *columns])
+        prior_mean = float(np.clip(both.mean(), _LEAST, _MOST)) if bounded else 1.0
+        codes = None if groups is None else np.asarray(groups, dtype=np.int64)
+        n_groups = 0 if codes is None else int(codes.max(initial=-1)) + 1
+        if n_groups > _MOST_GROUPS or n_groups < 2:
+            codes, n_groups = None, 0
+        return cls(
+            scores,
+            None if features is None else _standardise(features, len(e)),
+            codes,
+            n_groups,
+            prior_mean,
+            _intercept(family, scores[:, 3], prior_mean),
+            family,
+            scale,
+        )
+
+    def __len__(self) -> int:
+        return len(self.scores)
+
+    @property
+    def n_extra(self) -> int:
+        """The number of columns besides the scores."""
+        return (0 if self.features is None else self.features.shape[1]) + self.n_groups
+
+    @property
+    def start(self) -> FloatArray:
+        """The coefficients before any label."""
+        return np.array([self.intercept, 0.0, 0.0, _SLOPE, *np.zeros(self.n_extra)])
+
+    def table(self, rows: IntArray) -> FloatArray:
+        """All columns of some items: scores, features, and one column for each class."""
+        parts = [self.scores[rows]]
+        if self.features is not None:
+            parts.append(self.features[rows].astype(np.float64))
+        if self.groups is not None:
+            parts.append((self.groups[rows, None] == np.arange(self.n_groups)).astype(np.float64))
+        return np.hstack(parts)
+
+    def combine(self, coefficients: FloatArray) -> FloatArray:
+        """The linear predictor of every item; coefficients may stop after the scores."""
+        total = self.scores @ coefficients[:SCORES]
+        rest = coefficients[SCORES:]
+        if not len(rest):
+            return total
+        if self.features is not None:
+            own, rest = np.split(rest, [self.features.shape[1]])
+            total += self.features @ own.astype(np.float32)
+        if self.groups is not None:
+            total += rest[self.groups]
+        return total
+
+
+def _standardise(features: ArrayLike, pool_size: int) -> NDArray[np.float32]:
+    X = np.asarray(features, dtype=np.float32)
+    if X.ndim != 2 or len(X) != pool_size or not np.isfinite(X).all():
+        raise InputError(
+            f"features must be finite numbers, one row for each of the {pool_size} items; their "
+            f"shape is {X.shape}."
+        )
+    sd = X.std(axis=0)
+    return np.asarray((X - X.mean(axis=0)) / np.where(sd > 0, sd, 1), dtype=np.float32)
+
+
+def _intercept(family: Family, links: FloatArray, mean: float) -> float:
+    """The intercept at which the mean prediction of the pool is `mean`."""
+    from scipy.optimize import brentq
+
+    steep = _SLOPE * links
+    return float(brentq(lambda c: float(family.mean(c + steep).mean()) - mean, -25, 25, xtol=1e-6))

@@ -1,0 +1,172 @@
+"""A predictor of the loss, calibrated on the labels so far, that says what it cannot see.
+
+Two ridge regressions, on the scores alone and with the features, are averaged by how well each
+predicts labels left out. A background share, estimated the same way, allows for losses that
+neither of them sees.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from levelled._check import FloatArray, IntArray
+from levelled.surrogates.covariates import SCORES, Covariates
+from levelled.surrogates.families import Family
+from levelled.surrogates.ridge import Ridge
+
+__all__ = ["LossPredictor", "fit_predictor", "prior_predictor"]
+
+_RIDGE_INTERCEPT, _RIDGE_SCORES, _RIDGE_EXTRA = 0.02, 2.0, 10.0
+_LEAST_SHARE = 0.02
+"""A regression with a smaller share of the average is left out."""
+_BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
+_BACKGROUND_PRIOR = _BACKGROUND**-0.25
+_FIRST_BACKGROUND = 0.1
+_LOWEST, _HIGHEST = 1e-5, 1 - 1e-4
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LossPredictor:
+    """The expected loss of each item in units of `Covariates.scale`.
+
+    `regressions` are pairs of a share and its coefficients; linear predictors are cut to
+    `reach`, their range over labelled items, where the family has no bounds of its own.
+    `background` is the share of the prediction that is the same for every item, `level` that
+    prediction. `dispersion` is the variance of a loss in units of the family's.
+    """
+
+    regressions: tuple[tuple[float, FloatArray], ...]
+    background: float
+    level: float
+    dispersion: float = 1.0
+    reach: tuple[float, float] = (-np.inf, np.inf)
+
+    def predict(self, pool: Covariates) -> FloatArray:
+        """The predicted loss of every item of the pool."""
+        eta = np.zeros(len(pool))
+        for share, coefficients in self.regressions:
+            eta += share * pool.combine(coefficients)
+        return self._blend(pool.family, pool.family.mean(np.clip(eta, *self.reach)))
+
+    def spread(self, pool: Covariates, predicted: FloatArray) -> FloatArray:
+        """The standard deviation of losses with these predictions."""
+        return np.sqrt(self.dispersion * pool.family.variance(predicted))
+
+    def _blend(self, family: Family, mean: FloatArray) -> FloatArray:
+        mixed = (1 - self.background) * mean + self.background * self.level
+        return np.clip(mixed, _LOWEST, _HIGHEST if family.name == "logit" else None)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the event of a round."""
+        return {
+            "regressions": [[share, b.tolist()] for share, b in self.regressions],
+            "background": self.background,
+            "level": self.level,
+            "dispersion": self.dispersion,
+            "reach": [None if np.isinf(end) else end for end in self.reach],
+        }
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "LossPredictor":
+        """The predictor that `to_json` wrote."""
+        low, high = plain["reach"]
+        return cls(
+            tuple((float(share), np.array(b)) for share, b in plain["regressions"]),
+            float(plain["background"]),
+            float(plain["level"]),
+            float(plain["dispersion"]),
+            (-np.inf if low is None else low, np.inf if high is None else high),
+        )
+
+
+def prior_predictor(pool: Covariates) -> LossPredictor:
+    """The predictor before any label: the model's own view, flattened.
+
+    >>> pool = Covariates.of([0.1, 0.2, 0.4])
+    >>> prior_predictor(pool).predict(pool).round(2)
+    array([0.15, 0.21, 0.35])
+    """
+    return LossPredictor(((1.0, pool.start[:SCORES]),), _FIRST_BACKGROUND, pool.prior_mean)
+
+
+def fit_predictor(
+    pool: Covariates,
+    rows: IntArray,
+    losses: FloatArray,
+    weights: FloatArray,
+    before: LossPredictor | None = None,
+) -> LossPredictor:
+    """Fit the predictor to the losses of labelled items.
+
+    `weights` undo the choice of the items: 1 / ((N - m + 1) q_m) of each. `before` is an earlier
+    fit to begin from.
+    """
+    y, w = losses / pool.scale, weights / weights.mean()
+    table, starts = pool.table(rows), _starts(before)
+    sizes = [SCORES, SCORES + pool.n_extra][: 1 + bool(pool.n_extra)]
+    ridges = [
+        Ridge(pool.family, table[:, :size], y, w, pool.start[:size], _penalty(size))
+        for size in sizes
+    ]
+    fits = [one.fit(starts.get(size, one.prior)) for one, size in zip(ridges, sizes, strict=True)]
+    left_out = np.stack([one.left_out(b) for one, b in zip(ridges, fits, strict=True)])
+    dispersion = _dispersion(pool.family, left_out[0], y, w)
+    shares = _shares(pool.family, left_out, y, w / dispersion)
+    etas = sum(share * (one.table @ b) for share, one, b in zip(shares, ridges, fits, strict=True))
+    level = _background_level(pool.prior_mean, y, w)
+    unseen = pool.family.mean(shares @ left_out)
+    return LossPredictor(
+        tuple((float(share), b) for share, b in zip(shares, fits, strict=True) if share > 0),
+        _background_share(pool.family, unseen, y, w / dispersion, level),
+        level,
+        dispersion,
+        _reach(pool.family, np.asarray(etas)),
+    )
+
+
+def _penalty(size: int) -> FloatArray:
+    penalty = np.full(size, _RIDGE_EXTRA)
+    penalty[:SCORES] = _RIDGE_SCORES
+    penalty[0] = _RIDGE_INTERCEPT
+    return penalty
+
+
+def _starts(before: LossPredictor | None) -> dict[int, FloatArray]:
+    return {} if before is None else {len(b): b for _, b in before.regressions}
+
+
+def _shares(family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:
+    """The share of each regression, by its likelihood of losses left out; features cost 1."""
+    evidence = family.log_likelihood(family.mean(left_out), y) @ w - np.arange(len(left_out))
+    shares = np.exp(evidence - evidence.max())
+    shares = np.where(shares < _LEAST_SHARE * shares.sum(), 0, shares)
+    return np.asarray(shares / shares.sum())
+
+
+def _dispersion(family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray) -> float:
+    """The weighted mean of (y - mu)^2 / mu for losses without a bound; 1 for the others."""
+    if family.name == "logit":
+        return 1.0
+    mean = family.mean(left_out)
+    return float(max(w @ ((y - mean) ** 2 / mean) / w.sum(), 1e-3))
+
+
+def _reach(family: Family, eta: FloatArray) -> tuple[float, float]:
+    """The range of linear predictors on labelled items: an exponential is never extrapolated."""
+    return (-np.inf, np.inf) if family.name == "logit" else (float(eta.min()), float(eta.max()))
+
+
+def _background_level(prior_mean: float, y: FloatArray, w: FloatArray) -> float:
+    return max(float(w @ y + 0.5 * prior_mean) / (len(y) + 0.5), 0.2 / len(y))
+
+
+def _background_share(
+    family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray, level: float
+) -> float:
+    """The posterior mean of the share of the loss that the regressions do not see."""
+    mixed = np.outer(1 - _BACKGROUND, left_out) + _BACKGROUND[:, None] * level
+    evidence = family.log_likelihood(mixed, y) @ w
+    posterior = _BACKGROUND_PRIOR * np.exp(evidence - evidence.max())
+    return float(posterior @ _BACKGROUND / posterior.sum())

@@ -1,0 +1,43 @@
+"""Probabilities in proportion to the spread of each item's loss, with a floor that falls."""
+
+import numpy as np
+
+from levelled._check import FloatArray
+
+__all__ = ["floor_after", "water_filled"]
+
+_LEAST_FLOOR, _FIRST_FLOOR, _HALVED_AT = 0.2, 0.75, 10.0
+_STEPS = 100
+
+
+def floor_after(errors: float) -> float:
+    """The floor of the proposal once so many errors have been found.
+
+    The more evidence there is, the more the predictor is trusted with.
+
+    >>> [round(floor_after(n), 3) for n in (0, 10, 100)]
+    [0.75, 0.375, 0.2]
+    """
+    return max(_LEAST_FLOOR, _FIRST_FLOOR / (1 + errors / _HALVED_AT))
+
+
+def water_filled(spread: FloatArray, floor: float) -> FloatArray:
+    """Probabilities in proportion to max(spread, t), with t so that the least is floor / N.
+
+    Small spreads are lifted, and large ones keep their proportions.
+
+    >>> water_filled(np.array([0.0, 0.1, 0.4]), 0.5).round(3)
+    array([0.167, 0.167, 0.667])
+    """
+    n, t = len(spread), 0.0
+    for _ in range(_STEPS):  # Newton's method on a convex, piecewise linear function
+        above = spread > t
+        total, count = float(spread[above].sum()), int(np.count_nonzero(above))
+        slope = n / floor - (n - count)
+        new = total / slope if slope > 0 else float(spread.max())
+        if new <= t * (1 + 1e-12):
+            break
+        t = new
+    lifted = np.maximum(spread, t)
+    total = lifted.sum()
+    return lifted / total if total > 0 else np.full(n, 1 / n)
