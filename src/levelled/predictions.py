@@ -59,6 +59,7 @@ class PoolPredictions:
     `pred` is a class or a number an item; `proba` and `surrogate` are probabilities [N, C] of
     `classes`, the model's own and those of a second model. `score` is the interest of each item
     as the pool file gives it, `loss_hat` a predicted loss (for `mean`: a predicted label).
+    `features` are numbers [N, D] that describe the items, NaN where one is missing.
     """
 
     pool_size: int
@@ -68,9 +69,10 @@ class PoolPredictions:
     surrogate: Reals | None = None
     score: Reals | None = None
     loss_hat: Reals | None = None
+    features: Reals | None = None
 
     def __post_init__(self) -> None:
-        for name in ("pred", "proba", "surrogate", "score", "loss_hat"):
+        for name in ("pred", "proba", "surrogate", "score", "loss_hat", "features"):
             column = getattr(self, name)
             if column is not None and len(column) != self.pool_size:
                 raise InputError(

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Iterator, Sequence
 
-from levelled.campaigns.drawing import draw_all
+from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.hashing import StoredEvent, verify
 from levelled.campaigns.records import DrawnItem
@@ -70,8 +70,8 @@ def _draw_again(state: CampaignState, pool: Pool) -> list[DrawnItem]:
         raise CampaignError(
             f"The pool {pool.source} is not the one on record: its content differs."
         )
-    sample = [item.row for item in state.draws[: settings.n_sampled]]
-    return draw_all(pool, settings, sample, len(state.draws))
+    rows = [item.row for item in state.draws]
+    return draw_again(pool, settings, rows, len(rows), state.rounds)
 
 
 def _compare_figures(

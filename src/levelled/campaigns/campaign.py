@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns import decide
+from levelled.campaigns.attaching import attach_event, open_attached
 from levelled.campaigns.audit import find_differences
 from levelled.campaigns.betting import SavedGame
 from levelled.campaigns.comparing import compare_models, compare_with_first
 from levelled.campaigns.decide import Ask
-from levelled.campaigns.drawing import attach_event, draw_further, open_attached
+from levelled.campaigns.drawing import draw_next
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_figures, estimate_history
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
@@ -276,7 +277,10 @@ class Campaign:
                     f"file and name it with pool= or --pool."
                 )
             self._pool = open_pool(
-                settings.source, classes=settings.classes, slices=settings.slices
+                settings.source,
+                classes=settings.classes,
+                slices=settings.slices,
+                features=settings.features,
             )
         if self._pool.fingerprint != settings.fingerprint:
             raise CampaignError(
@@ -290,10 +294,12 @@ class Campaign:
         settings, needed = state.settings, state.n_asked + n
         if min(needed, settings.last_draw) <= len(state.draws):
             return
-        until = min(max(2 * len(state.draws), needed), settings.last_draw)
-        items = draw_further(self.pool(), settings, [item.row for item in state.draws], until)
-        plain = [item.to_json() for item in items]
-        events: list[Event] = [{"type": "drawn", "at": _stamp(), "by": None, "draws": plain}]
+        begun, items = draw_next(self.pool(), state, needed)
+        stamp = {"at": _stamp(), "by": None}
+        events: list[Event] = (
+            [] if begun is None else [{"type": "round", **stamp, **begun.to_json()}]
+        )
+        events.append({"type": "drawn", **stamp, "draws": [item.to_json() for item in items]})
         for model, attached in state.attached.items():
             predictions = open_attached(settings, model, attached)
             events.append(attach_event(settings, items, predictions, model, at=_stamp()))

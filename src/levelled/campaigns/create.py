@@ -10,10 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import between, whole
+from levelled._check import between, choice, whole
+from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
-from levelled.campaigns.drawing import check_model_name, draw_all, place_of
+from levelled.campaigns.drawing import draw_again
+from levelled.campaigns.driving import KINDS, can_adapt
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
@@ -26,11 +28,13 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
+from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
 
 _YEAR = 366 * 24 * 3600
+_DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _MOST_SLICES = _MOST_LOOKS = 100
 
 
@@ -50,6 +54,8 @@ def create_campaign(
     score: str = "auto",
     proposal: str = "proportional",
     floor: float = 0.5,
+    kind: str = "auto",
+    features: Sequence[str] | None = None,
     lease_seconds: int = 24 * 3600,
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
@@ -64,6 +70,11 @@ def create_campaign(
     file of ids and labels of a random sample; the campaign then begins with these labels.
     `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
     0, every interval is by betting.
+    An "adaptive" campaign learns from its labels which items are likely to be wrong; a "static"
+    one draws by weights fixed beforehand, by `score`, `proposal` and `floor`; a "uniform" one at
+    random. "auto" adapts where the pool has probabilities, a second model's, or features, and no
+    weights are asked for. `features` are columns of numbers to learn from, or patterns; by
+    default a list column `embedding` or the columns f_*.
     `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
     """
     store = open_store(storage)
@@ -73,7 +84,10 @@ def create_campaign(
     _refuse_duplicates("metric", names := _check_names(metric))
     _refuse_duplicates("slice", slices)
     metrics = tuple(map(parse_metric, names))
-    opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes, slices=slices)
+    if isinstance(pool, Pool):
+        opened = pool
+    else:
+        opened = open_pool(pool, classes=classes, slices=slices, features=features)
     models, size = opened.models or ("",), len(opened)
     by_model, fingerprint = {one: opened.predictions(one) for one in models}, opened.fingerprint
     slice_counts = {column: opened.slice_values(column).counts() for column in slices}
@@ -104,6 +118,8 @@ def create_campaign(
         floor=between("floor", floor, 0, 1),
         lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
+        kind=_choose_kind(kind, metrics[0], predictions, (score, proposal, floor)),
+        features=opened.features,
     )
     _refuse_fractions(metrics, numbers)
     for one in metrics:
@@ -129,7 +145,9 @@ def load_campaign(
     campaign = Campaign(name, store)
     settings = campaign.settings  # refuses a name that is not there
     if pool is not None:
-        opened = open_pool(pool, classes=settings.classes, slices=settings.slices)
+        opened = open_pool(
+            pool, classes=settings.classes, slices=settings.slices, features=settings.features
+        )
         campaign = Campaign(name, store, pool=opened)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
@@ -156,6 +174,32 @@ def plan_campaign(
         )
     surrogate = predictions.surrogate
     return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
+
+
+def _choose_kind(
+    kind: str,
+    metric: Metric,
+    predictions: PoolPredictions,
+    weights: tuple[str, str, float],
+) -> str:
+    """The kind of a campaign; `weights` are the choices that only a static one has."""
+    choice("kind", kind, ("auto", *KINDS))
+    has_weights = weights != _DEFAULT_WEIGHTS
+    able = can_adapt(metric, predictions)
+    if kind == "auto":
+        return "adaptive" if able and not has_weights else "static"
+    if kind != "static" and has_weights:
+        raise CampaignError(
+            f"score, proposal and floor choose the weights of a static campaign, and this one is "
+            f"{kind}: leave them out, or choose kind static."
+        )
+    if kind == "adaptive" and not able:
+        raise CampaignError(
+            f"An adaptive campaign needs something to learn the {metric.name} from: columns "
+            f"proba_<class>, surrogate_<class>, loss_hat, or features of the items (f_*, "
+            f"embedding), and losses that are never negative. Choose kind static or uniform."
+        )
+    return kind
 
 
 def _refuse_fractions(metrics: Sequence[Metric], numbers: NDArray[Any] | None) -> None:
@@ -200,7 +244,10 @@ def _first_events(
     if labelled is not None:
         rows, labels = _read_sample(pool, settings, labelled)
         settings = replace(settings, n_sampled=len(rows))
-    items = draw_all(pool, settings, rows, min(settings.budget or AHEAD, settings.pool_size))
+    last = len(rows)
+    if settings.kind != "adaptive":
+        last = max(min(settings.budget or AHEAD, settings.pool_size), last)
+    items = draw_again(pool, settings, rows, last)
     events: list[dict[str, Any]] = [
         {"type": "created", **stamp, "settings": settings.to_json()},
         {"type": "drawn", **stamp, "draws": [item.to_json() for item in items]},

@@ -1,63 +1,49 @@
-"""From files to drawn items: the proposal of a campaign, its draws, and predictions added later.
+"""From files to drawn items: the proposal of a campaign, and its draws.
 
-Scores do not change during a campaign, and a longer race begins with the shorter one. So drawing
-further ahead continues the same sequence.
+A static campaign draws by weights that never change. A longer race begins with the shorter one,
+so drawing further ahead continues the same sequence. An adaptive campaign draws in rounds; the
+predictor of each is in the log.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
+from levelled.campaigns.driving import begin_round, driver_of
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
+from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import CampaignError, PoolError
-from levelled.estimators.moments import uniform_probability
 from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
-from levelled.samplers import race, with_design
-from levelled.sources import Pool, open_pool
+from levelled.samplers import FrozenProposal, race
+from levelled.sources import Pool
 from levelled.sources.columns import Roles
 from levelled.sources.files import files_of
 from levelled.sources.origin import Files
 from levelled.sources.reading import read_columns
+from levelled.surrogates import LossPredictor, next_round_size
 
 __all__ = [
     "PROPOSALS",
     "SCORES",
-    "attach_event",
-    "check_model_name",
-    "draw_all",
+    "as_labels",
+    "draw_again",
     "draw_from_file",
     "draw_further",
+    "draw_next",
+    "draw_round",
     "draw_sample",
     "frozen_proposal",
-    "open_attached",
-    "place_of",
 ]
 
 SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
 PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class FrozenProposal:
-    """Weights of all items of the pool and, if there is one, a predictor of the loss."""
-
-    weights: FloatArray
-    control: FloatArray | None
-    bound: float | None
-    """The largest loss, where there is a predictor and losses are bounded."""
-
-    def take(self, rows: IntArray) -> "FrozenProposal":
-        """The same for some rows of the pool."""
-        control = None if self.control is None else self.control[rows]
-        return FrozenProposal(self.weights[rows], control, self.bound)
 
 
 def frozen_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal:
@@ -75,8 +61,11 @@ def frozen_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal:
     control = metric.control(predictions)
     probability = named.parse(settings.proposal, PROPOSALS)(score)
     bound = metric.bounds[1] if metric.bounds is not None else np.inf
+    floor = 1.0 if settings.kind == "uniform" else settings.floor
     return FrozenProposal(
-        proposals.mixture(probability, share=settings.floor),
+        np.arange(settings.pool_size),
+        settings.pool_size,
+        proposals.mixture(probability, share=floor),
         control,
         bound if control is not None and np.isfinite(bound) else None,
     )
@@ -93,67 +82,103 @@ def _score(predictions: PoolPredictions, name: str) -> FloatArray:
     return np.asarray(getattr(scores, name)(predictions.proba), dtype=np.float64)
 
 
+def draw_next(
+    pool: Pool, state: CampaignState, needed: int
+) -> tuple[Round | None, list[DrawnItem]]:
+    """Further draws up to number `needed` or beyond, and the round they begin, if it is one.
+
+    A static campaign doubles its draws. An adaptive one draws until its next fit, so that as many
+    as possible use the newest labels.
+    """
+    settings, rows = state.settings, [item.row for item in state.draws]
+    if settings.kind != "adaptive" and not state.rounds:
+        last = min(max(2 * len(rows), needed), settings.last_draw)
+        return None, draw_further(pool, settings, rows, last)
+    begun = begin_round(pool, state)
+    last = min(max(len(rows) + next_round_size(len(rows)), needed), settings.last_draw)
+    return begun, draw_round(pool, settings, rows, last, begun)
+
+
 def draw_further(
     pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int
 ) -> list[DrawnItem]:
-    """The draws after those that took `rows`, up to number `last`."""
-    N, n_sampled = settings.pool_size, settings.n_sampled
-    left = np.delete(np.arange(N), np.array(rows[:n_sampled], dtype=np.int64))
-    frozen = frozen_proposal(pool, settings).take(left)
-    draws = race(frozen.weights, min(last, N) - n_sampled, seed=settings.seed)
-    draws = with_design(draws, frozen.weights, control=frozen.control, bound=frozen.bound)
-    raced = left[draws.index]
-    if raced[: len(rows) - n_sampled].tolist() != list(rows[n_sampled:]):
+    """The draws of frozen weights after those that took `rows`, up to number `last`."""
+    n_sampled = settings.n_sampled
+    sample = np.array(rows[:n_sampled], dtype=np.int64)
+    frozen = frozen_proposal(pool, settings).without(sample)
+    draws = frozen.draw(min(last, settings.pool_size) - n_sampled, seed=settings.seed)
+    before = len(rows) - n_sampled
+    if draws.index[:before].tolist() != list(rows[n_sampled:]):
         raise CampaignError(
             "The pool gives other draws than the ones on record: it is not the pool this campaign "
             "was created with."
         )
-    return _make_items(pool, settings, raced, draws, n_sampled, len(rows) + 1)
+    return _make_items(pool, settings, draws[before:], len(rows) + 1)
 
 
-def draw_all(
-    pool: Pool, settings: CampaignSettings, sample: Sequence[int], last: int
+def draw_round(
+    pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int, begun: Round
 ) -> list[DrawnItem]:
-    """Draws 1 to `last`: first the rows of a sample that has labels already, if there is one."""
-    items = []
-    if sample:
-        rows = np.array(sample, dtype=np.int64)
-        items = draw_sample(pool, settings, rows, frozen_proposal(pool, settings))
-    return [*items, *draw_further(pool, settings, sample, last)] if last > len(sample) else items
+    """The draws of one round after those that took `rows`, up to number `last`."""
+    drawn = np.array(rows, dtype=np.int64)
+    if begun.predictor is None:
+        frozen = frozen_proposal(pool, settings).without(drawn)
+    else:
+        predictor = LossPredictor.from_json(begun.predictor)
+        frozen = driver_of(pool, settings).proposal(predictor, drawn, begun.floor)
+    seed = np.random.SeedSequence((settings.seed, begun.first)).generate_state(2)
+    draws = frozen.draw(last - len(rows), seed=int(seed[0]) << 31 ^ int(seed[1]))
+    return _make_items(pool, settings, draws, len(rows) + 1)
 
 
-def draw_sample(
-    pool: Pool, settings: CampaignSettings, rows: IntArray, frozen: FrozenProposal
+def draw_again(
+    pool: Pool,
+    settings: CampaignSettings,
+    rows: Sequence[int],
+    last: int,
+    rounds: Sequence[Round] = (),
 ) -> list[DrawnItem]:
+    """Draws 1 to `last` once more, given the rows that they took: each follows from those before.
+
+    The first ones are a sample that has labels already, if there is one.
+    """
+    settings = replace(settings, n_sampled=min(settings.n_sampled, last))
+    ends = [*(one.first - 1 for one in rounds), last]
+    items = draw_sample(pool, settings, np.array(rows[: settings.n_sampled], dtype=np.int64))
+    if ends[0] > len(items):
+        items += draw_further(pool, settings, rows[: len(items)], ends[0])
+    for begun, end in zip(rounds, ends[1:], strict=True):
+        items += draw_round(pool, settings, rows[: begun.first - 1], end, begun)
+    return items
+
+
+def draw_sample(pool: Pool, settings: CampaignSettings, rows: IntArray) -> list[DrawnItem]:
     """A random sample that has labels already, as uniform draws 1..n."""
-    N, n = settings.pool_size, len(rows)
-    uniform = np.full(N, 1 / N)
-    draws = Draws(rows, uniform_probability(N, n), N)
-    draws = with_design(draws, uniform, control=frozen.control, bound=frozen.bound)
-    return _make_items(pool, settings, rows, draws, 0, 1)
+    if not len(rows):
+        return []
+    if settings.kind == "adaptive":
+        driver = driver_of(pool, settings)
+        frozen = driver.proposal(driver.first_predictor, rows[:0], None)
+    else:
+        frozen = replace(frozen_proposal(pool, settings), weights=np.ones(settings.pool_size))
+    return _make_items(pool, settings, frozen.fixed(rows), 1)
 
 
 def _make_items(
-    pool: Pool, settings: CampaignSettings, rows: IntArray, draws: Draws, before: int, first: int
+    pool: Pool, settings: CampaignSettings, draws: Draws, first: int
 ) -> list[DrawnItem]:
-    """The items from draw `first` on; the first one of `draws` has number before + 1."""
-    skip = first - 1 - before
-    rows = rows[skip:]
-    # Columns with weights 1/(N q) were made for the pool without its sample.
-    scale = draws.pool_size / settings.pool_size
-    design = {
-        name: (column[skip:] * (scale if name.startswith("max_weight") else 1)).tolist()
-        for name, column in (draws.design or {}).items()
-    }
+    """The drawn items, numbered from `first`, with all that estimates need of them."""
+    rows = draws.index
+    design = {name: column.tolist() for name, column in (draws.design or {}).items()}
     pred, proba = {}, {}
     for model in settings.models:
         predictions = pool.predictions(model)
         if (values := predictions.of(rows)) is not None:
-            pred[model] = _as_labels(values, settings)
+            pred[model] = as_labels(values, settings)
         if predictions.proba is not None:
             proba[model] = [tuple(p) for p in predictions.proba[rows].tolist()]
     slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
-    probability, n = draws.probability[skip:].tolist(), len(rows)
+    probability, n = draws.probability.tolist(), len(rows)
     mappings = (_by_item(columns, n) for columns in (design, pred, proba, slices))
     items = zip(
         rows.tolist(), pool.ids(rows), probability, *mappings, pool.shown(rows), strict=True
@@ -166,98 +191,11 @@ def _by_item(columns: Mapping[str, Sequence[Any]], n: int) -> list[dict[str, Any
     return [{name: values[at] for name, values in columns.items()} for at in range(n)]
 
 
-def _as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
+def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
     """Predictions as labels are kept, so that the two can be compared."""
     if settings.numeric and not any(isinstance(one, str) for one in predictions):
         return [float(one) for one in predictions]
     return [*class_texts(predictions)]
-
-
-def place_of(pool: Pool) -> str | list[str] | None:
-    """The full path of a pool, or paths; None for a frame in memory."""
-    if pool.source is None:
-        return None
-    if isinstance(pool.source, str):
-        return str(Path(pool.source).absolute())
-    return [str(Path(path).absolute()) for path in pool.source]
-
-
-def attach_event(
-    settings: CampaignSettings,
-    items: Sequence[DrawnItem],
-    predictions: Pool,
-    model: str,
-    *,
-    at: str,
-) -> Event:
-    """The event that adds the predictions of `model` for the drawn items.
-
-    The draws did not depend on the model, so its losses are weighted without bias.
-    """
-    _check_model(settings, predictions, model)
-    predicted = predictions.predictions()
-    for metric in settings.metrics:
-        metric.require(predicted)
-    rows = predictions.rows_of([item.id for item in items])
-    pred = predicted.of(rows)
-    proba: list[list[float]] = []
-    if predicted.proba is not None:
-        classes = predictions.classes
-        order = [] if classes is None else [classes.index(one) for one in settings.classes or ()]
-        proba = predicted.proba[rows][:, order].tolist()
-    return {
-        "type": "attached",
-        "at": at,
-        "by": None,
-        "model": model,
-        "source": place_of(predictions),
-        "fingerprint": predictions.fingerprint,
-        "pred_counts": predicted.counts() if len(predictions) == settings.pool_size else {},
-        "pred": _by_draw(items, [] if pred is None else _as_labels(pred, settings)),
-        "proba": _by_draw(items, proba),
-    }
-
-
-def check_model_name(model: str) -> None:
-    """Refuse a text that cannot name a model."""
-    if not model or not model.isprintable() or len(model) > 100:
-        raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
-
-
-def open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
-    """The file of a model that was attached, for the items drawn since."""
-    if attached.source is None:
-        raise CampaignError(
-            f"The predictions of {model!r} were in memory when they were attached, and new "
-            f"items need theirs: attach {model!r} again from a file."
-        )
-    predictions = open_pool(attached.source, classes=settings.classes)
-    if predictions.fingerprint != attached.fingerprint:
-        raise CampaignError(
-            f"{attached.source} has changed since it was attached as {model!r}: attach it "
-            f"under a new name."
-        )
-    return predictions
-
-
-def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:
-    check_model_name(model)
-    if model in map(settings.shown_name, settings.models):
-        raise CampaignError(
-            f"The pool of {settings.name!r} has predictions of {model!r} already: choose another "
-            f"name."
-        )
-    if predictions.classes is not None and settings.classes is not None:
-        unknown = set(predictions.classes) ^ set(settings.classes)
-        if unknown:
-            raise CampaignError(
-                f"The classes of these predictions are not those of {settings.name!r}: they "
-                f"differ in {', '.join(sorted(unknown))}."
-            )
-
-
-def _by_draw(items: Sequence[DrawnItem], values: Sequence[Any]) -> dict[str, Any]:
-    return {str(item.draw): value for item, value in zip(items, values, strict=False)}
 
 
 def draw_from_file(

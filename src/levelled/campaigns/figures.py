@@ -191,7 +191,7 @@ def _estimate(
     low, high = subject.metric.bounds or (0.0, np.inf)
     if not isfinite(high):
         if everything:
-            return _unbounded(base, subject.metric, losses, level, fixed)
+            return _unbounded(base, subject, losses, level, fixed)
         return _unbounded_part(base, subject, losses, inside, level, fixed)
     if everything:
         return _bet_on_average(base, subject, losses, level, fixed)
@@ -208,13 +208,19 @@ def _bet_on_average(
     base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
 ) -> Estimate:
     """An average over the whole pool of losses that have bounds."""
-    draws, bounds = base.draws, subject.metric.bounds or (0.0, 1.0)
+    draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), _estimator(base, subject)
     if fixed:
-        return estimate(losses, draws, level=level, bounds=bounds)
+        return estimate(losses, draws, by, level=level, bounds=bounds)
     inputs = GameInput(losses, bounds, control=subject.has_control)
     limits = _bet(base, subject, inputs, level)
-    est = estimate(losses, draws, level=level, interval="none", bounds=bounds)
+    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
     return est.with_limits(*limits, "betting")
+
+
+def _estimator(base: SettledDraws, subject: Subject) -> str:
+    """The estimator of an average: with the predictor of an adaptive campaign, if it has one."""
+    predicts = subject.has_control and "predicted_variance" in (base.draws.design or {})
+    return "ramped" if predicts else "lure"
 
 
 def _bet_on_ratio(
@@ -238,20 +244,20 @@ def _bet(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) 
 
 
 def _unbounded(
-    base: SettledDraws, metric: Metric, losses: FloatArray, level: float, fixed: bool
+    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
 ) -> Estimate:
     """An average of losses without an upper bound, with the best interval there is for them."""
-    draws, bounds = base.draws, metric.possible
+    draws, bounds, by = base.draws, subject.metric.possible, _estimator(base, subject)
     if fixed:
-        return estimate(losses, draws, level=level, bounds=bounds)
+        return estimate(losses, draws, by, level=level, bounds=bounds)
     notes: tuple[str, ...] = ()
     for interval in ("anytime", "t"):
         try:
-            est = estimate(losses, draws, level=level, interval=interval, bounds=bounds)
+            est = estimate(losses, draws, by, level=level, interval=interval, bounds=bounds)
             return replace(est, warnings=(*est.warnings, *notes))
         except InputError as refused:
             notes = (FIXED,) if interval == "anytime" else (str(refused),)
-    est = estimate(losses, draws, level=level, interval="none", bounds=bounds)
+    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
     return replace(est, warnings=(*est.warnings, *notes))
 
 

@@ -17,6 +17,7 @@ __all__ = [
     "DrawnItem",
     "Event",
     "Lease",
+    "Round",
     "looks_from_json",
     "looks_to_json",
 ]
@@ -89,6 +90,10 @@ class CampaignSettings:
     lease_seconds: int = 24 * 3600
     in_flight: int = 200
     format: int = 1
+    kind: str = "static"
+    """The way items are drawn: "static", "uniform", or "adaptive" in rounds."""
+    features: tuple[str, ...] = ()
+    """The columns from which an adaptive campaign predicts losses, besides the predictions."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -123,7 +128,7 @@ class CampaignSettings:
         """The settings that `to_json` wrote."""
         renamed = {"n_pool": "pool_size"}  # databases of the first version
         values = {renamed.get(name, name): value for name, value in plain.items()}
-        for name in ("models", "classes", "slices"):
+        for name in ("models", "classes", "slices", "features"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
@@ -138,6 +143,28 @@ def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:
 def looks_from_json(plain: Iterable[Sequence[float]]) -> tuple[PlannedLook, ...]:
     """The looks that `looks_to_json` wrote."""
     return tuple(PlannedLook(int(n), alpha) for n, alpha in plain)
+
+
+@dataclass(frozen=True, slots=True)
+class Round:
+    """Draws from `first` on, up to the next round, come from one predictor with one floor.
+
+    Without a predictor they come from the frozen weights of the settings.
+    """
+
+    first: int
+    predictor: Mapping[str, Any] | None
+    """The predictor as `LossPredictor.to_json` writes it."""
+    floor: float | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, for the event that begins the round."""
+        return {one.name: getattr(self, one.name) for one in fields(self)}
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> "Round":
+        """The round that `to_json` wrote."""
+        return cls(**{one.name: plain[one.name] for one in fields(cls)})
 
 
 @dataclass(frozen=True, slots=True)

@@ -198,7 +198,9 @@ def settled_draws(
 
     row = cache.column("row", items, lambda new: [item.row for item in new], np.int64)
     q = cache.column("probability", items, lambda new: [item.probability for item in new], float)
-    columns = {name: design(name) for name in (items[0].design if items else ())}
+    firsts = [1, *(one.first for one in state.rounds)]  # columns change only with a round
+    names = [{*items[draw - 1].design} for draw in firsts if draw <= len(items)]
+    columns = {name: design(name) for name in sorted(set.intersection(*names) if names else ())}
     return SettledDraws(
         state,
         labels,

@@ -13,6 +13,7 @@ from levelled.campaigns.records import (
     DrawnItem,
     Event,
     Lease,
+    Round,
     looks_from_json,
 )
 from levelled.errors import CampaignError
@@ -45,6 +46,8 @@ class CampaignState:
     amended: Mapping[int, tuple[Label | None, ...]] = field(default_factory=dict)
     """The labels of a draw before it was amended; None for one that was unlabelable."""
     attached: Mapping[str, Attached] = field(default_factory=dict)
+    rounds: tuple[Round, ...] = ()
+    """The rounds of an adaptive campaign, in order."""
     closed: str | None = None
     n_settled: int = 0
     n_events: int = 0
@@ -98,6 +101,7 @@ class _StateBuilder:
     opinions: dict[int, tuple[Answer, ...]]
     amended: dict[int, tuple[Label | None, ...]]
     attached: dict[str, Attached]
+    rounds: tuple[Round, ...]
     closed: str | None
     n_events: int
     draw_of: dict[str, int]
@@ -133,6 +137,10 @@ def _apply_drawn(state: _StateBuilder, event: Event) -> None:
         item = DrawnItem.from_json(plain)
         state.added.append(item)
         state.draw_of[str(item.id)] = item.draw
+
+
+def _apply_round(state: _StateBuilder, event: Event) -> None:
+    state.rounds = (*state.rounds, Round.from_json(event))
 
 
 def _apply_leased(state: _StateBuilder, event: Event) -> None:
@@ -208,6 +216,7 @@ def _apply_closed(state: _StateBuilder, event: Event) -> None:
 
 
 _APPLY: dict[str, Callable[[_StateBuilder, Event], None]] = {
+    "round": _apply_round,
     "drawn": _apply_drawn,
     "leased": _apply_leased,
     "answered": _apply_answered,

@@ -116,11 +116,15 @@ class LossSample:
         s^2 is the estimated variance of the losses in the pool. None while fewer than five
         losses differ from the most common one, or where it cannot be estimated.
         """
-        known = self.moments
-        if self.predicted_variance is not None and np.isfinite(self.bounds).all():
-            V, _ = blended_variance(known, np.asarray(self.predicted_variance), self.bounds)
-            known = replace(known, variance=V)
-        return worth(known, self.losses, self.draws.probability)
+        return worth(self.blended, self.losses, self.draws.probability)
+
+    @property
+    def blended(self) -> Moments:
+        """The moments, with a variance that the predictor shares in where there is one."""
+        if self.predicted_variance is None:
+            return self.moments
+        V, df = blended_variance(self.moments, np.asarray(self.predicted_variance), self.bounds)
+        return replace(self.moments, variance=V, df=df)
 
     @property
     def has_spread(self) -> bool:

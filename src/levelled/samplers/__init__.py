@@ -5,11 +5,13 @@
 """
 
 from levelled.samplers.design import with_design
+from levelled.samplers.frozen import FrozenProposal
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
 __all__ = [
     "Draw",
+    "FrozenProposal",
     "Part",
     "Proposal",
     "adaptive",

@@ -20,6 +20,7 @@ from levelled.sources.reading import read_columns
 
 __all__ = [
     "Features",
+    "described_by",
     "feature_columns",
     "gaps_in",
     "read_features",
@@ -127,7 +128,7 @@ def feature_columns(
     check_repeats(schema.names, name)
     if wanted:
         return _matching(schema, wanted, {*_NEVER, *others}, name)
-    if "embedding" in schema.names and is_list(schema.field("embedding").type):
+    if described_by(schema) == ("embedding",):
         return ("embedding",)
     passed_over = {*_NEVER, *_BY_NAME_ONLY, *others}
     numbers = [
@@ -145,6 +146,17 @@ def feature_columns(
             f"are numeric columns or a list column 'embedding': turn text into numbers first."
         )
     return tuple(numbers)
+
+
+def described_by(schema: pa.Schema) -> Columns:
+    """The columns that describe items by their name: a list `embedding`, else the columns f_*.
+
+    >>> described_by(pa.schema({"id": pa.string(), "f_1": pa.float64(), "age": pa.int64()}.items()))
+    ('f_1',)
+    """
+    if "embedding" in schema.names and is_list(schema.field("embedding").type):
+        return ("embedding",)
+    return tuple(one.name for one in schema if one.name.startswith("f_") and is_number(one.type))
 
 
 def _matching(

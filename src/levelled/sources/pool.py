@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import math
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import cached_property
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
@@ -19,6 +20,8 @@ from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.files import PathName, files_of, format_of
 
 if TYPE_CHECKING:
+    import pyarrow as pa
+
     from levelled.sources.columns import Roles
     from levelled.sources.origin import Origin
     from levelled.sources.reading import PoolColumns
@@ -65,6 +68,11 @@ class Pool:
         return self._roles.classes
 
     @property
+    def features(self) -> tuple[str, ...]:
+        """The columns of numbers that describe the items."""
+        return self._roles.features
+
+    @property
     def models(self) -> tuple[str, ...]:
         """The models with predictions; the empty name is that of `pred` and `proba_<class>`."""
         return self._roles.models
@@ -102,6 +110,7 @@ class Pool:
             surrogate=self._columns.surrogate,
             score=self._columns.score,
             loss_hat=self._columns.loss_hat,
+            features=self._columns.features,
         )
 
     def slice_values(self, name: str) -> Categorical:
@@ -142,13 +151,16 @@ def open_pool(
     *,
     classes: Sequence[str] | None = None,
     slices: Sequence[str] = (),
+    features: Sequence[str] | None = (),
     id_column: str = "id",
 ) -> Pool:
     """Open a pool: a frame, or the path of a file or folder, a pattern, or a list of these.
 
     Files end in .parquet, .csv, .tsv or .jsonl; several must have the same columns, and their
     rows follow each other in the order of the sorted paths. `classes` are needed where no
-    columns proba_<class> name them; `slices` are columns to report by.
+    columns proba_<class> name them; `slices` are columns to report by. `features` are columns of
+    numbers that describe the items, or patterns such as f_*; None takes a list column
+    `embedding` or the columns f_*, if there are any.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [7, 8], "proba_ham": [0.9, 0.2], "proba_spam": [0.1, 0.8],
@@ -179,7 +191,16 @@ def open_pool(
     untyped = isinstance(origin, Files) and format_of(origin.paths[0]) == "csv"
     by = (slices,) if isinstance(slices, str) else tuple(slices)
     roles = roles_of(origin.schema, classes=classes, slices=by, id_column=id_column)
+    roles = replace(roles, features=_features(origin.schema, features, roles.id))
     return Pool(name, origin, roles, read_columns(origin.batches(roles), roles, untyped=untyped))
+
+
+def _features(schema: pa.Schema, wanted: Sequence[str] | None, id_column: str) -> tuple[str, ...]:
+    from levelled.sources.features import described_by, feature_columns
+
+    if wanted is None:
+        return described_by(schema)
+    return feature_columns(schema, wanted, others=[id_column], name="the pool") if wanted else ()
 
 
 def _are_paths(source: object) -> TypeGuard[Sequence[PathName]]:

@@ -1,6 +1,7 @@
 """The columns of a pool from which the loss of each item is predicted."""
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -9,7 +10,7 @@ from levelled._check import FloatArray, IntArray, floats
 from levelled.errors import InputError
 from levelled.surrogates.families import FAMILIES, Family
 
-__all__ = ["SCORES", "Covariates"]
+__all__ = ["SCORES", "Covariates", "fill_gaps", "reduce_columns"]
 
 SCORES = 4
 """Columns that are there in every pool: one, and the logits of three expected losses."""
@@ -18,6 +19,9 @@ _SLOPE = 0.8
 _LEAST, _MOST = 0.002, 0.5
 """The pool's mean loss before any label lies between these."""
 _MOST_GROUPS = 50
+_MOST_FEATURES = 20
+_SAMPLED = 20_000
+"""About so many items decide the principal components."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -115,6 +119,35 @@ class Covariates:
         if self.groups is not None:
             total += rest[self.groups]
         return total
+
+
+def fill_gaps(features: NDArray[np.floating[Any]]) -> FloatArray:
+    """Features with the mean of each column where a number is missing or infinite.
+
+    >>> fill_gaps(np.array([[1.0], [np.nan], [3.0]])).ravel()
+    array([1., 2., 3.])
+    """
+    X = np.array(features, dtype=np.float64)
+    missing = ~np.isfinite(X)
+    if missing.any():
+        X[missing] = 0.0
+        mean = X.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+        X[missing] = np.broadcast_to(mean, X.shape)[missing]
+    return X
+
+
+def reduce_columns(features: FloatArray, most: int = _MOST_FEATURES) -> FloatArray:
+    """Features as they are, or their first principal components where there are many.
+
+    >>> reduce_columns(np.eye(30)).shape
+    (30, 20)
+    """
+    if features.shape[1] <= most:
+        return features
+    sample = features[:: max(len(features) // _SAMPLED, 1)]
+    centred = sample - sample.mean(axis=0)
+    _, vectors = np.linalg.eigh(centred.T @ centred)
+    return np.asarray((features - sample.mean(axis=0)) @ vectors[:, : -most - 1 : -1])
 
 
 def _standardise(features: ArrayLike, pool_size: int) -> NDArray[np.float32]:

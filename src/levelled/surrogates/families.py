@@ -1,4 +1,4 @@
-"""How a mean loss follows from a linear predictor: by the logit for bounded losses, else the log."""
+"""The mean of a loss as a function of its linear predictor, for losses with a bound and without."""
 
 from abc import ABC, abstractmethod
 from typing import ClassVar

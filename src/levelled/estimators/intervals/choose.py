@@ -175,7 +175,7 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         return None
     else:
         compute = {"t": t_interval, "log_t": log_t_interval, "anytime": anytime.anytime_log_t}
-        limits = compute[method](summary, level)
+        limits = compute[method](sample.blended, level)
     return float(limits[0]), float(limits[1])
 
 

@@ -22,11 +22,13 @@ def blended_variance(
     V^ is the variance that the labels show; it is worth little while few errors have been seen.
     V_p = sum_m u_m^2 / N^2 sum_left s^2 / q is the one that the predictor expects (`predicted`).
     An error counts by its share of the largest loss; above the middle of the bounds the losses
-    that fall short of it are counted.
+    that fall short of it are counted. Without an upper bound nu is df.
     """
-    errors = (moments.total - moments.budget * bounds[0]) / (bounds[1] - bounds[0])
-    errors = np.where(_is_high(moments, bounds), moments.budget - errors, errors)
-    nu = np.minimum(moments.df, 2 * errors) * moments.exact
+    nu = moments.df * moments.exact
+    if np.isfinite(bounds[1]):
+        errors = (moments.total - moments.budget * bounds[0]) / (bounds[1] - bounds[0])
+        errors = np.where(_is_high(moments, bounds), moments.budget - errors, errors)
+        nu = np.minimum(moments.df, 2 * errors) * moments.exact
     observed = np.where(nu > 0, moments.variance, 0)
     return (nu * observed + _PRIOR_DF * predicted) / (nu + _PRIOR_DF), nu + _PRIOR_DF
 

@@ -1,0 +1,99 @@
+"""Predictions that are added to a campaign later, and where its files lie."""
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from levelled.campaigns.drawing import as_labels
+from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
+from levelled.errors import CampaignError
+from levelled.sources import Pool, open_pool
+
+__all__ = ["attach_event", "check_model_name", "open_attached", "place_of"]
+
+
+def place_of(pool: Pool) -> str | list[str] | None:
+    """The full path of a pool, or paths; None for a frame in memory."""
+    if pool.source is None:
+        return None
+    if isinstance(pool.source, str):
+        return str(Path(pool.source).absolute())
+    return [str(Path(path).absolute()) for path in pool.source]
+
+
+def attach_event(
+    settings: CampaignSettings,
+    items: Sequence[DrawnItem],
+    predictions: Pool,
+    model: str,
+    *,
+    at: str,
+) -> Event:
+    """The event that adds the predictions of `model` for the drawn items.
+
+    The draws did not depend on the model, so its losses are weighted without bias.
+    """
+    _check_model(settings, predictions, model)
+    predicted = predictions.predictions()
+    for metric in settings.metrics:
+        metric.require(predicted)
+    rows = predictions.rows_of([item.id for item in items])
+    pred = predicted.of(rows)
+    proba: list[list[float]] = []
+    if predicted.proba is not None:
+        classes = predictions.classes
+        order = [] if classes is None else [classes.index(one) for one in settings.classes or ()]
+        proba = predicted.proba[rows][:, order].tolist()
+    return {
+        "type": "attached",
+        "at": at,
+        "by": None,
+        "model": model,
+        "source": place_of(predictions),
+        "fingerprint": predictions.fingerprint,
+        "pred_counts": predicted.counts() if len(predictions) == settings.pool_size else {},
+        "pred": _by_draw(items, [] if pred is None else as_labels(pred, settings)),
+        "proba": _by_draw(items, proba),
+    }
+
+
+def check_model_name(model: str) -> None:
+    """Refuse a text that cannot name a model."""
+    if not model or not model.isprintable() or len(model) > 100:
+        raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
+
+
+def open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
+    """The file of a model that was attached, for the items drawn since."""
+    if attached.source is None:
+        raise CampaignError(
+            f"The predictions of {model!r} were in memory when they were attached, and new "
+            f"items need theirs: attach {model!r} again from a file."
+        )
+    predictions = open_pool(attached.source, classes=settings.classes)
+    if predictions.fingerprint != attached.fingerprint:
+        raise CampaignError(
+            f"{attached.source} has changed since it was attached as {model!r}: attach it "
+            f"under a new name."
+        )
+    return predictions
+
+
+def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:
+    check_model_name(model)
+    if model in map(settings.shown_name, settings.models):
+        raise CampaignError(
+            f"The pool of {settings.name!r} has predictions of {model!r} already: choose another "
+            f"name."
+        )
+    if predictions.classes is not None and settings.classes is not None:
+        unknown = set(predictions.classes) ^ set(settings.classes)
+        if unknown:
+            raise CampaignError(
+                f"The classes of these predictions are not those of {settings.name!r}: they "
+                f"differ in {', '.join(sorted(unknown))}."
+            )
+
+
+def _by_draw(items: Sequence[DrawnItem], values: Sequence[Any]) -> dict[str, Any]:
+    return {str(item.draw): value for item, value in zip(items, values, strict=False)}

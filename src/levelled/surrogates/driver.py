@@ -1,0 +1,79 @@
+"""The loss that drives the draws of a campaign, and how it follows from what is learnt."""
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from levelled._check import FloatArray, IntArray
+from levelled.samplers import FrozenProposal
+from levelled.surrogates.covariates import Covariates
+from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
+from levelled.surrogates.proposal import floor_after, water_filled
+
+__all__ = ["Driver", "next_round_size"]
+
+_FIRST_FIT = 10
+"""The number of labels from which on the predictor is fitted."""
+
+
+def next_round_size(n_drawn: int) -> int:
+    """The number of draws until the predictor is fitted again.
+
+    >>> [next_round_size(n) for n in (0, 10, 100, 1000)]
+    [10, 5, 10, 100]
+    """
+    return _FIRST_FIT if n_drawn == 0 else max(5, n_drawn // 10)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Driver:
+    """A loss whose expectation is base + effect x prediction, for each item of a pool.
+
+    The predictor learns the loss itself, or an error of which the loss is a consequence.
+    `bound` is the largest loss, if there is one.
+    """
+
+    covariates: Covariates
+    base: FloatArray | float = 0.0
+    effect: FloatArray | float = 1.0
+    bound: float | None = 1.0
+
+    @property
+    def first_predictor(self) -> LossPredictor:
+        """The predictor before any label."""
+        return prior_predictor(self.covariates)
+
+    def fit(
+        self,
+        rows: IntArray,
+        targets: FloatArray,
+        weights: FloatArray,
+        before: LossPredictor | None = None,
+    ) -> LossPredictor:
+        """The predictor after these labels; `targets` are what it learns, an item each."""
+        if len(rows) < _FIRST_FIT:
+            return self.first_predictor
+        return fit_predictor(self.covariates, rows, targets, weights, before)
+
+    def floor(self, targets: FloatArray) -> float:
+        """The floor of the next proposal, which falls with the errors found.
+
+        Losses without a bound count as (sum L)^2 / sum L^2 errors.
+        """
+        errors = float(targets.sum())
+        if self.covariates.family.name == "log" and errors > 0:
+            errors = errors**2 / float(np.sum(targets**2))
+        return floor_after(errors)
+
+    def proposal(
+        self, predictor: LossPredictor, drawn: IntArray, floor: float | None
+    ) -> FrozenProposal:
+        """The proposal for the items that are not drawn yet; uniform without a floor."""
+        pool = self.covariates
+        left = np.delete(np.arange(len(pool)), drawn)
+        predicted = predictor.predict(pool)[left]
+        effect = np.broadcast_to(self.effect, len(pool))[left]
+        spread = np.abs(effect) * predictor.spread(pool, predicted) * pool.scale
+        control = np.broadcast_to(self.base, len(pool))[left] + effect * predicted * pool.scale
+        weights = np.ones(len(left)) if floor is None else water_filled(spread, floor)
+        return FrozenProposal(left, len(pool), weights, control, self.bound, spread)
