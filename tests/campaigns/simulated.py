@@ -76,7 +76,7 @@ def begun(
     path: Path, pool: object, metric: str | Sequence[str] = "error", **more: object
 ) -> Campaign:
     """A campaign named "spam" in the SQLite file at `path`."""
-    given: dict[str, Any] = {"storage": path, "seed": 7, **more}
+    given: dict[str, Any] = {"storage": path, "seed": 7, "kind": "static", **more}
     return create_campaign("spam", pool, metric, **given)
 
 

@@ -135,7 +135,7 @@ def test_a_uniform_sample_and_then_a_race_is_unbiased() -> None:
     loss += np.arange(5)  # so that every item matters
     expected = 0.0
     for path in permutations(range(5), 4):
-        sample = draw_sample(pool, settings, np.array(path[:2]), frozen)
+        sample = draw_sample(pool, settings, np.array(path[:2]))
         q = [item.probability for item in sample]
         left = frozen.weights.copy()
         left[list(path[:2])] = 0

@@ -113,7 +113,7 @@ def draw_further(
             "The pool gives other draws than the ones on record: it is not the pool this campaign "
             "was created with."
         )
-    return _make_items(pool, settings, draws[before:], len(rows) + 1)
+    return _make_items(pool, settings, draws, n_sampled + 1, skip=before)
 
 
 def draw_round(
@@ -165,11 +165,11 @@ def draw_sample(pool: Pool, settings: CampaignSettings, rows: IntArray) -> list[
 
 
 def _make_items(
-    pool: Pool, settings: CampaignSettings, draws: Draws, first: int
+    pool: Pool, settings: CampaignSettings, draws: Draws, first: int, skip: int = 0
 ) -> list[DrawnItem]:
-    """The drawn items, numbered from `first`, with all that estimates need of them."""
-    rows = draws.index
-    design = {name: column.tolist() for name, column in (draws.design or {}).items()}
+    """The drawn items after `skip` of them, with all that estimates need; the first is `first`."""
+    rows = draws.index[skip:]
+    design = {name: column[skip:].tolist() for name, column in (draws.design or {}).items()}
     pred, proba = {}, {}
     for model in settings.models:
         predictions = pool.predictions(model)
@@ -178,12 +178,12 @@ def _make_items(
         if predictions.proba is not None:
             proba[model] = [tuple(p) for p in predictions.proba[rows].tolist()]
     slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
-    probability, n = draws.probability.tolist(), len(rows)
+    probability, n = draws.probability[skip:].tolist(), len(rows)
     mappings = (_by_item(columns, n) for columns in (design, pred, proba, slices))
     items = zip(
         rows.tolist(), pool.ids(rows), probability, *mappings, pool.shown(rows), strict=True
     )
-    return [DrawnItem(draw, *values) for draw, values in enumerate(items, first)]
+    return [DrawnItem(draw, *values) for draw, values in enumerate(items, first + skip)]
 
 
 def _by_item(columns: Mapping[str, Sequence[Any]], n: int) -> list[dict[str, Any]]:
