@@ -4,12 +4,13 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from levelled.campaigns.drawing import as_labels
+from levelled.campaigns.drawing import as_labels, draw_next
 from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
+from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.sources import Pool, open_pool
 
-__all__ = ["attach_event", "check_model_name", "open_attached", "place_of"]
+__all__ = ["attach_event", "check_model_name", "draw_events", "place_of"]
 
 
 def place_of(pool: Pool) -> str | list[str] | None:
@@ -57,13 +58,25 @@ def attach_event(
     }
 
 
+def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> list[Event]:
+    """The events of further draws up to number `needed`, with the predictions attached by then."""
+    begun, items = draw_next(pool, state, needed)
+    stamp = {"at": at, "by": None}
+    events: list[Event] = [] if begun is None else [{"type": "round", **stamp, **begun.to_json()}]
+    events.append({"type": "drawn", **stamp, "draws": [item.to_json() for item in items]})
+    for model, attached in state.attached.items():
+        predictions = _open_attached(state.settings, model, attached)
+        events.append(attach_event(state.settings, items, predictions, model, at=at))
+    return events
+
+
 def check_model_name(model: str) -> None:
     """Refuse a text that cannot name a model."""
     if not model or not model.isprintable() or len(model) > 100:
         raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
 
 
-def open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
+def _open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
     """The file of a model that was attached, for the items drawn since."""
     if attached.source is None:
         raise CampaignError(

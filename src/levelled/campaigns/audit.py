@@ -5,10 +5,10 @@ from collections.abc import Callable, Iterator, Sequence
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.hashing import StoredEvent, verify
-from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.records import CampaignSettings, DrawnItem
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
-from levelled.errors import CampaignError, LevelledError
+from levelled.errors import LevelledError
 from levelled.metrics.figure import Figure
 from levelled.sources import Pool
 
@@ -20,24 +20,32 @@ _CLOSE = 1e-12
 
 def find_differences(
     events: Sequence[StoredEvent],
-    load_pool: Callable[[], Pool],
+    pool_at: Callable[[CampaignState, int], Pool],
     estimate: Callable[[], Sequence[Figure]],
 ) -> list[str]:
     """Each difference between a campaign and its log in a line; none if all is well.
 
     Checks the chain of hashes, then the draws with their probabilities, which follow from the
-    pool and the seed, then the figures that `estimate` gives, which follow from the log.
+    rounds on record, the seed and the pool as it was at each draw (`pool_at`), then the figures
+    that `estimate` gives, which follow from the log.
     """
     broken = verify(events)
     if broken is not None:
         return [f"event {broken.seq}: {broken.because}"]
+    created = apply_events([events[0].event]).settings
     state = apply_events(stored.event for stored in events)
-    return [*_compare_draws(state, load_pool), *_compare_figures(state, estimate)]
+    return [*_compare_draws(state, created, pool_at), *_compare_figures(state, estimate)]
 
 
-def _compare_draws(state: CampaignState, load_pool: Callable[[], Pool]) -> Iterator[str]:
+def _compare_draws(
+    state: CampaignState,
+    created: CampaignSettings,
+    pool_at: Callable[[CampaignState, int], Pool],
+) -> Iterator[str]:
+    rows = [item.row for item in state.draws]
     try:
-        items = _draw_again(state, load_pool())
+        rounds = [(one, pool_at(state, one.first)) for one in state.rounds]
+        items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds)
     except LevelledError as wrong:
         yield str(wrong)
         return
@@ -62,16 +70,6 @@ def _compare_items(item: DrawnItem, expected: DrawnItem) -> str | None:
     if item.proba != expected.proba:
         return "its probabilities of the classes differ from the pool's"
     return None
-
-
-def _draw_again(state: CampaignState, pool: Pool) -> list[DrawnItem]:
-    settings = state.settings
-    if pool.fingerprint != settings.fingerprint:
-        raise CampaignError(
-            f"The pool {pool.source} is not the one on record: its content differs."
-        )
-    rows = [item.row for item in state.draws]
-    return draw_again(pool, settings, rows, len(rows), state.rounds)
 
 
 def _compare_figures(

@@ -1,6 +1,7 @@
 """Betting intervals that are kept between looks, so that one more label is one more round."""
 
-from collections.abc import Mapping
+import json
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Any
@@ -9,10 +10,11 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
+from levelled.errors import LevelledError
 from levelled.estimators import Betting, RatioBetting
 from levelled.estimators.intervals.betting_games import COLUMNS
 
-__all__ = ["GameInput", "SavedGame", "play"]
+__all__ = ["GameInput", "SavedGame", "games_from_bytes", "games_to_bytes", "play"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -38,12 +40,15 @@ class GameInput:
         """The kind of game, as snapshots name it."""
         return "average" if self.denominators is None else "ratio"
 
-    def fingerprint(self, n: int) -> str:
-        """A hash of the input of the first n rounds, which changes when a label is amended."""
+    def fingerprint(self, n: int, columns: Sequence[str]) -> str:
+        """A hash of the input of the first n rounds, which changes when a label is amended.
+
+        `columns` are the design columns that the rounds use.
+        """
         parts = [self.losses[:n]]
         if self.denominators is not None:
             parts.append(self.denominators[:n])
-        text = f"{self.kind} {self.bounds} {self.denominator_mean} {self.control} "
+        text = f"{self.kind} {self.bounds} {self.denominator_mean} {self.control} {columns}"
         return sha256(text.encode() + np.concatenate(parts).tobytes()).hexdigest()
 
 
@@ -55,9 +60,9 @@ class SavedGame:
     fingerprint: str
     game: Betting | RatioBetting
 
-    def continues(self, inputs: GameInput, n: int) -> bool:
+    def continues(self, inputs: GameInput, n: int, columns: Sequence[str]) -> bool:
         """True if the rounds so far are the first of those that `inputs` now asks for."""
-        if self.n > n or self.fingerprint != inputs.fingerprint(self.n):
+        if self.n > n or self.fingerprint != inputs.fingerprint(self.n, columns):
             return False
         return self.n == len(self.game)  # a round that failed half-way is in doubt
 
@@ -78,8 +83,9 @@ def play(
     inputs: GameInput, draws: Draws, level: float, saved: SavedGame | None
 ) -> tuple[tuple[float, float], SavedGame]:
     """The limits after all draws, and the game; the rounds of `saved` are not played again."""
-    n, names, fingerprint = len(draws), _columns(inputs, draws), inputs.fingerprint(len(draws))
-    if saved is None or not saved.continues(inputs, n):
+    n, names = len(draws), _columns(inputs, draws)
+    fingerprint = inputs.fingerprint(n, names)
+    if saved is None or not saved.continues(inputs, n, names):
         saved = SavedGame(0, "", inputs.new_game(draws.pool_size, level))
     game, design = saved.game, draws.design or {}
     for m in range(saved.n, n):
@@ -92,6 +98,19 @@ def play(
             game.update(loss, float(inputs.denominators[m]), q, max_weight=most)
     saved.n, saved.fingerprint = n, fingerprint
     return game.interval(), saved
+
+
+def games_to_bytes(games: Mapping[str, SavedGame]) -> bytes:
+    """Games by their names as the content of a snapshot."""
+    return json.dumps({key: game.to_json() for key, game in games.items()}).encode()
+
+
+def games_from_bytes(data: bytes) -> dict[str, SavedGame]:
+    """The games of a snapshot; none if it is of another version, so that they begin anew."""
+    try:
+        return {key: SavedGame.from_json(game) for key, game in json.loads(data).items()}
+    except (LevelledError, ValueError, KeyError, TypeError):
+        return {}
 
 
 def _columns(inputs: GameInput, draws: Draws) -> list[str]:

@@ -1,6 +1,5 @@
 """Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
-import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -11,19 +10,20 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns import decide
-from levelled.campaigns.attaching import attach_event, open_attached
+from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import find_differences
-from levelled.campaigns.betting import SavedGame
+from levelled.campaigns.betting import games_from_bytes, games_to_bytes
 from levelled.campaigns.comparing import compare_models, compare_with_first
 from levelled.campaigns.decide import Ask
-from levelled.campaigns.drawing import draw_next
+from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_figures, estimate_history
+from levelled.campaigns.pools import CampaignPool, open_scores
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
-from levelled.errors import CampaignError, ConflictError, LevelledError
+from levelled.errors import CampaignError, ConflictError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.reports import page
@@ -51,7 +51,7 @@ class Campaign:
     def __init__(self, name: str, store: Store, *, pool: Pool | None = None) -> None:
         self.name = name
         self._store = store
-        self._pool = pool
+        self._pool = CampaignPool(pool)
         self._state: CampaignState | None = None
         self._cache: FigureCache | None = None
         self.note: str | None = None
@@ -144,7 +144,12 @@ class Campaign:
         self._on_item(decide.mark_unlabelable, draw, reason, owner)
 
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
-        """Change the budget, target_width, lease_seconds or in_flight of the campaign."""
+        """Change the kind, budget, target_width, lease_seconds or in_flight of the campaign.
+
+        A new kind holds from the next item on that is given out. Items that are out stay valid.
+        """
+        if "kind" in settings:
+            self._check_kind(settings["kind"])
         self._do(lambda state: decide.change(state, owner, _now(), **settings))
 
     def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
@@ -157,6 +162,25 @@ class Campaign:
         self._do(
             lambda state: [attach_event(state.settings, state.draws, opened, model, at=_stamp())]
         )
+
+    def rescore(
+        self,
+        predictions: Any,  # noqa: ANN401
+        *,
+        save_as: str | Path | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """Replace the predicted losses that guide the draws, from the next item on.
+
+        `predictions` is a file or frame of ids with a column loss_hat or columns
+        surrogate_<class>, or a fitted scikit-learn model that predicts from the features of the
+        pool; `save_as` is a Parquet file for its predictions. An audit in another process needs
+        a file.
+        """
+        scores = open_scores(predictions, self.pool(), self.settings, save_as)
+        self._pool.keep(scores, self.pool())
+        where, content = place_of(scores), scores.fingerprint
+        self._do(lambda state: decide.rescore(state, where, content, owner, _now()))
 
     def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
         """End the campaign; its estimates remain."""
@@ -229,7 +253,7 @@ class Campaign:
 
     def audit(self) -> list[str]:
         """Recompute hashes, draws, probabilities and figures; return each difference in a line."""
-        return find_differences(self._store.events(self.name), self.pool, self.estimate)
+        return find_differences(self._store.events(self.name), self._pool.at, self.estimate)
 
     def to_table(self) -> "pa.Table":
         """Draws, labels, predictions and training weights: one row for each draw given out."""
@@ -248,61 +272,34 @@ class Campaign:
         """Store the betting games, so that the next process need not play them again."""
         last = self._store.last(self.name)
         if self._cache is not None and self._cache.games and last is not None:
-            plain = {key: game.to_json() for key, game in self._cache.games.items()}
-            self._store.keep_snapshot(self.name, last.hash, json.dumps(plain).encode())
+            self._store.keep_snapshot(self.name, last.hash, games_to_bytes(self._cache.games))
 
     def _figure_cache(self) -> FigureCache:
         """What earlier looks computed, in this process or in one that stored its games."""
         if self._cache is None:
-            self._cache = FigureCache(games=self._load_games())
+            snapshot = self._store.snapshot(self.name)
+            self._cache = FigureCache(
+                games={} if snapshot is None else games_from_bytes(snapshot.data)
+            )
         return self._cache
-
-    def _load_games(self) -> dict[str, SavedGame]:
-        snapshot = self._store.snapshot(self.name)
-        if snapshot is None:
-            return {}
-        try:
-            plain = json.loads(snapshot.data)
-            return {key: SavedGame.from_json(game) for key, game in plain.items()}
-        except (LevelledError, ValueError, KeyError, TypeError):
-            return {}  # of another version: they are played again from the log
 
     def pool(self) -> Pool:
         """The pool; refuses one whose content is not that at creation."""
+        return self._pool.open(self.settings)
+
+    def _check_kind(self, kind: str) -> None:
         settings = self.settings
-        if self._pool is None:
-            if settings.source is None:
-                raise CampaignError(
-                    f"The pool of {self.name!r} was in memory when it was created. Save it to a "
-                    f"file and name it with pool= or --pool."
-                )
-            self._pool = open_pool(
-                settings.source,
-                classes=settings.classes,
-                slices=settings.slices,
-                features=settings.features,
-            )
-        if self._pool.fingerprint != settings.fingerprint:
-            raise CampaignError(
-                f"The pool {self._pool.source} is not the one {self.name!r} was created with: its "
-                f"content differs. Draws from another pool would have other probabilities."
-            )
-        return self._pool
+        weights = (settings.score, settings.proposal, settings.floor)
+        predictions = lambda: self.pool().predictions(settings.models[0])  # noqa: E731
+        choose_kind(kind, settings.metrics[0], weights, predictions)
 
     def _draw_ahead(self, state: CampaignState, n: int) -> None:
         """Draw and store items until n more can be handed out."""
         settings, needed = state.settings, state.n_asked + n
         if min(needed, settings.last_draw) <= len(state.draws):
             return
-        begun, items = draw_next(self.pool(), state, needed)
-        stamp = {"at": _stamp(), "by": None}
-        events: list[Event] = (
-            [] if begun is None else [{"type": "round", **stamp, **begun.to_json()}]
-        )
-        events.append({"type": "drawn", **stamp, "draws": [item.to_json() for item in items]})
-        for model, attached in state.attached.items():
-            predictions = open_attached(settings, model, attached)
-            events.append(attach_event(settings, items, predictions, model, at=_stamp()))
+        pool = self._pool.at(state, len(state.draws) + 1)
+        events = draw_events(pool, state, needed, at=_stamp())
         self._store.append(self.name, events, expected=state.n_events)
 
     def _on_item(

@@ -10,12 +10,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import between, choice, whole
+from levelled._check import between, whole
 from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
 from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.driving import KINDS, can_adapt
+from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError, PoolError
@@ -28,13 +28,11 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
-from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign", "plan_campaign"]
 
 _YEAR = 366 * 24 * 3600
-_DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _MOST_SLICES = _MOST_LOOKS = 100
 
 
@@ -118,7 +116,7 @@ def create_campaign(
         floor=between("floor", floor, 0, 1),
         lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
-        kind=_choose_kind(kind, metrics[0], predictions, (score, proposal, floor)),
+        kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: predictions),
         features=opened.features,
     )
     _refuse_fractions(metrics, numbers)
@@ -174,32 +172,6 @@ def plan_campaign(
         )
     surrogate = predictions.surrogate
     return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
-
-
-def _choose_kind(
-    kind: str,
-    metric: Metric,
-    predictions: PoolPredictions,
-    weights: tuple[str, str, float],
-) -> str:
-    """The kind of a campaign; `weights` are the choices that only a static one has."""
-    choice("kind", kind, ("auto", *KINDS))
-    has_weights = weights != _DEFAULT_WEIGHTS
-    able = can_adapt(metric, predictions)
-    if kind == "auto":
-        return "adaptive" if able and not has_weights else "static"
-    if kind != "static" and has_weights:
-        raise CampaignError(
-            f"score, proposal and floor choose the weights of a static campaign, and this one is "
-            f"{kind}: leave them out, or choose kind static."
-        )
-    if kind == "adaptive" and not able:
-        raise CampaignError(
-            f"An adaptive campaign needs something to learn the {metric.name} from: columns "
-            f"proba_<class>, surrogate_<class>, loss_hat, or features of the items (f_*, "
-            f"embedding), and losses that are never negative. Choose kind static or uniform."
-        )
-    return kind
 
 
 def _refuse_fractions(metrics: Sequence[Metric], numbers: NDArray[Any] | None) -> None:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from levelled._check import between, whole
+from levelled._check import between, choice, whole
+from levelled.campaigns.driving import KINDS
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event, looks_to_json
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
@@ -30,6 +31,7 @@ __all__ = [
     "close",
     "find_draw",
     "mark_unlabelable",
+    "rescore",
     "skip",
     "tell_all",
 ]
@@ -216,7 +218,10 @@ def change(
     now: datetime,
     **settings: Any,  # noqa: ANN401
 ) -> tuple[Event, ...]:
-    """Change the budget, the target width, the length of leases or the cap of items in flight."""
+    """Change the kind, the budget, the target width, the leases or the cap of items in flight.
+
+    A new kind discards the draws that nobody was given yet.
+    """
     _refuse_closed(state)
     # An event cannot be taken back, so values that no state can hold are refused here.
     new: dict[str, Any] = {
@@ -242,6 +247,19 @@ def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]
     count = max(len(settings.looks) - len(taken), 1)
     alpha, size = SHARE * (1 - settings.level), settings.pool_size
     return replan_looks(taken, min(budget, size), size, count, alpha)
+
+
+def rescore(
+    state: CampaignState,
+    source: str | list[str] | None,
+    fingerprint: str,
+    owner: str | None,
+    now: datetime,
+) -> tuple[Event, ...]:
+    """Let the predicted losses of a file guide the draws; those that nobody was given go."""
+    _refuse_closed(state)
+    named = {"source": source, "fingerprint": fingerprint}
+    return ({**_stamp("rescored", owner, now), **named},)
 
 
 def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
@@ -306,14 +324,16 @@ def _refuse_settled(state: CampaignState, item: DrawnItem) -> None:
         raise CampaignError(f"Draw {item.draw} is already marked as unlabelable.")
 
 
-def _check_setting(state: CampaignState, name: str, value: Any) -> int | float | None:  # noqa: ANN401
+def _check_setting(state: CampaignState, name: str, value: Any) -> int | float | str | None:  # noqa: ANN401
+    if name == "kind":
+        return choice("kind", value, KINDS)
     if name == "target_width":
         return check_width(state.settings.metrics[0], value)
     if name == "budget" and value is None:
         return None
     if name not in ("budget", "lease_seconds", "in_flight"):
         raise CampaignError(
-            f"{name!r} cannot be changed: a campaign can change its budget, target_width, "
+            f"{name!r} cannot be changed: a campaign can change its kind, budget, target_width, "
             f"lease_seconds and in_flight."
         )
     return whole(name, value, least=1)

@@ -88,10 +88,10 @@ def draw_next(
     """Further draws up to number `needed` or beyond, and the round they begin, if it is one.
 
     A static campaign doubles its draws. An adaptive one draws until its next fit, so that as many
-    as possible use the newest labels.
+    as possible use the newest labels. `pool` has the predicted losses that count by now.
     """
     settings, rows = state.settings, [item.row for item in state.draws]
-    if settings.kind != "adaptive" and not state.rounds:
+    if settings.kind != "adaptive" and not state.restarted:
         last = min(max(2 * len(rows), needed), settings.last_draw)
         return None, draw_further(pool, settings, rows, last)
     begun = begin_round(pool, state)
@@ -122,7 +122,8 @@ def draw_round(
     """The draws of one round after those that took `rows`, up to number `last`."""
     drawn = np.array(rows, dtype=np.int64)
     if begun.predictor is None:
-        frozen = frozen_proposal(pool, settings).without(drawn)
+        static = replace(settings, kind="static", floor=begun.floor)
+        frozen = frozen_proposal(pool, static).without(drawn)
     else:
         predictor = LossPredictor.from_json(begun.predictor)
         frozen = driver_of(pool, settings).proposal(predictor, drawn, begun.floor)
@@ -136,19 +137,20 @@ def draw_again(
     settings: CampaignSettings,
     rows: Sequence[int],
     last: int,
-    rounds: Sequence[Round] = (),
+    rounds: Sequence[tuple[Round, Pool]] = (),
 ) -> list[DrawnItem]:
     """Draws 1 to `last` once more, given the rows that they took: each follows from those before.
 
-    The first ones are a sample that has labels already, if there is one.
+    The first ones are a sample that has labels already, if there is one. Each round comes with
+    the pool as it was then, which has its own predicted losses.
     """
     settings = replace(settings, n_sampled=min(settings.n_sampled, last))
-    ends = [*(one.first - 1 for one in rounds), last]
+    ends = [*(one.first - 1 for one, _ in rounds), last]
     items = draw_sample(pool, settings, np.array(rows[: settings.n_sampled], dtype=np.int64))
     if ends[0] > len(items):
         items += draw_further(pool, settings, rows[: len(items)], ends[0])
-    for begun, end in zip(rounds, ends[1:], strict=True):
-        items += draw_round(pool, settings, rows[: begun.first - 1], end, begun)
+    for (begun, then), end in zip(rounds, ends[1:], strict=True):
+        items += draw_round(then, settings, rows[: begun.first - 1], end, begun)
     return items
 
 

@@ -1,13 +1,15 @@
 """The driver of an adaptive campaign: what its predictor learns about the first metric."""
 
+from collections.abc import Callable
 from dataclasses import replace
 
 import numpy as np
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, choice
 from levelled.campaigns.records import CampaignSettings, Round
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
+from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import expected
 from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
@@ -16,9 +18,10 @@ from levelled.predictions import PoolPredictions
 from levelled.sources import Pool
 from levelled.surrogates import Covariates, Driver, LossPredictor, fill_gaps, reduce_columns
 
-__all__ = ["KINDS", "begin_round", "can_adapt", "driver_of", "learnt_metric"]
+__all__ = ["KINDS", "begin_round", "can_adapt", "choose_kind", "driver_of", "learnt_metric"]
 
 KINDS = ("adaptive", "static", "uniform")
+_DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6
@@ -39,6 +42,34 @@ def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
     return any(column is not None for column in knows) and metric.possible[0] > -np.inf
 
 
+def choose_kind(
+    kind: str,
+    metric: Metric,
+    weights: tuple[str, str, float],
+    predictions: Callable[[], PoolPredictions],
+) -> str:
+    """The kind of a campaign; refuses one that cannot be.
+
+    `weights` are the score, proposal and floor, which only a static campaign has.
+    """
+    choice("kind", kind, ("auto", *KINDS))
+    has_weights = weights != _DEFAULT_WEIGHTS
+    if kind == "auto":
+        return "static" if has_weights or not can_adapt(metric, predictions()) else "adaptive"
+    if kind != "static" and has_weights:
+        raise CampaignError(
+            f"score, proposal and floor choose the weights of a static campaign, and this one is "
+            f"{kind}: leave them out, or choose kind static."
+        )
+    if kind == "adaptive" and not can_adapt(metric, predictions()):
+        raise CampaignError(
+            f"An adaptive campaign needs something to learn the {metric.name} from: columns "
+            f"proba_<class>, surrogate_<class>, loss_hat, or features of the items (f_*, "
+            f"embedding), and losses that are never negative. Choose kind static or uniform."
+        )
+    return kind
+
+
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     """The driver of a campaign: the loss of its first metric and model."""
     metric, predictions = settings.metrics[0], pool.predictions(settings.models[0])
@@ -47,15 +78,17 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     bounded = bool(np.isfinite(highest))
     width = highest - lowest if bounded else 1.0
 
-    def predicted(of: PoolPredictions) -> FloatArray:
+    def predicted(of: PoolPredictions) -> FloatArray | None:
         values = learnt.control(of)
-        if values is None:
-            return np.full(len(pool), _UNKNOWN)
-        return np.maximum(values - lowest, 0) / width
+        return None if values is None else np.maximum(values - lowest, 0) / width
 
+    own = predicted(replace(predictions, surrogate=None, loss_hat=None))
+    has_second = predictions.surrogate is not None or predictions.loss_hat is not None
+    second = predicted(predictions) if has_second else None
+    either = own if own is not None else second
     covariates = Covariates.of(
-        predicted(replace(predictions, surrogate=None)),
-        None if predictions.surrogate is None else predicted(predictions),
+        np.full(len(pool), _UNKNOWN) if either is None else either,
+        second,
         _features(predictions),
         predictions.class_index,
         bounded=bounded,
@@ -74,7 +107,7 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     """The next round of a campaign, with a predictor fitted to all labels that are in."""
     settings, first = state.settings, len(state.draws) + 1
     if settings.kind != "adaptive":
-        return Round(first, None)
+        return Round(first, None, 1.0 if settings.kind == "uniform" else settings.floor)
     driver, learnt = driver_of(pool, settings), learnt_metric(settings.metrics[0])
     base = settled_draws(state, len(state.draws))
     losses, _ = base.losses(learnt, settings.models[0])

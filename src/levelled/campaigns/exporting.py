@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
@@ -121,14 +122,22 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     yield "draws settled", f"{state.n_settled}; {len(state.open_draws())} more wait for a label"
     if settings.n_sampled:
         yield "labelled beforehand", f"{settings.n_sampled}, a random sample"
-    expected = f"root mean squared {settings.metrics[0].name} that the model expects"
-    score = expected if settings.score == "auto" else f"score {settings.score}"
-    yield (
-        "drawn by",
-        f"{score}, proposal {settings.proposal}, {settings.floor:.0%} uniform",
-    )
+    yield "drawn by", _drawn_by(settings)
     yield "seed", str(settings.seed)
     yield "closed", state.closed or "no"
+
+
+def _drawn_by(settings: CampaignSettings) -> str:
+    """The kind of the campaign and what its probabilities follow from."""
+    metric = settings.metrics[0].name
+    if settings.kind == "uniform":
+        return "uniform: at random"
+    if settings.kind == "adaptive":
+        features = f" and {', '.join(settings.features)}" if settings.features else ""
+        return f"adaptive: {metric} as predicted from labels, predictions{features}"
+    expected = f"root mean squared {metric} that the model expects"
+    score = expected if settings.score == "auto" else f"score {settings.score}"
+    return f"static: {score}, proposal {settings.proposal}, {settings.floor:.0%} uniform"
 
 
 def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Section]:

@@ -17,6 +17,7 @@ __all__ = [
     "DrawnItem",
     "Event",
     "Lease",
+    "Rescored",
     "Round",
     "looks_from_json",
     "looks_to_json",
@@ -149,13 +150,14 @@ def looks_from_json(plain: Iterable[Sequence[float]]) -> tuple[PlannedLook, ...]
 class Round:
     """Draws from `first` on, up to the next round, come from one predictor with one floor.
 
-    Without a predictor they come from the frozen weights of the settings.
+    Without a predictor they come from the frozen weights of the settings, of which the share
+    `floor` is uniform.
     """
 
     first: int
     predictor: Mapping[str, Any] | None
     """The predictor as `LossPredictor.to_json` writes it."""
-    floor: float | None = None
+    floor: float
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that begins the round."""
@@ -165,6 +167,15 @@ class Round:
     def from_json(cls, plain: Mapping[str, Any]) -> "Round":
         """The round that `to_json` wrote."""
         return cls(**{one.name: plain[one.name] for one in fields(cls)})
+
+
+@dataclass(frozen=True, slots=True)
+class Rescored:
+    """A file whose predicted losses guide the draws from `first` on, instead of the pool's."""
+
+    first: int
+    source: str | list[str] | None
+    fingerprint: str
 
 
 @dataclass(frozen=True, slots=True)

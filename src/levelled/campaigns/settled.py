@@ -1,7 +1,7 @@
 """The settled draws of a campaign with their labels and losses: all that estimates rest on."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -26,8 +26,8 @@ Labels = tuple[Label | None, ...]
 class FigureCache:
     """Results that the next look at the same campaign can use again.
 
-    A new cache gives the same figures more slowly. One cache serves one campaign, whose draws are
-    only ever added to.
+    A new cache gives the same figures more slowly. One cache serves one campaign, and only draws
+    that somebody was given, because others may still be discarded.
     """
 
     games: dict[str, SavedGame] = field(default_factory=dict)
@@ -87,9 +87,9 @@ class SettledDraws:
 
     def first(self, n: int) -> "SettledDraws":
         """Draws 1..n of these."""
-        return SettledDraws(
-            self.state, self.labels[:n], self.draws[:n], self.labelable[:n], self.cache
-        )
+        design = _design(self.state, n, self.cache)
+        draws = replace(self.draws[:n], design=design)
+        return SettledDraws(self.state, self.labels[:n], draws, self.labelable[:n], self.cache)
 
     @property
     def unlabelable_share(self) -> float:
@@ -102,7 +102,7 @@ class SettledDraws:
         """True for draws in the slice, labelled or not; for all draws where it is None."""
         if column is None:
             return np.ones(len(self), dtype=bool)
-        items = self.state.draws
+        items = self.state.draws[: len(self)]
         values = self.cache.column(
             ("slice", column), items, lambda new: [item.slices[column] for item in new]
         )
@@ -157,7 +157,7 @@ class SettledDraws:
         positive = str(metric.positive)
         pred = self.cache.column(
             ("pred", self.predictor(model)),
-            self.state.draws,
+            self.state.draws[: len(self)],
             lambda new: self._predictions(model, new)[0],
         )
         unlabelled = counts.get(positive, 0)
@@ -191,20 +191,26 @@ def settled_draws(
     cache = FigureCache() if cache is None else cache
     answers = map(state.answers.get, range(1, n + 1))
     labels = tuple([None if answer is None else answer.label for answer in answers])
-    items = state.draws
-
-    def design(name: str) -> NDArray[Any]:
-        return cache.column(name, items, lambda new: [item.design[name] for item in new])[:n]
-
+    items = state.draws[:n]
     row = cache.column("row", items, lambda new: [item.row for item in new], np.int64)
     q = cache.column("probability", items, lambda new: [item.probability for item in new], float)
-    firsts = [1, *(one.first for one in state.rounds)]  # columns change only with a round
-    names = [{*items[draw - 1].design} for draw in firsts if draw <= len(items)]
-    columns = {name: design(name) for name in sorted(set.intersection(*names) if names else ())}
     return SettledDraws(
         state,
         labels,
-        Draws(row[:n], q[:n], state.settings.pool_size, design=columns or None),
+        Draws(row[:n], q[:n], state.settings.pool_size, design=_design(state, n, cache)),
         np.array([label is not None for label in labels], dtype=bool),
         cache,
     )
+
+
+def _design(state: CampaignState, n: int, cache: FigureCache) -> dict[str, FloatArray] | None:
+    """The design columns that all of the first n draws have; they change only with a round."""
+    items, firsts = state.draws[:n], [1, *(one.first for one in state.rounds)]
+    names = [{*items[draw - 1].design} for draw in firsts if draw <= n]
+
+    def column(name: str) -> FloatArray:
+        return cache.column(name, items, lambda new: [item.design[name] for item in new])[:n]
+
+    return {
+        name: column(name) for name in sorted(set.intersection(*names) if names else ())
+    } or None

@@ -13,6 +13,7 @@ from levelled.campaigns.records import (
     DrawnItem,
     Event,
     Lease,
+    Rescored,
     Round,
     looks_from_json,
 )
@@ -47,7 +48,11 @@ class CampaignState:
     """The labels of a draw before it was amended; None for one that was unlabelable."""
     attached: Mapping[str, Attached] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
-    """The rounds of an adaptive campaign, in order."""
+    """The rounds of the draws, in order; a static campaign has none until it is switched."""
+    rescored: tuple[Rescored, ...] = ()
+    """Files that replaced the predicted losses of the pool, in order."""
+    restarted: bool = False
+    """True once the draws no longer continue those that were begun at the creation."""
     closed: str | None = None
     n_settled: int = 0
     n_events: int = 0
@@ -102,6 +107,8 @@ class _StateBuilder:
     amended: dict[int, tuple[Label | None, ...]]
     attached: dict[str, Attached]
     rounds: tuple[Round, ...]
+    rescored: tuple[Rescored, ...]
+    restarted: bool
     closed: str | None
     n_events: int
     draw_of: dict[str, int]
@@ -118,6 +125,16 @@ class _StateBuilder:
             if name not in self.owned:
                 setattr(self, name, dict(getattr(self, name)))
                 self.owned.add(name)
+
+    def discard_unasked(self) -> None:
+        """Forget the draws that nobody was given: no label depends on them."""
+        self.own("draw_of")
+        draws, self.added = (*self.base.draws, *self.added), []
+        for item in draws[self.n_asked :]:
+            del self.draw_of[str(item.id)]
+        self.base = replace(self.base, draws=draws[: self.n_asked])
+        self.rounds = tuple(one for one in self.rounds if one.first <= self.n_asked)
+        self.restarted = True
 
     def build(self) -> CampaignState:
         settled = self.base.n_settled
@@ -209,6 +226,14 @@ def _apply_changed(state: _StateBuilder, event: Event) -> None:
     if "looks" in new:
         new["looks"] = looks_from_json(new["looks"])
     state.settings = replace(state.settings, **new)
+    if "kind" in new:
+        state.discard_unasked()
+
+
+def _apply_rescored(state: _StateBuilder, event: Event) -> None:
+    state.discard_unasked()
+    new = Rescored(state.n_asked + 1, event["source"], event["fingerprint"])
+    state.rescored = (*(one for one in state.rescored if one.first < new.first), new)
 
 
 def _apply_closed(state: _StateBuilder, event: Event) -> None:
@@ -225,5 +250,6 @@ _APPLY: dict[str, Callable[[_StateBuilder, Event], None]] = {
     "resolved": _apply_resolved,
     "attached": _apply_attached,
     "changed": _apply_changed,
+    "rescored": _apply_rescored,
     "closed": _apply_closed,
 }

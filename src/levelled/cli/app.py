@@ -53,6 +53,7 @@ for command in (
     managing.report,
     managing.change,
     managing.attach,
+    managing.rescore,
     managing.close,
     managing.audit,
     managing.export,

@@ -1,4 +1,4 @@
-"""`levelled create`, `list`, `status`, `change`, `attach`, `close`, `audit`, `export`, `report`."""
+"""`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, `audit`, ..."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -19,13 +19,24 @@ from levelled.cli.options import (
     Storage,
 )
 
-__all__ = ["attach", "audit", "change", "close", "create", "export", "list_", "report", "status"]
+__all__ = [
+    "attach",
+    "audit",
+    "change",
+    "close",
+    "create",
+    "export",
+    "list_",
+    "report",
+    "rescore",
+    "status",
+]
 
 _YEAR = 366 * 24 * 3600
 _LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
 _IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
 _SETTINGS = (
-    "budget", "target_width", "level", "score", "proposal", "floor", "seed", "in_flight",
+    "kind", "budget", "target_width", "level", "score", "proposal", "floor", "seed", "in_flight",
     "lease_seconds",
 )  # fmt: skip
 """The settings that a summary shows."""
@@ -82,12 +93,20 @@ def create(
         typer.Option(min=0, help="Seed of the draws; chosen and recorded if not given."),
     ] = None,
     classes: ClassNames = None,
+    kind: Annotated[
+        str,
+        typer.Option(help="Way to draw: adaptive, static, uniform, or auto: adaptive if it can."),
+    ] = "auto",
+    features: Annotated[
+        list[str],
+        typer.Option(help="Columns to learn losses from, or a pattern such as 'f_*'; repeatable."),
+    ] = [],  # noqa: B006
     score: Annotated[
         str,
-        typer.Option(help="Interest of an item: auto, entropy, margin, ... or uniform."),
+        typer.Option(help="Static: interest of an item: auto, entropy, margin, ... or uniform."),
     ] = "auto",
     proposal: Annotated[
-        str, typer.Option(help="proportional, boltzmann:B, power:A, rank:A or uniform.")
+        str, typer.Option(help="Static: proportional, boltzmann:B, power:A, rank:A or uniform.")
     ] = "proportional",
     floor: Floor = 0.5,
     labelled: Annotated[
@@ -117,6 +136,8 @@ def create(
         score=score,
         proposal=proposal,
         floor=floor,
+        kind=kind,
+        features=features or None,
         lease_seconds=lease_seconds,
         in_flight=in_flight,
         labelled=labelled,
@@ -125,7 +146,7 @@ def create(
     settings = campaign.settings
     show.tell(
         f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
-        f"seed {settings.seed}. Next: levelled ask {name}"
+        f"{settings.kind}, seed {settings.seed}. Next: levelled ask {name}"
     )
 
 
@@ -135,11 +156,16 @@ def change(
     target_width: TargetWidth = None,
     lease_seconds: Annotated[int | None, _LEASE] = None,
     in_flight: Annotated[int | None, _IN_FLIGHT] = None,
+    kind: Annotated[
+        str | None, typer.Option(help="Way to draw the next items: adaptive, static or uniform.")
+    ] = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
+    pool: PoolFile = None,
 ) -> None:
-    """Change the budget, the target width, the leases or the items in flight of a campaign."""
+    """Change the kind, the budget, the target width, the leases or the items in flight."""
     options: dict[str, Any] = {
+        "kind": kind,
         "budget": budget,
         "target_width": target_width,
         "lease_seconds": lease_seconds,
@@ -148,7 +174,7 @@ def change(
     changes = {option: value for option, value in options.items() if value is not None}
     if not changes:
         raise typer.BadParameter("Nothing to change: name at least one option, such as --budget.")
-    lv.load_campaign(name, storage=storage).change(owner=owner, **changes)
+    lv.load_campaign(name, storage=storage, pool=pool).change(owner=owner, **changes)
     show.tell(
         f"changed {name}: {', '.join(f'{option} {value}' for option, value in changes.items())}"
     )
@@ -163,6 +189,20 @@ def attach(
     """Estimate another model from the labels that are already there."""
     lv.load_campaign(name, storage=storage).attach(str(predictions), model)
     show.tell(f"attached {model} to {name}. Next: levelled estimate {name}")
+
+
+def rescore(
+    name: Name,
+    pool: Annotated[
+        Path,
+        typer.Option(help="File of ids with a column loss_hat or columns surrogate_<class>."),
+    ],
+    owner: Owner = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Replace the predicted losses that guide the draws, from the next item on."""
+    lv.load_campaign(name, storage=storage).rescore(str(pool), owner=owner)
+    show.tell(f"rescored {name} with {pool}. Next: levelled ask {name}")
 
 
 def close(

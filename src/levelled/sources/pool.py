@@ -113,6 +113,22 @@ class Pool:
             features=self._columns.features,
         )
 
+    def with_scores(self, other: Pool) -> Pool:
+        """This pool with the surrogate and the predicted losses of another, found by their ids.
+
+        Columns that the other pool does not have stay as they are.
+        """
+        new = other._columns
+        rows = other.rows_of(self._columns.ids.to_pylist())
+        columns = {name: getattr(new, name) for name in ("surrogate", "loss_hat")}
+        found = {name: column[rows] for name, column in columns.items() if column is not None}
+        if not found:
+            raise PoolError(
+                f"{other.source or 'The frame'} has no predicted losses: it needs a column "
+                f"loss_hat or columns surrogate_<class>."
+            )
+        return Pool(self.source, self._origin, self._roles, replace(self._columns, **found))
+
     def slice_values(self, name: str) -> Categorical:
         """The slice of each item; `np.asarray` makes it an array of text."""
         if name not in self._columns.slices:
