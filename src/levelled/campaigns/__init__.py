@@ -4,12 +4,14 @@ from levelled.campaigns.campaign import Campaign
 from levelled.campaigns.create import create_campaign, load_campaign, plan_campaign
 from levelled.campaigns.decide import Ask
 from levelled.campaigns.drawing import draw_from_file
+from levelled.campaigns.learnt import CampaignPredictor
 from levelled.campaigns.stores import copy, open_store, upgrade
 from levelled.metrics.figure import Figure
 
 __all__ = [
     "Ask",
     "Campaign",
+    "CampaignPredictor",
     "Figure",
     "copy",
     "create_campaign",

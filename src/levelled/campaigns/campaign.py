@@ -18,6 +18,7 @@ from levelled.campaigns.decide import Ask
 from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_figures, estimate_history
+from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.pools import CampaignPool, open_scores
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
@@ -92,6 +93,11 @@ class Campaign:
         """The choices the campaign was created with, and later changes of them."""
         return self.state.settings
 
+    @property
+    def predictor(self) -> CampaignPredictor | None:
+        """What an adaptive campaign has learnt about its losses; None before its first round."""
+        return predictor_of(self.state, self._pool.at)
+
     def ask(self, n: int = 1, *, owner: str | None = None) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
 
@@ -148,8 +154,11 @@ class Campaign:
 
         A new kind holds from the next item on that is given out. Items that are out stay valid.
         """
+        now = self.settings
         if "kind" in settings:
-            self._check_kind(settings["kind"])
+            weights = (now.score, now.proposal, now.floor)
+            pool = lambda: self.pool().predictions(now.models[0])  # noqa: E731
+            choose_kind(settings["kind"], now.metrics[0], weights, pool)
         self._do(lambda state: decide.change(state, owner, _now(), **settings))
 
     def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
@@ -172,10 +181,9 @@ class Campaign:
     ) -> None:
         """Replace the predicted losses that guide the draws, from the next item on.
 
-        `predictions` is a file or frame of ids with a column loss_hat or columns
-        surrogate_<class>, or a fitted scikit-learn model that predicts from the features of the
-        pool; `save_as` is a Parquet file for its predictions. An audit in another process needs
-        a file.
+        `predictions` is a file or frame of ids with loss_hat or surrogate_<class>, or a fitted
+        scikit-learn model that predicts from the pool's features; `save_as` is a Parquet file
+        for its predictions. Other processes, and their audits, need a file.
         """
         scores = open_scores(predictions, self.pool(), self.settings, save_as)
         self._pool.keep(scores, self.pool())
@@ -248,6 +256,7 @@ class Campaign:
             self.history(),
             compare_with_first(self.state, self._figure_cache()),
             "" if last is None else last.hash,
+            [*learnt_sections(self.predictor)],
         )
         Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
 
@@ -286,12 +295,6 @@ class Campaign:
     def pool(self) -> Pool:
         """The pool; refuses one whose content is not that at creation."""
         return self._pool.open(self.settings)
-
-    def _check_kind(self, kind: str) -> None:
-        settings = self.settings
-        weights = (settings.score, settings.proposal, settings.floor)
-        predictions = lambda: self.pool().predictions(settings.models[0])  # noqa: E731
-        choose_kind(kind, settings.metrics[0], weights, predictions)
 
     def _draw_ahead(self, state: CampaignState, n: int) -> None:
         """Draw and store items until n more can be handed out."""

@@ -81,6 +81,7 @@ def make_report(
     history: Sequence[Figure],
     comparisons: Sequence[Comparison],
     last_hash: str,
+    learnt: Sequence[Section] = (),
 ) -> Report:
     """The content of a campaign's report."""
     now = datetime.now(UTC).strftime("%d %B %Y, %H:%M UTC")
@@ -92,6 +93,7 @@ def make_report(
         figures=figures,
         history=history,
         target_width=settings.target_width,
+        learnt=learnt,
         sections=[
             *_comparisons(comparisons),
             _amended(state),

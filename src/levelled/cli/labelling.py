@@ -168,18 +168,20 @@ def estimate(
     chosen = show.chosen(form)
     if watch:
         looks = campaign.watch(target_width=target_width, every=every)
-        figures = _show_looks(looks, chosen, name)
+        figures = _show_looks(looks, chosen, campaign)
         reached = campaign.is_reached(figures, target_width)
     else:
         figures = campaign.estimate()
         reached = campaign.is_reached(figures, target_width)
-        _show_figures(figures, chosen, name)
+        _show_figures(figures, chosen, campaign)
     _keep(campaign)
     if not reached:
         raise typer.Exit(NOT_REACHED)
 
 
-def _show_looks(looks: "Iterator[Sequence[Figure]]", chosen: Form, name: str) -> "Sequence[Figure]":
+def _show_looks(
+    looks: "Iterator[Sequence[Figure]]", chosen: Form, campaign: "Campaign"
+) -> "Sequence[Figure]":
     """Show each look until the last one or Ctrl-C; returns the figures shown last."""
     from rich.console import Console
     from rich.live import Live
@@ -188,27 +190,27 @@ def _show_looks(looks: "Iterator[Sequence[Figure]]", chosen: Form, name: str) ->
     try:
         if chosen is not Form.table:
             for figures in chain([first], looks):
-                _show_figures(figures, chosen, name)
+                _show_figures(figures, chosen, campaign)
             return figures
         with Live(console=Console(), auto_refresh=False) as live:
             for figures in chain([first], looks):
-                live.update(figure_table(figures, name), refresh=True)
+                live.update(figure_table(figures, campaign), refresh=True)
     except KeyboardInterrupt:
         pass  # the way to stop watching
     return figures
 
 
-def _show_figures(figures: "Sequence[Figure]", chosen: Form, name: str) -> None:
+def _show_figures(figures: "Sequence[Figure]", chosen: Form, campaign: "Campaign") -> None:
     from rich.console import Console
 
     if chosen is Form.table:
-        Console().print(figure_table(figures, name))
+        Console().print(figure_table(figures, campaign))
     else:
         show.records([figure.as_dict() for figure in figures], chosen)
 
 
-def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
-    """The figures as a table, with each warning once below it."""
+def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
+    """The figures as a table; below it what was learnt, how they were read, and each warning."""
     from rich.box import SIMPLE_HEAD
     from rich.console import Group
     from rich.table import Table
@@ -220,7 +222,7 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
         {column: show.plain(cell, 40) for column, cell in figure_cells(figure).items()}
         for figure in figures
     ]
-    title = Text(f"{show.plain(name, 60)}: {_progress(figures[0])}", style="bold")
+    title = Text(f"{show.plain(campaign.name, 60)}: {_progress(figures[0])}", style="bold")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
     columns = [column for column in rows[0] if any(row[column] for row in rows)]
     for column in columns:
@@ -230,7 +232,9 @@ def figure_table(figures: "Sequence[Figure]", name: str) -> "Group":
         style = "bold" if figure.slice is None else ""
         table.add_row(*(Text(row[column], style=style) for column in columns))
     warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
+    learnt = campaign.predictor
     notes = [f"{note}." for note in figure_notes(figures[0])]
+    notes += [] if learnt is None else [f"{learnt.summary}."]
     notes += [f"note: {show.plain(text, 500)}" for text in warnings]
     return Group(table, *map(Text, notes))
 

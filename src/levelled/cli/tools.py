@@ -74,8 +74,8 @@ def _run_campaign(
     with Live(console=console, refresh_per_second=8, transient=True) as live:
         for figures in label_all(campaign, all_labels, batch=5):
             bar.update(task, completed=figures[0].n_labels)
-            live.update(Group(figure_table(figures, campaign.name), bar))
-    console.print(figure_table(figures, campaign.name))
+            live.update(Group(figure_table(figures, campaign), bar))
+    console.print(figure_table(figures, campaign))
     return figures
 
 

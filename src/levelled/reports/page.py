@@ -1,6 +1,7 @@
 """A report as one HTML file that loads nothing from elsewhere, with all text escaped."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from html import escape
 from math import isfinite
@@ -15,12 +16,16 @@ __all__ = ["Report", "Section", "page"]
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """A table under a title, with a sentence about it; there may be no rows."""
+    """A table under a title, with a sentence about it; there may be no rows.
+
+    `plots` are functions that draw what is shown between the two.
+    """
 
     title: str
     about: str
     columns: tuple[str, ...] = ()
     rows: Sequence[Sequence[str]] = ()
+    plots: Sequence[Callable[[], str]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +44,8 @@ class Report:
     sections: Sequence[Section] = ()
     record: Sequence[tuple[str, str]] = ()
     """How the figures can be checked."""
+    learnt: Sequence[Section] = ()
+    """What a predictor has learnt from the labels, if there is one; shown below the plots."""
 
 
 _HEAD = """<!doctype html>
@@ -119,6 +126,7 @@ def page(report: Report) -> str:
         "<h2>Figures</h2>\n",
         _figures(report.figures),
         *_plots(report),
+        *(_section(section) for section in report.learnt),
         "<h2>Pool and settings</h2>\n",
         _facts(report.facts),
         *(_section(section) for section in report.sections),
@@ -219,6 +227,8 @@ def _facts(facts: Sequence[tuple[str, str]]) -> str:
 
 def _section(section: Section) -> str:
     heading = f"<h2>{_text(section.title)}</h2>\n<p>{_text(section.about)}</p>\n"
+    with suppress(MissingExtraError):  # the page says so where its first plots would be
+        heading += "".join(plot() for plot in section.plots)
     if not section.rows:
         return heading
     head = "".join(f"<th>{_text(column)}</th>" for column in section.columns)

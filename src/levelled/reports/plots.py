@@ -1,4 +1,4 @@
-"""Plots: parts that all of them share, and the two of a report.
+"""Plots: parts that all of them share, and those of a report.
 
 Those of a report are SVG in the colour of the page's text, for dark screens and for print.
 """
@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Sequence
 from html import escape
 from math import isfinite
-from typing import Any
+from typing import Any, NamedTuple
 
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
@@ -19,11 +19,14 @@ __all__ = [
     "COLOURS",
     "DASHES",
     "Axes",
+    "CalibrationPoint",
     "band",
     "canvas",
     "footnote",
     "legend",
+    "plot_calibration",
     "plot_history",
+    "plot_rounds",
     "plot_slices",
     "reference",
 ]
@@ -38,6 +41,17 @@ DASHES: dict[str, Any] = {"naive": (0, (1, 1)), "PURE": (0, (5, 1.5)), "LURE": "
 """Curves that can be told apart in print without colour."""
 COLUMN = 3.5
 """The width of one column of print, in inches."""
+
+
+class CalibrationPoint(NamedTuple):
+    """The mean predicted and observed loss of some draws, with the interval of the observed."""
+
+    predicted: float
+    observed: float
+    low: float
+    high: float
+    n_labels: int
+
 
 _STYLE = {
     "font.size": 8,
@@ -158,6 +172,50 @@ def plot_slices(figures: Sequence[Figure], overall: Figure) -> str:
     axes.grid(visible=False, axis="y")
     _write(axes.set_xlabel(""), overall.metric)
     return _svg(figure, f"{overall.metric} by slice, the whole pool as a dashed line")
+
+
+def plot_calibration(points: Sequence[CalibrationPoint]) -> str:
+    """The plot of observed against predicted losses; dashed: where the two are equal."""
+    figure, axes = _axes(height=3.3)
+    end = max(max(one.predicted, one.high) for one in points) * 1.03 or 1.0
+    axes.plot([0, end], [0, end], color=_MUTED, linewidth=1, linestyle=(0, (4, 3)))
+    for one in points:
+        axes.plot([one.predicted] * 2, [one.low, one.high], color=_ACCENT, linewidth=2.4, alpha=0.5)
+    axes.plot(
+        [one.predicted for one in points],
+        [one.observed for one in points],
+        "o",
+        color=_ACCENT,
+        markersize=5.5,
+    )
+    axes.set_xlim(0, 1.08 * max(one.predicted for one in points))
+    axes.set_ylim(0, end)
+    axes.set_xlabel("loss predicted before the draw")
+    axes.set_ylabel("loss observed")
+    return _svg(figure, "Observed against predicted losses, with 95% intervals")
+
+
+def plot_rounds(
+    floors: Sequence[tuple[int, float]], shares: Sequence[tuple[int, float]], n_draws: int
+) -> str:
+    """The plot of the floor and the background share of each round against the draws."""
+    figure, axes = _axes(height=2.4)
+    for points, colour, dashes in ((floors, _ACCENT, "-"), (shares, _MUTED, (0, (4, 2)))):
+        at, values = zip(*points, strict=True)
+        axes.step([*at, n_draws], [*values, values[-1]], where="post", color=colour, ls=dashes)
+        axes.annotate(
+            "floor" if colour == _ACCENT else "background share",
+            (n_draws, values[-1]),
+            xytext=(4, 0),
+            textcoords="offset points",
+            color=_INK,
+            fontsize=9,
+            va="center",
+        )
+    axes.set_xlim(left=0)
+    axes.set_ylim(bottom=0)
+    axes.set_xlabel("draws")
+    return _svg(figure, "Floor and background share of each round against the number of draws")
 
 
 def _mark_target(axes: Any, value: float, width: float | None) -> None:  # noqa: ANN401
