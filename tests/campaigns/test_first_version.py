@@ -2,11 +2,14 @@
 
 import json
 import sqlite3
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
-from levelled.campaigns import copy, load_campaign
+from levelled.campaigns import copy, decide, load_campaign
+from levelled.campaigns.attaching import draw_events
+from levelled.campaigns.state import apply_events
 
 FILES = Path(__file__).parent / "first_version"
 
@@ -48,3 +51,19 @@ def test_it_can_be_copied_and_reported(path: Path, tmp_path: Path) -> None:
     assert campaign.audit() == []
     campaign.report(tmp_path / "report.html")
     assert "empty" in (tmp_path / "report.html").read_text()
+
+
+def test_it_is_static_and_could_have_become_adaptive(path: Path) -> None:
+    campaign = load_campaign("spam", storage=path, pool=FILES / "pool.csv")
+    assert (campaign.settings.kind, campaign.settings.features) == ("static", ())
+    assert (campaign.state.rounds, campaign.predictor) == ((), None)
+    events = [one.event for one in campaign._store.events("spam")]
+    state = apply_events(event for event in events if event["type"] != "closed")
+    given = state.draws[: state.n_asked]
+    later = apply_events(decide.change(state, None, datetime.now(UTC), kind="adaptive"), state)
+    assert later.draws == given
+    needed = len(given) + 5
+    later = apply_events(draw_events(campaign.pool(), later, needed, at="now"), later)
+    assert later.draws[: len(given)] == given
+    assert len(later.draws) >= needed
+    assert [one.first for one in later.rounds] == [len(given) + 1]

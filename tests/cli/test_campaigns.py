@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
@@ -234,7 +235,7 @@ def test_the_report_is_one_file_that_fetches_nothing(levelled: Levelled, spam: s
     assert levelled("report", spam, "--out", "r.html").code == 0
     text = Path("r.html").read_text()
     assert f"{figures(levelled, spam)[0]['value']:.4f}" in text
-    assert text.count("<svg") == 2
+    assert text.count("<svg") == 3
     for fetched in ("<script", "<link", "<img", "src=", "@import", "url(http"):
         assert fetched not in text
 
@@ -367,3 +368,52 @@ def test_watching_stops_at_ctrl_c_without_a_traceback(levelled: Levelled, spam: 
     _, told = watching.communicate(timeout=20)
     assert watching.returncode == 3
     assert told == ""
+
+
+def test_the_kind_is_chosen_shown_and_changed(
+    levelled: Levelled, pool: Path, truth: dict[str, str]
+) -> None:
+    made = levelled("create", "plain", "--pool", pool, "--kind", "static", "--seed", 7)
+    assert ", static, seed 7" in made.err
+    assert json.loads(levelled("status", "plain").out)[0]["kind"] == "static"
+    asked = levelled("ask", "plain", "-n", 12)
+    assert levelled("tell", "plain", "-", given=answers(asked.out, truth)).code == 0
+    changed = levelled("change", "plain", "--kind", "adaptive")
+    assert changed.err == "changed plain: kind adaptive\n"
+    assert len(levelled("ask", "plain", "-n", 60).out.splitlines()) == 60
+    assert json.loads(levelled("status", "plain").out)[0]["kind"] == "adaptive"
+    assert levelled("audit", "plain").out == "ok\n"
+    refused = levelled("change", "plain", "--kind", "clever")
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "adaptive, static, uniform" in refused.err
+
+
+def test_features_are_named_by_a_pattern(levelled: Levelled, pool: Path) -> None:
+    refused = levelled("create", "spam", "--pool", pool, "--features", "x_*")
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "No feature in the pool is called 'x_*'" in refused.err
+    table = pq.read_table(pool)
+    pq.write_table(table.append_column("x_1", table["proba_spam"]), "described.parquet")
+    made = levelled("create", "spam", "--pool", "described.parquet", "--features", "x_*")
+    assert made.code == 0, made.err
+    assert load_campaign("spam").settings.features == ("x_1",)
+
+
+def test_new_predictions_replace_the_pools(
+    levelled: Levelled, spam: str, pool: Path, truth: dict[str, str]
+) -> None:
+    table = pq.read_table(pool)
+    hat = {"id": table["id"], "loss_hat": table["proba_spam"]}
+    pq.write_table(pa.table(hat), "scores.parquet")
+    done = levelled("rescore", spam, "--pool", "scores.parquet")
+    assert done.err == "rescored spam with scores.parquet. Next: levelled ask spam\n"
+    asked = levelled("ask", spam, "-n", 20)
+    assert levelled("tell", spam, "-", given=answers(asked.out, truth)).code == 0
+    assert levelled("audit", spam).out == "ok\n"
+    refused = levelled("rescore", spam, "--pool", pool)
+    assert "has no predicted losses" in refused.err
+
+
+def test_a_table_of_figures_ends_with_what_was_learnt(levelled: Levelled, spam: str) -> None:
+    shown = levelled("estimate", spam, "--format", "table").out
+    assert "the fifth of the pool" in shown or "too few losses were found" in shown

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from weakref import WeakKeyDictionary
 
 import numpy as np
 
@@ -26,6 +27,7 @@ _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6
 """Added to the probability of each wrong class, so that their sum is never 0."""
+_DRIVERS: WeakKeyDictionary[Pool, dict[tuple[str, str], Driver]] = WeakKeyDictionary()
 
 
 def learnt_metric(metric: Metric) -> Metric:
@@ -71,8 +73,17 @@ def choose_kind(
 
 
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
-    """The driver of a campaign: the loss of its first metric and model."""
-    metric, predictions = settings.metrics[0], pool.predictions(settings.models[0])
+    """The driver of a campaign: the loss of its first metric and model.
+
+    It is kept for as long as the pool, because a large one takes a while.
+    """
+    drivers, key = _DRIVERS.setdefault(pool, {}), (settings.metrics[0].name, settings.models[0])
+    if key not in drivers:
+        drivers[key] = _make_driver(settings.metrics[0], pool.predictions(settings.models[0]))
+    return drivers[key]
+
+
+def _make_driver(metric: Metric, predictions: PoolPredictions) -> Driver:
     learnt = learnt_metric(metric)
     lowest, highest = learnt.possible
     bounded = bool(np.isfinite(highest))
@@ -87,7 +98,7 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     second = predicted(predictions) if has_second else None
     either = own if own is not None else second
     covariates = Covariates.of(
-        np.full(len(pool), _UNKNOWN) if either is None else either,
+        np.full(predictions.pool_size, _UNKNOWN) if either is None else either,
         second,
         _features(predictions),
         predictions.class_index,
@@ -126,7 +137,9 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
     columns = [] if predictions.features is None else [fill_gaps(predictions.features)]
     if predictions.score is not None:
         columns.append(np.asarray(predictions.score, dtype=np.float64)[:, None])
-    return reduce_columns(np.hstack(columns)) if columns else None
+    if not columns:
+        return None
+    return reduce_columns(columns[0] if len(columns) == 1 else np.hstack(columns))
 
 
 def _given_error(

@@ -20,6 +20,10 @@ _LEAST, _MOST = 0.002, 0.5
 """The pool's mean loss before any label lies between these."""
 _MOST_GROUPS = 50
 _MOST_FEATURES = 20
+_BLOCK = 65_536
+"""Items computed at once, so that intermediate results need little memory."""
+_CONSTANT = 1e-12
+"""A column whose spread is smaller than this share of its mean does not vary."""
 _SAMPLED = 20_000
 """About so many items decide the principal components."""
 
@@ -64,11 +68,12 @@ class Covariates:
         """
         e = floats("expected", expected, ndim=1)
         s = e if surrogate is None else floats("surrogate", surrogate, ndim=1)
-        both = (e + s) / 2
+        both = e if s is e else (e + s) / 2
         family = FAMILIES["logit" if bounded else "log"]
         scale = 1.0 if bounded else max(float(both.mean()), np.finfo(float).tiny)
-        columns = (family.link(column / scale) for column in (e, s, both))
-        scores = np.column_stack([np.ones(len(e)), *columns])
+        first = family.link(e / scale)
+        second, mean = (first, first) if s is e else (family.link(x / scale) for x in (s, both))
+        scores = np.column_stack([np.ones(len(e)), first, second, mean])
         prior_mean = float(np.clip(both.mean(), _LEAST, _MOST)) if bounded else 1.0
         codes = None if groups is None else np.asarray(groups, dtype=np.int64)
         n_groups = 0 if codes is None else int(codes.max(initial=-1)) + 1
@@ -127,12 +132,13 @@ def fill_gaps(features: NDArray[np.floating[Any]]) -> FloatArray:
     >>> fill_gaps(np.array([[1.0], [np.nan], [3.0]])).ravel()
     array([1., 2., 3.])
     """
+    missing = ~np.isfinite(features)
+    if not missing.any():
+        return np.asarray(features, dtype=np.float64)
     X = np.array(features, dtype=np.float64)
-    missing = ~np.isfinite(X)
-    if missing.any():
-        X[missing] = 0.0
-        mean = X.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
-        X[missing] = np.broadcast_to(mean, X.shape)[missing]
+    X[missing] = 0.0
+    mean = X.sum(axis=0) / np.maximum((~missing).sum(axis=0), 1)
+    X[missing] = np.broadcast_to(mean, X.shape)[missing]
     return X
 
 
@@ -151,19 +157,34 @@ def reduce_columns(features: FloatArray, most: int = _MOST_FEATURES) -> FloatArr
 
 
 def _standardise(features: ArrayLike, pool_size: int) -> NDArray[np.float32]:
-    X = np.asarray(features, dtype=np.float32)
-    if X.ndim != 2 or len(X) != pool_size or not np.isfinite(X).all():
+    X = np.asarray(features)
+    if X.ndim != 2 or len(X) != pool_size or not np.isfinite(X.sum(dtype=np.float64)):
         raise InputError(
             f"features must be finite numbers, one row for each of the {pool_size} items; their "
             f"shape is {X.shape}."
         )
-    sd = X.std(axis=0)
-    return np.asarray((X - X.mean(axis=0)) / np.where(sd > 0, sd, 1), dtype=np.float32)
+    mean = X.mean(axis=0, dtype=np.float64)
+    standard, squares = np.empty(X.shape, dtype=np.float32), np.zeros(X.shape[1])
+    for start in range(0, len(X), _BLOCK):
+        centred = X[start : start + _BLOCK] - mean
+        squares += np.einsum("nd,nd->d", centred, centred)
+        standard[start : start + _BLOCK] = centred
+    sd = np.sqrt(squares / max(len(X), 1))
+    standard /= np.where(sd > _CONSTANT * np.maximum(np.abs(mean), 1e-300), sd, np.inf)
+    return standard
 
 
 def _intercept(family: Family, links: FloatArray, mean: float) -> float:
-    """The intercept at which the mean prediction of the pool is `mean`."""
+    """The intercept at which the mean prediction of the pool is `mean`.
+
+    It is found on some items, and corrected by Newton steps on all of them.
+    """
     from scipy.optimize import brentq
 
     steep = _SLOPE * links
-    return float(brentq(lambda c: float(family.mean(c + steep).mean()) - mean, -25, 25, xtol=1e-6))
+    some = steep[:: max(len(steep) // _SAMPLED, 1)]
+    c = float(brentq(lambda c: float(family.mean(c + some).mean()) - mean, -25, 25, xtol=1e-6))
+    for _ in range(2 if len(some) < len(steep) else 0):
+        predicted = family.mean(c + steep)
+        c += float((mean - predicted.mean()) / family.variance(predicted).mean())
+    return c
