@@ -6,6 +6,7 @@ python benchmarks/bench_surrogates.py [rows]
 import sys
 import tempfile
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from time import process_time
 
@@ -60,8 +61,7 @@ def one_ask(rows: int, folder: Path) -> None:
         create_campaign(kind, folder / "pool.parquet", storage=storage, seed=0, kind=kind)
         campaign = load_campaign(kind, storage=storage)
         campaign.pool()
-        times[kind] = seconds(lambda campaign=campaign: campaign.ask(10), 1)
-        again = seconds(lambda campaign=campaign: campaign.ask(10), 1)
+        times[kind], again = (seconds(partial(campaign.ask, 10), 1) for _ in range(2))
         print(f"ask, {kind + ':':12} {times[kind]:7.3f} s, the next {again:.3f} s")
     print(f"adaptive asks {times['adaptive'] - times['static']:.3f} s later")
 

@@ -17,7 +17,8 @@ from levelled.errors import CampaignError, PoolError
 from levelled.surrogates import LossPredictor
 
 N = 200
-SPAM, TRUTH = spam(N, seed=4)
+SPAM, LABELS = spam(N, seed=4)
+TRUTH: dict[Any, str] = {**LABELS}
 POOL = SPAM.append_column("f_length", pa.array(np.random.default_rng(4).normal(size=N)))
 
 

@@ -99,12 +99,13 @@ class CampaignPredictor:
         mean, size = float(w @ loss / w.sum()), float(w.sum() ** 2 / (w @ w))
         if np.isfinite(self.largest):
             unit = min(max(mean / self.largest, 0.0), 1.0)
-            low, high = (self.largest * end for end in clopper_pearson(size * unit, size, 0.95))
+            limits = clopper_pearson(size * unit, size, 0.95)
+            low, high = (self.largest * float(end) for end in limits)
         else:
             half = 2 * float(np.sqrt((w**2) @ (loss - mean) ** 2) / w.sum())
             low, high = max(mean - half, 0.0), mean + half
         predicted = float(w @ self.predicted[part] / w.sum())
-        return CalibrationPoint(predicted, mean, float(low), float(high), len(part))
+        return CalibrationPoint(predicted, mean, low, high, len(part))
 
     def expected_losses(self, most: int | None = None) -> "pa.Table":
         """The ids of the items not drawn yet with their expected losses, the highest first.
