@@ -143,7 +143,7 @@ class EstimatorSummary:
 def repeat(settings: RepetitionSettings, *, backend: Backend = map) -> pa.Table:
     """Estimates of all repetitions after 1, 2, ..., M labels: a row for each.
 
-    Items are drawn by the default proposal: half uniform, half in proportion to the root mean
+    Items are drawn as in a static campaign: half uniform, half in proportion to the root mean
     squared loss under the model's own probabilities.
     """
     digits = predict_digits()

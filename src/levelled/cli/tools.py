@@ -86,7 +86,7 @@ def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
     settings = demo.RepetitionSettings(labels=labels, repetitions=repetitions, seed=seed)
     table = demo.repeat(settings, backend=show.with_progress(map, "repeating the estimate"))
     show.show_rows(
-        f"The same estimate from {labels} labels, repeated {repetitions:,} times with new draws",
+        f"Estimates from {labels} labels, repeated {repetitions:,} times with new static draws",
         ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval contains the truth"],
         [row.cells() for row in demo.summarise(table)],
     )
