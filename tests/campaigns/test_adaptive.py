@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from campaigns.simulated import label, spam
+from campaigns.simulated import label, numbers, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.errors import CampaignError, PoolError
@@ -84,7 +84,7 @@ class TestRounds:
             label(campaign, 4, truth)
         (figure,) = campaign.estimate()
         assert (figure.n_settled, figure.estimate.interval) == (14, "point")
-        wrong = [truth[item.id] != item.pred[""] for item in campaign.state.draws]
+        wrong = [truth[str(item.id)] != item.pred[""] for item in campaign.state.draws]
         assert figure.estimate.value == pytest.approx(np.mean(wrong), abs=1e-12)
 
     def test_items_out_when_a_round_begins_stay_valid(self, tmp_path: Path, file: str) -> None:
@@ -153,6 +153,21 @@ class TestRounds:
         assert est.value is not None
         assert est.low <= est.value <= est.high
         assert campaign.audit() == []
+
+    @pytest.mark.parametrize("metric", ["mse", "mae", "mean:-5:20"])
+    def test_every_metric_of_numbers_can_drive(self, tmp_path: Path, metric: str) -> None:
+        table, truth = numbers(150, f_size=np.random.default_rng(2).random(150).tolist())
+        campaign = begun(tmp_path, table, metric, kind="adaptive", budget=60)
+        for _ in range(6):
+            label(campaign, 10, truth)
+        est = campaign.estimate()[0].estimate
+        assert est.value is not None
+        assert est.low <= est.value <= est.high
+        assert campaign.audit() == []
+        learnt = campaign.predictor
+        assert learnt is not None
+        assert all(one.low <= one.observed <= one.high for one in learnt.calibration())
+        campaign.report(tmp_path / "report.html")
 
     def test_two_processes_work_at_once(self, tmp_path: Path, file: str) -> None:
         campaign = begun(tmp_path, file)

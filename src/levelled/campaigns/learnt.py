@@ -46,8 +46,8 @@ class CampaignPredictor:
     predicted: FloatArray
     losses: FloatArray
     weights: FloatArray
-    largest: float
-    """The largest loss, infinite if there is none."""
+    possible: tuple[float, float]
+    """The smallest and the largest loss that there can be."""
     state: CampaignState
     _pool: Callable[[], Pool]
 
@@ -65,11 +65,11 @@ class CampaignPredictor:
 
         An estimate from the labels; None before a few losses have been found.
         """
-        total = float(self.weights @ self.losses)
-        if np.count_nonzero(self.losses > 0) < _LEAST_LOSSES or total <= 0:
-            return None
         order = np.argsort(-self.predicted, kind="stable")
-        w, loss = self.weights[order], self.losses[order]
+        w, loss = self.weights[order], self.losses[order] - self.possible[0]
+        total = float(w @ loss)
+        if np.count_nonzero(loss > 0) < _LEAST_LOSSES or total <= 0:
+            return None
         inside = np.clip((_TOP * w.sum() - (np.cumsum(w) - w)) / w, 0, 1)
         return float((inside * w) @ loss / total)
 
@@ -97,13 +97,14 @@ class CampaignPredictor:
     def _point(self, part: IntArray) -> CalibrationPoint:
         w, loss = self.weights[part], self.losses[part]
         mean, size = float(w @ loss / w.sum()), float(w.sum() ** 2 / (w @ w))
-        if np.isfinite(self.largest):
-            unit = min(max(mean / self.largest, 0.0), 1.0)
+        lowest, highest = self.possible
+        if np.isfinite(highest):
+            unit = min(max((mean - lowest) / (highest - lowest), 0.0), 1.0)
             limits = clopper_pearson(size * unit, size, 0.95)
-            low, high = (self.largest * float(end) for end in limits)
+            low, high = (lowest + (highest - lowest) * float(end) for end in limits)
         else:
             half = 2 * float(np.sqrt((w**2) @ (loss - mean) ** 2) / w.sum())
-            low, high = max(mean - half, 0.0), mean + half
+            low, high = max(mean - half, lowest), mean + half
         predicted = float(w @ self.predicted[part] / w.sum())
         return CalibrationPoint(predicted, mean, low, high, len(part))
 
@@ -162,14 +163,14 @@ def predictor_of(
     for begun, end in zip(state.rounds, ends, strict=True):
         with_predictor[begun.first - 1 : end - 1] = begun.predictor is not None
     at = np.flatnonzero(with_predictor & base.labelable)
-    last, largest = state.rounds[-1].first, metric.possible[1]
+    last = state.rounds[-1].first
     return CampaignPredictor(
         LossPredictor.from_json(rounds[-1].predictor),
         rounds,
         np.array([state.draws[i].design["control"] for i in at], dtype=np.float64),
         losses[at],
         ranked_weights(base.draws.probability, settings.pool_size)[at],
-        float(largest) if metric.kind == "average" else 1.0,
+        metric.possible if metric.kind == "average" else ERROR.possible,
         state,
         lambda: pool_at(state, last),
     )
