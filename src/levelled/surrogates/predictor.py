@@ -86,7 +86,7 @@ def prior_predictor(pool: Covariates) -> LossPredictor:
 
     >>> pool = Covariates.of([0.1, 0.2, 0.4])
     >>> prior_predictor(pool).predict(pool).round(2)
-    array([0.15, 0.21, 0.35])
+    array([0.13, 0.21, 0.35])
     """
     return LossPredictor(((1.0, pool.start[:SCORES]),), _FIRST_BACKGROUND, pool.prior_mean)
 
