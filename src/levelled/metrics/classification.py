@@ -21,7 +21,7 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, between, check_order, choice, same_length
+from levelled._check import FloatArray, IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.record import Estimate
@@ -95,9 +95,7 @@ class ClassSample(Look):
         interval: str = "auto",
     ) -> "ClassSample":
         """Check the arguments that all metrics of classes share."""
-        check_draws(draws)
-        check_order("labels", labels, draws.index)
-        check_order("pred", pred, draws.index)
+        check_draws(draws, labels=labels, pred=pred)
         columns = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
         same_length(**columns, draws=draws.index)
         if pool_pred is not None:
