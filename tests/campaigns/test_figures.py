@@ -314,6 +314,19 @@ def test_an_amended_answer_replays_what_depends_on_it() -> None:
         assert one.as_dict() == again.as_dict()
 
 
+@pytest.mark.parametrize("metric", ["error", "accuracy"])
+def test_whole_numbers_that_are_mostly_wrong_may_be_quantities(tmp_path: Path, metric: str) -> None:
+    ids, pred = [f"r{i}" for i in range(60)], list(range(100, 160))
+    campaign = begun(tmp_path / "c.db", pa.table({"id": ids, "pred": pred}), metric, budget=40)
+    label(campaign, 40, {name: value + 1 for name, value in zip(ids, pred, strict=True)})
+    (figure,) = campaign.estimate()
+    assert any("use mse or mae" in warning for warning in figure.estimate.warnings)
+    campaign = begun(tmp_path / "d.db", pa.table({"id": ids, "pred": pred}), metric, budget=40)
+    label(campaign, 40, dict(zip(ids, pred, strict=True)))
+    (figure,) = campaign.estimate()
+    assert not any("use mse or mae" in warning for warning in figure.estimate.warnings)
+
+
 def test_games_go_on_after_a_restart(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL, ["error", "recall:spam"], slices=["country"])
     label(campaign, 12, TRUTH)

@@ -25,7 +25,14 @@ from levelled._check import FloatArray, IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, check_same_kind, class_names, class_numbers, list_names
+from levelled.labels import (
+    Class,
+    check_same_kind,
+    class_names,
+    class_numbers,
+    list_names,
+    refuse_fractions,
+)
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate
 
 __all__ = [
@@ -101,6 +108,7 @@ class ClassSample(Look):
         if pool_pred is not None:
             columns["pool_pred"] = class_names("pool_pred", pool_pred)
         check_same_kind(**columns)
+        refuse_fractions(**columns)
         names = _distinct(columns, classes)
         codes = {name: class_numbers(name, values, names) for name, values in columns.items()}
         pool, declared = codes.get("pool_pred"), classes is not None

@@ -6,6 +6,7 @@ take `bounds`.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -18,7 +19,14 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import UNBOUNDED
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers, is_class
+from levelled.labels import (
+    Class,
+    class_names,
+    class_numbers,
+    is_class,
+    quantity_notes,
+    refuse_fractions,
+)
 from levelled.metrics.ratio import scaled
 
 __all__ = [
@@ -98,7 +106,10 @@ def error(
     0.25
     """
     check_draws(draws, labels=labels, pred=pred)
-    return estimate(losses.zero_one(labels, pred), draws, bounds=(0, 1), **options)
+    classes = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
+    refuse_fractions(**classes)
+    est = estimate(losses.zero_one(**classes), draws, bounds=(0, 1), **options)
+    return replace(est, warnings=(*est.warnings, *quantity_notes(est.value, **classes)))
 
 
 def accuracy(
