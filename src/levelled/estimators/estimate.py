@@ -8,7 +8,7 @@ from levelled.draws import Draws
 from levelled.estimators import lure, murthy, pure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
-from levelled.estimators.loss_sample import LossSample, control_columns
+from levelled.estimators.loss_sample import Control, LossSample, control_columns
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -23,6 +23,8 @@ _WEIGHTS = {
 
 _LIGHT, _ENOUGH = 0.2, 10
 """A mean weight that hardly occurs by chance, and the draws from which on it is looked at."""
+_FEW_RESIDUALS = 5
+"""Residuals of a control below which their spread is not known."""
 
 
 def estimate(
@@ -49,7 +51,9 @@ def estimate(
 
     `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
     pool. A good one makes the standard error smaller; a poor one cannot bias the estimate, it
-    only widens the interval. `control="design"` takes the one that came with the draws. With
+    only widens the interval. The value is then control_mean plus the estimated mean of loss minus
+    control, unless the variance is smaller without it. A warning says where hardly any of these
+    residuals differ. `control="design"` takes the one that came with the draws. With
     `population=True` the interval is for the population that the pool was sampled from, not for
     the pool.
 
@@ -77,7 +81,29 @@ def estimate(
         worth=sample.worth,
         estimator=estimator,
         interval=limits.method,
-        warnings=_warnings(sample, estimator, value, limits),
+        warnings=_warnings(sample, estimator, value, limits) + _control_warnings(sample, columns),
+    )
+
+
+def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str, ...]:
+    """A warning where the spread of the residuals e = L - g of a control rests on a few labels.
+
+    With d = e - median(e), these are (sum d^2)^2 / sum d^4: k, if k residuals differ from all
+    others by as much, and a third of the labels for normal ones.
+    """
+    if control is None or sample.complete or len(sample.draws) < _ENOUGH:
+        return ()
+    residuals = sample.losses - control[0]
+    squares = (residuals - np.median(residuals)) ** 2
+    largest = float(squares.max())
+    squares = squares / largest if largest > 0 else squares
+    size = float(squares.sum()) ** 2 / float((squares**2).sum()) if largest > 0 else 0.0
+    if size >= _FEW_RESIDUALS:
+        return ()
+    return (
+        f"the spread of loss minus control rests on about {size:.0f} of {len(residuals)} labels, "
+        f"too few to judge the control by: the interval may be too narrow, so compare it with the "
+        f"one without control",
     )
 
 
