@@ -260,17 +260,21 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
     state = unlabelable(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
     (before,) = figures_of(state).values()
     assert before.n_pending == 4
-    assert before.pending_low is not None
-    assert before.pending_high is not None
+    assert before.pending_value_min is not None
+    assert before.pending_value_max is not None
     for answer in ("ham", "spam"):
         later = state
         for draw in out:
             item = state.draws[draw - 1]
             later = apply_events(tell_one(later, item, answer, None, START), later)
         (after,) = figures_of(later).values()
-        assert after.pending_low is after.pending_high is None
+        assert after.pending_value_min is after.pending_value_max is None
         assert after.estimate.value is not None
-        assert before.pending_low - 1e-12 <= after.estimate.value <= before.pending_high + 1e-12
+        assert (
+            before.pending_value_min - 1e-12
+            <= after.estimate.value
+            <= before.pending_value_max + 1e-12
+        )
 
 
 def test_the_pending_bracket_is_reached_at_its_ends() -> None:
@@ -281,7 +285,7 @@ def test_the_pending_bracket_is_reached_at_its_ends() -> None:
         wrong = "ham" if item.pred[""] == "spam" else "spam"
         state = apply_events(tell_one(state, item, wrong, None, START), state)
     (after,) = figures_of(state).values()
-    assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
+    assert after.estimate.value == pytest.approx(before.pending_value_max, abs=1e-12)
 
 
 def test_the_history_is_the_first_figure_after_each_draw() -> None:
@@ -399,8 +403,8 @@ def test_a_figure_as_a_file_has_it() -> None:
         "random_high",
         "look",
         "latest",
-        "pending_low",
-        "pending_high",
+        "pending_value_min",
+        "pending_value_max",
         "unlabelable",
         "warnings",
     ]
