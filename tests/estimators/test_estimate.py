@@ -221,6 +221,8 @@ def test_a_control_with_hardly_any_residuals_comes_with_a_warning(
     est = lv.estimate(losses, draws, control=confidence, control_mean=0.1)
     assert est.high - est.low > 0.01
     assert any("too few to judge the control" in text for text in est.warnings) == warned
+    if surprises == 1:
+        assert est.warnings[-1].endswith("compare with the estimate without it")
     assert not lv.estimate(losses, draws).warnings
 
 

@@ -9,6 +9,7 @@ from levelled.estimators import lure, murthy, pure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
 from levelled.estimators.loss_sample import Control, LossSample, control_columns
+from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -65,7 +66,7 @@ def estimate(
     choice("interval", interval, INTERVALS)
     columns = control_columns(control, control_mean, draws)
     sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population)
-    weights, moments = _WEIGHTS[estimator](draws), sample.moments
+    weights = _WEIGHTS[estimator](draws)
     limits = interval_for(sample, interval)
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
     return Estimate(
@@ -74,8 +75,8 @@ def estimate(
         high=limits.high,
         level=sample.level,
         stderr=_stderr(sample),
-        n_labels=moments.budget,
-        pool_size=moments.pool_size,
+        n_labels=sample.moments.budget,
+        pool_size=sample.moments.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
         worth=sample.worth,
@@ -100,10 +101,13 @@ def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str,
     size = float(squares.sum()) ** 2 / float((squares**2).sum()) if largest > 0 else 0.0
     if size >= _FEW_RESIDUALS:
         return ()
+    without = moments(sample.losses, sample.draws.probability, sample.draws.pool_size)
+    same_value = np.isclose(sample.moments.value, without.value, rtol=1e-9, atol=0)
+    left_out = same_value and sample.moments.variance >= (1 - 1e-9) * without.variance
+    then = "it is left out" if left_out else "compare with the estimate without it"
     return (
         f"the spread of loss minus control rests on about {size:.0f} of {len(residuals)} labels, "
-        f"too few to judge the control by: the interval may be too narrow, so compare it with the "
-        f"one without control",
+        f"too few to judge the control by: {then}",
     )
 
 
