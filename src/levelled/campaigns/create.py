@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
@@ -78,7 +77,6 @@ def create_campaign(
     by_model, fingerprint = {one: opened.predictions(one) for one in models}, opened.fingerprint
     slice_counts = {column: opened.slice_values(column).counts() for column in slices}
     predictions = by_model[models[0]]
-    numbers = predictions.number
     pred_counts = {one: each.counts() for one, each in by_model.items()}
     _refuse_many_slices(slice_counts)
     settings = CampaignSettings(
@@ -91,7 +89,7 @@ def create_campaign(
         models=models,
         model_name=_check_model_name(model, models),
         classes=predictions.classes,
-        numeric=_is_numeric(metrics, has_numbers=numbers is not None),
+        numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
         slice_counts=slice_counts,
         pred_counts=pred_counts,
@@ -105,9 +103,9 @@ def create_campaign(
         lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
     )
-    _refuse_fractions(metrics, numbers)
     for one in metrics:
-        one.require(predictions)
+        for each in by_model.values():
+            one.require(each)
     try:
         store.append(name, _first_events(opened, settings, labelled), expected=0)
     except ConflictError as there:
@@ -156,16 +154,6 @@ def plan_campaign(
         )
     surrogate = predictions.surrogate
     return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
-
-
-def _refuse_fractions(metrics: Sequence[Metric], numbers: NDArray[Any] | None) -> None:
-    """Refuse a metric of classes where the predictions are numbers with fractions."""
-    for metric in metrics:
-        if metric.label_kind == "class" and numbers is not None and (numbers % 1 != 0).any():
-            raise CampaignError(
-                f"{metric.name} compares classes, and the predictions of this pool are numbers "
-                f"such as {numbers[numbers % 1 != 0][0]:g}: use mse or mae, or predict classes."
-            )
 
 
 def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:

@@ -13,8 +13,9 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
+from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Metric
+from levelled.metrics.metric import Errors, Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
@@ -114,6 +115,7 @@ def _figure(
 ) -> Figure:
     settings = base.state.settings
     est, latest, look = _read(base, subject)
+    est = replace(est, warnings=(*est.warnings, *_quantity_notes(base, subject, latest)))
     return Figure(
         subject.metric.name,
         subject.model or settings.model_name,
@@ -122,14 +124,24 @@ def _figure(
         n_labels=len(base.state.answers),
         n_settled=len(base),
         n_pending=len(pending),
-        pending_low=limits[0],
-        pending_high=limits[1],
+        pending_value_min=limits[0],
+        pending_value_max=limits[1],
         unlabelable=base.unlabelable_share,
         latest=latest.value,
         look=None if look is None else look.n,
         n_looks=len(settings.looks),
         is_share=subject.is_share,
     )
+
+
+def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tuple[str, ...]:
+    """A warning where the classes of a figure of errors look like quantities."""
+    metric = subject.metric
+    if not isinstance(metric, Errors) or subject.column is not None or est.value is None:
+        return ()
+    risk, labels = 1 - est.value if metric.complemented else est.value, base.labels
+    pred = base.predicted(subject.model)[base.labelable]
+    return quantity_notes(risk, [label for label in labels if label is not None], pred)
 
 
 def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:

@@ -33,7 +33,7 @@ NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
 
 _OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
-_NUMBERS = ("value", "interval", "with pending labels", "with all labels", "as precise as")
+_NUMBERS = ("value", "interval", "value with pending labels", "with all labels", "as precise as")
 
 
 def ask(

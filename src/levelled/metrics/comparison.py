@@ -204,7 +204,8 @@ def _check_named(losses: object) -> None:
 def _check_losses(
     losses: Mapping[str, ArrayLike], draws: Draws, bounds: tuple[float, float] | None
 ) -> dict[str, FloatArray]:
-    check_draws(draws)
+    named = {f"losses of {name}": loss for name, loss in losses.items()}
+    check_draws(draws, **named)
     arrays = {
         name: floats(f"losses of {name}", loss, ndim=1, largest=LARGEST)
         for name, loss in losses.items()

@@ -21,9 +21,10 @@ class Figure:
     """Answered draws, settled or not."""
     n_settled: int
     n_pending: int
-    pending_low: float | None = None
-    pending_high: float | None = None
-    """The smallest and the largest value possible once the pending labels are in."""
+    pending_value_min: float | None = None
+    pending_value_max: float | None = None
+    """The smallest and the largest value possible once the pending labels are in. That is about
+    the estimate itself, not an interval for the pool."""
     unlabelable: float = 0.0
     """The estimated share of the pool that cannot be labelled; the figure is over the rest."""
     latest: float | None = None
@@ -70,8 +71,8 @@ class Figure:
             "random_high": random_high,
             "look": self.look,
             "latest": self.latest,
-            "pending_low": self.pending_low,
-            "pending_high": self.pending_high,
+            "pending_value_min": self.pending_value_min,
+            "pending_value_max": self.pending_value_max,
             "unlabelable": self.unlabelable,
             "warnings": estimate["warnings"],
         }
