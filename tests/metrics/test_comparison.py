@@ -86,7 +86,7 @@ def test_against_the_best_every_pair_counts_against_a_baseline_only_its_own() ->
     assert all(row.difference.level == pytest.approx(1 - 0.05 / 6) for row in best.comparisons)
     base = metrics.compare_all(losses, FOUR, baseline="v1")
     assert (base.against, base.n_compared) == ("v1", 3)
-    assert {row.a for row in base.comparisons} == {"v2", "v3", "v4"}
+    assert {row.model for row in base.comparisons} == {"v2", "v3", "v4"}
     assert all(row.difference.level == pytest.approx(1 - 0.05 / 3) for row in base.comparisons)
 
 
