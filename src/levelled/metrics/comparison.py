@@ -96,7 +96,8 @@ class Comparison:
         return names | found | self.difference.as_dict()
 
     def __str__(self) -> str:
-        about = "".join(f"{name}: " for name in (self.metric, self.slice) if name)
+        name = " · ".join(filter(None, (self.metric, self.slice)))
+        about = f"{name}: " if name else ""
         notes = "".join(f"; note: {note}" for note in self.difference.warnings)
         return f"{about}{self.verdict}{notes}"
 

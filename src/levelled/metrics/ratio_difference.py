@@ -9,6 +9,10 @@ An item that both models predict alike has e = 0, so all that is common cancels.
 those of the mean of the signed losses e / D (`signed_cp_safe`), widened where the linearised
 difference, whose residuals are (A_1 - theta_1 D_1) / D_1 - (A_2 - theta_2 D_2) / D_2, has a larger
 variance: t and D are estimated too.
+
+Where few units or few differences have been seen, these limits may be wider than those of the two
+ratios apart, put together by `square_and_add`. That takes the ratios for independent, and ratios
+from the same labels only vary more alike, so the narrower of the two limits is taken on each side.
 """
 
 from collections.abc import Sequence
@@ -19,10 +23,16 @@ import numpy as np
 from levelled._check import FloatArray, choice
 from levelled.draws import Draws
 from levelled.estimators.diagnostics import heaviest_size
-from levelled.estimators.intervals.fixed import signed_cp_safe
+from levelled.estimators.intervals.fixed import signed_cp_safe, square_and_add
 from levelled.estimators.moments import moments, worth
 from levelled.estimators.record import Estimate
-from levelled.metrics.linearised import RatioMoments, draws_ratio
+from levelled.metrics.linearised import (
+    RatioMoments,
+    draws_ratio,
+    mean_limits,
+    mean_of_ratios,
+    wilson_limits,
+)
 from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, undefined_estimate
 
 __all__ = ["ratio_difference"]
@@ -71,6 +81,8 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
             size=heaviest_size(draws),
             variance=joint.variance,
         )
+        apart_low, apart_high = _apart(ratios, look)
+        low, high = np.maximum(low, apart_low), np.minimum(high, apart_high)
         slack = _slack_of_excluded(parts, ratios, draws)
         return float(low) - slack, float(high) + slack
 
@@ -102,6 +114,19 @@ def _signed_losses(
         reach = [0.0, *(A - middle * D for A, D in outcomes)]
         most.append((max(reach) - min(reach)) / (K * scale))
     return losses, sum(sorted(most)[-_CLASSES_OF_AN_ITEM:])
+
+
+def _apart(ratios: Sequence[Sequence[RatioMoments]], look: Look) -> tuple[FloatArray, FloatArray]:
+    """Limits of the difference from the intervals of the two ratios or macro averages."""
+    sides = []
+    for models in zip(*ratios, strict=True):
+        if len(models) == 1:
+            value, limits = models[0].value, wilson_limits(models[0], look.level)
+        else:
+            value, joint = mean_of_ratios(models, look.draws.probability)
+            limits = mean_limits(models, value, joint, look.level)
+        sides.append((value, *limits))
+    return square_and_add(sides[0], sides[1])
 
 
 def _slack_of_excluded(
