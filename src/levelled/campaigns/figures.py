@@ -19,7 +19,15 @@ from levelled.metrics.metric import Errors, Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
-__all__ = ["FIXED", "estimate_figures", "estimate_history", "nothing_known"]
+__all__ = [
+    "FIXED",
+    "Subject",
+    "estimate_figures",
+    "estimate_history",
+    "labelled_in",
+    "nothing_known",
+    "subject_pairs",
+]
 
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
@@ -55,6 +63,7 @@ class Subject:
 
     @property
     def slice(self) -> str | None:
+        """The slice as figures name it; None for the whole pool."""
         return None if self.column is None else f"{self.column}={self.value}"
 
     @property
@@ -190,30 +199,43 @@ def _estimate(
     """
     if not len(base):
         return nothing_known(base.state, subject.metric.possible)
-    here = base.in_slice(subject.column, subject.value)
-    inside = here & base.labelable
+    inside = labelled_in(base, subject)
     everything = bool(inside.all()) and subject.column is None
-    left = subject.pool_size - int(here.sum())
-    if subject.is_ratio:
-        counts = base.state.pred_counts(subject.model) if everything else None
-        pairs = base.pairs(subject.metric, subject.model, inside, left, counts)
-        est = _bet_on_ratio(base, subject, pairs, level, fixed)
-        return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+    bounds = subject.metric.bounds or (0.0, np.inf)
+    if subject.is_ratio or (isfinite(bounds[1]) and not everything):
+        est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
+        est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+        return est if subject.is_ratio else scaled(est, bounds[1] - bounds[0], bounds[0])
     losses, _ = base.losses(subject.metric, subject.model)
-    low, high = subject.metric.bounds or (0.0, np.inf)
-    if not isfinite(high):
-        if everything:
-            return _unbounded(base, subject.metric, losses, level, fixed)
-        return _unbounded_part(base, subject, losses, inside, level, fixed)
-    if everything:
+    if isfinite(bounds[1]):
         return _bet_on_average(base, subject, losses, level, fixed)
+    if everything:
+        return _unbounded(base, subject.metric, losses, level, fixed)
+    return _unbounded_part(base, subject, losses, inside, level, fixed)
+
+
+def labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
+    """True for the draws of a subject that have a label."""
+    return base.in_slice(subject.column, subject.value) & base.labelable
+
+
+def subject_pairs(base: SettledDraws, subject: Subject) -> Pairs:
+    """The numerators and denominators of a ratio, or of losses with bounds in a part of the pool.
+
+    Losses in [A, B] are taken as (L - A) / (B - A).
+    """
+    metric, model = subject.metric, subject.model
+    inside = labelled_in(base, subject)
+    left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum())
+    if subject.is_ratio:
+        everything = bool(inside.all()) and subject.column is None
+        counts = base.state.pred_counts(model) if everything else None
+        return base.pairs(metric, model, inside, left, counts)
+    losses, (low, high) = base.losses(metric, model)[0], metric.bounds or (0.0, 1.0)
     unit = np.clip((losses - low) / (high - low), 0, 1) * inside
     mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
     unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
-    pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
-    est = _bet_on_ratio(base, subject, pairs, level, fixed)
-    est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
-    return scaled(est, high - low, low)
+    return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
 
 
 def _bet_on_average(

@@ -253,7 +253,7 @@ def compare(
         str | None, typer.Option(help="Name of the other model; by default the first one.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="Metric to compare; by default all that are averages.")
+        str | None, typer.Option(help="Metric to compare; by default all of the campaign.")
     ] = None,
     form: Format = None,
     storage: Storage = DEFAULT_STORAGE,

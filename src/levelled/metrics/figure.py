@@ -1,10 +1,13 @@
 """Figure: one metric of one model in the pool or a slice, with its estimate."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import clopper_pearson
 from levelled.estimators.record import Estimate
+from levelled.metrics.comparison import Comparison
 
 __all__ = ["Figure"]
 
@@ -35,6 +38,17 @@ class Figure:
     """The number of planned looks."""
     is_share: bool = False
     """True for an average of 0/1 losses over the whole pool."""
+    compare: Callable[[str], Comparison] | None = field(default=None, repr=False, compare=False)
+    """Compares another model with this figure; None where only the figure is known."""
+
+    def difference(self, model: str) -> Comparison:
+        """The same metric of another `model` minus this figure, paired on the same labels."""
+        if self.compare is None:
+            raise CampaignError(
+                f"This figure of {self.name} does not know its campaign, so it cannot be compared: "
+                f"use campaign.estimate(), or campaign.compare({model!r})."
+            )
+        return self.compare(model)
 
     @property
     def name(self) -> str:
