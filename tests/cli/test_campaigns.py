@@ -162,10 +162,11 @@ def test_another_model_is_judged_by_the_same_labels(
     assert attached.code == 0, attached.err
     assert {one["model"] for one in figures(levelled, spam)} == {"", "v2"}
     compared = levelled("compare", spam, "v2")
-    (row,) = json.loads(compared.out)
+    row, ratio = json.loads(compared.out)
     assert [row[key] for key in ("metric", "model", "against")] == ["error", "v2", "first"]
     assert row["low"] <= row["value"] <= row["high"]
-    assert "not compared: f1:spam is a ratio" in compared.err
+    assert (ratio["metric"], ratio["slice"]) == ("f1:spam", None)
+    assert -1 <= ratio["low"] < ratio["high"] <= 1
     table = levelled("compare", spam, "v2", "--metric", "error", "--format", "table")
     assert table.out.splitlines()[0] == f"error: {row['verdict']}"
     assert table.err == ""

@@ -14,11 +14,11 @@ from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event, open_attached
 from levelled.campaigns.audit import find_differences
 from levelled.campaigns.betting import SavedGame
-from levelled.campaigns.comparing import compare_models, compare_with_first
+from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
 from levelled.campaigns.decide import Ask
 from levelled.campaigns.drawing import draw_next
 from levelled.campaigns.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures import estimate_figures, estimate_history
+from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
@@ -166,17 +166,18 @@ class Campaign:
         """Every metric, model and slice with its interval, from the settled draws.
 
         The intervals are valid however often you look, except where a warning says otherwise.
+        `figure.difference("v2")` compares another model with a figure.
         """
-        return estimate_figures(self.state, self._figure_cache())
+        return comparable_figures(self.state, self._figure_cache())
 
     def compare(
         self, model: str, against: str | None = None, metric: str | None = None
     ) -> list[Comparison]:
-        """The difference of two models on the same labels, one comparison a metric.
+        """The metric of `model` minus that of another, on the same labels; one comparison a metric.
 
         `against` is the first model where it is not given, and "first" names that one too. Without
-        a `metric` all of the campaign are compared that are averages. A positive difference says
-        that `model` is better; it is valid like the estimates are.
+        a `metric` all of the campaign are compared. `comparison.better` names the better model;
+        the interval is valid like those of the estimates.
         """
         return compare_models(self.state, self._figure_cache(), model, against, metric)
 

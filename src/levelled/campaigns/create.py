@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from levelled._check import between, choice, whole
 from levelled.campaigns.attaching import check_model_name, place_of
@@ -92,7 +91,6 @@ def create_campaign(
     by_model, fingerprint = {one: opened.predictions(one) for one in models}, opened.fingerprint
     slice_counts = {column: opened.slice_values(column).counts() for column in slices}
     predictions = by_model[models[0]]
-    numbers = predictions.number
     pred_counts = {one: each.counts() for one, each in by_model.items()}
     _refuse_many_slices(slice_counts)
     settings = CampaignSettings(
@@ -105,7 +103,7 @@ def create_campaign(
         models=models,
         model_name=_check_model_name(model, models),
         classes=predictions.classes,
-        numeric=_is_numeric(metrics, has_numbers=numbers is not None),
+        numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
         slice_counts=slice_counts,
         pred_counts=pred_counts,
@@ -121,9 +119,9 @@ def create_campaign(
         kind=_choose_kind(kind, metrics[0], predictions, (score, proposal, floor)),
         features=opened.features,
     )
-    _refuse_fractions(metrics, numbers)
     for one in metrics:
-        one.require(predictions)
+        for each in by_model.values():
+            one.require(each)
     try:
         store.append(name, _first_events(opened, settings, labelled), expected=0)
     except ConflictError as there:
@@ -200,16 +198,6 @@ def _choose_kind(
             f"embedding), and losses that are never negative. Choose kind static or uniform."
         )
     return kind
-
-
-def _refuse_fractions(metrics: Sequence[Metric], numbers: NDArray[Any] | None) -> None:
-    """Refuse a metric of classes where the predictions are numbers with fractions."""
-    for metric in metrics:
-        if metric.label_kind == "class" and numbers is not None and (numbers % 1 != 0).any():
-            raise CampaignError(
-                f"{metric.name} compares classes, and the predictions of this pool are numbers "
-                f"such as {numbers[numbers % 1 != 0][0]:g}: use mse or mae, or predict classes."
-            )
 
 
 def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:
