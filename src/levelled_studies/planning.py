@@ -204,9 +204,8 @@ def claims(table: pa.Table, settings: PlanningSettings) -> list[Claim]:
     found += [_range_claim(whole, labels, "real pools") for labels in (0, *settings.pilot_labels)]
     again = [row for row in rows if row["resampled"]]
     if again:
-        found += [
-            _range_claim(again, labels, "resampled pools") for labels in (0, *settings.pilot_labels)
-        ]
+        sources = (0, settings.pilot_labels[-1])
+        found += [_range_claim(again, labels, "resampled pools") for labels in sources]
     return found
 
 
@@ -279,7 +278,7 @@ def figures(table: pa.Table, settings: PlanningSettings) -> dict[str, Plot]:
             axes.plot([low, high], [y, y], color=colours[labels], linewidth=1.2)
             axes.plot(likely, y, "o", color=colours[labels], markersize=4)
     for labels, colour in colours.items():
-        axes.plot([], [], "o-", color=colour, markersize=4, label=f"from {_source(labels)}")
+        axes.plot([], [], "o-", color=colour, markersize=4, label=f"{labels} labels")
     axes.axvspan(1 / _CLOSE[1], 1 / _CLOSE[0], color="0.9", zorder=0)
     axes.axvline(1, color="black", linestyle="--", linewidth=0.8)
     axes.set(xscale="log", xlabel="labels planned / labels needed")
@@ -287,8 +286,8 @@ def figures(table: pa.Table, settings: PlanningSettings) -> dict[str, Plot]:
         range(len(names)), [pool if metric == "error" else f"{pool}, F1" for pool, metric in names]
     )
     axes.invert_yaxis()
-    axes.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
-    footnote(fig, "dots: likely number; lines: stated range; grey: needed / likely from 0.7 to 1.3")
+    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, frameon=False)
+    footnote(fig, "plans from so many labels: likely number, stated range; grey: within 0.7 to 1.3")
     return {"planning": fig}
 
 
