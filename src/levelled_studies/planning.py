@@ -286,7 +286,7 @@ def figures(table: pa.Table, settings: PlanningSettings) -> dict[str, Plot]:
         range(len(names)), [pool if metric == "error" else f"{pool}, F1" for pool, metric in names]
     )
     axes.invert_yaxis()
-    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, frameon=False)
+    axes.legend(loc="lower center", bbox_to_anchor=(0.4, 1.0), ncols=3, frameon=False, fontsize=7)
     footnote(fig, "plans from so many labels: likely number, stated range; grey: within 0.7 to 1.3")
     return {"planning": fig}
 
