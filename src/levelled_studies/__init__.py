@@ -23,6 +23,7 @@ _HOME = {
     "linear-decomposition": "linear.decomposition",
     "intervals": "intervals",
     "ratios": "ratios",
+    "planning": "planning",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

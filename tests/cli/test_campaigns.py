@@ -313,9 +313,26 @@ def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) ->
 
 def test_a_plan_says_how_many_labels_it_takes(levelled: Levelled, pool: Path) -> None:
     found = json.loads(levelled("plan", "--pool", pool, "--width", 0.1).out)[0]
-    assert 0 < found["labels"] <= 400
-    told = levelled("plan", "--pool", pool, "--width", 0.1, "--format", "table")
-    assert str(found["labels"]) in told.out
+    assert 0 < found["low"] < found["likely"] < found["high"] <= 400
+    words = ("plan", "--pool", pool, "--width", 0.1, "--metric", "f1:spam", "--expected", 0.8)
+    told = levelled(*words, "--format", "table")
+    assert told.out.startswith("About ")
+
+
+def test_a_plan_can_rest_on_the_labels_of_a_campaign(
+    levelled: Levelled, pool: Path, spam: str
+) -> None:
+    words = ("plan", "--pool", pool, "--width", 0.1, "--from")
+    found = json.loads(levelled(*words, spam).out)[0]
+    assert found["n_labels"] == 30
+    assert found["remaining"] == found["likely"] - 30
+    assert lv.load_campaign(spam).plan(0.1).likely == found["likely"]
+    assert f"{found['remaining']} more" in levelled(*words, spam, "--format", "table").out
+    assert "--level" in levelled(*words, spam, "--level", 0.9).err
+    levelled("create", "empty", "--pool", pool, "--seed", 7)
+    empty = levelled(*words, "empty")
+    assert "no settled label yet" in empty.err
+    assert json.loads(empty.out)[0]["n_labels"] == 0
 
 
 def test_a_storage_can_be_copied_and_upgraded(levelled: Levelled, spam: str) -> None:

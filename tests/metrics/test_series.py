@@ -51,6 +51,10 @@ CASES: dict[str, tuple[Columns, Columns]] = {
     "auc": ({"labels": LABELS, "scores": NUMBERS}, {"positive": "spam"}),
     "calibration": (PROBABILITIES, {"pool_proba": PROBA.to_numpy(), "classes": CLASSES}),
     "compare": ({"loss_a": LOSSES, "loss_b": OTHER}, {}),
+    "compare_metric": (
+        {"labels": LABELS, "pred_a": PRED, "pred_b": LABELS},
+        {"metric": "recall", "positive": "spam"},
+    ),
     "by_slice": ({"losses": LOSSES, "slices": PRED}, {"pool_slices": PRED}),
 }
 

@@ -19,6 +19,7 @@ from levelled.campaigns.decide import Ask
 from levelled.campaigns.drawing import draw_next
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
+from levelled.campaigns.planning import plan_further
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
@@ -26,6 +27,7 @@ from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, ConflictError, LevelledError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
+from levelled.metrics.plan_record import Plan
 from levelled.reports import page
 from levelled.sources import Pool, open_pool
 
@@ -180,6 +182,10 @@ class Campaign:
         the interval is valid like those of the estimates.
         """
         return compare_models(self.state, self._figure_cache(), model, against, metric)
+
+    def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
+        """The number of labels until an interval is `width` wide, from the labels there are."""
+        return plan_further(self.state, self._figure_cache(), self.pool(), width, metric, expected)
 
     def history(self) -> list[Figure]:
         """The first metric of the first model after 1, 2, ... settled draws.

@@ -1,4 +1,4 @@
-"""Create a campaign, load one, and plan how many labels one will take."""
+"""Create a campaign, or load one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -17,20 +17,19 @@ from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import KINDS, can_adapt
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
-from levelled.errors import CampaignError, ConflictError, PoolError
+from levelled.errors import CampaignError, ConflictError
 from levelled.estimators.intervals.looks import (
     SHARE,
     PlannedLook,
     plan_looks,
     plan_without_budget,
 )
-from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 
-__all__ = ["create_campaign", "load_campaign", "plan_campaign"]
+__all__ = ["create_campaign", "load_campaign"]
 
 _YEAR = 366 * 24 * 3600
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
@@ -149,29 +148,6 @@ def load_campaign(
         campaign = Campaign(name, store, pool=opened)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
-
-
-def plan_campaign(
-    pool: Any,  # noqa: ANN401
-    width: float,
-    metric: str = "error",
-    *,
-    level: float = 0.95,
-    floor: float = 0.5,
-    classes: Sequence[str] | None = None,
-) -> Plan:
-    """The number of labels until the interval is `width` wide, from the predictions alone.
-
-    `pool` is as for `create_campaign` and must have probabilities; `metrics.plan` takes arrays.
-    """
-    predictions = open_pool(pool, classes=classes).predictions()
-    if predictions.proba is None:
-        raise PoolError(
-            f"A plan for {metric} needs the model's probabilities (columns proba_<class>), and "
-            f"this pool has none."
-        )
-    surrogate = predictions.surrogate
-    return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
 
 
 def _choose_kind(

@@ -25,7 +25,8 @@ from levelled.metrics.classification import (
 )
 from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all, compare_metric
 from levelled.metrics.confusion import Confusion, confusion
-from levelled.metrics.planning import Plan, plan
+from levelled.metrics.plan_record import Plan
+from levelled.metrics.planning import plan
 from levelled.metrics.pool_averages import (
     accuracy,
     average,

@@ -10,6 +10,7 @@ from levelled.estimators.moments import Moments, moments
 
 __all__ = [
     "NO_VARIANCE",
+    "binomial_size",
     "clopper_pearson",
     "cp_safe",
     "effective",
@@ -73,8 +74,6 @@ def effective(
     predictor behind the proposal misses a part of the errors: those few then carry most of the
     variance.
     """
-    from scipy.special import ndtri
-
     N, M = moments.pool_size, moments.budget
     fraction, most = M / N, M if design_size is None else min(M, design_size)
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), most)
@@ -84,16 +83,29 @@ def effective(
         kish = kish * (-np.log1p(-fraction) / fraction)
         share = np.clip(moments.value, moments.total / N, (moments.total + N - M) / N)
     share = np.where(moments.total == 0, 0.0, share)
-    informative = (moments.variance > _ROUNDING) & (share > 0) & (share < 1)
-    n0 = np.where(
-        informative, share * (1 - share) / np.where(informative, moments.variance, 1), kish
-    )
     errors = weights * losses
-    doubt = (1 + errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)) ** -2.0
+    count = errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)
+    return share, binomial_size(share, moments.variance, kish, count, _error_df(errors), level)
+
+
+def binomial_size(
+    share: FloatArray,
+    variance: FloatArray,
+    kish: FloatArray,
+    errors: FloatArray,
+    df: FloatArray,
+    level: float,
+) -> FloatArray:
+    """The n of `effective`; `errors` is the sum of w~_m L_m / max w~."""
+    from scipy.special import ndtri
+
+    informative = (variance > _ROUNDING) & (share > 0) & (share < 1)
+    n0 = np.where(informative, share * (1 - share) / np.where(informative, variance, 1), kish)
+    doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
     upper = (1 + level) / 2
-    shrink = (float(ndtri(upper)) / t_quantile(_error_df(errors), upper)) ** 2
-    return share, np.where(informative, size * shrink, size)
+    shrink = (float(ndtri(upper)) / t_quantile(df, upper)) ** 2
+    return np.where(informative, size * shrink, size)
 
 
 def _error_df(errors: FloatArray) -> FloatArray:
