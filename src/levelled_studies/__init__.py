@@ -23,6 +23,8 @@ _HOME = {
     "linear-decomposition": "linear.decomposition",
     "intervals": "intervals",
     "ratios": "ratios",
+    "looks": "looks",
+    "labels-saved": "labels_saved",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",
