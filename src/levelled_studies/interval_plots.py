@@ -90,9 +90,10 @@ def _write_lowest(axes: Any, rows: Sequence[Row], at: int) -> None:  # noqa: ANN
 
 def _width(rows: Sequence[Row]) -> Plot:
     measured = [row for row in rows if row["width"] is not None and row["proposal"] in COLOURS]
-    last = max(row["labels"] for row in measured)
     largest = max(row["pool_size"] for row in measured)
-    shown = [row for row in measured if (row["labels"], row["pool_size"]) == (last, largest)]
+    measured = [row for row in measured if row["pool_size"] == largest]
+    last = max(row["labels"] for row in measured)
+    shown = [row for row in measured if row["labels"] == last]
     uniform = {
         (row["kind"], row["pool"]): row["width"]
         for row in shown
