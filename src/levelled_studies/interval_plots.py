@@ -15,6 +15,8 @@ _OTHER = "#CC79A7"
 _LEAST = 0.80
 """The lowest coverage that has a place of its own; lower ones are drawn there."""
 _SIZE = 13
+_RATIOS = (0.6, 0.7, 0.8, 0.9, 1, 1.2, 1.5, 2, 3, 5, 8)
+"""Ticks of the axis of relative widths."""
 
 
 def coverage_and_width(table: pa.Table, settings: StudySettings) -> Mapping[str, Plot]:
@@ -104,7 +106,7 @@ def _width(rows: Sequence[Row]) -> Plot:
         axes, lines = axes_of[row["kind"]]
         axes.plot(
             row["width"] / uniform[row["kind"], row["pool"]],
-            lines.index(row["pool"]),
+            lines.index(row["pool"]) + 0.12 * ([*COLOURS].index(row["proposal"]) - 1),
             marker="|" if row["method"].endswith("watched") else "o",
             markersize=10,
             markeredgewidth=2,
@@ -113,6 +115,9 @@ def _width(rows: Sequence[Row]) -> Plot:
         )
     for axes, _ in axes_of.values():
         axes.axvline(1, color="black", linewidth=1)
+        axes.set_xscale("log")
+        axes.set_xticks(_RATIOS, [f"{ratio:g}" for ratio in _RATIOS])
+        axes.set_xticks([], minor=True)
     bottom = [*axes_of.values()][-1][0]
     bottom.set_xlabel(
         f"median width / that of {last} uniform labels read once ({last} labels of {largest:,})",

@@ -48,7 +48,6 @@ class LookSettings(StudySettings):
         "overconfident, Brier",
         "log loss up to 3",
         "difference in 1%",
-        "positives 1%, errors known",
     )
 
 
@@ -201,10 +200,7 @@ def _width_claim(rows: Sequence[Row]) -> Claim | None:
         return None
     ratios = [row["width_ratio"] for row in rows]
     wide = [row for row in rows if row["width_ratio"] > 1.08]
-    where = ", ".join(
-        f"{row['pool']}, {row['labels']} labels, {row['proposal']}: {row['width_ratio']:.3f}"
-        for row in wide
-    )
+    where = ", ".join(dict.fromkeys(row["pool"] for row in wide))
     verdict: Ruling = "holds" if not wide else "does not hold"
     if wide and np.median(ratios) <= 1.08:
         verdict = "holds partly"

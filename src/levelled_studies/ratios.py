@@ -228,7 +228,11 @@ FULL = RatioSettings()
 SMOKE = RatioSettings(
     trajectories=10,
     per_pool=10,
-    pools=(("positives 10%", 300), ("5 classes, errors known", 300), ("slice 1%, errors known", 1000)),
+    pools=(
+        ("positives 10%", 300),
+        ("5 classes, errors known", 300),
+        ("slice 1%, errors known", 1000),
+    ),
     budgets=(50,),
 )
 
