@@ -60,7 +60,7 @@ def tasks(settings: IntervalSettings) -> list[str]:
     names = []
     for pool in settings.pools:
         kind = KINDS[pool]
-        proposals = PROPOSALS
+        proposals: tuple[str, ...] = PROPOSALS
         if kind in ("0/1 losses", "losses without a bound"):
             proposals = (*PROPOSALS, "adaptive")
         if pool in ("errors 5%", "errors 0.5%"):
