@@ -23,6 +23,8 @@ _HOME = {
     "linear-decomposition": "linear.decomposition",
     "intervals": "intervals",
     "ratios": "ratios",
+    "looks": "looks",
+    "labels-saved": "labels_saved",
     "planning": "planning",
     "demo": "demo",
     "verdicts": "verdicts",

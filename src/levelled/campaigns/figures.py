@@ -12,7 +12,7 @@ from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.intervals.looks import SHARE, PlannedLook
+from levelled.estimators.intervals.looks import SHARE, PlannedLook, cut_limits
 from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors, Metric
@@ -181,9 +181,8 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
         return latest
     low, high, warnings = est.low, est.high, est.warnings
     if latest.interval in ("betting", "anytime"):
-        low, high = max(low, latest.low), min(high, latest.high)
-        if low > high:
-            low, high = latest.low, latest.high
+        limits = cut_limits((low, high), (latest.low, latest.high))
+        low, high = float(limits[0]), float(limits[1])
     if len(base) > base.state.settings.looks[-1].n:
         warnings = (*warnings, _USED_UP)
     level = latest.level
