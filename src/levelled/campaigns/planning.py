@@ -20,6 +20,8 @@ __all__ = ["plan_campaign", "plan_further"]
 
 _ENOUGH = 10
 """Labels from which on the spread of losses is estimated."""
+_LEARNT = 50
+"""Labels from which on an adaptive campaign is planned from what its predictor has learnt."""
 
 
 def plan_campaign(
@@ -66,7 +68,11 @@ def plan_further(
             f"{settings.name!r} is a {kind}: plan {' or '.join(settings.metric_names)}."
         )
     if chosen.label_kind != "class":
-        return _from_spread(base, request, model)
+        return _from_spread(base, request, model, "lure")
+    learns = chosen.same_loss_as(settings.metrics[0]) and chosen.kind == "average"
+    predicts = "predicted_variance" in (base.draws.design or {})
+    if learns and predicts and len(base) >= _LEARNT and base.labelable.all():
+        return _from_spread(base, request, model, "ramped")
     wrong, _ = base.losses(ERROR, model)
     here = base.labelable
     weight = ranked_weights(base.draws.probability, settings.pool_size)
@@ -75,8 +81,8 @@ def plan_further(
     return plan_pool(request, pool.predictions(model), weights, pilot)
 
 
-def _from_spread(base: SettledDraws, request: PlanRequest, model: str) -> Plan:
-    """The plan of a metric whose losses nothing predicts, from their spread so far."""
+def _from_spread(base: SettledDraws, request: PlanRequest, model: str, estimator: str) -> Plan:
+    """The plan from the spread of the losses so far."""
     name, metric = base.state.settings.name, request.metric
     if len(base) < _ENOUGH or not base.labelable.all():
         raise CampaignError(
@@ -84,4 +90,4 @@ def _from_spread(base: SettledDraws, request: PlanRequest, model: str) -> Plan:
             f"{len(base)} settled ones: label {_ENOUGH} or more, all of them labelable."
         )
     losses, _ = base.losses(metric, model)
-    return plan_from_spread(request, losses, base.draws)
+    return plan_from_spread(request, losses, base.draws, estimator)

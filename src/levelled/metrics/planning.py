@@ -113,7 +113,9 @@ def plan_pool(
     return _summarise(request, outcomes, doubt.log_weight, count, weights[rows], n_labels)
 
 
-def plan_from_spread(request: PlanRequest, losses: FloatArray, draws: Draws) -> Plan:
+def plan_from_spread(
+    request: PlanRequest, losses: FloatArray, draws: Draws, estimator: str = "lure"
+) -> Plan:
     """The plan for a mean of losses, from those of the items drawn so far.
 
     The width goes with sqrt(V) and V with 1/M - 1/N; the range is that of V^, by chi-squared.
@@ -123,7 +125,7 @@ def plan_from_spread(request: PlanRequest, losses: FloatArray, draws: Draws) -> 
     metric, M, N = request.metric, len(draws), draws.pool_size
     if request.expected is not None:
         raise InputError(f"{metric.name} is planned from labels, and takes no expected value.")
-    est = estimate(losses, draws, level=request.last_level, bounds=metric.possible)
+    est = estimate(losses, draws, estimator, level=request.last_level, bounds=metric.possible)
     df, width = float(moments(losses, draws.probability, N).df), est.high - est.low
     if est.value is None or not 0 < width < np.inf:
         raise InputError(
