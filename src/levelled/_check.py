@@ -83,22 +83,24 @@ def between(name: str, value: float, low: float, high: float, *, open_: bool = F
     raise InputError(f"{name} must be {kind} {low:g} and {high:g}; it is {value!r}.")
 
 
-def check_order(name: str, values: object, index: IntArray) -> None:
-    """Refuse a pandas Series whose own index is that of the rows in another order.
+def check_order(index: IntArray, **columns: object) -> None:
+    """Refuse pandas columns whose own index has the rows of `index` in another order.
 
     Values go by position, in the order of `index`; a Series that was sorted by row would give
-    every item the value of another one.
+    every item the value of another one. An index 0, 1, 2, ... is that of no rows in particular.
     """
-    own = getattr(values, "index", None)
-    if own is None or not hasattr(values, "to_numpy"):
-        return
-    rows = np.asarray(own)
-    same = rows.shape == index.shape and np.array_equal(np.sort(rows), np.sort(index))
-    if same and not np.array_equal(rows, index) and not np.array_equal(rows, np.arange(len(rows))):
-        raise InputError(
-            f"{name} is a Series whose index has the drawn rows in another order, and values go by "
-            f"position: put it in the order of the draws, {name}.loc[index]."
-        )
+    for name, values in columns.items():
+        if not hasattr(values, "to_numpy"):
+            continue
+        rows = np.asarray(getattr(values, "index", None))
+        if rows.dtype.kind not in "iuf" or not np.array_equal(np.sort(rows), np.sort(index)):
+            continue
+        if not (np.array_equal(rows, index) or np.array_equal(rows, np.arange(len(rows)))):
+            raise InputError(
+                f"The own index of {name}, a {type(values).__name__} of pandas, has the drawn rows "
+                f"in another order, and values go by position: put it in the order of the draws, "
+                f"{name}.loc[index]."
+            )
 
 
 def same_length(**arrays: Sequence[Any] | NDArray[Any]) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray, floats, whole
+from levelled._check import FloatArray, IntArray, check_order, floats, whole
 from levelled.errors import DrawsError, InputError
 
 if TYPE_CHECKING:
@@ -122,13 +122,18 @@ class Draws:
         )
 
 
-def check_draws(draws: object) -> None:
-    """Refuse what is not `Draws`, such as an array of indices without their probabilities."""
+def check_draws(draws: object, **columns: object) -> None:
+    """Refuse what is not `Draws`, such as an array of indices without their probabilities.
+
+    Columns, one value a draw, are refused if they are of pandas and their own index has the drawn
+    rows in another order.
+    """
     if not isinstance(draws, Draws):
         raise DrawsError(
             f"draws must be Draws, as levelled.samplers make them: items with their "
             f"probabilities. This is a {type(draws).__name__}."
         )
+    check_order(draws.index, **columns)
 
 
 def check_pool_column(name: str, drawn: NDArray[Any], pool: NDArray[Any], draws: Draws) -> None:

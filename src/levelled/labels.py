@@ -30,6 +30,8 @@ __all__ = [
     "is_class",
     "is_number",
     "list_names",
+    "quantity_notes",
+    "refuse_fractions",
 ]
 
 Label = str | int | float | bool
@@ -38,6 +40,8 @@ Class = Label
 """A class, by the label that names it."""
 Id = str | int
 """The id of an item."""
+_MANY = 20
+"""Different predicted numbers up to which they are taken for classes without a word."""
 ItemValues = Sequence[Any] | NDArray[Any]
 """Labels or predictions, one an item, as somebody wrote them."""
 
@@ -85,6 +89,42 @@ def check_same_kind(**columns: NDArray[Any]) -> None:
             f"Text never equals a number, so every prediction would count as wrong: {kinds}. "
             f"Write all the same way."
         )
+
+
+def refuse_fractions(**columns: NDArray[Any]) -> None:
+    """Refuse numbers with fractions as classes: they are quantities, and hardly two are equal.
+
+    >>> refuse_fractions(labels=np.array([1.0, 2.0]), pred=np.array(["1.5", "2"]))
+    """
+    for name, values in columns.items():
+        if values.dtype.kind == "f" and (values % 1 != 0).any():
+            raise InputError(
+                f"Classes are compared here, and {name} holds numbers such as "
+                f"{values[values % 1 != 0][0]:g}: use mse or mae, or write the classes as text."
+            )
+
+
+def quantity_notes(
+    risk: float | None, labels: Sequence[Any] | NDArray[Any], pred: Sequence[Any] | NDArray[Any]
+) -> tuple[str, ...]:
+    """A warning where classes look like quantities: many different numbers, most of them wrong.
+
+    `risk` is the estimated share of wrong predictions.
+
+    >>> quantity_notes(1.0, np.arange(30), np.arange(30) + 1)[0][:41]
+    'most predictions differ from their labels'
+    >>> quantity_notes(0.1, np.arange(30), np.arange(30)), quantity_notes(1.0, [1, 2], [2, 1])
+    ((), ())
+    """
+    if risk is None or risk <= 0.5:
+        return ()
+    numbers = {value for column in (labels, pred) for value in class_texts(column)}
+    if len(set(class_texts(pred))) <= _MANY or not all(map(is_number, numbers)):
+        return ()
+    return (
+        "most predictions differ from their labels, and all are numbers: if they are quantities, "
+        "use mse or mae",
+    )
 
 
 def is_class(labels: NDArray[Any], name: Class) -> BoolArray:

@@ -96,11 +96,12 @@ def _first_rejections(
         sides = game.bets(m, values, q[:, m - 1], sums, here)
         sums = game.add(m, values, q[:, m - 1], sums)
         if m == 1:
-            start = Wealth.start(truth, sides, 0.0, 0.0)
+            names = tuple(sides[0]), tuple(sides[1])
+            start = Wealth.start(truth, names, game.prior(names, here), 0.0, 0.0)
             amounts, t = start.amounts, start.coordinates(game.mirror)
         bets = bet_table(sides, start.variants, n_trajectories)
         amounts, impossible = grow(amounts, t, bets, m=m, scale=scale)
-        too_low, too_high = reject(amounts, impossible, start.n_below, game.level)
+        too_low, too_high = reject(amounts, start.prior, impossible, start.n_below, game.level)
         when[(too_low | too_high) & (when == 0)] = m
         amounts[..., when > 0] = 1  # decided, and not to overflow
     return when

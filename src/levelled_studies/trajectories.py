@@ -4,13 +4,14 @@
 from a small one, as arrays [R, M]: R repetitions of M draws, with their design columns.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 import numpy as np
 from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
+from levelled.draws import Draws
 from levelled.proposals import epsilon_greedy
 
 __all__ = ["Trajectories", "frozen", "greedy", "stratified"]
@@ -23,6 +24,16 @@ class Trajectories:
     index: IntArray
     probability: FloatArray
     design: Mapping[str, FloatArray]
+
+    def draws(self, pool_size: int) -> Iterator[Draws]:
+        """Each trajectory as the draws that the library's functions take."""
+        for row, (index, probability) in enumerate(zip(self.index, self.probability, strict=True)):
+            design = {name: column[row] for name, column in self.design.items()}
+            yield Draws(index, probability, pool_size, design=design)
+
+    def design_size(self, budget: int) -> float:
+        """The mean number of uniform labels that the design is worth after `budget` draws."""
+        return budget / float(self.design["dispersion"][:, :budget].mean())
 
 
 def frozen(

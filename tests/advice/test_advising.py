@@ -198,6 +198,14 @@ def test_tables_sparse_matrices_and_lists_give_what_arrays_give() -> None:
         assert found.risks["lure"] == pytest.approx(expected.risks["lure"], rel=1e-3)
 
 
+def test_labels_whose_own_index_has_the_drawn_rows_in_another_order_are_refused() -> None:
+    pandas = pytest.importorskip("pandas")
+    X, y, draws = two_classes()
+    labels = pandas.Series(y, index=draws.index)
+    with pytest.raises(InputError, match=r"y\.loc"):
+        advise(LogisticRegression(), X, labels.iloc[::-1], draws, folds=4)
+
+
 def test_a_pipeline_over_texts_is_advised_on() -> None:
     _, y, draws = two_classes()
     texts = [f"{name} and something" if at % 4 else "nothing" for at, name in enumerate(y)]

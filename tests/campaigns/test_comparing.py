@@ -34,36 +34,108 @@ def compared(path: Path, n: int, metric: Any = "error", **more: Any) -> lv.Campa
 
 
 def differences(campaign: lv.Campaign, n: int) -> np.ndarray:
-    """The error of the first model minus that of the second, draw by draw."""
+    """The error of the second model minus that of the first, draw by draw."""
     ids = [str(item.id) for item in campaign.state.draws[:n]]
-    first = np.array([FIRST[key] != TRUTH[key] for key in ids], dtype=float)
-    return first - np.array([SECOND[key] != TRUTH[key] for key in ids])
+    second = np.array([SECOND[key] != TRUTH[key] for key in ids], dtype=float)
+    return second - np.array([FIRST[key] != TRUTH[key] for key in ids])
 
 
-@pytest.mark.parametrize("metric", ["error", "accuracy"])
+def by_hand(metric: str, pred: dict[str, str], ids: list[str]) -> float:
+    """A metric of the class spam, or the accuracy or error, over these items."""
+    y, p = (np.array([where[key] == "spam" for key in ids]) for where in (TRUTH, pred))
+    both, wrong = float(np.sum(y & p)), float(np.mean(y != p))
+    values = {
+        "error": wrong,
+        "accuracy": 1 - wrong,
+        "precision:spam": both / max(np.sum(p), 1),
+        "recall:spam": both / max(np.sum(y), 1),
+        "f1:spam": 2 * both / max(np.sum(y) + np.sum(p), 1),
+    }
+    return float(values[metric])
+
+
+METRICS = ["error", "accuracy", "precision:spam", "recall:spam", "f1:spam"]
+
+
+@pytest.mark.parametrize("metric", METRICS)
 @pytest.mark.parametrize("looks", [0, 5])
 def test_all_labels_give_the_exact_difference(tmp_path: Path, metric: str, looks: int) -> None:
     campaign = compared(tmp_path, 60, metric, budget=60, looks=looks)
     (found,) = campaign.compare("v2")
-    exact = np.mean([FIRST[key] != TRUTH[key] for key in IDS]) - np.mean(
-        [SECOND[key] != TRUTH[key] for key in IDS]
-    )
+    exact = by_hand(metric, SECOND, IDS) - by_hand(metric, FIRST, IDS)
     est = found.difference
-    assert exact > 0
     assert est.interval == "point"
     assert (est.value, est.low, est.high) == pytest.approx((exact, exact, exact), abs=1e-12)
-    assert found.better == "v2"
-    assert found.verdict == f"v2 is better by {100 * exact:.1f} points, known exactly"
+    better = "v2" if (exact < 0) == (metric == "error") else "first"
+    assert found.better == better
+    assert found.verdict == f"{better} is better by {100 * abs(exact):.1f} points, known exactly"
 
 
 def test_it_is_the_difference_of_the_figures(tmp_path: Path) -> None:
-    campaign = compared(tmp_path, 30, ["error", "accuracy"], looks=0)
-    values = {(one.metric, one.model): one.estimate.value or 0 for one in campaign.estimate()}
-    errors, accuracy = campaign.compare("v2")
-    assert errors.difference.value == pytest.approx(values["error", ""] - values["error", "v2"])
-    assert accuracy.difference.value == pytest.approx(
-        values["accuracy", "v2"] - values["accuracy", ""]
+    campaign = compared(tmp_path, 30, ["accuracy", "f1:spam"], budget=30, slices=["country"])
+    figures = campaign.estimate()
+    values = {(one.metric, one.model, one.slice): one.estimate.value for one in figures}
+    for figure in (one for one in figures if one.model == ""):
+        found = figure.difference("v2")
+        expected = (values[figure.metric, "v2", figure.slice] or 0) - (figure.estimate.value or 0)
+        assert found.difference.value == pytest.approx(expected)
+        assert (found.metric, found.slice) == (figure.metric, figure.slice)
+        assert found.difference.low <= expected <= found.difference.high
+        if figure.slice is None:
+            assert found == campaign.compare("v2", metric=figure.metric)[0]
+    turned = next(one for one in figures if one.model == "v2").difference("first")
+    assert turned.difference.value == pytest.approx(
+        -(figures[0].difference("v2").difference.value or 0)
     )
+
+
+def test_a_figure_of_the_history_says_where_to_compare(tmp_path: Path) -> None:
+    campaign = compared(tmp_path, 5)
+    with pytest.raises(CampaignError, match=r"use campaign\.estimate\(\)"):
+        campaign.history()[-1].difference("v2")
+    with pytest.raises(CampaignError, match="no model 'v3'; its models are first, v2"):
+        campaign.estimate()[0].difference("v3")
+    with pytest.raises(CampaignError, match="both are 'v2'"):
+        campaign.estimate()[1].difference("v2")
+
+
+@pytest.mark.parametrize("metric", ["precision:spam", "recall:spam", "f1:spam"])
+def test_a_ratio_is_compared_at_a_look_from_the_draws_of_that_look(
+    tmp_path: Path, metric: str
+) -> None:
+    campaign = compared(tmp_path, 37, metric, budget=50)
+    look = campaign.settings.last_look(37)
+    assert look is not None
+    (found,) = campaign.compare("v2")
+    draws = settled_draws(campaign.state, 30).draws
+    ids = [str(item.id) for item in campaign.state.draws[:30]]
+    labels, first, second = ([where[key] for key in ids] for where in (TRUTH, FIRST, SECOND))
+    by = lv.metrics.compare_metric(
+        metric.partition(":")[0],  # type: ignore[arg-type]
+        labels,
+        second,
+        first,
+        draws,
+        positive="spam",
+        level=1 - look.alpha,
+    ).difference
+    est = found.difference
+    assert est.value == by.value
+    assert (est.interval, est.level) == ("looks", 0.95)
+    assert by.low - 1e-12 <= est.low < est.high <= by.high + 1e-12  # counts cut what is possible
+
+
+def test_before_a_look_a_ratio_is_bet_on_apart(tmp_path: Path) -> None:
+    campaign = compared(tmp_path, 40, "f1:spam", looks=0)
+    (found,) = campaign.compare("v2")
+    assert found.difference.interval == "betting"
+    figures = campaign.estimate()
+    low = figures[1].estimate.low - figures[0].estimate.high
+    high = figures[1].estimate.high - figures[0].estimate.low
+    assert found.difference.low <= low < high <= found.difference.high  # at half the error rate
+    campaign.keep()
+    again = lv.load_campaign("spam", storage=tmp_path / "c.db").compare("v2")
+    assert again == [found]
 
 
 def test_at_a_look_it_is_the_interval_of_the_draws_of_that_look(tmp_path: Path) -> None:
@@ -113,7 +185,7 @@ def test_it_turns_round_with_the_models(tmp_path: Path) -> None:
 def test_before_the_first_label_nothing_can_be_told(tmp_path: Path) -> None:
     (found,) = compared(tmp_path, 0).compare("v2")
     assert (found.difference.low, found.difference.high) == (-1, 1)
-    assert found.verdict.startswith("cannot tell yet: first may be better by up to 100.0")
+    assert found.verdict.startswith("cannot tell yet: v2 may be better by up to 100.0")
 
 
 def test_losses_without_bounds_are_compared_at_the_looks(tmp_path: Path) -> None:
@@ -141,19 +213,20 @@ def test_where_more_is_better_the_model_with_more_is(
     monkeypatch.syspath_prepend(tmp_path)
     campaign = compared(tmp_path, 30, ["own_scores:right", "accuracy"], looks=0)
     own, accuracy = campaign.compare("v2")
-    assert own.difference == accuracy.difference
+    assert own.difference.value == pytest.approx(accuracy.difference.value)
     assert (own.difference.value or 0) > 0
+    assert own.verdict == accuracy.verdict
 
 
-def test_items_that_cannot_be_labelled_count_as_no_difference(tmp_path: Path) -> None:
-    campaign = compared(tmp_path, 29, budget=30)
+@pytest.mark.parametrize("metric", ["error", "f1:spam"])
+def test_items_that_cannot_be_labelled_are_left_out(tmp_path: Path, metric: str) -> None:
+    campaign = compared(tmp_path, 29, metric, budget=30)
     (ask,) = campaign.ask(1)
     campaign.mark_unlabelable(ask.draw, reason="empty")
     (found,) = campaign.compare("v2")
-    D = np.append(differences(campaign, 29), 0.0)
-    by = lv.estimate(D, settled_draws(campaign.state).draws, bounds=(-1, 1))
-    assert found.difference.value == by.value
-    assert any("cannot be labelled" in note for note in found.difference.warnings)
+    first, second = (one.estimate.value or 0 for one in campaign.estimate())
+    assert found.difference.value == pytest.approx(second - first)
+    assert found.difference.n_labels == 29
 
 
 def test_after_the_last_look_the_comparison_stays_and_says_so(tmp_path: Path) -> None:
@@ -176,7 +249,6 @@ def test_after_the_last_look_the_comparison_stays_and_says_so(tmp_path: Path) ->
         ({"model": "v2", "against": "old"}, "no model 'old'"),
         ({"model": "v1"}, "both are 'v1'"),
         ({"model": "v2", "against": "v2"}, "both are 'v2'"),
-        ({"model": "v2", "metric": "f1:spam"}, "only averages"),
         ({"model": "v2", "metric": "share:spam"}, "labels alone"),
         ({"model": "v2", "metric": "brier"}, "does not estimate 'brier', but error, f1:spam"),
     ],
@@ -188,12 +260,12 @@ def test_a_comparison_that_cannot_be_made_is_refused(
     with pytest.raises(CampaignError, match=message) as refused:
         campaign.compare(**words)
     assert "\n" not in str(refused.value)
-    assert [one.metric for one in campaign.compare("v2")] == ["error"]
+    assert [one.metric for one in campaign.compare("v2")] == ["error", "f1:spam"]
 
 
-def test_a_campaign_of_ratios_compares_nothing_and_still_has_a_report(tmp_path: Path) -> None:
-    campaign = compared(tmp_path, 5, "f1:spam")
-    with pytest.raises(CampaignError, match="only averages"):
+def test_a_campaign_about_labels_compares_nothing_and_still_has_a_report(tmp_path: Path) -> None:
+    campaign = compared(tmp_path, 5, "share:spam")
+    with pytest.raises(CampaignError, match="labels alone"):
         campaign.compare("v2")
     campaign.report(tmp_path / "report.html")
     assert "Comparisons" not in (tmp_path / "report.html").read_text()

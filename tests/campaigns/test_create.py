@@ -323,9 +323,12 @@ def test_the_log_keeps_every_character_of_a_predicted_class(tmp_path: Path) -> N
 
 def test_a_pool_of_numbers_is_no_pool_of_classes(tmp_path: Path) -> None:
     pool = pa.table({"id": ["a", "b", "c"], "pred": [1.5, 2.0, 3.25]})
-    with pytest.raises(CampaignError, match="use mse or mae"):
+    with pytest.raises(InputError, match="use mse or mae"):
         begun(tmp_path / "c.db", pool)
     begun(tmp_path / "c.db", pool, "mse")
+    classes = begun(tmp_path / "d.db", pa.table({"id": ["a", "b", "c"], "pred": [1, 2, 3]}))
+    with pytest.raises(InputError, match="use mse or mae"):
+        classes.attach(pool, "v2")
 
 
 def test_a_column_of_hundreds_of_values_is_no_slice(tmp_path: Path) -> None:

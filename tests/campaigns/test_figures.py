@@ -260,17 +260,21 @@ def test_the_pending_bracket_holds_what_the_estimate_becomes(
     state = unlabelable(labelled(20, late=[*out, *lost], metrics=(metric,)), *lost)
     (before,) = figures_of(state).values()
     assert before.n_pending == 4
-    assert before.pending_low is not None
-    assert before.pending_high is not None
+    assert before.pending_value_min is not None
+    assert before.pending_value_max is not None
     for answer in ("ham", "spam"):
         later = state
         for draw in out:
             item = state.draws[draw - 1]
             later = apply_events(tell_one(later, item, answer, None, START), later)
         (after,) = figures_of(later).values()
-        assert after.pending_low is after.pending_high is None
+        assert after.pending_value_min is after.pending_value_max is None
         assert after.estimate.value is not None
-        assert before.pending_low - 1e-12 <= after.estimate.value <= before.pending_high + 1e-12
+        assert (
+            before.pending_value_min - 1e-12
+            <= after.estimate.value
+            <= before.pending_value_max + 1e-12
+        )
 
 
 def test_the_pending_bracket_is_reached_at_its_ends() -> None:
@@ -281,7 +285,7 @@ def test_the_pending_bracket_is_reached_at_its_ends() -> None:
         wrong = "ham" if item.pred[""] == "spam" else "spam"
         state = apply_events(tell_one(state, item, wrong, None, START), state)
     (after,) = figures_of(state).values()
-    assert after.estimate.value == pytest.approx(before.pending_high, abs=1e-12)
+    assert after.estimate.value == pytest.approx(before.pending_value_max, abs=1e-12)
 
 
 def test_the_history_is_the_first_figure_after_each_draw() -> None:
@@ -314,6 +318,19 @@ def test_an_amended_answer_replays_what_depends_on_it() -> None:
         assert one.as_dict() == again.as_dict()
 
 
+@pytest.mark.parametrize("metric", ["error", "accuracy"])
+def test_whole_numbers_that_are_mostly_wrong_may_be_quantities(tmp_path: Path, metric: str) -> None:
+    ids, pred = [f"r{i}" for i in range(60)], list(range(100, 160))
+    campaign = begun(tmp_path / "c.db", pa.table({"id": ids, "pred": pred}), metric, budget=40)
+    label(campaign, 40, {name: value + 1 for name, value in zip(ids, pred, strict=True)})
+    (figure,) = campaign.estimate()
+    assert any("use mse or mae" in warning for warning in figure.estimate.warnings)
+    campaign = begun(tmp_path / "d.db", pa.table({"id": ids, "pred": pred}), metric, budget=40)
+    label(campaign, 40, dict(zip(ids, pred, strict=True)))
+    (figure,) = campaign.estimate()
+    assert not any("use mse or mae" in warning for warning in figure.estimate.warnings)
+
+
 def test_games_go_on_after_a_restart(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL, ["error", "recall:spam"], slices=["country"])
     label(campaign, 12, TRUTH)
@@ -325,6 +342,20 @@ def test_games_go_on_after_a_restart(tmp_path: Path) -> None:
     for one, again in zip(later.estimate(), scratch, strict=True):
         ours, theirs = one.estimate, again.estimate
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
+
+
+def test_games_of_an_older_version_are_played_again_from_the_log(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL, ["error"], looks=0)
+    label(campaign, 12, TRUTH)
+    (now,) = campaign.estimate()
+    campaign.keep()
+    store = campaign._store
+    snapshot = store.snapshot("spam")
+    assert snapshot is not None
+    older = snapshot.data.replace(b'"format": 2', b'"format": 1').replace(b'"low": ', b'"low": 9')
+    store.keep_snapshot("spam", snapshot.hash, older)
+    (again,) = load_campaign("spam", storage=tmp_path / "c.db").estimate()
+    assert again.as_dict() == now.as_dict()
 
 
 def test_an_own_loss_sees_numbers_as_numbers(
@@ -372,8 +403,8 @@ def test_a_figure_as_a_file_has_it() -> None:
         "random_high",
         "look",
         "latest",
-        "pending_low",
-        "pending_high",
+        "pending_value_min",
+        "pending_value_max",
         "unlabelable",
         "warnings",
     ]

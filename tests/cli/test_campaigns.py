@@ -163,10 +163,11 @@ def test_another_model_is_judged_by_the_same_labels(
     assert attached.code == 0, attached.err
     assert {one["model"] for one in figures(levelled, spam)} == {"", "v2"}
     compared = levelled("compare", spam, "v2")
-    (row,) = json.loads(compared.out)
+    row, ratio = json.loads(compared.out)
     assert [row[key] for key in ("metric", "model", "against")] == ["error", "v2", "first"]
     assert row["low"] <= row["value"] <= row["high"]
-    assert "not compared: f1:spam is a ratio" in compared.err
+    assert (ratio["metric"], ratio["slice"]) == ("f1:spam", None)
+    assert -1 <= ratio["low"] < ratio["high"] <= 1
     table = levelled("compare", spam, "v2", "--metric", "error", "--format", "table")
     assert table.out.splitlines()[0] == f"error: {row['verdict']}"
     assert table.err == ""
@@ -313,9 +314,26 @@ def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) ->
 
 def test_a_plan_says_how_many_labels_it_takes(levelled: Levelled, pool: Path) -> None:
     found = json.loads(levelled("plan", "--pool", pool, "--width", 0.1).out)[0]
-    assert 0 < found["labels"] <= 400
-    told = levelled("plan", "--pool", pool, "--width", 0.1, "--format", "table")
-    assert str(found["labels"]) in told.out
+    assert 0 < found["low"] < found["likely"] < found["high"] <= 400
+    words = ("plan", "--pool", pool, "--width", 0.1, "--metric", "f1:spam", "--expected", 0.8)
+    told = levelled(*words, "--format", "table")
+    assert told.out.startswith("About ")
+
+
+def test_a_plan_can_rest_on_the_labels_of_a_campaign(
+    levelled: Levelled, pool: Path, spam: str
+) -> None:
+    words = ("plan", "--pool", pool, "--width", 0.1, "--from")
+    found = json.loads(levelled(*words, spam).out)[0]
+    assert found["n_labels"] == 30
+    assert found["remaining"] == found["likely"] - 30
+    assert lv.load_campaign(spam).plan(0.1).likely == found["likely"]
+    assert f"{found['remaining']} more" in levelled(*words, spam, "--format", "table").out
+    assert "--level" in levelled(*words, spam, "--level", 0.9).err
+    levelled("create", "empty", "--pool", pool, "--seed", 7)
+    empty = levelled(*words, "empty")
+    assert "no settled label yet" in empty.err
+    assert json.loads(empty.out)[0]["n_labels"] == 0
 
 
 def test_a_storage_can_be_copied_and_upgraded(levelled: Levelled, spam: str) -> None:

@@ -194,3 +194,43 @@ def test_worth_is_the_number_of_random_labels_of_the_same_variance(seed: int) ->
     true = losses.var(ddof=1) / (spread + losses.var(ddof=1) / 5000)
     # The variance of 200 values is known to about 10%; off by half is beyond five times that.
     assert np.mean([est.worth for est in estimates if est.worth]) == pytest.approx(true, rel=0.5)
+
+
+def test_the_value_with_a_control_is_in_the_difference_form(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    judge = rng.random(300)
+    losses = np.clip(judge + rng.normal(0, 0.05, 300), 0, 1)
+    draws = lv.samplers.race(0.5 + judge, 80, seed=seed)
+    g = judge[draws.index]
+    est = lv.estimate(losses[draws.index], draws, control=g, control_mean=judge.mean())
+    residual = lv.estimate(losses[draws.index] - g, draws, bounds=(-1, 1))
+    assert residual.value is not None
+    assert est.value == pytest.approx(judge.mean() + residual.value, abs=1e-12)
+    assert not est.warnings
+
+
+@pytest.mark.parametrize(("surprises", "warned"), [(0, True), (1, True), (4, True), (12, False)])
+def test_a_control_with_hardly_any_residuals_comes_with_a_warning(
+    surprises: int, warned: bool
+) -> None:
+    """A tree's confidences are 0 and 1: without an unexpected error the variance would be 0."""
+    draws = lv.Draws(np.arange(100), 1 / np.arange(1000, 900, -1), 1000)
+    confidence = np.repeat([1.0, 0.0], [10, 90])  # that the item is an error
+    losses = confidence.copy()
+    losses[10 : 10 + surprises] = 1
+    est = lv.estimate(losses, draws, control=confidence, control_mean=0.1)
+    assert est.high - est.low > 0.01
+    assert any("too few to judge the control" in text for text in est.warnings) == warned
+    if surprises == 1:
+        assert est.warnings[-1].endswith("compare with the estimate without it")
+    assert not lv.estimate(losses, draws).warnings
+
+
+def test_a_control_whose_residuals_all_differ_needs_no_warning(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    draws = lv.Draws(np.arange(100), 1 / np.arange(1000, 900, -1), 1000)
+    losses = rng.random(100)
+    for scale in (1e-9, 1.0, 1e9):  # 1e-9: loss and control nearly agree
+        control = losses + scale * rng.normal(size=100)
+        est = lv.estimate(losses, draws, control=control, control_mean=0.5)
+        assert not any("control" in text for text in est.warnings)

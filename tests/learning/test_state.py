@@ -112,3 +112,13 @@ def test_draws_are_appended_and_keep_the_columns_that_all_of_them_have() -> None
     assert state.draws.design["max_weight"].tolist() == [2.0, 1.0]
     assert state.left().tolist() == [2]
     assert add_draws(state, one(2, 1.0)).draws.design is None
+
+
+def test_labels_whose_own_index_has_the_rows_in_another_order_are_refused() -> None:
+    pd = pytest.importorskip("pandas")
+    rows = [7, 3, 5]
+    state = asked(*rows)
+    labels = pd.Series(["a", "b", "c"], index=rows)
+    assert add_labels(state, rows, labels).labels == {7: "a", 3: "b", 5: "c"}
+    with pytest.raises(InputError, match="in the order of the draws"):
+        add_labels(state, rows, labels.sort_index())

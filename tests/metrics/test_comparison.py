@@ -86,7 +86,7 @@ def test_against_the_best_every_pair_counts_against_a_baseline_only_its_own() ->
     assert all(row.difference.level == pytest.approx(1 - 0.05 / 6) for row in best.comparisons)
     base = metrics.compare_all(losses, FOUR, baseline="v1")
     assert (base.against, base.n_compared) == ("v1", 3)
-    assert {row.a for row in base.comparisons} == {"v2", "v3", "v4"}
+    assert {row.model for row in base.comparisons} == {"v2", "v3", "v4"}
     assert all(row.difference.level == pytest.approx(1 - 0.05 / 3) for row in base.comparisons)
 
 
@@ -129,3 +129,18 @@ def test_bad_input_is_refused_in_words() -> None:
         metrics.compare([1, 0, np.nan, 0], B, FOUR)
     with pytest.raises(InputError, match="need two names"):
         metrics.compare(A, B, FOUR, names=("same", "same"))
+
+
+def test_one_sign_everywhere_the_model_minus_the_other() -> None:
+    found = metrics.compare(A, B, FOUR, names=("v1", "v2"))
+    (row,) = metrics.compare_all({"v1": A, "v2": B}, FOUR, baseline="v2").as_dicts()
+    assert found.as_dict() == row
+    assert (row["model"], row["against"], row["value"]) == ("v1", "v2", 0.25)
+
+
+def test_where_more_is_better_the_larger_mean_is() -> None:
+    draws = everything(4, np.random.default_rng(0))
+    ratings = metrics.compare([5, 4, 5, 4], [4, 4, 4, 4], draws, higher_is_better=True)
+    assert ratings.better == "a"
+    assert ratings.verdict == "a is better by 0.5, known exactly"
+    assert metrics.compare([5, 4, 5, 4], [4, 4, 4, 4], draws).better == "b"

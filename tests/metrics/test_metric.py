@@ -203,7 +203,7 @@ BAD: Bad = [
         lambda: parse_metric("error").require(PoolPredictions(2)),
     ),
     (
-        "needs numbers as predictions",
+        "needs numbers; this pool predicts classes",
         lambda: parse_metric("mse").require(predictions(pred=np.array([0]))),
     ),
     ("no class 'x'", lambda: parse_metric("f1:x").require(predictions(pred=np.array([0])))),

@@ -5,16 +5,15 @@ import pytest
 
 import levelled as lv
 from levelled import losses, metrics
-from levelled._check import FloatArray, IntArray
+from levelled._check import FloatArray
 from levelled.errors import InputError
-from levelled.estimators import moments
-from levelled.estimators.intervals.fixed import cp_safe, log_t_interval, ranked_weights
-from levelled.metrics.planning import _variances
-from levelled.proposals import mixture, proportional, uniform
-from levelled_studies import exact
-from levelled_studies.trajectories import frozen
+from levelled.metrics.named import parse_metric
+from levelled.metrics.plan_record import Pilot, Plan, PlanRequest
+from levelled.metrics.planning import plan_from_spread, plan_pool
+from levelled.predictions import Categorical, PoolPredictions
+from levelled.proposals import uniform
 
-N = 4000
+N = 600
 
 
 def predicted(seed: int) -> FloatArray:
@@ -22,110 +21,163 @@ def predicted(seed: int) -> FloatArray:
     return np.stack([1 - chance, chance], axis=1)
 
 
-@pytest.mark.parametrize("width", [0.02, 0.05])
-@pytest.mark.parametrize("proposal", ["default", "uniform"])
-def test_the_planned_number_of_labels_gives_about_the_wanted_width(
-    seed: int, width: float, proposal: str
-) -> None:
-    rng = np.random.default_rng(seed)
-    proba = predicted(seed)
-    plan, chance = metrics.plan(proba, width), proba[:, 1]
-    q = mixture(proportional(np.sqrt(chance)), 0.5) if proposal == "default" else uniform(N)
-    budget = plan.labels if proposal == "default" else plan.labels_uniform
-    found = []
-    for _ in range(5):
-        errors = (rng.random(N) < chance).astype(float)
-        rows = frozen(q, budget, 40, control=chance, bound=1.0, rng=rng)
-        drawn = errors[rows.index]
-        weights = ranked_weights(rows.probability, N)
-        low, high = cp_safe(moments(drawn, rows.probability, N), drawn, weights, 0.95)
-        found.append(high - low)
-    assert 0.85 * width < np.median(found) < 1.15 * width
+def labels_only(n_labels: int, share: float) -> Plan:
+    """The plan for a pool of predictions without probabilities, from uniform labels."""
+    pred = Categorical(("a", "b"), np.arange(1000) % 2)
+    predictions = PoolPredictions(1000, ("a", "b"), pred=pred)
+    wrong = (np.arange(n_labels) < share * n_labels).astype(float)
+    pilot = Pilot(np.arange(n_labels), wrong, np.ones(n_labels))
+    return plan_pool(PlanRequest(parse_metric("error"), 0.1), predictions, uniform(1000), pilot)
 
 
-def test_the_plan_of_a_dense_loss_gives_about_the_wanted_width(seed: int) -> None:
-    rng = np.random.default_rng(seed)
-    proba = predicted(seed)
-    plan = metrics.plan(proba, 0.05, "brier")
-    root = lv.scores.root_mean_squared_loss(proba, loss="brier")
-    q = mixture(proportional(root), 0.5)
-    label = (rng.random(N) < proba[:, 1]).astype(int)
-    rows = frozen(q, plan.labels, 100, control=root, bound=2.0, rng=rng)
-    low, high = log_t_interval(
-        moments(losses.brier(label, proba)[rows.index], rows.probability, N), 0.95
-    )
-    assert 0.8 * 0.05 < np.median(high - low) < 1.2 * 0.05
+def test_a_plan_is_a_likely_number_within_a_range() -> None:
+    plan = metrics.plan(predicted(0), 0.05)
+    assert 1 < plan.low < plan.likely < plan.high < N
+    assert plan.expected_low < plan.expected < plan.expected_high
+    assert plan.expected_low < predicted(0)[:, 1].mean() < plan.expected_high
+    assert f"About {plan.likely} labels ({plan.low} to {plan.high})" in str(plan)
+    assert "the predictions alone" in str(plan)
 
 
-def test_the_variance_is_that_of_uniform_draws_without_replacement() -> None:
-    loss = np.random.default_rng(0).exponential(size=1000)
-    budgets = np.array([1, 2, 10, 100, 500, 900])
-    expected = (1 - budgets / 1000) / budgets * loss.var(ddof=1)
-    found = _variances(loss, loss**2, uniform(1000))[budgets - 1]
-    np.testing.assert_allclose(found, expected, rtol=6e-3)
-
-
-@pytest.mark.parametrize("budget", [1, 2, 3])
-def test_the_variance_is_close_to_the_enumerated_one_even_for_six_items(budget: int) -> None:
-    loss = np.array([0.1, 0.9, 0.3, 0.5, 0.0, 0.7])
-    q = mixture(proportional(loss + 0.2), 0.5)
-
-    def propose(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
-        return q[left] / q[left].sum()
-
-    expected = exact.lure_variance(loss, budget, propose)
-    assert _variances(loss, loss**2, q)[budget - 1] == pytest.approx(expected, rel=0.1)
-
-
-def test_a_narrower_interval_takes_more_labels_and_uniform_ones_more_still() -> None:
+def test_a_narrower_interval_takes_more_labels() -> None:
     proba = predicted(0)
-    plans = [metrics.plan(proba, width) for width in (0.1, 0.05, 0.02, 0.01)]
-    assert all(a.labels < b.labels for a, b in pairwise(plans))
-    assert all(plan.labels < plan.labels_uniform for plan in plans)
-    assert metrics.plan(proba, 0.02, level=0.99).labels > plans[2].labels
+    plans = [metrics.plan(proba, width) for width in (0.1, 0.05, 0.02)]
+    assert all(a.likely < b.likely and a.high < b.high for a, b in pairwise(plans))
+    assert metrics.plan(proba, 0.05, level=0.99).likely > plans[1].likely
+    assert metrics.plan(proba, 0.05, looks=1).likely < plans[1].likely
 
 
 def test_a_width_out_of_reach_takes_the_whole_pool() -> None:
     plan = metrics.plan(predicted(0), 1e-6)
-    assert plan.labels == plan.labels_uniform == N
+    assert plan.likely == plan.high == plan.uniform == N
     assert f"all {N} labels" in str(plan)
 
 
-def test_a_plan_says_by_what_proposal() -> None:
-    told = str(metrics.plan(predicted(0), 0.05, floor=0.2))
-    assert "by the root mean squared loss with a floor of 0.2" in told
-    assert metrics.plan(predicted(0), 0.05, floor=1).labels == (
-        metrics.plan(predicted(0), 0.05).labels_uniform
-    )
+def test_a_floor_of_one_is_uniform() -> None:
+    plan = metrics.plan(predicted(0), 0.05, floor=1)
+    assert plan.likely == pytest.approx(plan.uniform, rel=0.02)
 
 
 def test_accuracy_is_planned_like_the_error() -> None:
     error, accuracy = (metrics.plan(predicted(0), 0.03, name) for name in ("error", "accuracy"))
-    assert (error.labels, error.labels_uniform) == (accuracy.labels, accuracy.labels_uniform)
+    assert (error.likely, error.uniform) == (accuracy.likely, accuracy.uniform)
     assert accuracy.expected == pytest.approx(1 - error.expected)
-    assert error.expected == pytest.approx(predicted(0)[:, 1].mean())
+    assert accuracy.expected_low < accuracy.expected < accuracy.expected_high
+
+
+def test_a_believed_value_moves_the_plan_and_narrows_it() -> None:
+    proba = predicted(0)
+    alone = metrics.plan(proba, 0.05)
+    rare, common = (metrics.plan(proba, 0.05, expected=value) for value in (0.02, 0.2))
+    assert rare.expected == pytest.approx(0.02, rel=0.2)
+    assert common.expected == pytest.approx(0.2, rel=0.2)
+    assert rare.likely < common.likely
+    assert common.high / common.low < alone.high / alone.low
+    right = metrics.plan(proba, 0.05, "accuracy", expected=0.8)
+    assert right.likely == pytest.approx(common.likely, rel=0.02)
+
+
+def test_predictions_of_which_a_model_is_sure_are_doubted() -> None:
+    plan = metrics.plan(np.tile([[1.0, 0.0], [0.0, 1.0]], (500, 1)), 0.05)
+    assert 0 < plan.expected_low < 0.01
+    assert plan.expected_high > 0.2
+
+
+@pytest.mark.parametrize("metric", ["precision:1", "recall:1", "f1:1", "share:1"])
+def test_metrics_of_a_class_are_planned(metric: str) -> None:
+    rng = np.random.default_rng(0)
+    chance = rng.beta(0.3, 0.6, 600)
+    plan = metrics.plan(np.stack([1 - chance, chance], axis=1), 0.1, metric)
+    assert 20 < plan.low < plan.likely < plan.high <= 600
+    named = metrics.plan(
+        np.stack([1 - chance, chance], axis=1),
+        0.1,
+        metric.replace("1", "spam").replace("fspam", "f1"),
+        classes=["ham", "spam"],
+    )
+    assert named.likely == plan.likely
+
+
+def test_bounded_and_unbounded_losses_are_planned() -> None:
+    proba = np.clip(predicted(0), 1e-3, 1)
+    proba /= proba.sum(axis=1, keepdims=True)
+    for metric in ("brier", "log_loss", "log_loss:5"):
+        plan = metrics.plan(proba, 0.1, metric)
+        assert plan.low < plan.likely < plan.high
 
 
 def test_numbers_are_planned_from_a_distribution_of_the_label() -> None:
     rng = np.random.default_rng(0)
-    answer = rng.normal(size=1000)
-    label = losses.Normal(answer, rng.gamma(2, 0.5, 1000))
+    pred = rng.normal(size=1000)
+    label = losses.Normal(pred, rng.gamma(2, 0.5, 1000))
+    drawn = label.mean[:, None] + label.sd[:, None] * rng.normal(size=(1000, 40))
     for metric in ("mse", "mae"):
-        plan = metrics.plan(answer, 0.3, metric, label=label)
-        assert plan.labels < plan.labels_uniform
-        assert metric in str(plan)
+        plan = metrics.plan(pred, 0.3, metric, label=label)
+        assert plan.low < plan.likely < plan.high
+        assert plan.likely < plan.uniform
+        own = float(lv.scores.expected_loss(pred, label, loss=_LOSSES[metric]).mean())  # type: ignore[arg-type]
+        assert plan.expected == pytest.approx(own, rel=0.03)
+        assert metrics.plan(pred, 0.3, metric, label=drawn).likely == pytest.approx(
+            plan.likely, rel=0.3
+        )
+
+
+_LOSSES = {"mse": "squared", "mae": "absolute"}
+
+
+def test_labels_outweigh_the_doubt() -> None:
+    few, many = labels_only(20, 0.3), labels_only(400, 0.3)
+    assert many.expected == pytest.approx(0.3, abs=0.05)
+    assert many.high / many.low < few.high / few.low
+    assert many.n_labels == 400
+    assert many.remaining == max(many.likely - 400, 0)
+    assert "400 labels" in str(many)
+
+
+def test_the_range_after_many_labels_holds_what_clopper_and_pearson_need() -> None:
+    plan = labels_only(400, 0.3)
+    n = np.arange(50, 1000)
+    low, high = lv.estimators.intervals.fixed.clopper_pearson(
+        0.3 * n * 999 / (1000 - n), n * 999 / (1000 - n), 0.9626
+    )
+    needed = int(n[np.argmax(high - low <= 0.1)])
+    assert plan.low < needed < plan.high
+
+
+def test_losses_that_nothing_predicts_are_planned_from_their_spread() -> None:
+    rng = np.random.default_rng(0)
+    request = PlanRequest(parse_metric("mse"), 0.2)
+    draws = lv.samplers.race(np.ones(5000), 100, seed=1)
+    loss = rng.gamma(1.0, 1.0, 100)
+    plan = plan_from_spread(request, loss, draws)
+    exact = 1 / (1 / 5000 + (0.2 / (2 * 2.09)) ** 2)  # of losses with standard deviation one
+    assert plan.low < exact < plan.high
+    assert plan.likely == pytest.approx(exact, rel=0.5)
+    assert plan.n_labels == 100
+    with pytest.raises(InputError, match="no spread"):
+        plan_from_spread(request, np.zeros(100), draws)
+    with pytest.raises(InputError, match="no expected value"):
+        plan_from_spread(PlanRequest(parse_metric("mse"), 0.2, expected=1.0), loss, draws)
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
         ({"width": 0}, "width must be"),
-        ({"metric": "f1"}, "metric must be one of"),
+        ({"metric": "f1"}, "f1:CLASS"),
+        ({"metric": "f1:2"}, "2"),
+        ({"metric": "mean"}, "distribution of the label"),
         ({"level": 0}, "level must be"),
-        ({"pred": [[1.0, 0.0]] * 5}, "allows for mistakes"),
-        ({"pred": [[0.9, 0.1]]}, "two items or more"),
+        ({"looks": 0}, "looks must be"),
+        ({"pred": [[0.9, 0.1]]}, "two or more"),
         ({"pred": [[0.9, 0.4]] * 5}, "sum to one"),
         ({"pred": [1.0, 2.0], "metric": "mse"}, "distribution of the label"),
+        ({"pred": [1.0, 2.0], "metric": "mse", "label": [[1.0], [2.0]]}, "allows for mistakes"),
+        ({"metric": "precision:1"}, "No item is predicted '1'"),
+        ({"classes": ["a", "b", "c"]}, "2 classes"),
+        ({"expected": 1.5}, "expected must be"),
+        ({"expected": 0.9}, "may be between"),
+        ({"metric": "log_loss", "pred": [[1.0, 0.0]] * 5}, "log_loss:10"),
         ({"floor": 2}, "share"),
     ],
 )

@@ -5,6 +5,7 @@ from sklearn import metrics as sk
 import levelled as lv
 from levelled import losses, metrics
 from levelled.errors import InputError, LossError
+from levelled.samplers import race
 from metrics.samples import FOUR, NAMES, WEIGHTED, everything, mail
 
 LABELS, PRED = ["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "ham"]
@@ -132,3 +133,24 @@ def test_own_losses_are_averaged_like_the_others() -> None:
 def test_bad_input_is_refused_in_words(wrong: object, words: str) -> None:
     with pytest.raises(InputError, match=words):
         wrong()  # type: ignore[operator]
+
+
+def test_numbers_with_fractions_are_no_classes(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    draws = race(np.ones(60), 30, seed=seed)
+    numbers = rng.normal(20, 5, 30)
+    for compute in (metrics.error, metrics.accuracy, metrics.balanced_accuracy, metrics.confusion):
+        with pytest.raises(InputError, match=r"labels holds numbers such as .* use mse or mae"):
+            compute(numbers, numbers + 0.25, draws)
+        with pytest.raises(InputError, match="pred holds numbers"):
+            compute(numbers.round(), numbers, draws)
+
+
+@pytest.mark.parametrize(("off", "warned"), [(1, True), (0, False)])
+def test_whole_numbers_that_are_mostly_wrong_may_be_quantities(off: int, warned: bool) -> None:
+    draws = race(np.ones(60), 30, seed=1)
+    for numbers in (draws.index, draws.index.astype(float)):
+        est = metrics.error(numbers, numbers + off, draws)
+        assert any("use mse or mae" in warning for warning in est.warnings) == warned
+    classes = draws.index % 10
+    assert not metrics.error(classes, (classes + off) % 10, draws).warnings

@@ -92,7 +92,7 @@ def advise(
     >>> print(advise(LinearRegression(), x[:, None], x**2, draws))
     No difference: the whole pool is labelled, so that all weights are one.
     """
-    check_draws(draws)
+    check_draws(draws, y=y)
     seed, M = whole("seed", seed, least=0), len(draws)
     task = make_task(model, y, loss)
     _check_lengths(X, task, draws)

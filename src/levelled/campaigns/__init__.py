@@ -1,10 +1,11 @@
 """Campaigns: labels of several people over days, nothing lost, every figure recomputable."""
 
 from levelled.campaigns.campaign import Campaign
-from levelled.campaigns.create import create_campaign, load_campaign, plan_campaign
+from levelled.campaigns.create import create_campaign, load_campaign
 from levelled.campaigns.decide import Ask
 from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.learnt import CampaignPredictor
+from levelled.campaigns.planning import plan_campaign
 from levelled.campaigns.stores import copy, open_store, upgrade
 from levelled.metrics.figure import Figure
 

@@ -13,13 +13,14 @@ from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import find_differences
 from levelled.campaigns.betting import games_from_bytes, games_to_bytes
-from levelled.campaigns.comparing import compare_models, compare_with_first
+from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
 from levelled.campaigns.decide import Ask
-from levelled.campaigns.driving import choose_kind
+from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures import estimate_figures, estimate_history
+from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
-from levelled.campaigns.pools import CampaignPool, open_scores
+from levelled.campaigns.planning import plan_further
+from levelled.campaigns.pools import CampaignPool
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
@@ -27,6 +28,7 @@ from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, ConflictError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
+from levelled.metrics.plan_record import Plan
 from levelled.reports import page
 from levelled.sources import Pool, open_pool
 
@@ -150,15 +152,9 @@ class Campaign:
         self._on_item(decide.mark_unlabelable, draw, reason, owner)
 
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
-        """Change the kind, budget, target_width, lease_seconds or in_flight of the campaign.
-
-        A new kind holds from the next item on that is given out. Items that are out stay valid.
-        """
-        now = self.settings
+        """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
         if "kind" in settings:
-            weights = (now.score, now.proposal, now.floor)
-            pool = lambda: self.pool().predictions(now.models[0])  # noqa: E731
-            choose_kind(settings["kind"], now.metrics[0], weights, pool)
+            check_kind(self.settings, settings["kind"], self.pool)
         self._do(lambda state: decide.change(state, owner, _now(), **settings))
 
     def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
@@ -185,8 +181,7 @@ class Campaign:
         scikit-learn model that predicts from the pool's features; `save_as` is a Parquet file
         for its predictions. Other processes, and their audits, need a file.
         """
-        scores = open_scores(predictions, self.pool(), self.settings, save_as)
-        self._pool.keep(scores, self.pool())
+        scores = self._pool.open_scores(self.settings, predictions, save_as)
         where, content = place_of(scores), scores.fingerprint
         self._do(lambda state: decide.rescore(state, where, content, owner, _now()))
 
@@ -198,19 +193,24 @@ class Campaign:
         """Every metric, model and slice with its interval, from the settled draws.
 
         The intervals are valid however often you look, except where a warning says otherwise.
+        `figure.difference("v2")` compares another model with a figure.
         """
-        return estimate_figures(self.state, self._figure_cache())
+        return comparable_figures(self.state, self._figure_cache())
 
     def compare(
         self, model: str, against: str | None = None, metric: str | None = None
     ) -> list[Comparison]:
-        """The difference of two models on the same labels, one comparison a metric.
+        """The metric of `model` minus that of another, on the same labels; one comparison a metric.
 
         `against` is the first model where it is not given, and "first" names that one too. Without
-        a `metric` all of the campaign are compared that are averages. A positive difference says
-        that `model` is better; it is valid like the estimates are.
+        a `metric` all of the campaign are compared. `comparison.better` names the better model;
+        the interval is valid like those of the estimates.
         """
         return compare_models(self.state, self._figure_cache(), model, against, metric)
+
+    def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
+        """The number of labels until an interval is `width` wide, from the labels there are."""
+        return plan_further(self.state, self._figure_cache(), self.pool(), width, metric, expected)
 
     def history(self) -> list[Figure]:
         """The first metric of the first model after 1, 2, ... settled draws.
@@ -287,9 +287,8 @@ class Campaign:
         """What earlier looks computed, in this process or in one that stored its games."""
         if self._cache is None:
             snapshot = self._store.snapshot(self.name)
-            self._cache = FigureCache(
-                games={} if snapshot is None else games_from_bytes(snapshot.data)
-            )
+            games = {} if snapshot is None else games_from_bytes(snapshot.data)
+            self._cache = FigureCache(games=games)
         return self._cache
 
     def pool(self) -> Pool:

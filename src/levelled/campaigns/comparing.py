@@ -1,12 +1,19 @@
 """Comparisons of the models of a campaign, paired on the same labels."""
 
 from dataclasses import replace
+from functools import partial
 
 import numpy as np
 
-from levelled._check import FloatArray
 from levelled.campaigns.betting import GameInput, play
-from levelled.campaigns.figures import FIXED, nothing_known
+from levelled.campaigns.figures import (
+    FIXED,
+    Subject,
+    estimate_figures,
+    labelled_in,
+    nothing_known,
+    subject_pairs,
+)
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
@@ -14,12 +21,15 @@ from levelled.errors import CampaignError
 from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals.looks import SHARE
 from levelled.metrics.comparison import Comparison
-from levelled.metrics.metric import Bounds, Metric
+from levelled.metrics.figure import Figure
+from levelled.metrics.metric import Metric
+from levelled.metrics.ratio import Limits, Look, scaled
+from levelled.metrics.ratio_difference import ratio_difference
+from levelled.metrics.slices import slice_estimate
 
-__all__ = ["compare_models", "compare_with_first", "why_not_compared"]
+__all__ = ["comparable_figures", "compare_models", "compare_with_first", "why_not_compared"]
 
 _USED_UP = "all planned looks are used up: later labels do not change this comparison"
-_UNLABELABLE = "items that cannot be labelled count as no difference"
 
 
 def compare_models(
@@ -29,29 +39,21 @@ def compare_models(
     against: str | None = None,
     metric: str | None = None,
 ) -> list[Comparison]:
-    """The difference of two models in one metric of the campaign, or in all that are averages.
+    """The metric of `model` minus that of `against`, in one metric of the campaign or in all.
 
-    On each settled draw D = L(against) - L(model), or the reverse where higher is better, so that
-    a positive mean of D says that `model` is better. Errors that both make cancel.
+    Errors that both models make cancel.
     """
-    settings = state.settings
-    first = settings.models[0]
-    a, b = first if against is None else _find_model(state, against), _find_model(state, model)
-    if a == b:
-        raise CampaignError(
-            f"A comparison needs two models, and both are {_name(settings, b)!r}: name another one "
-            f"with --against (against=)."
-        )
     base = settled_draws(state, cache=cache)
+    other = state.settings.models[0] if against is None else _find_model(state, against)
+    one = _find_other_model(state, model, other)
+    return [_compare(base, each, one, other) for each in _find_metrics(state.settings, metric)]
+
+
+def comparable_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
+    """The figures of the campaign, each with the means to compare another model with it."""
     return [
-        Comparison(
-            _name(settings, a),
-            _name(settings, b),
-            _difference(base, one, a, b),
-            metric=one.name,
-            in_points=one.bounds == (0.0, 1.0),
-        )
-        for one in _find_metrics(settings, metric)
+        replace(figure, compare=partial(_compare_figure, state, cache, figure))
+        for figure in estimate_figures(state, cache)
     ]
 
 
@@ -65,11 +67,22 @@ def compare_with_first(state: CampaignState, cache: FigureCache) -> list[Compari
 
 def why_not_compared(metric: Metric) -> str | None:
     """The reason why models cannot be compared in this metric; None where they can."""
-    if metric.d_max is not None:
-        return f"{metric.name} is a ratio, and only averages such as error can be compared yet."
     if metric.needs == "label":
         return f"{metric.name} is about the labels alone, so it is the same for every model."
     return None
+
+
+def _compare_figure(
+    state: CampaignState, cache: FigureCache, figure: Figure, model: str
+) -> Comparison:
+    """The metric of `model` minus that of the figure, in the slice of the figure."""
+    settings = state.settings
+    (metric,) = _find_metrics(settings, figure.metric)
+    other = _find_model(state, figure.model or "first")
+    one = _find_other_model(state, model, other)
+    slices = ((c, v) for c in settings.slices for v in settings.slice_counts[c])
+    where = next(((c, v) for c, v in slices if f"{c}={v}" == figure.slice), (None, None))
+    return _compare(settled_draws(state, cache=cache), metric, one, other, *where)
 
 
 def _find_model(state: CampaignState, name: str) -> str:
@@ -85,6 +98,17 @@ def _find_model(state: CampaignState, name: str) -> str:
         f"{settings.name!r} has no model {name!r}; its models are {', '.join(reversed(names))}. "
         f"`levelled attach` adds one."
     )
+
+
+def _find_other_model(state: CampaignState, name: str, other: str) -> str:
+    """The model that users call `name`, refused if it is the `other` one."""
+    model = _find_model(state, name)
+    if model == other:
+        raise CampaignError(
+            f"A comparison needs two models, and both are {_name(state.settings, model)!r}: name "
+            f"another one with --against (against=)."
+        )
+    return model
 
 
 def _name(settings: CampaignSettings, model: str) -> str:
@@ -106,46 +130,113 @@ def _find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
     return asked
 
 
-def _difference(base: SettledDraws, metric: Metric, against: str, model: str) -> Estimate:
-    """The mean of D, valid like the figures of the campaign.
+def _compare(
+    base: SettledDraws,
+    metric: Metric,
+    model: str,
+    against: str,
+    column: str | None = None,
+    value: str | None = None,
+) -> Comparison:
+    settings = base.state.settings
+    N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
+    one, other = (
+        Subject(metric, metric.kind == "ratio", False, each, N, column, value)
+        for each in (model, against)
+    )
+    return Comparison(
+        _name(settings, model),
+        _name(settings, against),
+        _difference(base, one, other),
+        metric=metric.name,
+        slice=one.slice,
+        in_points=metric.bounds == (0.0, 1.0),
+        higher_is_better=bool(metric.higher_is_better),
+    )
+
+
+def _difference(base: SettledDraws, one: Subject, other: Subject) -> Estimate:
+    """The figure of `one` minus that of `other`, valid like the figures of the campaign.
 
     It is read at the last planned look, from exactly the draws of that look. Where there is none
     yet, it is read by betting, which is valid however often one looks.
     """
-    state, settings = base.state, base.state.settings
-    least, most = metric.bounds or (-np.inf, np.inf)
-    bounds = (least - most, most - least)
+    settings = base.state.settings
     if not len(base):
-        return nothing_known(state, bounds)
-    D = base.losses(metric, against)[0] - base.losses(metric, model)[0]
-    if metric.higher_is_better and not metric.complemented:
-        D = -D
-    est, look = _known(base, D, bounds, settings.level), settings.last_look(len(base))
+        least, most = one.metric.bounds or (-np.inf, np.inf)
+        return nothing_known(base.state, (least - most, most - least))
+    est, look = _estimate(base, one, other, settings.level, "none"), settings.last_look(len(base))
     if look is None and est.interval != "point":
-        est = _watched(base, D, bounds, repr(("difference", metric.name, against, model)))
+        rest = 1 - (1 - settings.level) * (1 - SHARE) if settings.looks else settings.level
+        est = _watched(base, one, other, rest)
     elif look is not None and est.interval != "point":
-        draws = base.draws[: look.n]
-        est = estimate(D[: look.n], draws, level=1 - look.alpha, bounds=bounds)
-        est = replace(est, interval="looks")
+        est = _estimate(base.first(look.n), one, other, 1 - look.alpha, "auto")
+        est = est if est.value is None else replace(est, interval="looks")
         if len(base) > settings.looks[-1].n:
             est = replace(est, warnings=(*est.warnings, _USED_UP))
-    if not base.labelable.all():
-        est = replace(est, warnings=(*est.warnings, _UNLABELABLE))
+    if one.metric.complemented:
+        est = scaled(est, -1.0)
     return replace(est, level=settings.level)
 
 
-def _known(base: SettledDraws, D: FloatArray, bounds: Bounds, level: float) -> Estimate:
-    """The estimate with the limits that are logically possible."""
-    return estimate(D, base.draws, level=level, interval="none", bounds=bounds)
+def _estimate(
+    base: SettledDraws, one: Subject, other: Subject, level: float, interval: str
+) -> Estimate:
+    """The difference of the losses or ratios, with an interval for a planned number of draws."""
+    draws, metric, inside = base.draws, one.metric, labelled_in(base, one)
+    if _has_pairs(base, one):
+        both = subject_pairs(base, one), subject_pairs(base, other)
+        est = ratio_difference([both], Look(draws, level, interval))
+        est = replace(est, pool_size=one.pool_size, n_labels=int(inside.sum()))
+        return scaled(est, _range(one))
+    D = base.losses(metric, one.model)[0] - base.losses(metric, other.model)[0]
+    bounds = (-_range(one), _range(one))
+    if inside.all() and one.column is None:
+        return estimate(D, draws, level=level, interval=interval, bounds=bounds)
+    return slice_estimate(Look(draws, level, interval), D, inside, one.pool_size, bounds)
 
 
-def _watched(base: SettledDraws, D: FloatArray, bounds: Bounds, key: str) -> Estimate:
-    """The estimate with an interval that may be read at any time, if the losses have bounds."""
-    settings, games = base.state.settings, base.cache.games
-    level = 1 - (1 - settings.level) * (1 - SHARE) if settings.looks else settings.level
-    if not np.isfinite(bounds).all():
-        est = estimate(D, base.draws, level=level, bounds=bounds)
+def _has_pairs(base: SettledDraws, subject: Subject) -> bool:
+    """True for ratios, and for averages over a part of the pool of losses that have bounds."""
+    part = subject.column is not None or not base.labelable.all()
+    return subject.is_ratio or (part and bool(np.isfinite(_range(subject))))
+
+
+def _range(subject: Subject) -> float:
+    """The largest loss less the smallest; 1 for a ratio."""
+    low, high = subject.metric.bounds or (0.0, np.inf)
+    return high - low
+
+
+def _watched(base: SettledDraws, one: Subject, other: Subject, level: float) -> Estimate:
+    """The difference with an interval that may be read at any time, if the losses have bounds.
+
+    Two ratios are bet on apart, each at half the error rate, because no single game is known for
+    their difference.
+    """
+    most = _range(one)
+    key = ("difference", one.metric.name, other.model, one.model, one.slice)
+    if not np.isfinite(most):
+        est = _estimate(base, one, other, level, "auto")
         return replace(est, warnings=(*est.warnings, FIXED))
-    est = _known(base, D, bounds, level)
-    limits, games[key] = play(GameInput(D, bounds), base.draws, level, games.get(key))
+    est = _estimate(base, one, other, level, "none")
+    if not _has_pairs(base, one):
+        D = base.losses(one.metric, one.model)[0] - base.losses(one.metric, other.model)[0]
+        limits = _play(base, GameInput(D, (-most, most)), level, key)
+        return est.with_limits(*limits, "betting", (est.low, est.high))
+    apart = []
+    for subject in (one, other):
+        pairs = subject_pairs(base, subject)
+        A, D, mean = pairs.numerator, pairs.denominator, pairs.denominator_mean
+        inputs = GameInput(A, (0.0, pairs.most), D, mean)
+        apart.append(_play(base, inputs, (1 + level) / 2, (*key, subject.model)))
+    (low, high), (other_low, other_high) = apart
+    limits = most * (low - other_high), most * (high - other_low)
     return est.with_limits(*limits, "betting", (est.low, est.high))
+
+
+def _play(base: SettledDraws, inputs: GameInput, level: float, key: object) -> Limits:
+    """The limits of a betting game, which goes on from the last look."""
+    games, name = base.cache.games, repr(key)
+    limits, games[name] = play(inputs, base.draws, level, games.get(name))
+    return limits

@@ -1,4 +1,4 @@
-"""Create a campaign, load one, and plan how many labels one will take."""
+"""Create a campaign, or load one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from levelled._check import between, whole
 from levelled.campaigns.attaching import check_model_name, place_of
@@ -18,19 +17,18 @@ from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
-from levelled.errors import CampaignError, ConflictError, PoolError
+from levelled.errors import CampaignError, ConflictError
 from levelled.estimators.intervals.looks import (
     SHARE,
     PlannedLook,
     plan_looks,
     plan_without_budget,
 )
-from levelled.metrics import Plan, plan
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.sources import Pool, open_pool, read_answers
 
-__all__ = ["create_campaign", "load_campaign", "plan_campaign"]
+__all__ = ["create_campaign", "load_campaign"]
 
 _YEAR = 366 * 24 * 3600
 _MOST_SLICES = _MOST_LOOKS = 100
@@ -90,7 +88,6 @@ def create_campaign(
     by_model, fingerprint = {one: opened.predictions(one) for one in models}, opened.fingerprint
     slice_counts = {column: opened.slice_values(column).counts() for column in slices}
     predictions = by_model[models[0]]
-    numbers = predictions.number
     pred_counts = {one: each.counts() for one, each in by_model.items()}
     _refuse_many_slices(slice_counts)
     settings = CampaignSettings(
@@ -103,7 +100,7 @@ def create_campaign(
         models=models,
         model_name=_check_model_name(model, models),
         classes=predictions.classes,
-        numeric=_is_numeric(metrics, has_numbers=numbers is not None),
+        numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
         slice_counts=slice_counts,
         pred_counts=pred_counts,
@@ -119,9 +116,9 @@ def create_campaign(
         kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: predictions),
         features=opened.features,
     )
-    _refuse_fractions(metrics, numbers)
     for one in metrics:
-        one.require(predictions)
+        for each in by_model.values():
+            one.require(each)
     try:
         store.append(name, _first_events(opened, settings, labelled), expected=0)
     except ConflictError as there:
@@ -149,39 +146,6 @@ def load_campaign(
         campaign = Campaign(name, store, pool=opened)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
-
-
-def plan_campaign(
-    pool: Any,  # noqa: ANN401
-    width: float,
-    metric: str = "error",
-    *,
-    level: float = 0.95,
-    floor: float = 0.5,
-    classes: Sequence[str] | None = None,
-) -> Plan:
-    """The number of labels until the interval is `width` wide, from the predictions alone.
-
-    `pool` is as for `create_campaign` and must have probabilities; `metrics.plan` takes arrays.
-    """
-    predictions = open_pool(pool, classes=classes).predictions()
-    if predictions.proba is None:
-        raise PoolError(
-            f"A plan for {metric} needs the model's probabilities (columns proba_<class>), and "
-            f"this pool has none."
-        )
-    surrogate = predictions.surrogate
-    return plan(predictions.proba, width, metric, label=surrogate, level=level, floor=floor)
-
-
-def _refuse_fractions(metrics: Sequence[Metric], numbers: NDArray[Any] | None) -> None:
-    """Refuse a metric of classes where the predictions are numbers with fractions."""
-    for metric in metrics:
-        if metric.label_kind == "class" and numbers is not None and (numbers % 1 != 0).any():
-            raise CampaignError(
-                f"{metric.name} compares classes, and the predictions of this pool are numbers "
-                f"such as {numbers[numbers % 1 != 0][0]:g}: use mse or mae, or predict classes."
-            )
 
 
 def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:

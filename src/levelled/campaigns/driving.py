@@ -19,7 +19,15 @@ from levelled.predictions import PoolPredictions
 from levelled.sources import Pool
 from levelled.surrogates import Covariates, Driver, LossPredictor, fill_gaps, reduce_columns
 
-__all__ = ["KINDS", "begin_round", "can_adapt", "choose_kind", "driver_of", "learnt_metric"]
+__all__ = [
+    "KINDS",
+    "begin_round",
+    "can_adapt",
+    "check_kind",
+    "choose_kind",
+    "driver_of",
+    "learnt_metric",
+]
 
 KINDS = ("adaptive", "static", "uniform")
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
@@ -70,6 +78,13 @@ def choose_kind(
             f"embedding), and losses that are never negative. Choose kind static or uniform."
         )
     return kind
+
+
+def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Pool]) -> None:
+    """Refuse a kind that a campaign cannot change to."""
+    weights = (settings.score, settings.proposal, settings.floor)
+    model = settings.models[0]
+    choose_kind(kind, settings.metrics[0], weights, lambda: load_pool().predictions(model))
 
 
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:

@@ -147,7 +147,7 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Section]:
     if not comparisons:
         return
     rows = [
-        (one.metric, one.b, one.a, one.verdict, "; ".join(one.difference.warnings))
+        (one.metric, one.model, one.against, one.verdict, "; ".join(one.difference.warnings))
         for one in comparisons
     ]
     about = (

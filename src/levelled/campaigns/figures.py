@@ -12,13 +12,22 @@ from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.intervals.looks import SHARE, PlannedLook
+from levelled.estimators.intervals.looks import SHARE, PlannedLook, cut_limits
+from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Metric
+from levelled.metrics.metric import Errors, Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
-__all__ = ["FIXED", "estimate_figures", "estimate_history", "nothing_known"]
+__all__ = [
+    "FIXED",
+    "Subject",
+    "estimate_figures",
+    "estimate_history",
+    "labelled_in",
+    "nothing_known",
+    "subject_pairs",
+]
 
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
@@ -54,6 +63,7 @@ class Subject:
 
     @property
     def slice(self) -> str | None:
+        """The slice as figures name it; None for the whole pool."""
         return None if self.column is None else f"{self.column}={self.value}"
 
     @property
@@ -114,6 +124,7 @@ def _figure(
 ) -> Figure:
     settings = base.state.settings
     est, latest, look = _read(base, subject)
+    est = replace(est, warnings=(*est.warnings, *_quantity_notes(base, subject, latest)))
     return Figure(
         subject.metric.name,
         subject.model or settings.model_name,
@@ -122,14 +133,24 @@ def _figure(
         n_labels=len(base.state.answers),
         n_settled=len(base),
         n_pending=len(pending),
-        pending_low=limits[0],
-        pending_high=limits[1],
+        pending_value_min=limits[0],
+        pending_value_max=limits[1],
         unlabelable=base.unlabelable_share,
         latest=latest.value,
         look=None if look is None else look.n,
         n_looks=len(settings.looks),
         is_share=subject.is_share,
     )
+
+
+def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tuple[str, ...]:
+    """A warning where the classes of a figure of errors look like quantities."""
+    metric = subject.metric
+    if not isinstance(metric, Errors) or subject.column is not None or est.value is None:
+        return ()
+    risk, labels = 1 - est.value if metric.complemented else est.value, base.labels
+    pred = base.predicted(subject.model)[base.labelable]
+    return quantity_notes(risk, [label for label in labels if label is not None], pred)
 
 
 def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:
@@ -160,9 +181,8 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
         return latest
     low, high, warnings = est.low, est.high, est.warnings
     if latest.interval in ("betting", "anytime"):
-        low, high = max(low, latest.low), min(high, latest.high)
-        if low > high:
-            low, high = latest.low, latest.high
+        limits = cut_limits((low, high), (latest.low, latest.high))
+        low, high = float(limits[0]), float(limits[1])
     if len(base) > base.state.settings.looks[-1].n:
         warnings = (*warnings, _USED_UP)
     level = latest.level
@@ -178,30 +198,43 @@ def _estimate(
     """
     if not len(base):
         return nothing_known(base.state, subject.metric.possible)
-    here = base.in_slice(subject.column, subject.value)
-    inside = here & base.labelable
+    inside = labelled_in(base, subject)
     everything = bool(inside.all()) and subject.column is None
-    left = subject.pool_size - int(here.sum())
-    if subject.is_ratio:
-        counts = base.state.pred_counts(subject.model) if everything else None
-        pairs = base.pairs(subject.metric, subject.model, inside, left, counts)
-        est = _bet_on_ratio(base, subject, pairs, level, fixed)
-        return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+    bounds = subject.metric.bounds or (0.0, np.inf)
+    if subject.is_ratio or (isfinite(bounds[1]) and not everything):
+        est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
+        est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+        return est if subject.is_ratio else scaled(est, bounds[1] - bounds[0], bounds[0])
     losses, _ = base.losses(subject.metric, subject.model)
-    low, high = subject.metric.bounds or (0.0, np.inf)
-    if not isfinite(high):
-        if everything:
-            return _unbounded(base, subject, losses, level, fixed)
-        return _unbounded_part(base, subject, losses, inside, level, fixed)
-    if everything:
+    if isfinite(bounds[1]):
         return _bet_on_average(base, subject, losses, level, fixed)
+    if everything:
+        return _unbounded(base, subject, losses, level, fixed)
+    return _unbounded_part(base, subject, losses, inside, level, fixed)
+
+
+def labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
+    """True for the draws of a subject that have a label."""
+    return base.in_slice(subject.column, subject.value) & base.labelable
+
+
+def subject_pairs(base: SettledDraws, subject: Subject) -> Pairs:
+    """The numerators and denominators of a ratio, or of losses with bounds in a part of the pool.
+
+    Losses in [A, B] are taken as (L - A) / (B - A).
+    """
+    metric, model = subject.metric, subject.model
+    inside = labelled_in(base, subject)
+    left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum())
+    if subject.is_ratio:
+        everything = bool(inside.all()) and subject.column is None
+        counts = base.state.pred_counts(model) if everything else None
+        return base.pairs(metric, model, inside, left, counts)
+    losses, (low, high) = base.losses(metric, model)[0], metric.bounds or (0.0, 1.0)
     unit = np.clip((losses - low) / (high - low), 0, 1) * inside
     mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
     unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
-    pairs = Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
-    est = _bet_on_ratio(base, subject, pairs, level, fixed)
-    est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
-    return scaled(est, high - low, low)
+    return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
 
 
 def _bet_on_average(

@@ -9,7 +9,7 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.sources import Pool, open_pool
 
-__all__ = ["CampaignPool", "open_scores"]
+__all__ = ["CampaignPool"]
 
 
 class CampaignPool:
@@ -46,9 +46,25 @@ class CampaignPool:
         used = [one for one in state.rescored if one.first <= draw]
         return self._rescored(pool, state.settings, used[-1]) if used else pool
 
-    def keep(self, scores: Pool, pool: Pool) -> None:
-        """Hold predicted losses that are only in memory, for as long as this object lives."""
+    def open_scores(
+        self,
+        settings: CampaignSettings,
+        predictions: Any,  # noqa: ANN401
+        save_as: str | Path | None,
+    ) -> Pool:
+        """Predicted losses from a file, a frame or a fitted model, whose predictions may be saved.
+
+        They are kept for as long as this object lives.
+        """
+        pool = self.open(settings)
+        if hasattr(predictions, "predict"):
+            predictions = _predict(predictions, pool, settings)
+            if save_as is not None:
+                write_table(predictions, Path(save_as))
+                predictions = str(save_as)
+        scores = open_pool(predictions, classes=settings.classes)
         self._scores[scores.fingerprint] = pool.with_scores(scores)
+        return scores
 
     def _rescored(self, pool: Pool, settings: CampaignSettings, used: Rescored) -> Pool:
         if used.fingerprint not in self._scores:
@@ -63,23 +79,8 @@ class CampaignPool:
                     f"{used.source} has changed since {settings.name!r} was rescored with it: "
                     f"rescore again, from a file that stays as it is."
                 )
-            self.keep(scores, pool)
+            self._scores[used.fingerprint] = pool.with_scores(scores)
         return self._scores[used.fingerprint]
-
-
-def open_scores(
-    predictions: Any,  # noqa: ANN401
-    pool: Pool,
-    settings: CampaignSettings,
-    save_as: str | Path | None,
-) -> Pool:
-    """Predicted losses from a file, a frame or a fitted model, whose predictions may be saved."""
-    if hasattr(predictions, "predict"):
-        predictions = _predict(predictions, pool, settings)
-        if save_as is not None:
-            write_table(predictions, Path(save_as))
-            predictions = str(save_as)
-    return open_pool(predictions, classes=settings.classes)
 
 
 def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa: ANN401

@@ -155,17 +155,19 @@ class SettledDraws:
             return Pairs(numerator, denominator, unseen, "positive among these items")
         shape = metric.pairs([], [], 1, {})
         positive = str(metric.positive)
-        pred = self.cache.column(
-            ("pred", self.predictor(model)),
-            self.state.draws[: len(self)],
-            lambda new: self._predictions(model, new)[0],
-        )
         unlabelled = counts.get(positive, 0)
-        unlabelled -= int(np.count_nonzero(pred[: len(self)] == positive))
+        unlabelled -= int(np.count_nonzero(self.predicted(model) == positive))
         (_, if_positive), (_, if_not) = shape.unseen
         unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
         mean = metric.denominator_mean(counts, self.state.settings.pool_size)
         return Pairs(numerator, denominator, unseen, shape.what, mean)
+
+    def predicted(self, model: str) -> NDArray[Any]:
+        """The prediction of a model for each of these draws."""
+        key = "pred", self.predictor(model)
+        items = self.state.draws[: len(self)]
+        values = self.cache.column(key, items, lambda new: self._predictions(model, new)[0])
+        return values[: len(self)]
 
     def predictor(self, model: str) -> tuple[str, str | None]:
         """A model, and which of its predictions are meant: they may be attached anew."""

@@ -33,7 +33,7 @@ NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
 
 _OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
-_NUMBERS = ("value", "interval", "with pending labels", "with all labels", "as precise as")
+_NUMBERS = ("value", "interval", "value with pending labels", "with all labels", "as precise as")
 
 
 def ask(
@@ -257,7 +257,7 @@ def compare(
         str | None, typer.Option(help="Name of the other model; by default the first one.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="Metric to compare; by default all that are averages.")
+        str | None, typer.Option(help="Metric to compare; by default all of the campaign.")
     ] = None,
     form: Format = None,
     storage: Storage = DEFAULT_STORAGE,

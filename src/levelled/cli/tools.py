@@ -9,7 +9,7 @@ import typer
 import levelled as lv
 from levelled.cli import show
 from levelled.cli.labelling import figure_table
-from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Floor, Form, Format, Storage
+from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Form, Format, Storage
 
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
 
@@ -95,28 +95,75 @@ def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
 
 
 def plan(
-    pool: Annotated[str, typer.Option(help="File, folder or pattern with the predictions.")],
     width: Annotated[float, typer.Option(help="How narrow the interval should be.")],
+    pool: Annotated[
+        str | None, typer.Option(help="File, folder or pattern with the predictions.")
+    ] = None,
     metric: Annotated[
-        str, typer.Option(help="error, accuracy, log_loss[:CAP] or brier.")
-    ] = "error",
-    level: Annotated[float, typer.Option(help="Confidence level of the interval.")] = 0.95,
-    floor: Floor = 0.5,
+        str | None,
+        typer.Option(help="A metric of classes; by default error, or the campaign's first."),
+    ] = None,
+    campaign: Annotated[
+        str | None, typer.Option("--from", help="Campaign whose labels the plan rests on.")
+    ] = None,
+    expected: Annotated[
+        float | None, typer.Option(help="The value of the metric that you believe in.")
+    ] = None,
+    level: Annotated[
+        float | None,
+        typer.Option(help="Confidence level of the interval; by default 0.95, or the campaign's."),
+    ] = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(help="The share of draws made uniformly; by default 0.5, or the campaign's."),
+    ] = None,
     classes: ClassNames = None,
     form: Format = None,
+    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Compute how many labels an interval of this width will take, from the predictions alone."""
-    from dataclasses import asdict
+    """Compute how many labels an interval of this width will take: low, likely and high.
 
-    names = None if classes is None else classes.split(",")
-    planned = lv.campaigns.plan_campaign(
-        pool, width, metric, level=level, floor=floor, classes=names
-    )
+    From the predictions alone, whose probabilities are doubted, or from the labels of a campaign.
+    """
+    if campaign is None:
+        planned = _plan_pool(pool, width, metric or "error", expected, level, floor, classes)
+    elif (level, floor, classes) != (None, None, None):
+        raise lv.errors.InputError(
+            f"--level, --floor and --classes do not go with --from: {campaign!r} has its own."
+        )
+    else:
+        planned = lv.load_campaign(campaign, storage=storage, pool=pool).plan(
+            width, metric, expected=expected
+        )
+        if not planned.n_labels:
+            show.tell(f"{campaign} has no settled label yet: planned from the predictions alone")
     chosen = show.chosen(form)
     if chosen is Form.table:
         typer.echo(f"{planned}.")
     else:
-        show.records([asdict(planned)], chosen)
+        show.records([planned.as_dict()], chosen)
+
+
+def _plan_pool(
+    pool: str | None,
+    width: float,
+    metric: str,
+    expected: float | None,
+    level: float | None,
+    floor: float | None,
+    classes: str | None,
+) -> "lv.metrics.Plan":
+    if pool is None:
+        raise lv.errors.InputError("A plan needs --pool, or --from with the name of a campaign.")
+    return lv.campaigns.plan_campaign(
+        pool,
+        width,
+        metric,
+        expected=expected,
+        level=0.95 if level is None else level,
+        floor=0.5 if floor is None else floor,
+        classes=None if classes is None else classes.split(","),
+    )
 
 
 def draw(

@@ -12,7 +12,14 @@ from levelled.estimators import lure, pure
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.estimators.loss_sample import check_losses
 
-__all__ = ["Diagnosis", "design_size", "diagnose", "effective_size", "thin_warning"]
+__all__ = [
+    "Diagnosis",
+    "design_size",
+    "diagnose",
+    "effective_size",
+    "heaviest_size",
+    "thin_warning",
+]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -73,6 +80,22 @@ def design_size(draws: Draws) -> float:
     design = draws.design or {}
     weights = ranked_weights(draws.probability, draws.pool_size)
     return len(draws) / float(np.mean(design.get("dispersion", weights**2)))
+
+
+def heaviest_size(draws: Draws) -> float:
+    """The number of uniform labels as likely to show one of the items that are drawn least.
+
+    M over the largest weight w~_m that could have been drawn, at most `design_size`. Without the
+    column "max_weight" it is the largest that was drawn.
+
+    >>> heaviest_size(Draws([2, 0], [0.5, 0.25], 4, design={"max_weight": np.array([4.0, 2.0])}))
+    0.5
+    """
+    N, M = draws.pool_size, len(draws)
+    heaviest = float(ranked_weights(draws.probability, N).max())
+    if (column := (draws.design or {}).get("max_weight")) is not None:
+        heaviest = max(heaviest, float(np.max(N * column / (N - np.arange(float(M))))))
+    return min(M / heaviest, design_size(draws))
 
 
 def thin_warning(draws: Draws, size: float) -> str:

@@ -8,7 +8,8 @@ from levelled.draws import Draws
 from levelled.estimators import lure, murthy, pure
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
-from levelled.estimators.loss_sample import LossSample, control_columns
+from levelled.estimators.loss_sample import Control, LossSample, control_columns
+from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
 
 __all__ = ["estimate"]
@@ -24,6 +25,8 @@ _WEIGHTS = {
 
 _LIGHT, _ENOUGH = 0.2, 10
 """A mean weight that hardly occurs by chance, and the draws from which on it is looked at."""
+_FEW_RESIDUALS = 5
+"""Residuals of a control below which their spread is not known."""
 
 
 def estimate(
@@ -50,7 +53,9 @@ def estimate(
 
     `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
     pool. A good one makes the standard error smaller; a poor one cannot bias the estimate, it
-    only widens the interval. `control="design"` takes the one that came with the draws. With
+    only widens the interval. The value is then control_mean plus the estimated mean of loss minus
+    control, unless the variance is smaller without it. A warning says where hardly any of these
+    residuals differ. `control="design"` takes the one that came with the draws. With
     `population=True` the interval is for the population that the pool was sampled from, not for
     the pool.
 
@@ -62,7 +67,7 @@ def estimate(
     choice("interval", interval, INTERVALS)
     columns = control_columns(control, control_mean, draws)
     sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population)
-    weights, moments = _WEIGHTS[estimator](draws), sample.moments
+    weights = _WEIGHTS[estimator](draws)
     limits = interval_for(sample, interval)
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
     return Estimate(
@@ -71,14 +76,39 @@ def estimate(
         high=limits.high,
         level=sample.level,
         stderr=_stderr(sample),
-        n_labels=moments.budget,
-        pool_size=moments.pool_size,
+        n_labels=sample.moments.budget,
+        pool_size=sample.moments.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
         worth=sample.worth,
         estimator=estimator,
         interval=limits.method,
-        warnings=_warnings(sample, estimator, value, limits),
+        warnings=_warnings(sample, estimator, value, limits) + _control_warnings(sample, columns),
+    )
+
+
+def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str, ...]:
+    """A warning where the spread of the residuals e = L - g of a control rests on a few labels.
+
+    With d = e - median(e), these are (sum d^2)^2 / sum d^4: k, if k residuals differ from all
+    others by as much, and a third of the labels for normal ones.
+    """
+    if control is None or sample.complete or len(sample.draws) < _ENOUGH:
+        return ()
+    residuals = sample.losses - control[0]
+    squares = (residuals - np.median(residuals)) ** 2
+    largest = float(squares.max())
+    squares = squares / largest if largest > 0 else squares
+    size = float(squares.sum()) ** 2 / float((squares**2).sum()) if largest > 0 else 0.0
+    if size >= _FEW_RESIDUALS:
+        return ()
+    without = moments(sample.losses, sample.draws.probability, sample.draws.pool_size)
+    same_value = np.isclose(sample.moments.value, without.value, rtol=1e-9, atol=0)
+    left_out = same_value and sample.moments.variance >= (1 - 1e-9) * without.variance
+    then = "it is left out" if left_out else "compare with the estimate without it"
+    return (
+        f"the spread of loss minus control rests on about {size:.0f} of {len(residuals)} labels, "
+        f"too few to judge the control by: {then}",
     )
 
 

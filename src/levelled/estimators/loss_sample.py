@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, check_order, choice, floats, same_length
+from levelled._check import FloatArray, between, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import NO_VARIANCE, ranked_weights
@@ -149,8 +149,7 @@ class LossSample:
 
 def check_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
     """Return `losses` as numbers, refusing what does not go with the draws, one each."""
-    check_draws(draws)
-    check_order("losses", losses, draws.index)
+    check_draws(draws, losses=losses)
     array = floats("losses", losses, ndim=1, largest=LARGEST)
     same_length(losses=array, draws=draws.index)
     if len(draws) and draws.probability.min() < _LEAST_PROBABILITY:
@@ -189,6 +188,7 @@ def control_columns(
                 "see levelled.samplers.with_design."
             )
         return design["control"], design["control_left"]
+    check_draws(draws, control=control)
     values = floats("control", control, ndim=1, largest=LARGEST)
     same_length(control=values, draws=draws.index)
     if control_mean is None:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import IntArray
+from levelled._check import IntArray, check_order
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.labels import Label, class_names
@@ -153,6 +153,7 @@ def _pairs(rows: ArrayLike, labels: Labels) -> Iterable[tuple[int, Label | None]
             f"index must be rows of the pool, as ask() gives them; it is an array of "
             f"{index.dtype} with shape {index.shape}."
         )
+    check_order(index, labels=labels)
     values = _plain_labels(labels)
     if len(values) != len(index):
         raise InputError(f"{len(index)} rows need {len(index)} labels, not {len(values)}.")

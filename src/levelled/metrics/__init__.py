@@ -4,6 +4,7 @@
     metrics.f1(labels, pred, draws, positive="spam", pool_pred=pool_pred)
     metrics.per_class("recall", labels, pred, draws)
     metrics.compare(loss_a, loss_b, draws).verdict
+    metrics.compare_metric("f1", labels, pred_a, pred_b, draws, positive="spam").verdict
     print(metrics.by_slice(losses, draws, slices, pool_slices))
     print(metrics.plan(proba, width=0.02))
 
@@ -22,9 +23,10 @@ from levelled.metrics.classification import (
     recall,
     specificity,
 )
-from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all
+from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all, compare_metric
 from levelled.metrics.confusion import Confusion, confusion
-from levelled.metrics.planning import Plan, plan
+from levelled.metrics.plan_record import Plan
+from levelled.metrics.planning import plan
 from levelled.metrics.pool_averages import (
     accuracy,
     average,
@@ -58,6 +60,7 @@ __all__ = [
     "calibration",
     "compare",
     "compare_all",
+    "compare_metric",
     "confusion",
     "error",
     "f1",

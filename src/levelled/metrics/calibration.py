@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike
 
 from levelled import losses
 from levelled._check import FloatArray, IntArray, floats, same_length
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import effective_size
@@ -107,6 +107,7 @@ def calibration(
     >>> [(b.share, round(b.confidence, 3), round(b.accuracy.value, 3)) for b in bins]
     [(0.4, 0.25, 0.0), (0.6, 0.867, 0.667)]
     """
+    check_draws(draws, labels=labels, proba=proba)
     look = Look(draws, level, interval)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
     return _by_bins(hit, confidence, _edges(bins), look)

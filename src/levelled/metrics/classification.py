@@ -21,11 +21,18 @@ from typing import Any, Literal, TypedDict, Unpack, get_args
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, between, check_order, choice, same_length
+from levelled._check import FloatArray, IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, check_same_kind, class_names, class_numbers, list_names
+from levelled.labels import (
+    Class,
+    check_same_kind,
+    class_names,
+    class_numbers,
+    list_names,
+    refuse_fractions,
+)
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate
 
 __all__ = [
@@ -95,14 +102,13 @@ class ClassSample(Look):
         interval: str = "auto",
     ) -> "ClassSample":
         """Check the arguments that all metrics of classes share."""
-        check_draws(draws)
-        check_order("labels", labels, draws.index)
-        check_order("pred", pred, draws.index)
+        check_draws(draws, labels=labels, pred=pred)
         columns = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
         same_length(**columns, draws=draws.index)
         if pool_pred is not None:
             columns["pool_pred"] = class_names("pool_pred", pool_pred)
         check_same_kind(**columns)
+        refuse_fractions(**columns)
         names = _distinct(columns, classes)
         codes = {name: class_numbers(name, values, names) for name, values in columns.items()}
         pool, declared = codes.get("pool_pred"), classes is not None

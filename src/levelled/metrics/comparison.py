@@ -1,6 +1,6 @@
 """Comparisons of models on the same labels."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -13,39 +13,56 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import LARGEST, Bounds, as_bounds, bounds_of
 from levelled.estimators.record import Estimate
+from levelled.labels import Class, check_same_kind, class_names
+from levelled.metrics.classification import ClassMetric, ClassSample, class_pairs
+from levelled.metrics.ratio_difference import ratio_difference
 from levelled.metrics.table import align, cells, footnotes
 
-__all__ = ["Comparison", "Ranking", "compare", "compare_all"]
+__all__ = ["Comparison", "Ranking", "compare", "compare_all", "compare_metric"]
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """Two models on the same labels: the loss of `a` minus that of `b`, and a verdict."""
+    """Two models on the same labels: the metric of `model` minus that of `against`, and a verdict.
 
-    a: str
-    b: str
+    The sign is that of the metric itself: where `model` has the smaller error the difference is
+    negative, where it has the larger F1 it is positive. `better` and `verdict` say it in words.
+    """
+
+    model: str
+    against: str
     difference: Estimate
     metric: str = ""
+    slice: str | None = None
+    """None for the whole pool."""
     in_points: bool = False
     """True where the metric is a share, whose differences are told in percentage points."""
+    higher_is_better: bool = False
 
     @property
     def better(self) -> str | None:
-        """The model with the smaller loss, or None while that cannot be told."""
-        if self.difference.high < 0:
-            return self.a
-        return self.b if self.difference.low > 0 else None
+        """The name of the better model, or None while that cannot be told."""
+        low, high = self._gain
+        if low > 0:
+            return self.model
+        return self.against if high < 0 else None
+
+    @property
+    def _gain(self) -> tuple[float, float]:
+        """The limits of what `model` gains over `against`."""
+        low, high = self.difference.low, self.difference.high
+        return (low, high) if self.higher_is_better else (-high, -low)
 
     @property
     def verdict(self) -> str:
         """The difference as a sentence."""
-        low, high, level = self.difference.low, self.difference.high, self.difference.level
+        (low, high), level = self._gain, self.difference.level
         if self.better is None:
             if low == high:
-                return f"{self.a} and {self.b} are equally good on this pool"
-            better, worse = self._number(max(-low, 0)), self._number(max(high, 0))
+                return f"{self.model} and {self.against} are equally good{self._where}"
+            better, worse = self._number(max(high, 0)), self._number(max(-low, 0))
             return (
-                f"cannot tell yet: {self.a} may be better by up to {better} or worse by up to "
+                f"cannot tell yet: {self.model} may be better by up to {better} or worse by up to "
                 f"{worse}{self._unit}, {100 * level:.4g}% confidence"
             )
         gain = self._number(abs(self.difference.value or 0.0))
@@ -58,6 +75,10 @@ class Comparison:
         )
 
     @property
+    def _where(self) -> str:
+        return " on this pool" if self.slice is None else f" on {self.slice}"
+
+    @property
     def _unit(self) -> str:
         return " points" if self.in_points else ""
 
@@ -68,16 +89,15 @@ class Comparison:
         return f"{points:.1f}" if abs(points) >= 1 else f"{points:.2g}"
 
     def as_dict(self) -> dict[str, Any]:
-        """Plain values, ready for JSON: `b` as the model, compared with `a`, and the difference.
-
-        A positive value says that the model is better.
-        """
-        names = {"metric": self.metric, "model": self.b, "against": self.a}
+        """Plain values, ready for JSON: names, the better model, the verdict and the difference."""
+        names = {"metric": self.metric, "slice": self.slice}
+        names |= {"model": self.model, "against": self.against}
         found = {"better": self.better, "verdict": self.verdict}
         return names | found | self.difference.as_dict()
 
     def __str__(self) -> str:
-        about = f"{self.metric}: " if self.metric else ""
+        name = " · ".join(filter(None, (self.metric, self.slice)))
+        about = f"{name}: " if name else ""
         notes = "".join(f"; note: {note}" for note in self.difference.warnings)
         return f"{about}{self.verdict}{notes}"
 
@@ -98,13 +118,10 @@ class Ranking:
 
     def as_dicts(self) -> list[dict[str, Any]]:
         """One dict of plain values a comparison, ready for JSON or a data frame."""
-        return [
-            {"model": row.a, "against": row.b, "verdict": row.verdict} | row.difference.as_dict()
-            for row in self.comparisons
-        ]
+        return [row.as_dict() for row in self.comparisons]
 
     def __str__(self) -> str:
-        differences = {row.a: cells(row.difference) for row in self.comparisons}
+        differences = {row.model: cells(row.difference) for row in self.comparisons}
         rows = [
             [name, cells(risk)[0], *differences.get(name, ["", "", ""])]
             for name, risk in self.risks.items()
@@ -115,7 +132,7 @@ class Ranking:
         )
         notes = footnotes(
             [(f"risk of {name}", risk) for name, risk in self.risks.items()]
-            + [(f"difference of {row.a}", row.difference) for row in self.comparisons]
+            + [(f"difference of {row.model}", row.difference) for row in self.comparisons]
         )
         return f"{align(['model', 'risk', 'difference', 'low', 'high'], rows)}\n{levels}{notes}"
 
@@ -129,12 +146,14 @@ def compare(
     interval: str = "auto",
     bounds: tuple[float, float] | None = None,
     names: tuple[str, str] = ("a", "b"),
+    higher_is_better: bool = False,
 ) -> Comparison:
-    """The mean difference of the losses of `a` and `b` on the same items.
+    """The mean loss of `a` minus that of `b`, on the same items.
 
     Errors that both make cancel, so this takes fewer labels than two separate estimates.
     `bounds` are those of each loss; 0/1 losses need none. Before the models have been seen to
-    disagree, the interval is what betting or logic allows, never [0, 0].
+    disagree, the interval is what betting or logic allows, never [0, 0]. Smaller is better,
+    unless `higher_is_better`, as for ratings.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> compare([1, 0, 1, 0], [0, 0, 1, 0], draws).difference.value
@@ -142,11 +161,62 @@ def compare(
     >>> compare([1, 0, 1, 0], [1, 0, 1, 0], draws).better is None
     True
     """
-    if names[0] == names[1]:
-        raise InputError(f"The two models need two names; both are {names[0]!r}.")
+    _check_two_names(names)
     a, b = _check_losses({names[0]: loss_a, names[1]: loss_b}, draws, bounds).values()
-    limits = _bounds(bounds, a, b)
-    return Comparison(*names, estimate(a - b, draws, level=level, interval=interval, bounds=limits))
+    found = estimate(a - b, draws, level=level, interval=interval, bounds=_bounds(bounds, a, b))
+    return Comparison(*names, found, higher_is_better=higher_is_better)
+
+
+def compare_metric(
+    metric: ClassMetric,
+    labels: ArrayLike,
+    pred_a: ArrayLike,
+    pred_b: ArrayLike,
+    draws: Draws,
+    *,
+    positive: Class | None = None,
+    classes: Sequence[Class] | None = None,
+    beta: float = 1.0,
+    level: float = 0.95,
+    interval: str = "auto",
+    names: tuple[str, str] = ("a", "b"),
+) -> Comparison:
+    """The precision, recall, specificity or F of `a` minus that of `b`, on the same items.
+
+    It is that of the class `positive`, or without one the plain mean over all classes (macro).
+    Items that both models predict alike cancel, so this takes fewer labels than two separate
+    estimates. "cp_safe", the default, holds for a number of labels fixed beforehand.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> labels, old = ["spam", "ham", "spam", "ham"], ["spam", "spam", "ham", "ham"]
+    >>> new = ["spam", "ham", "ham", "ham"]
+    >>> found = compare_metric("precision", labels, new, old, draws, positive="spam")
+    >>> found.difference.value, found.better is None
+    (0.5, True)
+    """
+    _check_two_names(names)
+    known = classes
+    if classes is None:
+        columns = {"labels": labels, "pred_a": pred_a, "pred_b": pred_b}
+        texts = {name: class_names(name, column) for name, column in columns.items()}
+        check_same_kind(**texts)
+        known = sorted({one for column in texts.values() for one in column.tolist()})
+    a, b = (
+        ClassSample.of(labels, pred, draws, classes=known, level=level, interval=interval)
+        for pred in (pred_a, pred_b)
+    )
+    chosen = a.classes if positive is None else (positive,)
+    parts = [
+        (class_pairs(metric, a, name, beta), class_pairs(metric, b, name, beta)) for name in chosen
+    ]
+    of = "macro" if positive is None else positive
+    return Comparison(
+        *names,
+        ratio_difference(parts, a),
+        metric=f"{metric}:{of}",
+        in_points=True,
+        higher_is_better=True,
+    )
 
 
 def compare_all(
@@ -193,6 +263,11 @@ def compare_all(
     return Ranking(against, {name: risks[name] for name in order}, comparisons, level, number)
 
 
+def _check_two_names(names: tuple[str, str]) -> None:
+    if names[0] == names[1]:
+        raise InputError(f"The two models need two names; both are {names[0]!r}.")
+
+
 def _check_named(losses: object) -> None:
     if not isinstance(losses, Mapping) or not all(isinstance(name, str) for name in losses):
         raise InputError(
@@ -204,7 +279,8 @@ def _check_named(losses: object) -> None:
 def _check_losses(
     losses: Mapping[str, ArrayLike], draws: Draws, bounds: tuple[float, float] | None
 ) -> dict[str, FloatArray]:
-    check_draws(draws)
+    named = {f"losses of {name}": loss for name, loss in losses.items()}
+    check_draws(draws, **named)
     arrays = {
         name: floats(f"losses of {name}", loss, ndim=1, largest=LARGEST)
         for name, loss in losses.items()

@@ -1,10 +1,13 @@
 """Figure: one metric of one model in the pool or a slice, with its estimate."""
 
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from typing import Any
 
+from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import clopper_pearson
 from levelled.estimators.record import Estimate
+from levelled.metrics.comparison import Comparison
 
 __all__ = ["Figure"]
 
@@ -21,9 +24,10 @@ class Figure:
     """Answered draws, settled or not."""
     n_settled: int
     n_pending: int
-    pending_low: float | None = None
-    pending_high: float | None = None
-    """The smallest and the largest value possible once the pending labels are in."""
+    pending_value_min: float | None = None
+    pending_value_max: float | None = None
+    """The smallest and the largest value possible once the pending labels are in. That is about
+    the estimate itself, not an interval for the pool."""
     unlabelable: float = 0.0
     """The estimated share of the pool that cannot be labelled; the figure is over the rest."""
     latest: float | None = None
@@ -34,6 +38,17 @@ class Figure:
     """The number of planned looks."""
     is_share: bool = False
     """True for an average of 0/1 losses over the whole pool."""
+    compare: Callable[[str], Comparison] | None = field(default=None, repr=False, compare=False)
+    """Compares another model with this figure; None where only the figure is known."""
+
+    def difference(self, model: str) -> Comparison:
+        """The same metric of another `model` minus this figure, paired on the same labels."""
+        if self.compare is None:
+            raise CampaignError(
+                f"This figure of {self.name} does not know its campaign, so it cannot be compared: "
+                f"use campaign.estimate(), or campaign.compare({model!r})."
+            )
+        return self.compare(model)
 
     @property
     def name(self) -> str:
@@ -70,8 +85,8 @@ class Figure:
             "random_high": random_high,
             "look": self.look,
             "latest": self.latest,
-            "pending_low": self.pending_low,
-            "pending_high": self.pending_high,
+            "pending_value_min": self.pending_value_min,
+            "pending_value_max": self.pending_value_max,
             "unlabelable": self.unlabelable,
             "warnings": estimate["warnings"],
         }

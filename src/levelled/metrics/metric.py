@@ -24,6 +24,7 @@ from levelled.labels import (
     class_numbers,
     class_texts,
     list_names,
+    refuse_fractions,
 )
 from levelled.metrics.pool_averages import complement
 from levelled.metrics.ratio import Pairs
@@ -203,10 +204,9 @@ class Metric(ABC):
         if self.needs != "label" and predictions.pred is None and predictions.proba is None:
             raise InputError(f"{self.name} needs predictions: add a column pred to the pool.")
         if self.needs == "number" and predictions.number is None:
-            raise InputError(
-                f"{self.name} needs numbers as predictions, and those of this pool are classes. "
-                f"For classes use error."
-            )
+            raise InputError(f"{self.name} needs numbers; this pool predicts classes: use error.")
+        if self.label_kind == "class" and predictions.number is not None:
+            refuse_fractions(pred=predictions.number)
         if self.positive is not None and predictions.classes is not None:
             check_class(self.positive, predictions.classes)
 

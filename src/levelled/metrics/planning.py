@@ -1,59 +1,38 @@
-"""The number of labels that a wanted width will take, from the predictions alone."""
+"""The number of labels that a wanted width will take, from predictions and the labels there are."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Sequence
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, choice
+from levelled._check import FloatArray, IntArray, as_array, between, floats
+from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.estimators.intervals.fixed import cp_safe, t_quantile
-from levelled.estimators.moments import Moments
-from levelled.losses import Normal
-from levelled.metrics.named import PLAIN, parse_metric
-from levelled.proposals import mixture, proportional, uniform
-from levelled.scores import expected_loss, root_mean_squared_loss
+from levelled.estimators.estimate import estimate
+from levelled.estimators.moments import moments
+from levelled.losses import Normal, class_indices, distributions
+from levelled.metrics.class_pool import ClassPool, representatives
+from levelled.metrics.design import Design, Outcomes, fewest_labels
+from levelled.metrics.doubt import (
+    Doubt,
+    believe,
+    flatten,
+    loss_scales,
+    weighted_quantiles,
+)
+from levelled.metrics.metric import NumberLosses
+from levelled.metrics.named import parse_metric
+from levelled.metrics.plan_record import Pilot, Plan, PlanRequest
+from levelled.predictions import Categorical, PoolPredictions
+from levelled.proposals import mixture, proportional
+from levelled.scores import root_mean_squared_loss
 
-__all__ = ["Plan", "plan"]
+__all__ = ["plan", "plan_from_spread", "plan_pool"]
 
-_LOSSES = {name: metric.loss for name, metric in PLAIN.items() if metric.loss is not None}
-
-WidthOf = Callable[[int, float], float]
-"""The width of an interval after M labels whose estimate has variance V."""
-
-_GROUPS = 2000
-"""Items of about the same weight are taken together: the curve does not need each of them."""
-
-
-@dataclass(frozen=True, slots=True)
-class Plan:
-    """The number of labels needed under the default proposal, and drawn uniformly."""
-
-    metric: str
-    width: float
-    level: float
-    pool_size: int
-    expected: float
-    """The metric, if the predicted probabilities are right."""
-    labels: int
-    labels_uniform: int
-    floor: float
-    """The share of the draws that the default proposal makes uniformly."""
-
-    def __str__(self) -> str:
-        return (
-            f"{self._count(self.labels)} drawn by the root mean squared loss with a floor of "
-            f"{self.floor:g}, or {self._count(self.labels_uniform)} drawn uniformly, give the "
-            f"{self.metric} an interval {self.width:g} wide at {self.level:g} when it is read "
-            f"once, at the end; in a campaign, which may be looked at as often as you like, it is "
-            f"6% wider. "
-            f"This assumes that the probabilities are right, so that the {self.metric} is "
-            f"{self.expected:.4g}; if they are overconfident, it takes more"
-        )
-
-    def _count(self, labels: int) -> str:
-        return f"all {labels} labels" if labels == self.pool_size else f"{labels} labels"
+_QUANTILES = (0.01, 0.5, 0.99)
+_SLACK = 1.1
+"""The factor by which widths differ from those that the formulas give."""
+_NEGLIGIBLE = 3e-4
 
 
 def plan(
@@ -62,124 +41,223 @@ def plan(
     metric: str = "error",
     *,
     label: ArrayLike | Normal | None = None,
-    cap: float | None = None,
+    classes: Sequence[str] | None = None,
+    expected: float | None = None,
     level: float = 0.95,
     floor: float = 0.5,
+    looks: int = 5,
 ) -> Plan:
     """The number of labels until the interval, from its low to its high end, is `width` wide.
 
-    `pred` are the model's predictions for the pool: probabilities [N, C] for the metrics error,
-    accuracy, log_loss and brier, numbers [N] for mse and mae. `label` is a distribution of the
-    true label, as in `levelled.scores.expected_loss`; without it the model's own probabilities
-    are used. `cap` bounds the log loss, as log_loss:CAP does. For draws with frozen weights w
-    and E[L^2] of each item, the variance of R_LURE is a sum over the draws, in which an item is
-    still in the pool after a time t of the race with chance exp(-w t):
-
-        V = ((N - M) / M)^2 sum_m d_m^2 (sum_left E[L^2] / (N^2 q_m) - (sum_left E[L] / N)^2)
-
-    and the width is that of the interval `estimate` will choose. Where nothing less than the
-    whole pool will do, the plan says so.
+    `pred` are the model's predictions for the pool: probabilities [N, C] for error, accuracy,
+    log_loss[:CAP], brier, and precision, recall and f1 of a class (f1:CLASS, with `classes` as
+    names of the columns, else 0, 1, ...); numbers [N] for mse and mae. `label` is a
+    distribution of the true label, as in `levelled.scores.expected_loss`; without it the model's
+    own probabilities are used. They may be too sure or not sure enough, so the plan has a range;
+    `expected`, the value of the metric that you believe in, makes it narrower. The interval is
+    that of a campaign with the default proposal, `floor` and so many planned `looks`; 1 stands
+    for an interval that is read once.
 
     >>> proba = np.tile([[0.99, 0.01], [0.7, 0.3], [0.98, 0.02], [0.999, 0.001]], (500, 1))
     >>> needed = plan(proba, width=0.05)
-    >>> needed.labels < needed.labels_uniform < 2000
+    >>> needed.low < needed.likely < needed.high, needed.likely < needed.uniform < 2000
+    (True, True)
+    >>> plan(proba, width=0.05, expected=0.02).likely < needed.likely
     True
     """
-    width = between("width", width, 0, np.inf, open_=True)
-    level = between("level", level, 0, 1, open_=True)
-    name = choice("metric", str(metric).partition(":")[0], list(_LOSSES))
-    loss, parsed = _LOSSES[name], parse_metric(metric)
-    cap = parsed.cap if cap is None else cap
-    mean = expected_loss(pred, label, loss=loss, cap=cap)
-    root = root_mean_squared_loss(pred, label, loss=loss, cap=cap)
-    N, risk = len(mean), float(mean.mean()) if len(mean) else 0.0
-    if N < 2 or risk <= 0:
-        raise InputError(
-            f"Nothing can be planned for {N} items whose expected loss is {risk:g}. Give two items "
-            f"or more, and as label a distribution that allows for mistakes."
-        )
-    proposals = mixture(proportional(root, allow_zero=True), floor), uniform(N)
-    labels, labels_uniform = (
-        _fewest(
-            _variances(mean, root**2, q),
-            _cp_safe_width(mean, q, level) if loss == "zero_one" else _log_t_width(risk, level),
-            width,
-        )
-        for q in proposals
-    )
-    expected = 1 - risk if parsed.complemented else risk
-    return Plan(name, width, level, N, expected, labels, labels_uniform, float(floor))
+    request = PlanRequest(parse_metric(metric), width, level, looks, expected)
+    floor = between("floor (the share of uniform draws)", floor, 0, 1)
+    if isinstance(request.metric, NumberLosses):
+        return _plan_numbers(request, request.metric, pred, label, floor)
+    predictions = _as_predictions(pred, label, classes)
+    score = request.metric.score(predictions)
+    weights = mixture(proportional(score, allow_zero=True), floor)
+    return plan_pool(request, predictions, weights)
 
 
-def _variances(mean: FloatArray, square: FloatArray, weights: FloatArray) -> FloatArray:
-    """The variance of R_LURE after 1, ..., N - 1 draws in proportion to the weights."""
-    N = len(weights)
-    order = np.argsort(weights)
-    starts = np.unique(np.linspace(0, N, min(N, _GROUPS), endpoint=False).astype(np.int64))
-    count = np.diff(np.append(starts, N))
-    w, L, ratio = (
-        np.add.reduceat(values[order], starts) for values in (weights, mean, square / weights)
-    )
-    w = w / count
-    times = np.append(0.0, np.geomspace(1e-4 / w.max(), 40 / w.min(), 400))
-    left = np.exp(-np.outer(times, w))
-    drawn = (count * (1 - left)).sum(axis=1)
-    step = (left @ ratio) * (left @ (count * w)) - (left @ L) ** 2
-    m = np.arange(1.0, N)
-    each = np.maximum(np.interp(m - 1, drawn, step), 0) / N**2
-    d = N / ((N - m) * (N - m + 1))
-    return ((N - m) / m) ** 2 * np.cumsum(d**2 * each)
+def plan_pool(
+    request: PlanRequest,
+    predictions: PoolPredictions,
+    weights: FloatArray,
+    pilot: Pilot | None = None,
+) -> Plan:
+    """The plan for a pool with predicted classes, drawn in proportion to `weights`.
 
-
-def _fewest(variances: FloatArray, width_of: WidthOf, width: float) -> int:
-    """The smallest number of draws whose interval is narrow enough, by halving; at most all."""
-    few, enough = 1, len(variances) + 1
-    while enough - few > 1:
-        M = (few + enough) // 2
-        if width_of(M, float(variances[M - 1])) <= width:
-            enough = M
-        else:
-            few = M
-    return enough
-
-
-def _cp_safe_width(chance: FloatArray, q: FloatArray, level: float) -> WidthOf:
-    """The width of `cp_safe` for a typical sample: every quantile of the weights, once.
-
-    `chance` is that of an error. The degrees of freedom are those of the fourth moment of one
-    draw.
+    Predictions without probabilities are taken as ones of which the model is sure.
     """
-    N, risk = len(q), float(chance.mean())
-    powers = [float(np.sum(chance / (N * q) ** k) / N) for k in range(4)]
-    square = powers[1] - risk**2
-    fourth = powers[3] - 4 * risk * powers[2] + 6 * risk**2 * powers[1] - 3 * risk**4
-    order = np.argsort(q)
-    reached = np.cumsum(q[order])
-
-    def width(M: int, variance: float) -> float:
-        quantiles = reached[-1] * (np.arange(M) + 0.5) / M
-        sample = order[np.searchsorted(reached, quantiles)]
-        errors = np.diff(np.floor(np.append(0.0, np.cumsum(chance[sample])) + 0.5))
-        sample_moments = Moments(
-            value=np.asarray(risk),
-            variance=np.asarray(variance),
-            df=np.clip(2 * M * square**2 / fourth - 1, 1, max(M - 1, 1)),
-            total=np.asarray(M * risk),
-            budget=M,
-            pool_size=N,
-            exact=True,
+    metric = request.metric
+    if metric.label_kind != "class":
+        raise InputError(
+            f"A plan for {metric.name} needs a distribution of the label, and a pool has none: "
+            f"plan from a campaign with labels, or mse and mae by levelled.metrics.plan(label=...)."
         )
-        low, high = cp_safe(sample_moments, errors, 1 / (N * q[sample]), level)
-        return float(high - low)
+    metric.require(predictions)
+    pool = ClassPool.of(predictions)
+    rows, count = pool.representatives(weights, metric)
+    losses, denominators = pool.tables(metric, rows)
+    if denominators is not None and not denominators.any():
+        raise InputError(
+            f"No item is predicted {metric.positive!r}, so there is no {metric.name} to plan for."
+        )
+    doubt = Doubt.prior()
+    if pilot is not None and len(pilot.rows):
+        at = pilot.rows
+        weight = pilot.weight * pilot.weight.sum() / np.sum(pilot.weight**2)  # sums to Kish's size
+        doubt = doubt.seen(pool.log_proba(at), pool.pred[at], pilot.wrong, weight)
+    log_proba, own = pool.log_proba(rows), (np.arange(len(rows)), pool.pred[rows])
+    chances = [flatten(log_proba, *each) for each in doubt]
+    doubt = doubt.typical(np.array([1 - count @ p[own] / count.sum() for p in chances]))
+    bound = np.inf if metric.bounds is None else metric.bounds[1]
+    outcomes = [Outcomes(p, losses, denominators, bound) for p in chances]
+    n_labels = 0 if pilot is None else len(pilot.rows)
+    return _summarise(request, outcomes, doubt.log_weight, count, weights[rows], n_labels)
 
-    return width
+
+def plan_from_spread(
+    request: PlanRequest, losses: FloatArray, draws: Draws, estimator: str = "lure"
+) -> Plan:
+    """The plan for a mean of losses, from those of the items drawn so far.
+
+    The width goes with sqrt(V) and V with 1/M - 1/N; the range is that of V^, by chi-squared.
+    """
+    from scipy.special import chdtri
+
+    metric, M, N = request.metric, len(draws), draws.pool_size
+    if request.expected is not None:
+        raise InputError(f"{metric.name} is planned from labels, and takes no expected value.")
+    est = estimate(losses, draws, estimator, level=request.last_level, bounds=metric.possible)
+    df, width = float(moments(losses, draws.probability, N).df), est.high - est.low
+    if est.value is None or not 0 < width < np.inf:
+        raise InputError(
+            f"The {M} labels so far have no spread from which {metric.name} could be planned: "
+            f"label more, and plan again."
+        )
+    variance = df / chdtri(df, np.array(_QUANTILES))  # over V^
+    inverse = 1 / N + (1 / M - 1 / N) * (request.width / width) ** 2 / variance
+    worth = M if est.worth is None else est.worth
+    return _make_plan(
+        request, N, 1 / inverse, worth / (M * inverse[1]), (est.low, est.value, est.high), M
+    )
 
 
-def _log_t_width(risk: float, level: float) -> WidthOf:
-    """The width of `log_t`, with as many degrees of freedom as there are labels."""
+def _summarise(
+    request: PlanRequest,
+    outcomes: Sequence[Outcomes],
+    log_weight: FloatArray,
+    count: FloatArray,
+    q: FloatArray,
+    n_labels: int = 0,
+) -> Plan:
+    """The plan from all possible outcomes, each with the logarithm of its weight."""
+    metric, N = request.metric, int(count.sum())
+    if N < 2:
+        raise InputError(f"Nothing can be planned for {N} items: give two or more.")
+    design = Design.of(count, q)
+    values = np.array([design.value(each) for each in outcomes])
+    values = 1 - values if metric.complemented else values
+    if request.expected is not None:
+        _check_reach(request.expected, values)
+        is_share = metric.bounds == (0.0, 1.0)
+        log_weight = log_weight + believe(values, request.expected, is_share=is_share)
+    weight = np.exp(log_weight - log_weight.max())
+    kept = np.flatnonzero(weight > _NEGLIGIBLE * weight.sum())
+    level, width = request.last_level, request.width
+    labels = np.array([fewest_labels(design, outcomes[at], level, width) for at in kept.tolist()])
+    needed = np.exp(weighted_quantiles(np.log(labels), weight[kept], _QUANTILES))
+    typical = outcomes[int(kept[np.abs(np.log(labels / needed[1])).argmin()])]
+    uniform = fewest_labels(Design.of(count, np.ones(len(q))), typical, level, width)
+    value_range = weighted_quantiles(values[kept], weight[kept], _QUANTILES)
+    return _make_plan(request, N, needed, uniform, value_range.tolist(), n_labels)
 
-    def width(M: int, variance: float) -> float:
-        t = float(t_quantile(np.asarray(max(M - 1.0, 1.0)), (1 + level) / 2))
-        return float(2 * risk * np.sinh(min(t * np.sqrt(variance) / risk, 700.0)))
 
-    return width
+def _make_plan(
+    request: PlanRequest,
+    pool_size: int,
+    needed: FloatArray,
+    uniform: float,
+    value: Sequence[float],
+    n_labels: int,
+) -> Plan:
+    """The plan with low, likely and high labels needed, and such values of the metric."""
+    low, likely, high = needed * (1 / _SLACK, 1, _SLACK)
+    return Plan(
+        metric=request.metric.name,
+        width=float(request.width),
+        level=float(request.level),
+        pool_size=pool_size,
+        low=max(round(low), 1),
+        likely=max(round(likely), 1),
+        high=min(round(high), pool_size),
+        uniform=min(max(round(uniform), 1), pool_size),
+        expected=float(value[1]),
+        expected_low=float(value[0]),
+        expected_high=float(value[2]),
+        n_labels=n_labels,
+    )
+
+
+def _check_reach(expected: float, values: FloatArray) -> None:
+    """Refuse a value that no distribution of the labels gives, or nearly so."""
+    low, high = float(values.min()), float(values.max())
+    if not 0.8 * low <= expected <= high + 0.2 * (1 - high):
+        raise InputError(
+            f"With these predictions the value may be between {low:.3g} and {high:.3g}, and "
+            f"{expected:g} is expected: check the predictions, or leave it out."
+        )
+
+
+def _as_predictions(
+    pred: ArrayLike, label: ArrayLike | Normal | None, classes: Sequence[str] | None
+) -> PoolPredictions:
+    """Arrays as the predictions of a pool: probabilities, or class numbers with a `label`."""
+    if isinstance(label, Normal):
+        raise InputError("A metric of classes needs probabilities [N, C] as label.")
+    array = as_array("pred", pred)
+    surrogate = None if label is None else distributions("label", label)
+    if array.ndim == 1 and surrogate is not None:
+        proba, n_classes = None, surrogate.shape[1]
+        index = class_indices("pred", array, n_classes=n_classes)
+    else:
+        proba = distributions("pred", array)
+        index, n_classes = proba.argmax(axis=1), proba.shape[1]
+    names = tuple(map(str, range(n_classes) if classes is None else classes))
+    if len(names) != n_classes or (surrogate is not None and surrogate.shape[1] != n_classes):
+        raise InputError(
+            f"pred has {n_classes} classes: give as many in label, and as many names in classes."
+        )
+    return PoolPredictions(
+        len(array), names, pred=Categorical(names, index), proba=proba, surrogate=surrogate
+    )
+
+
+def _plan_numbers(
+    request: PlanRequest,
+    metric: NumberLosses,
+    pred: ArrayLike,
+    label: ArrayLike | Normal | None,
+    floor: float,
+) -> Plan:
+    """The plan of a metric of numbers, whose losses may be some times what is expected."""
+    root = root_mean_squared_loss(pred, label, loss=metric.loss)
+    weights = mixture(proportional(root, allow_zero=True), floor)
+    if label is None or not root.any():
+        raise InputError(
+            "Every expected loss is 0: give as label a distribution that allows for mistakes."
+        )
+    rows, count = representatives(weights, root, np.zeros(len(root), dtype=bool))
+    values, chance = _nodes(label, rows)
+    error = np.abs(values - floats("pred", pred, ndim=1)[rows, None])
+    loss = error**2 if metric.loss == "squared" else error
+    probability = np.broadcast_to(chance, loss.shape)
+    scales, log_weight = loss_scales()
+    outcomes = [Outcomes(probability, scale * loss, None, np.inf) for scale in scales]
+    return _summarise(request, outcomes, log_weight, count, weights[rows])
+
+
+def _nodes(label: ArrayLike | Normal, rows: IntArray) -> tuple[FloatArray, FloatArray]:
+    """Possible labels [G, K] of some items, and the chance of each."""
+    if isinstance(label, Normal):
+        nodes, chance = np.polynomial.hermite_e.hermegauss(40)
+        return label.mean[rows, None] + label.sd[rows, None] * nodes, chance / chance.sum()
+    values = floats("label", label, ndim=2)[rows]
+    return values, np.full(values.shape[1], 1 / values.shape[1])

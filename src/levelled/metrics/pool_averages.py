@@ -6,6 +6,7 @@ take `bounds`.
 """
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from typing import TypedDict, Unpack
 
 import numpy as np
@@ -18,7 +19,14 @@ from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
 from levelled.estimators.intervals.logical import UNBOUNDED
 from levelled.estimators.record import Estimate
-from levelled.labels import Class, class_names, class_numbers, is_class
+from levelled.labels import (
+    Class,
+    class_names,
+    class_numbers,
+    is_class,
+    quantity_notes,
+    refuse_fractions,
+)
 from levelled.metrics.ratio import scaled
 
 __all__ = [
@@ -70,6 +78,7 @@ def mean(labels: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]) -> 
     >>> round(mean([4, 5, 2, 4], draws, control=judge, control_mean=3.5).value, 3)
     3.375
     """
+    check_draws(draws, labels=labels)
     return estimate(floats("labels", labels, ndim=1), draws, **options)
 
 
@@ -82,6 +91,7 @@ def share(
     >>> share(["spam", "ham", "ham", "spam"], draws, of="spam").value
     0.5
     """
+    check_draws(draws, labels=labels)
     inside = is_class(class_names("labels", labels), of)
     return estimate(inside.astype(np.float64), draws, bounds=(0, 1), **options)
 
@@ -95,7 +105,11 @@ def error(
     >>> error(["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "spam"], draws).value
     0.25
     """
-    return estimate(losses.zero_one(labels, pred), draws, bounds=(0, 1), **options)
+    check_draws(draws, labels=labels, pred=pred)
+    classes = {"labels": class_names("labels", labels), "pred": class_names("pred", pred)}
+    refuse_fractions(**classes)
+    est = estimate(losses.zero_one(**classes), draws, bounds=(0, 1), **options)
+    return replace(est, warnings=(*est.warnings, *quantity_notes(est.value, **classes)))
 
 
 def accuracy(
@@ -107,6 +121,7 @@ def accuracy(
     """
     control, control_mean = options.get("control"), options.get("control_mean")
     if control is not None and not isinstance(control, str):
+        check_draws(draws, control=control)
         options["control"] = 1 - floats("control", control, ndim=1)
     if control_mean is not None:
         options["control_mean"] = 1 - control_mean
@@ -128,6 +143,7 @@ def log_loss(
     probability 0 makes the mean infinite, so declare a `cap`: each loss then counts as at most
     that, and the interval may rely on it.
     """
+    check_draws(draws, labels=labels, proba=proba)
     y = label_columns(labels, proba, classes)
     bounds = UNBOUNDED if cap is None else (0.0, cap)
     return estimate(losses.log_loss(y, proba, cap=cap), draws, bounds=bounds, **options)
@@ -145,6 +161,7 @@ def brier(
 
     For two classes it is twice what scikit-learn calls the Brier score of the positive class.
     """
+    check_draws(draws, labels=labels, proba=proba)
     y = label_columns(labels, proba, classes)
     return estimate(losses.brier(y, proba), draws, bounds=(0, 2), **options)
 
@@ -153,6 +170,7 @@ def mse(
     labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
     """The mean squared error; `bounds` are those of one squared error."""
+    check_draws(draws, labels=labels, pred=pred)
     return estimate(losses.squared(labels, pred), draws, **{"bounds": UNBOUNDED} | options)
 
 
@@ -160,6 +178,7 @@ def mae(
     labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
     """The mean absolute error; `bounds` are those of one absolute error."""
+    check_draws(draws, labels=labels, pred=pred)
     return estimate(losses.absolute(labels, pred), draws, **{"bounds": UNBOUNDED} | options)
 
 
@@ -180,7 +199,7 @@ def average(
     >>> average(too_low, [3.0, 2.0, 5.0, 1.0], [2.0, 2.5, 5.0, 1.0], draws).value
     0.25
     """
-    check_draws(draws)
+    check_draws(draws, labels=labels, pred=pred)
     values = floats("The loss", loss(labels, pred))
     if values.shape != (len(draws),):
         raise InputError(

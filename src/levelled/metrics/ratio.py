@@ -135,7 +135,7 @@ def ratio(
     >>> print(ratio([1, 0, 1, 0], [1, 1, 1, 0], draws))
     0.6667 [0.1111, 0.9474], 95% confidence; 4 labels of 20 (lure, wilson)
     """
-    check_draws(draws)
+    check_draws(draws, numerator=numerator, denominator=denominator)
     A = floats("numerator", numerator, ndim=1, largest=LARGEST)
     D = floats("denominator", denominator, ndim=1, largest=LARGEST)
     same_length(numerator=A, denominator=D, draws=draws.index)

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import BoolArray, FloatArray, choice, floats, same_length
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.diagnostics import design_size, effective_size
@@ -46,6 +46,7 @@ def auc(
     0.75
     """
     choice("interval", interval, ("auto", "wilson", "none"))
+    check_draws(draws, labels=labels, scores=scores)
     look = Look(draws, level, interval)
     sides = _sides(labels, scores, draws, positive, classes)
     for name, is_positive, _ in sides:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import BoolArray, FloatArray, choice, same_length
-from levelled.draws import Draws, check_pool_column
+from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import log_t_interval, t_interval
 from levelled.estimators.intervals.logical import bounds_of, logical_limits
@@ -247,6 +247,7 @@ def _widen_for_excluded(limits: tuple[FloatArray, FloatArray], part: _Part) -> L
 def _check_slices(
     slices: ArrayLike, pool_slices: ArrayLike, draws: Draws
 ) -> tuple[NDArray[Any], NDArray[Any]]:
+    check_draws(draws, slices=slices)
     drawn, pool = class_names("slices", slices), class_names("pool_slices", pool_slices)
     same_length(slices=drawn, draws=draws.index)
     if (drawn.dtype.kind == "U") != (pool.dtype.kind == "U"):

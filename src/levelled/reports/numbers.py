@@ -22,15 +22,16 @@ FIXED = "valid for a number of labels fixed beforehand"
 def figure_cells(figure: Figure) -> dict[str, str]:
     """A figure as a row of a table, by the names of its columns; cells may be empty."""
     est, pending = figure.estimate, ""
-    if figure.pending_low is not None and figure.pending_high is not None:
-        pending = f"{_number(figure.pending_low)} to {_number(figure.pending_high)}"
+    least, most = figure.pending_value_min, figure.pending_value_max
+    if least is not None and most is not None:  # in other words than those of an interval
+        pending = f"at least {_number(least)}, at most {_number(most)}"
     return {
         "metric": figure.metric,
         "model": figure.model,
         "slice": figure.slice or "",
         "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
         "interval": f"{_number(est.low)} to {_number(est.high)}",
-        "with pending labels": pending,
+        "value with pending labels": pending,
         "with all labels": _latest(figure),
         "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
     }
@@ -43,6 +44,13 @@ def figure_notes(figure: Figure) -> list[str]:
         notes.append(f"read at the planned look after {figure.look} draws")
     elif figure.n_looks:
         notes.append("no planned look is reached yet")
+    least, most = figure.pending_value_min, figure.pending_value_max
+    if least is not None and most is not None:
+        labels = "1 label is" if figure.n_pending == 1 else f"{figure.n_pending} labels are"
+        notes.append(
+            f"{labels} pending: with them the value will be between {_number(least)} and "
+            f"{_number(most)}, depending on what they say; this is no interval for the pool"
+        )
     low, high = figure.random_limits
     if low is not None and high is not None:
         limits = f"{_number(low)} to {_number(high)}"

@@ -101,6 +101,26 @@ def test_columns_narrow_the_interval() -> None:
     assert better - low < 0.8 * (high - low)
 
 
+def test_the_prior_is_uneven_only_where_the_first_draw_shows_an_uneven_design() -> None:
+    def prior(max_weight: float | None, excluded: int = 0) -> FloatArray:
+        watch = Betting(100, (0.0, 1.0), excluded=excluded)
+        watch.update(1.0, 1 / (100 - excluded), max_weight=max_weight)
+        watch.update(0.0, 1 / (99 - excluded), max_weight=5.0)
+        return watch._state.wealth.prior[..., 0]
+
+    assert (prior(None) == 1 / 6).all()  # one variant on each side
+    below, above, middle = prior(1.0)
+    assert (below == 1 / 6).all()
+    assert (above == 1 / 12).all()
+    np.testing.assert_array_equal(above, middle)
+    np.testing.assert_array_equal(prior(0.9, excluded=10), prior(1.0))
+    below, above, middle = prior(1.2)
+    np.testing.assert_allclose(below, np.array([1, 1, 2, 3, 3, 2]) / 12)
+    np.testing.assert_allclose(above, 0.4 * np.array([0.5, 0.5, 1, 1, 3, 6]) / 12)
+    np.testing.assert_allclose(middle, 0.6 * np.array([0.5, 0.5, 1, 1, 3, 6]) / 12)
+    np.testing.assert_array_equal(prior(1.0, excluded=15), prior(1.2))
+
+
 def test_differences_are_narrow_when_the_largest_weight_is_known() -> None:
     losses, q, columns, bounds, _ = one_trajectory(
         "difference of two models", 0, pool_size=2000, budget=300
@@ -257,7 +277,7 @@ def test_a_game_that_cannot_be_played_is_refused(settings_: dict[str, Any]) -> N
         Betting(**({"pool_size": 10} | settings_))
 
 
-@pytest.mark.parametrize("kept", [{}, {"format": 1}, Betting(10).to_dict() | {"format": 2}])
+@pytest.mark.parametrize("kept", [{}, {"format": 2}, Betting(10).to_dict() | {"format": 1}])
 def test_something_else_is_not_taken_for_a_stored_game(kept: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="to_dict"):
         Betting.from_dict(kept)

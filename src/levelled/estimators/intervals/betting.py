@@ -28,9 +28,10 @@ class Betting(Watch):
     then there is a lower limit only.
 
     The columns that `update` takes describe what else could have been drawn. All are optional,
-    and make the interval narrower. The wealth is split at the first label, equally among the
-    bets for which that label has the columns; at a later label without them that share does not
-    bet, and columns that appear only later are not used.
+    and make the interval narrower. The wealth is split at the first label among the bets for which
+    that label has the columns: equally, or unevenly if the largest weight shows an uneven design.
+    At a later label without the columns that share does not bet, and columns that appear only
+    later are not used.
 
     With `excluded` items that can never be drawn, the interval is for 1/N times the summed
     losses of the others: widen it by what the excluded ones may have.
@@ -94,7 +95,8 @@ class Betting(Watch):
             return
         candidates = game.ends[0] + estimate * np.geomspace(1e-4, 2, N_CANDIDATES)
         candidates = candidates[candidates > state.wealth.low]
-        wealth = Wealth.start(candidates, state.wealth.variants, state.wealth.low, np.inf)
+        start = state.wealth
+        wealth = Wealth.start(candidates, start.variants, start.prior, start.low, np.inf)
         for m, bets in enumerate(self._history, start=1):
             wealth = place_bets(game, wealth, m, bets)
         self._state = replace(state, wealth=wealth)

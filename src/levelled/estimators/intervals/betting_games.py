@@ -44,6 +44,9 @@ from levelled.estimators.intervals.betting_wealth import (
     Number,
     Sides,
     Values,
+    Variants,
+    equal_prior,
+    normalised_prior,
     spread_candidates,
 )
 from levelled.estimators.intervals.logical import LARGEST, Bounds, check_bounds, logical_limits
@@ -58,6 +61,12 @@ COLUMNS = (
     "max_weighted_headroom",
 )
 """The design columns that a game on a mean can use."""
+_UNEVEN = 1.1
+"""The largest weight of a first draw, relative to a uniform one, that still counts as even."""
+_STAKES_NEAR = (1.0, 1.0, 2.0, 3.0, 3.0, 2.0)
+_STAKES_FAR = (0.5, 0.5, 1.0, 1.0, 3.0, 6.0)
+"""The uneven prior's weights of the fractions, on a side that bets from the bound nearest to 0
+and on one that bets from a bound far from 0, where large stakes win."""
 _SLACK = 1e-6  # a sampler may add up the same probabilities in another order
 
 
@@ -138,6 +147,19 @@ class MeanGame:
             return bets
 
         return side(1), side(-1)
+
+    def prior(self, variants: Variants, columns: Columns) -> FloatArray:
+        """The strategies' weights: equal, or uneven where the first draw's largest weight is.
+
+        That weight depends on the design only, not on the item drawn, so the prior is fixed before
+        the first label. The uneven one gives narrower intervals there.
+        """
+        equal, largest = equal_prior(variants), columns.get("max_weight")
+        if largest is None:
+            return equal
+        uneven = normalised_prior(*(_uneven_weights(names) for names in variants))
+        weight = np.asarray(largest) * (self.pool_size / self.drawable)
+        return np.where(weight > _UNEVEN, uneven, equal)
 
     def _predictions(
         self, sign: int, left: int, columns: Columns
@@ -247,6 +269,10 @@ class RatioGame:
 
         return side(a, before_a), side(d - a, before_d - before_a)
 
+    def prior(self, variants: Variants, columns: Columns) -> FloatArray:
+        """Equal weights of the strategies, whatever the design."""
+        return equal_prior(variants)
+
     def _reach(self, columns: Columns) -> Number | None:
         """The bound r on w D, from the largest w D or else from the largest w."""
         if "max_weighted_denominator" in columns:
@@ -279,6 +305,13 @@ class RatioGame:
         else:
             pool_d = max(self.denominator_mean * self.pool_size, d)
         return (a / pool_d, (a + pool_d - d) / pool_d) if pool_d > 0 else self.ends
+
+
+def _uneven_weights(names: tuple[str, ...]) -> FloatArray:
+    """The uneven prior's weights [variants, fractions] on a side with these variants."""
+    far = "middle" in names
+    shares = {"bound": 0.2 if far else 0.3, "middle": 0.3, "control": 0.5}
+    return np.outer([shares[name] for name in names], _STAKES_FAR if far else _STAKES_NEAR)
 
 
 def _check_maximum(name: str, own: Number, columns: Columns) -> None:

@@ -17,15 +17,17 @@ from levelled.estimators.intervals.betting_wealth import (
     Number,
     Sides,
     Values,
+    Variants,
     Wealth,
     bet_table,
+    equal_prior,
     step,
 )
 from levelled.estimators.intervals.logical import LARGEST, Bounds
 
 __all__ = ["BettingState", "Game", "Watch", "finite_number", "place_bets"]
 
-_FORMAT = 1  # of what to_dict writes; it holds amounts for the present FRACTIONS
+_FORMAT = 2  # of what to_dict writes; it holds amounts for the present FRACTIONS
 
 
 class Game(Protocol):
@@ -55,6 +57,10 @@ class Game(Protocol):
     def bets(self, m: int, label: Values, q: Number, sums: Values, columns: Columns) -> Sides:
         """The bets of label m, given the sums before it; an impossible label is refused."""
 
+    def prior(self, variants: Variants, columns: Columns) -> FloatArray:
+        """The strategies' weights, from the columns of the first draw: [variants, fractions, 1],
+        or with a last axis of trajectories."""
+
     def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
         """The sums after label m."""
 
@@ -78,7 +84,7 @@ class Watch:
 
     def __init__(self, game: Game) -> None:
         self._game = game
-        wealth = Wealth.start(np.empty(0), ((), ()), *game.ends)
+        wealth = Wealth.start(np.empty(0), ((), ()), equal_prior(((), ())), *game.ends)
         self._state = BettingState(0, (0.0,) * len(game.sum_names), wealth)
 
     def __len__(self) -> int:
@@ -142,7 +148,9 @@ class Watch:
         sides = game.bets(m, values, q, state.sums, present)
         wealth = state.wealth
         if m == 1:
-            wealth = Wealth.start(game.first_candidates(), sides, *game.ends)
+            names = tuple(sides[0]), tuple(sides[1])
+            prior = game.prior(names, present)
+            wealth = Wealth.start(game.first_candidates(), names, prior, *game.ends)
         bets = bet_table(sides, wealth.variants)
         wealth = place_bets(game, wealth, m, bets)
         sums = tuple(float(total) for total in game.add(m, values, q, state.sums))

@@ -6,7 +6,8 @@ candidate, strategies start with a wealth of one and bet on every label, on two 
 `above` gains when it lies below. If the candidate is the target, all bets are fair and wealth is
 a martingale, so by Ville's inequality the average wealth of a side ever reaches K with probability
 at most 1/K. A candidate against which a side's average has reached 2 / (1 - level) is rejected for
-good.
+good. The average is weighted by a prior: any weights of the strategies that are fixed before the
+first label.
 
 A strategy is a variant (the bet it places) and a fraction f (the share of its wealth it stakes).
 A unit staked pays a ratio of two lines in the side's own coordinate t,
@@ -37,7 +38,9 @@ __all__ = [
     "Variants",
     "Wealth",
     "bet_table",
+    "equal_prior",
     "grow",
+    "normalised_prior",
     "pack",
     "reject",
     "spread_candidates",
@@ -73,25 +76,26 @@ Variants = tuple[tuple[str, ...], tuple[str, ...]]
 class Wealth:
     """The candidates not yet rejected, and the wealth of each strategy against each of them.
 
-    `amounts` are [variants, fractions, candidates], the variants below before those above.
+    `amounts` are [variants, fractions, candidates], the variants below before those above, and
+    `prior` has the strategies' weights in the average of their side, [variants, fractions, 1].
     `low` and `high` are the nearest rejected candidates, or the ends of what is possible.
     """
 
     candidates: FloatArray
     amounts: FloatArray
+    prior: FloatArray
     variants: Variants
     low: float
     high: float
 
     @classmethod
     def start(
-        cls, candidates: FloatArray, names: Sides | Variants, low: float, high: float
+        cls, candidates: FloatArray, variants: Variants, prior: FloatArray, low: float, high: float
     ) -> "Wealth":
         """Give each variant, below and above, a wealth of one against every candidate."""
-        variants = tuple(names[0]), tuple(names[1])
         n_variants = len(variants[0]) + len(variants[1])
         amounts = np.ones((n_variants, len(FRACTIONS), len(candidates)))
-        return cls(candidates, amounts, variants, low, high)
+        return cls(candidates, amounts, prior, variants, low, high)
 
     @property
     def n_below(self) -> int:
@@ -113,6 +117,7 @@ class Wealth:
             "n_below": self.n_below,
             "left": pack(self.candidates),
             "amounts": pack(self.amounts),
+            "prior": pack(self.prior),
         }
 
     @classmethod
@@ -120,8 +125,21 @@ class Wealth:
         """Restore the wealth of these variants that `to_dict` wrote."""
         candidates, n_variants = unpack(stored["left"]), len(variants[0]) + len(variants[1])
         amounts = unpack(stored["amounts"]).reshape(n_variants, len(FRACTIONS), len(candidates))
+        prior = unpack(stored["prior"]).reshape(n_variants, len(FRACTIONS), 1)
         high = np.inf if stored["high"] is None else float(stored["high"])
-        return cls(candidates, amounts, variants, float(stored["low"]), high)
+        return cls(candidates, amounts, prior, variants, float(stored["low"]), high)
+
+
+def equal_prior(variants: Variants) -> FloatArray:
+    """The prior [variants, fractions, 1] that gives equal weights to the strategies of a side."""
+    below, above = (np.ones((len(names), len(FRACTIONS))) for names in variants)
+    return normalised_prior(below, above)
+
+
+def normalised_prior(below: FloatArray, above: FloatArray) -> FloatArray:
+    """The prior [variants, fractions, 1] with these weights, scaled to sum to one on each side."""
+    sides = [side / side.sum() if side.size else side for side in (below, above)]
+    return np.concatenate(sides)[..., None]
 
 
 def step(
@@ -134,7 +152,7 @@ def step(
     """
     candidates, low, high = wealth.candidates, wealth.low, wealth.high
     amounts, impossible = grow(wealth.amounts, wealth.coordinates(mirror), bets, m=m, scale=scale)
-    too_low, too_high = reject(amounts, impossible, wealth.n_below, level)
+    too_low, too_high = reject(amounts, wealth.prior, impossible, wealth.n_below, level)
     first, last = 0, len(candidates)
     if too_low.any():
         first = last - int(too_low[::-1].argmax())
@@ -143,7 +161,8 @@ def step(
         last = int(too_high.argmax())
         high = max(low, float(candidates[last]))
     rest = slice(first, max(first, last))
-    wealth = Wealth(candidates[rest], amounts[..., rest], wealth.variants, low, high)
+    left, kept = candidates[rest], amounts[..., rest]
+    wealth = Wealth(left, kept, wealth.prior, wealth.variants, low, high)
     return _refine(wealth) if 1 < len(wealth.candidates) < _FEW else wealth
 
 
@@ -178,18 +197,21 @@ def grow(
 
 
 def reject(
-    amounts: FloatArray, impossible: BoolArray | None, n_below: int, level: float
+    amounts: FloatArray,
+    prior: FloatArray,
+    impossible: BoolArray | None,
+    n_below: int,
+    level: float,
 ) -> tuple[BoolArray, BoolArray]:
     """The candidates that are too low, and those that are too high.
 
-    Each side errs with probability (1 - level) / 2; its wealth is the average of its strategies.
+    Each side errs with probability (1 - level) / 2; its wealth is the average of its strategies,
+    weighted by `prior`.
     """
     sides = []
     for side in (slice(None, n_below), slice(n_below, None)):
-        wealth = amounts[side]
-        n_strategies = wealth.shape[0] * wealth.shape[1]
-        total = wealth.reshape(n_strategies, wealth.shape[2]).sum(axis=0)
-        enough = total >= max(2 / (1 - level) * n_strategies, 1)  # a side may have no strategies
+        average = np.einsum("vfc,vfc->c", prior[side], amounts[side])
+        enough = average >= 2 / (1 - level)  # never on a side without strategies
         sides.append(enough if impossible is None else enough | impossible[side].any(axis=0))
     return sides[0], sides[1]
 
@@ -253,7 +275,7 @@ def _refine(wealth: Wealth) -> Wealth:
     amounts[..., ::2] = wealth.amounts
     amounts[:n_below, :, 1::2] = wealth.amounts[:n_below, :, 1:]
     amounts[n_below:, :, 1::2] = wealth.amounts[n_below:, :, :-1]
-    return Wealth(candidates, amounts, wealth.variants, wealth.low, wealth.high)
+    return Wealth(candidates, amounts, wealth.prior, wealth.variants, wealth.low, wealth.high)
 
 
 def pack(numbers: FloatArray) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.errors import InputError
-from levelled.estimators.diagnostics import design_size, thin_warning
+from levelled.estimators.diagnostics import design_size, heaviest_size, thin_warning
 from levelled.estimators.intervals import anytime
 from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.intervals.fixed import (
@@ -18,12 +18,11 @@ from levelled.estimators.intervals.fixed import (
     effective,
     log_t_interval,
     ranked_weights,
-    square_and_add,
+    signed_cp_safe,
     t_interval,
 )
 from levelled.estimators.intervals.score import score_t
 from levelled.estimators.loss_sample import LossSample
-from levelled.estimators.moments import moments
 
 __all__ = ["INTERVALS", "Interval", "interval_for"]
 
@@ -189,23 +188,11 @@ def _cp_safe(sample: LossSample, weights: FloatArray) -> Limits:
             scaled, losses, weights, sample.level, design_size=size, population=population
         )
         return float(low * highest), float(high * highest)
-    gain = _part(sample, np.maximum(sample.losses, 0), max(highest, 0.0), weights)
-    loss = _part(sample, np.maximum(-sample.losses, 0), max(-lowest, 0.0), weights)
-    low, high = square_and_add(gain, loss)
+    q, N, size = sample.draws.probability, sample.draws.pool_size, heaviest_size(sample.draws)
+    low, high = signed_cp_safe(
+        sample.losses, q, N, sample.level, bounds=(lowest, highest), size=size
+    )
     return float(low), float(high)
-
-
-def _part(
-    sample: LossSample, losses: FloatArray, bound: float, weights: FloatArray
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The estimate and the `cp_safe` limits of the positive or the negative parts of losses."""
-    if bound == 0:
-        return np.zeros(()), np.zeros(()), np.zeros(())
-    draws, losses = sample.draws, losses / bound
-    part = moments(losses, draws.probability, draws.pool_size)
-    size = design_size(draws)
-    low, high = cp_safe(part, losses, weights, sample.level, design_size=size)
-    return bound * part.value, bound * np.maximum(low, 0), bound * np.minimum(high, 1)
 
 
 def _betting(sample: LossSample) -> Limits | None:

@@ -6,15 +6,17 @@ All take the `Moments` of an estimate, of any shape: a thousand trajectories are
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.estimators.moments import Moments
+from levelled.estimators.moments import Moments, moments
 
 __all__ = [
     "NO_VARIANCE",
+    "binomial_size",
     "clopper_pearson",
     "cp_safe",
     "effective",
     "log_t_interval",
     "ranked_weights",
+    "signed_cp_safe",
     "square_and_add",
     "t_interval",
     "t_quantile",
@@ -72,8 +74,6 @@ def effective(
     predictor behind the proposal misses a part of the errors: those few then carry most of the
     variance.
     """
-    from scipy.special import ndtri
-
     N, M = moments.pool_size, moments.budget
     fraction, most = M / N, M if design_size is None else min(M, design_size)
     kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), most)
@@ -83,16 +83,29 @@ def effective(
         kish = kish * (-np.log1p(-fraction) / fraction)
         share = np.clip(moments.value, moments.total / N, (moments.total + N - M) / N)
     share = np.where(moments.total == 0, 0.0, share)
-    informative = (moments.variance > _ROUNDING) & (share > 0) & (share < 1)
-    n0 = np.where(
-        informative, share * (1 - share) / np.where(informative, moments.variance, 1), kish
-    )
     errors = weights * losses
-    doubt = (1 + errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)) ** -2.0
+    count = errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)
+    return share, binomial_size(share, moments.variance, kish, count, _error_df(errors), level)
+
+
+def binomial_size(
+    share: FloatArray,
+    variance: FloatArray,
+    kish: FloatArray,
+    errors: FloatArray,
+    df: FloatArray,
+    level: float,
+) -> FloatArray:
+    """The n of `effective`; `errors` is the sum of w~_m L_m / max w~."""
+    from scipy.special import ndtri
+
+    informative = (variance > _ROUNDING) & (share > 0) & (share < 1)
+    n0 = np.where(informative, share * (1 - share) / np.where(informative, variance, 1), kish)
+    doubt = (1 + errors) ** -2.0
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
     upper = (1 + level) / 2
-    shrink = (float(ndtri(upper)) / t_quantile(_error_df(errors), upper)) ** 2
-    return share, np.where(informative, size * shrink, size)
+    shrink = (float(ndtri(upper)) / t_quantile(df, upper)) ** 2
+    return np.where(informative, size * shrink, size)
 
 
 def _error_df(errors: FloatArray) -> FloatArray:
@@ -146,6 +159,45 @@ def clopper_pearson(
     low = np.where(none, 0, betaincinv(np.where(none, 1, x), n - x + 1, tail))
     high = np.where(all_, 1, betaincinv(x + 1, np.where(all_, 1, n - x), 1 - tail))
     return low, high
+
+
+def signed_cp_safe(
+    losses: FloatArray,
+    probability: FloatArray,
+    pool_size: int,
+    level: float,
+    *,
+    bounds: tuple[float, float],
+    size: float,
+    variance: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of the mean of losses of either sign within `bounds`, such as differences of losses.
+
+    The positive parts and the negative parts have intervals of their own by `cp_safe`, which
+    `square_and_add` puts together as if they were independent. Where the `variance` V of the mean
+    is larger than the sum S of the parts' variances, z^2 (V - S) is added to the square of either
+    side. V is that of the losses, unless more than the losses is uncertain.
+
+    `size` is the number of uniform labels that would be as likely to show an item of the heaviest
+    weight. Two models may differ just where the proposal hardly looks, so an item whose
+    difference has not been seen may be such a one.
+    """
+    from scipy.special import ndtri
+
+    least, most = bounds
+    weights = ranked_weights(probability, pool_size)
+    parts, spread = [], np.zeros(losses.shape[:-1])
+    for part, bound in ((np.maximum(losses, 0), most), (np.maximum(-losses, 0), -least)):
+        unit = part / bound if bound > 0 else part
+        found = moments(unit, probability, pool_size)
+        low, high = cp_safe(found, unit, weights, level, design_size=size)
+        scale = max(bound, 0.0)
+        parts.append((scale * found.value, scale * np.maximum(low, 0), scale * np.minimum(high, 1)))
+        spread = spread + scale**2 * found.variance
+    V = moments(losses, probability, pool_size).variance if variance is None else variance
+    more = float(ndtri((1 + level) / 2)) * np.sqrt(np.maximum(V - spread, 0))
+    value, (low, high) = parts[0][0] - parts[1][0], square_and_add(*parts)
+    return value - np.hypot(value - low, more), value + np.hypot(high - value, more)
 
 
 def square_and_add(

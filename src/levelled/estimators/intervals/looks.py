@@ -22,7 +22,16 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["SHARE", "PlannedLook", "plan_looks", "plan_without_budget", "replan_looks"]
+__all__ = [
+    "SHARE",
+    "PlannedLook",
+    "cut_limits",
+    "plan_looks",
+    "plan_without_budget",
+    "replan_looks",
+]
+
+Limits = tuple[FloatArray | float, FloatArray | float]
 
 SHARE = 0.9
 """The part of the error rate that goes to the looks; betting between them has the rest."""
@@ -102,6 +111,20 @@ def plan_without_budget(pool_size: int, alpha: float) -> tuple[PlannedLook, ...]
     """
     sizes = [n for k in range(60) if (n := 50 * 2**k) < pool_size]
     return tuple(PlannedLook(n, 6 * alpha / (pi * k) ** 2) for k, n in enumerate(sizes, 1))
+
+
+def cut_limits(look: Limits, watched: Limits) -> Limits:
+    """The limits of a look, cut to those of an interval that may be watched.
+
+    Where the two do not meet, those of the watched interval alone. All may be arrays.
+
+    >>> low, high = cut_limits((0.1, 0.3), (np.array([0.0, 0.2, 0.4]), np.array([1.0, 0.5, 0.6])))
+    >>> low, high
+    (array([0.1, 0.2, 0.4]), array([0.3, 0.3, 0.6]))
+    """
+    low, high = np.maximum(look[0], watched[0]), np.minimum(look[1], watched[1])
+    apart = low > high
+    return np.where(apart, watched[0], low), np.where(apart, watched[1], high)
 
 
 def _sizes(done: int, budget: int, count: int) -> list[int]:

@@ -1,0 +1,65 @@
+from pathlib import Path
+
+import pytest
+
+from campaigns.simulated import numbers, spam
+from levelled.campaigns import Campaign, create_campaign, plan_campaign
+from levelled.errors import CampaignError, InputError
+
+
+def label(campaign: Campaign, labels: dict[str, str] | dict[str, float], n: int) -> None:
+    asks = campaign.ask(n)
+    campaign.tell_all([{"draw": ask.draw, "label": labels[str(ask.id)]} for ask in asks])
+
+
+def test_labels_make_the_range_of_a_plan_narrower(tmp_path: Path) -> None:
+    table, labels = spam(1000)
+    campaign = create_campaign("spam", table, storage=tmp_path / "a.db", seed=7, budget=200)
+    alone = campaign.plan(0.1)
+    assert alone == plan_campaign(table, 0.1)
+    label(campaign, labels, 150)
+    plan = campaign.plan(0.1)
+    assert plan.n_labels == 150
+    assert plan.high / plan.low < alone.high / alone.low
+    assert plan.expected_low < campaign.estimate()[0].latest < plan.expected_high  # type: ignore[operator]
+    assert campaign.plan(0.1, "f1:spam").metric == "f1:spam"
+
+
+def test_items_that_cannot_be_labelled_are_left_out(tmp_path: Path) -> None:
+    table, labels = spam(500)
+    campaign = create_campaign("spam", table, storage=tmp_path / "a.db", seed=7)
+    first = campaign.ask(1)[0]
+    campaign.mark_unlabelable(first.draw, reason="blank")
+    label(campaign, labels, 20)
+    assert campaign.plan(0.2).n_labels == 20
+
+
+def test_numbers_are_planned_from_their_spread(tmp_path: Path) -> None:
+    table, labels = numbers(2000)
+    campaign = create_campaign("n", table, "mse", storage=tmp_path / "a.db", seed=7)
+    with pytest.raises(CampaignError, match="10 or more"):
+        campaign.plan(0.05)
+    label(campaign, labels, 200)
+    plan = campaign.plan(0.05)
+    # The squares of normal errors with variance 1/4 have a standard deviation of sqrt(2)/4.
+    exact = 1 / (1 / 2000 + (0.05 / (2 * 2.085 * 2**0.5 / 4)) ** 2)
+    assert 0.5 < plan.likely / exact < 2
+    assert plan.low < plan.likely < plan.high
+    with pytest.raises(CampaignError, match="class"):
+        campaign.plan(0.05, "error")
+
+
+def test_a_pool_without_probabilities_is_planned_with_more_doubt(tmp_path: Path) -> None:
+    table, labels = spam(1000)
+    pred = ["spam" if p > 0.5 else "ham" for p in table["proba_spam"].to_pylist()]
+    bare = table.select(["id"]).append_column("pred", [pred])
+    plan = plan_campaign(bare, 0.1)
+    assert plan.high / plan.low > plan_campaign(table, 0.1).high / plan_campaign(table, 0.1).low
+    campaign = create_campaign("bare", bare, storage=tmp_path / "a.db", seed=7)
+    label(campaign, labels, 100)
+    assert campaign.plan(0.1).high / campaign.plan(0.1).low < plan.high / plan.low
+
+
+def test_a_metric_that_nothing_predicts_is_refused() -> None:
+    with pytest.raises(InputError, match="campaign with labels"):
+        plan_campaign(numbers(20)[0], 0.1, "mse")
