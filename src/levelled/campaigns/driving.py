@@ -4,19 +4,21 @@ from dataclasses import replace
 
 import numpy as np
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, choice
 from levelled.campaigns.records import CampaignSettings, Round
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
+from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import expected
-from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio
+from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
+from levelled.metrics.named import ClassRatio, Share
 from levelled.predictions import PoolPredictions
 from levelled.sources import Pool
 from levelled.surrogates import Covariates, Driver, LossPredictor, fill_gaps, reduce_columns
+from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
-__all__ = ["KINDS", "begin_round", "can_adapt", "driver_of", "learnt_metric"]
+__all__ = ["KINDS", "begin_round", "can_adapt", "check_guarantee", "driver_of", "learnt_metric"]
 
 KINDS = ("adaptive", "static", "uniform")
 _UNKNOWN = 0.1
@@ -37,6 +39,28 @@ def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if the pool says something about the losses of a metric that can be learnt."""
     knows = (predictions.proba, predictions.surrogate, predictions.loss_hat, predictions.features)
     return any(column is not None for column in knows) and metric.possible[0] > -np.inf
+
+
+def check_guarantee(settings: CampaignSettings) -> None:
+    """Refuse settings whose intervals cannot have the guarantee that they ask for."""
+    choice("guarantee", settings.guarantee, ("asymptotic", "finite"))
+    first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
+    if not settings.is_finite:
+        return
+    if not isinstance(first, Errors | Share):
+        why = f"is for errors: name error, accuracy or share:CLASS first, and not {first.name}"
+    elif unbounded:
+        why = f"needs bounds for every metric, and {unbounded[0].name} has none"
+    elif settings.budget is None:
+        why = "is aimed at a budget: choose one"
+    elif settings.kind != "adaptive":
+        why = f"needs an adaptive campaign, and this one is {settings.kind}"
+    else:
+        return
+    raise CampaignError(
+        f"guarantee='finite' {why}. With looks=0 (--looks none) every interval is by betting, "
+        f"which holds for any draws and any metric with bounds, and is wider."
+    )
 
 
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
@@ -85,7 +109,8 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
     before = None if earlier is None else LossPredictor.from_json(earlier)
     predictor = driver.fit(base.draws.index[base.labelable], targets, weights, before)
-    return Round(first, predictor.to_json(), driver.floor(targets))
+    floor = GUARANTEED_FLOOR if settings.is_finite else driver.floor(targets)
+    return Round(first, predictor.to_json(), floor)
 
 
 def _features(predictions: PoolPredictions) -> FloatArray | None:

@@ -10,6 +10,7 @@ __all__ = ["FIXED", "VALIDITY", "figure_cells", "figure_notes", "with_error"]
 
 VALIDITY = {
     "betting": "valid however often you look",
+    "hedged": "valid however often you look, by a finite-sample proof",
     "anytime": "valid however often you look, asymptotically",
     "looks": "valid however often you look",
     "undefined": "nothing is known yet",
@@ -43,6 +44,11 @@ def figure_notes(figure: Figure) -> list[str]:
         notes.append(f"read at the planned look after {figure.look} draws")
     elif figure.n_looks:
         notes.append("no planned look is reached yet")
+    if est.interval == "hedged":
+        notes.append(
+            "the interval has a finite-sample guarantee, whatever the predictor is worth; it is "
+            "narrowest at the budget, and wider than an asymptotic one"
+        )
     low, high = figure.random_limits
     if low is not None and high is not None:
         limits = f"{_number(low)} to {_number(high)}"
