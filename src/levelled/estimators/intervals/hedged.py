@@ -246,6 +246,12 @@ def hedged_interval(
 
     `design` has one value a draw under the names of the columns of `Hedged.update`; other names
     in it are ignored.
+
+    >>> one = dict(control=[0.2], control_left=[2.0], predicted_variance=[0.16],
+    ...     predicted_skew=[0.096], max_weighted_control=[0.2], max_weighted_headroom=[0.8])
+    >>> low, high = hedged_interval([1], [0.1], pool_size=10, budget=5, design=one)
+    >>> round(low, 3), round(high, 3)
+    (0.1, 1.0)
     """
     watch = Hedged(pool_size, budget, level)
     columns = {"loss": losses, "q": probability} | {name: design[name] for name in COLUMNS}
