@@ -142,7 +142,7 @@ def test_the_prices_at_the_truth_reach_one_no_more_often_than_they_may(seed: int
     rates = 0.05 * np.array(SPLIT)
     prices, reached = np.repeat(rates[:, None], repeats, axis=1), np.zeros((2, repeats), bool)
     for m in range(budget):
-        offer = Offer(*(column[:, m] for column in columns), budget - m)
+        offer = Offer._make([*(column[:, m] for column in columns), budget - m])
         prices = new_prices(np.full(repeats, losses.mean()), prices, offer, gain[:, m])
         reached |= prices >= 1
     bound = hoeffding(repeats, comparisons=2, alarm=1e-9)  # fails at most 1 run in 10**9
