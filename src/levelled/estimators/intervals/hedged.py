@@ -1,9 +1,9 @@
 """An interval with a finite-sample guarantee that is narrow at a budget fixed beforehand.
 
-It is for losses of 0 and 1. Against each candidate mu for the pool risk R two players bet, one
-that mu is too low and one that it is too high. A player replicates an option that pays 1 after
-draw M, the budget, if mu is wrong: p is the price of the option, at first the error rate of that
-side, and a candidate is rejected for good once p >= 1. With w = 1 / (N q), g the predicted loss,
+It is for losses of 0 and 1. Against each candidate mu for the pool risk R there are two
+sequences of bets, one that mu is too low and one that it is too high. Each replicates an option
+that pays 1 after draw M, the budget, if mu is wrong: p is the price of the option, at first the
+error rate of that side, and a candidate is rejected for good once p >= 1. With w = 1 / (N q), g the predicted loss,
 S the losses so far and base = (S + sum_left g) / N,
 
     X = +-(w (L - g) - (mu - base)),    p <- p (1 + stake X)
@@ -68,7 +68,7 @@ Number = float | FloatArray
 
 
 class Offer(NamedTuple):
-    """One draw as the players see it before its label: numbers, or arrays of many draws."""
+    """All that a bet on one draw may depend on, known before its label: numbers, or arrays of many draws."""
 
     seen: Number
     """The sum of the losses before it, divided by the size of the pool."""
@@ -222,12 +222,12 @@ class Hedged:
         has price 0.
         """
         old = np.concatenate([[self._low], self._candidates, [self._high]])
-        between_ = (old[1:] + old[:-1]) / 2
-        if not ((old[:-1] < between_) & (between_ < old[1:])).all():
+        middle = (old[1:] + old[:-1]) / 2
+        if not ((old[:-1] < middle) & (middle < old[1:])).all():
             return  # they are as close as numbers get
         n = len(self._candidates)
         candidates, prices = np.empty(2 * n + 1), np.zeros((2, 2 * n + 1))
-        candidates[::2], candidates[1::2] = between_, self._candidates
+        candidates[::2], candidates[1::2] = middle, self._candidates
         prices[:, 1::2] = self._prices
         prices[0, :-1:2], prices[1, 2::2] = self._prices
         self._candidates, self._prices = candidates, prices
