@@ -3,8 +3,8 @@
 It is for losses of 0 and 1. Against each candidate mu for the pool risk R there are two
 sequences of bets, one that mu is too low and one that it is too high. Each replicates an option
 that pays 1 after draw M, the budget, if mu is wrong: p is the price of the option, at first the
-error rate of that side, and a candidate is rejected for good once p >= 1. With w = 1 / (N q), g the predicted loss,
-S the losses so far and base = (S + sum_left g) / N,
+error rate of that side, and a candidate is rejected for good once p >= 1. With w = 1 / (N q),
+g the predicted loss, S the losses so far and base = (S + sum_left g) / N,
 
     X = +-(w (L - g) - (mu - base)),    p <- p (1 + stake X)
 
@@ -68,7 +68,7 @@ Number = float | FloatArray
 
 
 class Offer(NamedTuple):
-    """All that a bet on one draw may depend on, known before its label: numbers, or arrays of many draws."""
+    """Numbers known before the label of a draw, from which the bets follow; or arrays of many."""
 
     seen: Number
     """The sum of the losses before it, divided by the size of the pool."""
