@@ -25,6 +25,8 @@ def step_by_step(
                 "control_left": g[left].sum(),
                 "max_weighted_control": (w * g[left]).max(),
                 "max_weighted_headroom": (w * (bound - g[left])).max(),
+                "predicted_variance": (q * w**2 * g[left] ** 2).sum(),
+                "predicted_skew": (q * w**3 * g[left] ** 3).sum(),
             }
         )
         left.remove(item)
@@ -43,7 +45,9 @@ def test_columns_agree_with_their_definition(
     with np.errstate(divide="ignore"):
         given = np.log(weights) + 2000 if log else weights
     draws = race(given, k, seed=seed, log=log, allow_zero=True)
-    found = with_design(draws, given, log=log, control=g, bound=1.5).design
+    found = with_design(
+        draws, given, log=log, control=g, bound=1.5, spread=g, third_moment=g**3
+    ).design
     assert found is not None
     expected = step_by_step(draws, weights, g, bound=1.5)
     assert found.keys() == expected.keys()

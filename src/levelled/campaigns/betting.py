@@ -12,9 +12,20 @@ from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.errors import LevelledError
 from levelled.estimators import Betting, RatioBetting
+from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.betting_games import COLUMNS
+from levelled.estimators.intervals.hedged import Hedged
 
 __all__ = ["GameInput", "SavedGame", "games_from_bytes", "games_to_bytes", "play"]
+
+
+AnyGame = Betting | RatioBetting | Hedged
+_GAMES: Mapping[str, type[AnyGame]] = {
+    "average": Betting,
+    "ratio": RatioBetting,
+    "hedged": Hedged,
+}
+"""The kinds of games, as snapshots name them."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,9 +39,13 @@ class GameInput:
     denominator_mean: float | None = None
     control: bool = False
     """True where the design's predictor predicts these losses."""
+    budgets: Sequence[int] = ()
+    """The budget in force at each draw, where the interval is hedged."""
 
-    def new_game(self, pool_size: int, level: float) -> Betting | RatioBetting:
+    def new_game(self, pool_size: int, level: float) -> AnyGame:
         """A game on these values before its first round."""
+        if self.budgets:
+            return Hedged(pool_size, self.budgets[0], level)
         if self.denominators is None:
             return Betting(pool_size, self.bounds, level)
         return RatioBetting(pool_size, self.bounds[1], level, self.denominator_mean)
@@ -38,6 +53,8 @@ class GameInput:
     @property
     def kind(self) -> str:
         """The kind of game, as snapshots name it."""
+        if self.budgets:
+            return "hedged"
         return "average" if self.denominators is None else "ratio"
 
     def fingerprint(self, n: int, columns: Sequence[str]) -> str:
@@ -49,6 +66,8 @@ class GameInput:
         if self.denominators is not None:
             parts.append(self.denominators[:n])
         text = f"{self.kind} {self.bounds} {self.denominator_mean} {self.control} {columns}"
+        if self.budgets:
+            text += f" {[*self.budgets[:n]]}"
         return sha256(text.encode() + np.concatenate(parts).tobytes()).hexdigest()
 
 
@@ -58,7 +77,7 @@ class SavedGame:
 
     n: int
     fingerprint: str
-    game: Betting | RatioBetting
+    game: AnyGame
 
     def continues(self, inputs: GameInput, n: int, columns: Sequence[str]) -> bool:
         """True if the rounds so far are the first of those that `inputs` now asks for."""
@@ -68,14 +87,14 @@ class SavedGame:
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for a snapshot."""
-        kind = "average" if isinstance(self.game, Betting) else "ratio"
+        kind = next(name for name, game in _GAMES.items() if isinstance(self.game, game))
         state = self.game.to_dict()
         return {"n": self.n, "fingerprint": self.fingerprint, "kind": kind, "game": state}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "SavedGame":
         """The game that `to_json` wrote."""
-        game = Betting if plain["kind"] == "average" else RatioBetting
+        game = _GAMES[plain["kind"]]
         return cls(plain["n"], plain["fingerprint"], game.from_dict(plain["game"]))
 
 
@@ -91,7 +110,10 @@ def play(
     for m in range(saved.n, n):
         loss, q = float(inputs.losses[m]), float(draws.probability[m])
         columns = {name: float(design[name][m]) for name in names}
-        if isinstance(game, Betting):
+        if isinstance(game, Hedged):
+            game.budget = inputs.budgets[m]
+            game.update(loss, q, **columns)
+        elif isinstance(game, Betting):
             game.update(loss, q, **columns)
         elif inputs.denominators is not None:
             most = columns.get("max_weight")
@@ -115,5 +137,7 @@ def games_from_bytes(data: bytes) -> dict[str, SavedGame]:
 
 def _columns(inputs: GameInput, draws: Draws) -> list[str]:
     """The design columns that a round uses; the predictor's only where it predicts the losses."""
+    if inputs.budgets:
+        return [*hedged.COLUMNS]
     names = [name for name in COLUMNS if name in (draws.design or {})]
     return names if inputs.control else [name for name in names if name == "max_weight"]

@@ -14,7 +14,7 @@ from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
 from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.driving import choose_kind
+from levelled.campaigns.driving import check_guarantee, choose_kind
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
@@ -52,6 +52,7 @@ def create_campaign(
     floor: float = 0.5,
     kind: str = "auto",
     features: Sequence[str] | None = None,
+    guarantee: str = "asymptotic",
     lease_seconds: int = 24 * 3600,
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
@@ -70,7 +71,8 @@ def create_campaign(
     one draws by weights fixed beforehand, by `score`, `proposal` and `floor`; a "uniform" one at
     random. "auto" adapts where the pool has probabilities, a second model's, or features, and no
     weights are asked for. `features` are columns of numbers to learn from, or patterns; by
-    default a list column `embedding` or the columns f_*.
+    default a list column `embedding` or the columns f_*. With the `guarantee` "finite" no looks
+    are planned: the interval of the errors has a finite-sample proof and is aimed at the budget.
     `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
     """
     store = open_store(storage)
@@ -107,7 +109,7 @@ def create_campaign(
         budget=None if budget is None else whole("budget", budget, least=1),
         target_width=check_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
-        looks=_plan_looks(whole("looks", looks, least=0), budget, size, level),
+        looks=_plan_looks(0 if guarantee == "finite" else looks, budget, size, level),
         score=score,
         proposal=proposal,
         floor=between("floor", floor, 0, 1),
@@ -115,7 +117,9 @@ def create_campaign(
         in_flight=whole("in_flight", in_flight, least=1),
         kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: predictions),
         features=opened.features,
+        guarantee=guarantee,
     )
+    check_guarantee(settings)
     for one in metrics:
         for each in by_model.values():
             one.require(each)
@@ -161,6 +165,7 @@ def _plan_looks(
     count: int, budget: int | None, pool_size: int, level: float
 ) -> tuple[PlannedLook, ...]:
     alpha = SHARE * (1 - level)
+    whole("looks", count, least=0)
     if count > _MOST_LOOKS:
         raise CampaignError(f"{count} looks are too many to plan: choose at most {_MOST_LOOKS}.")
     if count == 0:

@@ -232,6 +232,11 @@ def change(
         raise CampaignError(
             f"A budget of {budget} is below the {state.n_asked} items already given out."
         )
+    if "budget" in new and budget is None and state.settings.is_finite:
+        raise CampaignError(
+            "The finite-sample interval of this campaign is aimed at its budget: choose another "
+            "number instead of none."
+        )
     new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
     if "budget" in new and state.settings.looks:
         new["looks"] = looks_to_json(_replan(state, new["budget"]))

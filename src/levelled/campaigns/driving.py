@@ -13,16 +13,18 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import expected
-from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio
+from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
+from levelled.metrics.named import ClassRatio, Share
 from levelled.predictions import PoolPredictions
 from levelled.sources import Pool
 from levelled.surrogates import Covariates, Driver, LossPredictor, fill_gaps, reduce_columns
+from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
     "KINDS",
     "begin_round",
     "can_adapt",
+    "check_guarantee",
     "check_kind",
     "choose_kind",
     "driver_of",
@@ -87,6 +89,28 @@ def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Po
     choose_kind(kind, settings.metrics[0], weights, lambda: load_pool().predictions(model))
 
 
+def check_guarantee(settings: CampaignSettings) -> None:
+    """Refuse settings whose intervals cannot have the guarantee that they ask for."""
+    choice("guarantee", settings.guarantee, ("asymptotic", "finite"))
+    first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
+    if not settings.is_finite:
+        return
+    if not isinstance(first, Errors | Share):
+        why = f"is for errors: name error, accuracy or share:CLASS first, and not {first.name}"
+    elif unbounded:
+        why = f"needs bounds for every metric, and {unbounded[0].name} has none"
+    elif settings.budget is None:
+        why = "is aimed at a budget: choose one"
+    elif settings.kind != "adaptive":
+        why = f"needs an adaptive campaign, and this one is {settings.kind}"
+    else:
+        return
+    raise CampaignError(
+        f"guarantee='finite' {why}. With looks=0 (--looks none) every interval is by betting, "
+        f"which holds for any draws and any metric with bounds, and is wider."
+    )
+
+
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     """The driver of a campaign: the loss of its first metric and model.
 
@@ -144,7 +168,8 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
     before = None if earlier is None else LossPredictor.from_json(earlier)
     predictor = driver.fit(base.draws.index[base.labelable], targets, weights, before)
-    return Round(first, predictor.to_json(), driver.floor(targets))
+    floor = GUARANTEED_FLOOR if settings.is_finite else driver.floor(targets)
+    return Round(first, predictor.to_json(), floor)
 
 
 def _features(predictions: PoolPredictions) -> FloatArray | None:

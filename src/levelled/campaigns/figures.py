@@ -12,6 +12,7 @@ from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
+from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, cut_limits
 from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
@@ -244,10 +245,18 @@ def _bet_on_average(
     draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), _estimator(base, subject)
     if fixed:
         return estimate(losses, draws, by, level=level, bounds=bounds)
-    inputs = GameInput(losses, bounds, control=subject.has_control)
+    budgets = base.state.budgets_of(len(base)) if _is_hedged(base, subject) else ()
+    inputs = GameInput(losses, bounds, control=subject.has_control, budgets=budgets)
     limits = _bet(base, subject, inputs, level)
     est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
-    return est.with_limits(*limits, "betting")
+    return est.with_limits(*limits, "hedged" if budgets else "betting")
+
+
+def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
+    """True for the errors that drive a campaign with a finite-sample guarantee."""
+    if not base.state.settings.is_finite or not subject.has_control:
+        return False
+    return set(COLUMNS) <= set(base.draws.design or {})
 
 
 def _estimator(base: SettledDraws, subject: Subject) -> str:

@@ -95,6 +95,8 @@ class CampaignSettings:
     """The way items are drawn: "static", "uniform", or "adaptive" in rounds."""
     features: tuple[str, ...] = ()
     """The columns from which an adaptive campaign predicts losses, besides the predictions."""
+    guarantee: str = "asymptotic"
+    """"finite" where every interval shown has a finite-sample guarantee."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -110,6 +112,11 @@ class CampaignSettings:
     def last_draw(self) -> int:
         """The number of the last draw that may be made: the budget, or the whole pool."""
         return min(self.budget or self.pool_size, self.pool_size)
+
+    @property
+    def is_finite(self) -> bool:
+        """True if every interval shown has a finite-sample guarantee."""
+        return self.guarantee == "finite"
 
     def shown_name(self, model: str) -> str:
         """The name of a model as figures show it."""

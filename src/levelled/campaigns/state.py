@@ -53,6 +53,8 @@ class CampaignState:
     """Files that replaced the predicted losses of the pool, in order."""
     restarted: bool = False
     """True once the draws no longer continue those that were begun at the creation."""
+    budgets: tuple[tuple[int, int | None], ...] = ()
+    """Earlier budgets, each with the last draw that was given out while it was in force."""
     closed: str | None = None
     n_settled: int = 0
     n_events: int = 0
@@ -63,6 +65,12 @@ class CampaignState:
         """How often each class is predicted in the whole pool."""
         later = self.attached.get(model)
         return self.settings.pred_counts.get(model, {}) if later is None else later.pred_counts
+
+    def budgets_of(self, n: int) -> list[int]:
+        """The budget in force when each of draws 1..n was given out, at most the pool."""
+        size, changes = self.settings.pool_size, [*self.budgets, (n, self.settings.budget)]
+        now = [next(budget for last, budget in changes if draw <= last) for draw in range(1, n + 1)]
+        return [min(budget or size, size) for budget in now]
 
     def open_draws(self) -> list[int]:
         """The draws that were given out and are neither answered nor unlabelable."""
@@ -109,6 +117,7 @@ class _StateBuilder:
     rounds: tuple[Round, ...]
     rescored: tuple[Rescored, ...]
     restarted: bool
+    budgets: tuple[tuple[int, int | None], ...]
     closed: str | None
     n_events: int
     draw_of: dict[str, int]
@@ -225,6 +234,8 @@ def _apply_changed(state: _StateBuilder, event: Event) -> None:
     new = dict(event["settings"])
     if "looks" in new:
         new["looks"] = looks_from_json(new["looks"])
+    if "budget" in new:
+        state.budgets = (*state.budgets, (state.n_asked, state.settings.budget))
     state.settings = replace(state.settings, **new)
     if "kind" in new:
         state.discard_unasked()

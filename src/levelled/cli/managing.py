@@ -86,6 +86,13 @@ def create(
     ] = [],  # noqa: B006
     budget: Budget = None,
     looks: Looks = 5,
+    guarantee: Annotated[
+        str,
+        typer.Option(
+            help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the "
+            "budget and 10 to 50% wider there."
+        ),
+    ] = "asymptotic",
     target_width: TargetWidth = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[
@@ -129,6 +136,7 @@ def create(
         seed=secrets.randbits(32) if seed is None else seed,
         budget=budget,
         looks=looks,
+        guarantee=guarantee,
         target_width=target_width,
         level=level,
         slices=slice_,

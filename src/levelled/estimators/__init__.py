@@ -12,6 +12,7 @@ from levelled.estimators.intervals.betting import (
     betting_interval,
     running_betting,
 )
+from levelled.estimators.intervals.hedged import Hedged, hedged_interval
 from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import Moments, moments
 from levelled.estimators.murthy import murthy_weights
@@ -23,11 +24,13 @@ __all__ = [
     "Betting",
     "Diagnosis",
     "Estimate",
+    "Hedged",
     "Moments",
     "RatioBetting",
     "betting_interval",
     "diagnose",
     "estimate",
+    "hedged_interval",
     "lure_weights",
     "moments",
     "murthy_weights",

@@ -39,6 +39,7 @@ def estimate(
     control: ArrayLike | str | None = None,
     control_mean: float | None = None,
     population: bool = False,
+    budget: int | None = None,
 ) -> Estimate:
     """The average loss over the whole pool, from the losses of the drawn items.
 
@@ -50,6 +51,8 @@ def estimate(
     without, "t" for ones of either sign, "betting" where the design is too thin for "log_t". If
     you look while labels come in, or stop when you like what you see, choose "betting" (holds for
     any number of labels) or "anytime" (from 25 labels). "none" still gives the standard error.
+    "hedged" is for 0/1 losses of adaptive draws (`estimator="ramped"`): like "betting" it holds
+    for any number of labels, and it is narrow at the `budget`, a number fixed beforehand.
 
     `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
     pool. A good one makes the standard error smaller; a poor one cannot bias the estimate, it
@@ -66,7 +69,7 @@ def estimate(
     """
     choice("interval", interval, INTERVALS)
     columns = control_columns(control, control_mean, draws)
-    sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population)
+    sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population, budget)
     weights = _WEIGHTS[estimator](draws)
     limits = interval_for(sample, interval)
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value

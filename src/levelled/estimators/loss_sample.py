@@ -6,7 +6,7 @@ from typing import Literal
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, choice, floats, same_length
+from levelled._check import FloatArray, between, choice, floats, same_length, whole
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import NO_VARIANCE, ranked_weights
@@ -56,6 +56,8 @@ class LossSample:
     population: bool
     predicted_variance: float | None = None
     """The variance that the predictor behind "ramped" draws expects of the estimate."""
+    budget: int | None = None
+    """The number of labels that was fixed beforehand, where an interval depends on it."""
 
     @classmethod
     def of(
@@ -67,6 +69,7 @@ class LossSample:
         bounds: tuple[float, float] | None,
         control: Control | None,
         population: bool,
+        budget: int | None = None,
     ) -> "LossSample":
         """Check the arguments of `estimate` and compute what all intervals need."""
         losses = check_losses(losses, draws)
@@ -90,6 +93,7 @@ class LossSample:
             moments=_moments(losses, draws, estimator, control, population),
             population=population,
             predicted_variance=predicted,
+            budget=None if budget is None else whole("budget", budget, least=len(losses)),
         )
 
     @property

@@ -10,6 +10,7 @@ __all__ = ["FIXED", "VALIDITY", "figure_cells", "figure_notes", "with_error"]
 
 VALIDITY = {
     "betting": "valid however often you look",
+    "hedged": "valid however often you look, by a finite-sample proof",
     "anytime": "valid however often you look, asymptotically",
     "looks": "valid however often you look",
     "undefined": "nothing is known yet",
@@ -50,6 +51,11 @@ def figure_notes(figure: Figure) -> list[str]:
         notes.append(
             f"{labels} pending: with them the value will be between {_number(least)} and "
             f"{_number(most)}, depending on what they say; this is no interval for the pool"
+        )
+    if est.interval == "hedged":
+        notes.append(
+            "the interval has a finite-sample guarantee, whatever the predictor is worth; it is "
+            "narrowest at the budget, and wider than an asymptotic one"
         )
     low, high = figure.random_limits
     if low is not None and high is not None:

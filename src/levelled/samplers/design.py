@@ -29,6 +29,7 @@ def with_design(
     control: ArrayLike | None = None,
     bound: float | None = None,
     spread: ArrayLike | None = None,
+    third_moment: ArrayLike | None = None,
 ) -> Draws:
     """Add the design columns to draws in proportion to frozen weights. Some intervals use them.
 
@@ -45,12 +46,13 @@ def with_design(
         max_weighted_control   max w_m(n) g(n)
         max_weighted_headroom  max w_m(n) (B - g(n)), given a bound B on the losses
         predicted_variance     1/N^2 sum s(n)^2 / q_m(n), given the spread s of each item's loss
+        predicted_skew         1/N sum t(n) w_m(n)^2, given the third central moment t of each loss
 
     >>> draws = with_design(Draws([2, 0], [0.5, 0.25], pool_size=4), [1.0, 2.0, 4.0, 1.0])
     >>> {name: column.round(3).tolist() for name, column in draws.design.items()}
     {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
     """
-    pool = _read_pool(draws, weights, log, control, bound, spread)
+    pool = _read_pool(draws, weights, log, control, bound, spread, third_moment)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         sums, maxima = _sums_and_maxima(pool, draws.index)
         left, N = sums["weight"], draws.pool_size
@@ -59,6 +61,8 @@ def with_design(
         design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
         if pool.spread is not None:
             design["predicted_variance"] = left * sums["spread"] / N**2
+        if pool.third is not None:
+            design["predicted_skew"] = left**2 * sums["third"] / N**3
     if not all(np.isfinite(column).all() for column in design.values()):
         raise ProposalError(
             "Some weights are so small beside others that 1 / q does not fit a float, so an "
@@ -78,6 +82,7 @@ class _Pool:
     control: FloatArray | None
     bound: float | None
     spread: FloatArray | None
+    third: FloatArray | None
 
     def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
         """The columns to add up over the items left, and those to take the largest of.
@@ -90,6 +95,8 @@ class _Pool:
         add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
         if self.spread is not None:
             add["spread"] = self.spread[rows][which] ** 2 * inverse
+        if self.third is not None:
+            add["third"] = self.third[rows][which] * inverse**2
         if self.control is not None:
             g = add["control"] = self.control[rows][which]
             most["max_weighted_control"] = g * inverse
@@ -137,11 +144,13 @@ def _read_pool(
     control: ArrayLike | None,
     bound: float | None,
     spread: ArrayLike | None,
+    third_moment: ArrayLike | None,
 ) -> _Pool:
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     g = None if control is None else floats("control", control, ndim=1)
     s = None if spread is None else floats("spread", spread, ndim=1)
-    for name, values in (("weights", array), ("control", g), ("spread", s)):
+    t = None if third_moment is None else floats("third_moment", third_moment, ndim=1)
+    for name, values in (("weights", array), ("control", g), ("spread", s), ("third_moment", t)):
         if values is not None and len(values) != draws.pool_size:
             raise InputError(
                 f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
@@ -157,7 +166,7 @@ def _read_pool(
                 f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
                 f"it to the bound."
             )
-    return _Pool(array, log, float(array.max()), g, bound, s)
+    return _Pool(array, log, float(array.max()), g, bound, s, t)
 
 
 def _check_probabilities(draws: Draws, probability: FloatArray) -> None:

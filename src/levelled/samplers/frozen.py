@@ -28,6 +28,8 @@ class FrozenProposal:
     """The largest loss, where there is a predictor and losses are bounded."""
     spread: FloatArray | None = None
     """The standard deviation that the predictor expects of the loss."""
+    third_moment: FloatArray | None = None
+    """The third central moment that the predictor expects of the loss."""
 
     def without(self, rows: IntArray) -> "FrozenProposal":
         """The same for the items that are left once these rows of the pool are drawn."""
@@ -38,6 +40,7 @@ class FrozenProposal:
             weights=self.weights[kept],
             control=None if self.control is None else self.control[kept],
             spread=None if self.spread is None else self.spread[kept],
+            third_moment=None if self.third_moment is None else self.third_moment[kept],
         )
 
     def draw(self, k: int, *, seed: int) -> Draws:
@@ -61,10 +64,16 @@ class FrozenProposal:
     def _with_design(self, draws: Draws) -> Draws:
         """Draws among `rows` as draws from the pool, with their design columns."""
         draws = with_design(
-            draws, self.weights, control=self.control, bound=self.bound, spread=self.spread
+            draws,
+            self.weights,
+            control=self.control,
+            bound=self.bound,
+            spread=self.spread,
+            third_moment=self.third_moment,
         )
         share = len(self.rows) / self.pool_size
-        powers = {"predicted_variance": 2, "dispersion": 0, "control": 0, "control_left": 0}
+        unscaled = {"dispersion": 0, "control": 0, "control_left": 0}
+        powers = {"predicted_variance": 2, "predicted_skew": 3, **unscaled}
         design = {
             name: column * share ** powers.get(name, 1)
             for name, column in (draws.design or {}).items()

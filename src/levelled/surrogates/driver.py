@@ -74,6 +74,7 @@ class Driver:
         predicted = predictor.predict(pool)[left]
         effect = np.broadcast_to(self.effect, len(pool))[left]
         spread = np.abs(effect) * predictor.spread(pool, predicted) * pool.scale
+        third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, predicted)
         control = np.broadcast_to(self.base, len(pool))[left] + effect * predicted * pool.scale
         weights = np.ones(len(left)) if floor is None else water_filled(spread, floor)
-        return FrozenProposal(left, len(pool), weights, control, self.bound, spread)
+        return FrozenProposal(left, len(pool), weights, control, self.bound, spread, third)

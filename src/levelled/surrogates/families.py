@@ -28,6 +28,10 @@ class Family(ABC):
         """The variance of the loss but for a constant factor; also the slope of the mean."""
 
     @abstractmethod
+    def third_moment(self, mean: FloatArray) -> FloatArray:
+        """The third central moment of the loss but for the square of that factor."""
+
+    @abstractmethod
     def log_likelihood(self, mean: FloatArray, y: FloatArray) -> FloatArray:
         """The log-likelihood of each loss, up to a constant."""
 
@@ -56,6 +60,10 @@ class LogitFamily(Family):
         """p (1 - p)."""
         return mean * (1 - mean)
 
+    def third_moment(self, mean: FloatArray) -> FloatArray:
+        """p (1 - p) (1 - 2 p)."""
+        return mean * (1 - mean) * (1 - 2 * mean)
+
     def log_likelihood(self, mean: FloatArray, y: FloatArray) -> FloatArray:
         """y log p + (1 - y) log(1 - p), also for losses between 0 and 1."""
         p = np.clip(mean, 1e-12, 1 - 1e-12)
@@ -80,6 +88,10 @@ class LogFamily(Family):
         return np.asarray(np.exp(np.clip(eta, -30, 30)))
 
     def variance(self, mean: FloatArray) -> FloatArray:
+        """The mean itself."""
+        return mean
+
+    def third_moment(self, mean: FloatArray) -> FloatArray:
         """The mean itself."""
         return mean
 

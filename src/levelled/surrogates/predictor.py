@@ -54,6 +54,10 @@ class LossPredictor:
         """The standard deviation of losses with these predictions."""
         return np.sqrt(self.dispersion * pool.family.variance(predicted))
 
+    def third_moment(self, pool: Covariates, predicted: FloatArray) -> FloatArray:
+        """The third central moment of losses with these predictions."""
+        return self.dispersion**2 * pool.family.third_moment(predicted)
+
     def _blend(self, family: Family, mean: FloatArray) -> FloatArray:
         mixed = (1 - self.background) * mean + self.background * self.level
         return np.clip(mixed, _LOWEST, _HIGHEST if family.name == "logit" else None)

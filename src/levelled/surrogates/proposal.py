@@ -4,10 +4,13 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["floor_after", "water_filled"]
+__all__ = ["GUARANTEED_FLOOR", "floor_after", "water_filled"]
 
 _LEAST_FLOOR, _FIRST_FLOOR, _HALVED_AT = 0.2, 0.75, 10.0
 _STEPS = 100
+GUARANTEED_FLOOR = 0.75
+"""The floor where an interval must hold whatever the predictor is worth: errors hidden where the
+floor is c are found no sooner than in 1 / c times the labels of uniform draws."""
 
 
 def floor_after(errors: float) -> float:

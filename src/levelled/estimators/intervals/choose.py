@@ -21,12 +21,13 @@ from levelled.estimators.intervals.fixed import (
     signed_cp_safe,
     t_interval,
 )
+from levelled.estimators.intervals.hedged import COLUMNS, hedged_interval
 from levelled.estimators.intervals.score import score_t
 from levelled.estimators.loss_sample import LossSample
 
 __all__ = ["INTERVALS", "Interval", "interval_for"]
 
-INTERVALS = ("auto", "t", "log_t", "cp_safe", "score_t", "anytime", "betting", "none")
+INTERVALS = ("auto", "t", "log_t", "cp_safe", "score_t", "anytime", "betting", "hedged", "none")
 _FIXED = ("t", "log_t", "cp_safe")
 _POOR, _THIN, _HOPELESS = 30, 15, 5
 """Design sizes below which asymptotic intervals get a warning, are not chosen, are refused."""
@@ -106,6 +107,8 @@ def _check_method(sample: LossSample, method: str, size: float) -> None:
             "interval='score_t' is for estimator='ramped' and losses with bounds: declare them, or "
             "leave the choice to interval='auto'."
         )
+    if method == "hedged":
+        _check_hedged(sample)
     if method in ("log_t", "anytime") and sample.kind == "signed":
         instead = "'t'" if method == "log_t" else "'betting' with declared bounds"
         raise InputError(
@@ -119,9 +122,27 @@ def _check_method(sample: LossSample, method: str, size: float) -> None:
         )
 
 
+def _check_hedged(sample: LossSample) -> None:
+    missing = set(COLUMNS) - set(sample.draws.design or {})
+    if sample.kind != "0/1":
+        why = "is for losses of 0 and 1, and these are others"
+    elif sample.predicted_variance is None:
+        why = "is for estimator='ramped', whose predictor it bets with"
+    elif missing:
+        why = f"needs draws with the design columns {', '.join(sorted(missing))}"
+    elif sample.budget is None:
+        why = "needs the number of labels that was fixed beforehand, for example budget=500"
+    else:
+        return
+    raise InputError(
+        f"interval='hedged' {why}. interval='betting' holds for any losses with bounds, any draws "
+        f"and any number of labels."
+    )
+
+
 def _thin_warnings(sample: LossSample, method: str, size: float) -> tuple[str, ...]:
     M = len(sample.draws)
-    if size >= min(_POOR, 0.8 * M) or method == "betting" or M == 1:
+    if size >= min(_POOR, 0.8 * M) or method in ("betting", "hedged") or M == 1:
         return ()
     return (thin_warning(sample.draws, size),)
 
@@ -156,6 +177,9 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
     summary, level, draws = sample.moments, sample.level, sample.draws
     if method == "betting":
         return _betting(sample)
+    if method == "hedged":
+        q, N, design = draws.probability, draws.pool_size, draws.design or {}
+        return hedged_interval(sample.losses, q, N, sample.budget or N, level, design=design)
     if summary.budget < {"cp_safe": 2, "anytime": anytime.LEAST}.get(method, 1):
         return None
     weights = ranked_weights(draws.probability, draws.pool_size)

@@ -1,0 +1,322 @@
+"""An interval with a finite-sample guarantee that is narrow at a budget fixed beforehand.
+
+It is for losses of 0 and 1. Against each candidate mu for the pool risk R there are two
+sequences of bets, one that mu is too low and one that it is too high. Each replicates an option
+that pays 1 after draw M, the budget, if mu is wrong: p is the price of the option, at first the
+error rate of that side, and a candidate is rejected for good once p >= 1. With w = 1 / (N q),
+g the predicted loss, S the losses so far and base = (S + sum_left g) / N,
+
+    X = +-(w (L - g) - (mu - base)),    p <- p (1 + stake X)
+
+E[X] <= 0 wherever the candidate is right or wrong on the other side, the stake is chosen before
+the label is seen, and 1 + stake X >= 0. So p is a supermartingale whatever the predictor, and by
+Ville's inequality it ever reaches 1 with at most the probability it began with. How the stake is
+chosen affects the width only: as if what is still to come were a Poisson number of jumps.
+
+Prices need not be monotone in mu, so a limit is the last of an unbroken run of rejected
+candidates. It lies beyond R only if the candidate next to R on that side was rejected: one price
+for each side, at any spacing of the candidates.
+"""
+
+from collections.abc import Mapping
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from levelled._check import FloatArray, between, floats, same_length, whole
+from levelled.errors import InputError
+from levelled.estimators.intervals.betting_watch import finite_number
+from levelled.estimators.intervals.betting_wealth import pack, spread_candidates, unpack
+
+__all__ = [
+    "COLUMNS",
+    "SPLIT",
+    "Hedged",
+    "Offer",
+    "hedged_interval",
+    "new_prices",
+    "poisson_stake",
+]
+
+COLUMNS = (
+    "control",
+    "control_left",
+    "predicted_variance",
+    "predicted_skew",
+    "max_weighted_control",
+    "max_weighted_headroom",
+)
+"""The design columns that a draw needs."""
+SPLIT = (0.4, 0.6)
+"""The parts of the error rate for risks below the interval and above it."""
+_OPTIMISM = 0.75
+"""The variance still to come, as a share of the one predicted now."""
+_FINE, _COARSE, _UNSEEN = 0.4, 1.25, 1.25
+"""The jumps bet on below and above, in units of the predicted ones, and the weight above of risk
+that the predictor does not see. All were chosen for narrow intervals on real pools."""
+_LEAST_JUMP, _LEAST_RATIO, _HEAVIEST = 0.02, 0.02, 0.05
+_MOST = 0.99
+"""The largest part of a price that one draw may cost."""
+_HOPELESS = 1e-7
+"""Below this price nothing is staked any more."""
+_TINY, _ROUNDING = 1e-9, 1e-12
+_FEW = 200
+"""With fewer candidates left, their spacing would begin to show in the limits."""
+
+Number = float | FloatArray
+
+
+class Offer(NamedTuple):
+    """Numbers known before the label of a draw, from which the bets follow; or arrays of many."""
+
+    seen: Number
+    """The sum of the losses before it, divided by the size of the pool."""
+    base: Number
+    """The risk of the pool as predicted before it, the losses so far included."""
+    variance: Number
+    """The predicted variance of w (L - g)."""
+    skew: Number
+    """Its predicted third central moment."""
+    most_below: Number
+    """The largest w g."""
+    most_above: Number
+    """The largest w (1 - g)."""
+    n_left: Number
+    """The number of draws up to the budget, this one included."""
+
+
+class Hedged:
+    """An interval for a pool risk that holds at every label, and is narrow at the budget.
+
+    For losses of 0 and 1 it covers the pool risk after all labels at once with probability
+    `level`, however the predictor and the proposal adapt. `budget` is the number of labels at
+    which it is meant to be read; it may be changed between two labels.
+
+    >>> watch = Hedged(pool_size=1000, budget=200)
+    >>> for m, loss in enumerate([1, 0, 0, 0, 0, 0, 0, 0, 0, 0] * 20):
+    ...     watch.update(
+    ...         loss, q=1 / (1000 - m), control=0.1, control_left=0.1 * (1000 - m),
+    ...         predicted_variance=0.09 * (1 - m / 1000) ** 2,
+    ...         predicted_skew=0.072 * (1 - m / 1000) ** 3,
+    ...         max_weighted_control=0.1 * (1 - m / 1000),
+    ...         max_weighted_headroom=0.9 * (1 - m / 1000),
+    ...     )
+    >>> low, high = watch.interval()
+    >>> round(low, 3), round(high, 3)
+    (0.065, 0.146)
+    """
+
+    def __init__(self, pool_size: int, budget: int, level: float = 0.95) -> None:
+        self.pool_size = whole("pool_size", pool_size, least=1)
+        self.budget = whole("budget", budget, least=1)
+        self.level = between("level", level, 0, 1, open_=True)
+        self._n_labels, self._total = 0, 0.0
+        self._low, self._high = 0.0, 1.0
+        self._candidates = spread_candidates(0.0, 1.0, self.pool_size)
+        rates = (1 - self.level) * np.array(SPLIT)
+        self._prices = np.repeat(rates[:, None], len(self._candidates), axis=1)
+
+    def __len__(self) -> int:
+        return self._n_labels
+
+    def update(
+        self,
+        loss: float,
+        q: float,
+        *,
+        control: float,
+        control_left: float,
+        predicted_variance: float,
+        predicted_skew: float,
+        max_weighted_control: float,
+        max_weighted_headroom: float,
+    ) -> None:
+        """Add one label: its loss, its probability `q`, and the design columns of its draw.
+
+        Those are of the items that could then be drawn, this one included; none of them may
+        depend on this label. See `levelled.samplers.with_design`.
+        """
+        if loss not in (0, 1):
+            raise InputError(
+                f"A hedged interval is for losses of 0 and 1, and this one is {loss}: use "
+                f"interval='betting'."
+            )
+        N, q = self.pool_size, finite_number("q", q)
+        offer = Offer(
+            self._total / N,
+            (self._total + finite_number("control_left", control_left)) / N,
+            finite_number("predicted_variance", predicted_variance),
+            finite_number("predicted_skew", predicted_skew),
+            finite_number("max_weighted_control", max_weighted_control),
+            finite_number("max_weighted_headroom", max_weighted_headroom),
+            max(self.budget - self._n_labels, 1),
+        )
+        gain = (loss - finite_number("control", control)) / (N * q)
+        prices = new_prices(self._candidates, self._prices, offer, gain)
+        self._prices = np.where(prices >= 1, np.inf, prices)  # rejected for good
+        self._n_labels, self._total = self._n_labels + 1, self._total + loss
+        self._drop_rejected()
+
+    def interval(self) -> tuple[float, float]:
+        """The limits after the labels so far, cut to what is possible."""
+        lowest, highest = self._possible()
+        return min(max(self._low, lowest), highest), max(min(self._high, highest), lowest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON, from which `from_dict` continues exactly."""
+        return {
+            "pool_size": self.pool_size,
+            "budget": self.budget,
+            "level": self.level,
+            "n_labels": self._n_labels,
+            "total": self._total,
+            "low": self._low,
+            "high": self._high,
+            "candidates": pack(self._candidates),
+            "prices": pack(self._prices),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore what `to_dict` wrote."""
+        try:
+            watch = cls(stored["pool_size"], stored["budget"], stored["level"])
+            watch._n_labels, watch._total = stored["n_labels"], stored["total"]
+            watch._low, watch._high = stored["low"], stored["high"]
+            watch._candidates = unpack(stored["candidates"])
+            watch._prices = unpack(stored["prices"]).reshape(2, len(watch._candidates))
+        except (KeyError, TypeError, ValueError) as wrong:
+            raise InputError(f"This is not what Hedged.to_dict writes: {wrong!r}.") from wrong
+        return watch
+
+    def _possible(self) -> tuple[float, float]:
+        """The least and the largest risk that the labels so far leave possible."""
+        S, N = self._total, self.pool_size
+        return S / N, (S + N - self._n_labels) / N
+
+    def _drop_rejected(self) -> None:
+        """Move the limits over the runs of rejected candidates at both ends."""
+        lowest, highest = self._possible()
+        too_low, too_high = np.isinf(self._prices)
+        too_low |= self._candidates < lowest - _ROUNDING
+        too_high |= self._candidates > highest + _ROUNDING
+        n = len(self._candidates)
+        first = n if too_low.all() else int(too_low.argmin())
+        last = 0 if too_high.all() else n - int(too_high[::-1].argmin())
+        if first:
+            self._low = float(self._candidates[first - 1])
+        if last < n:
+            self._high = max(self._low, float(self._candidates[last]))
+        rest = slice(first, max(first, last))
+        self._candidates, self._prices = self._candidates[rest], self._prices[:, rest]
+        if 0 < len(self._candidates) < _FEW:
+            self._refine()
+
+    def _refine(self) -> None:
+        """Put a candidate into each gap, between the limits too, with the price of a neighbour.
+
+        Where R lies in the half of the gap next to the limit, the price that guards R changes
+        from that of the neighbour to that of the new candidate. They are equal at that moment,
+        so it stays a supermartingale. A limit has no price any more: what would begin with it
+        has price 0.
+        """
+        old = np.concatenate([[self._low], self._candidates, [self._high]])
+        middle = (old[1:] + old[:-1]) / 2
+        if not ((old[:-1] < middle) & (middle < old[1:])).all():
+            return  # they are as close as numbers get
+        n = len(self._candidates)
+        candidates, prices = np.empty(2 * n + 1), np.zeros((2, 2 * n + 1))
+        candidates[::2], candidates[1::2] = middle, self._candidates
+        prices[:, 1::2] = self._prices
+        prices[0, :-1:2], prices[1, 2::2] = self._prices
+        self._candidates, self._prices = candidates, prices
+
+
+def hedged_interval(
+    losses: ArrayLike,
+    probability: ArrayLike,
+    pool_size: int,
+    budget: int,
+    level: float = 0.95,
+    *,
+    design: Mapping[str, ArrayLike],
+) -> tuple[float, float]:
+    """The interval of `Hedged` after all the labels, in the order in which they were drawn.
+
+    `design` has one value a draw under the names of the columns of `Hedged.update`; other names
+    in it are ignored.
+
+    >>> one = dict(control=[0.2], control_left=[2.0], predicted_variance=[0.16],
+    ...     predicted_skew=[0.096], max_weighted_control=[0.2], max_weighted_headroom=[0.8])
+    >>> low, high = hedged_interval([1], [0.1], pool_size=10, budget=5, design=one)
+    >>> round(low, 3), round(high, 3)
+    (0.1, 1.0)
+    """
+    watch = Hedged(pool_size, budget, level)
+    columns = {"loss": losses, "q": probability} | {name: design[name] for name in COLUMNS}
+    arrays = {name: floats(name, values, ndim=1) for name, values in columns.items()}
+    same_length(**arrays)
+    for row in zip(*(array.tolist() for array in arrays.values()), strict=True):
+        watch.update(**dict(zip(arrays, row, strict=True)))
+    return watch.interval()
+
+
+def new_prices(mu: FloatArray, prices: FloatArray, offer: Offer, gain: Number) -> FloatArray:
+    """The prices [2, ...] of both sides at each mu after a draw whose w (L - g) was `gain`."""
+    excess = mu - offer.base
+    expected = np.maximum(offer.base - offer.seen, _TINY)
+    ratio = np.maximum((mu - offer.seen) / expected, _LEAST_RATIO)
+    jump = np.maximum(offer.skew / np.maximum(offer.variance, _TINY), _LEAST_JUMP)
+    below = _stake_below(prices[0], offer, excess, ratio, jump)
+    above = _stake_above(prices[1], offer, excess, np.minimum(ratio, 1), jump)
+    factors = np.stack([1 + below * (gain - excess), 1 + above * (excess - gain)])
+    return np.asarray(prices * np.maximum(factors, 1 - _MOST))
+
+
+def _stake_below(
+    price: FloatArray, offer: Offer, excess: FloatArray, ratio: FloatArray, jump: Number
+) -> FloatArray:
+    """The stake that mu is too low: on many jumps."""
+    size = _FINE * jump
+    rate = _OPTIMISM * offer.n_left * offer.variance * ratio / size**2
+    return _limited(poisson_stake(price, rate, many=True) / size, excess + offer.most_below)
+
+
+def _stake_above(
+    price: FloatArray, offer: Offer, excess: FloatArray, ratio: FloatArray, jump: Number
+) -> FloatArray:
+    """The stake that mu is too high: on few jumps."""
+    unseen = _UNSEEN * np.maximum(excess, 0)
+    variance = np.maximum(offer.variance * ratio + unseen * jump, _TINY)
+    size = _COARSE * (offer.skew * ratio + unseen * jump**2) / variance
+    size = np.maximum(size, _HEAVIEST * offer.most_above)
+    rate = _OPTIMISM * offer.n_left * variance / size**2
+    return _limited(poisson_stake(price, rate, many=False) / size, offer.most_above - excess)
+
+
+def _limited(stake: FloatArray, worst: FloatArray) -> FloatArray:
+    """The stake, at most what leaves a price above 0 if the draw loses `worst`."""
+    return np.where(worst > _TINY, np.minimum(stake, _MOST / np.maximum(worst, _TINY)), 0)
+
+
+def poisson_stake(price: FloatArray, rate: FloatArray, *, many: bool) -> FloatArray:
+    """The share of its price by which an option on a Poisson number of jumps moves at one jump.
+
+    The option pays 1 if there are many jumps, at least k, or few, at most k, and k is the real
+    number at which it is worth `price`. One jump moves the price by the probability of exactly
+    k - 1 jumps, or of k.
+
+    >>> poisson_stake(np.array([0.02]), np.array([4.0]), many=True).round(2)
+    array([1.41])
+    """
+    from scipy.special import gammaln, pdtrik
+
+    price, rate = np.broadcast_arrays(price, rate)
+    stake = np.zeros(price.shape)
+    live = (price > _HOPELESS) & (price < 1)
+    p, x = price[live], np.maximum(rate[live], _TINY)
+    j = pdtrik(1 - p if many else p, x)
+    moved = np.exp(j * np.log(x) - x - gammaln(j + 1))
+    stake[live] = np.minimum(moved, 1 - p if many else p) / p
+    return stake
