@@ -1,22 +1,39 @@
 """The driver of an adaptive campaign: what its predictor learns about the first metric."""
 
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray
 from levelled.campaigns.records import CampaignSettings, Round
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.losses import expected
+from levelled.losses import Reals, expected
 from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
 from levelled.metrics.named import ClassRatio
-from levelled.predictions import PoolPredictions
+from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources import Pool
-from levelled.surrogates import Covariates, Driver, LossPredictor, fill_gaps, reduce_columns
+from levelled.surrogates import (
+    ClassShare,
+    Covariates,
+    Driver,
+    LossPredictor,
+    fill_gaps,
+    reduce_columns,
+)
 
-__all__ = ["KINDS", "begin_round", "can_adapt", "driver_of", "learnt_metric"]
+__all__ = [
+    "KINDS",
+    "begin_round",
+    "can_adapt",
+    "driver_of",
+    "driving_loss",
+    "learnt_metric",
+    "positive_class",
+]
 
 KINDS = ("adaptive", "static", "uniform")
 _UNKNOWN = 0.1
@@ -31,6 +48,21 @@ def learnt_metric(metric: Metric) -> Metric:
     Brier scores and log losses follow from an error, and ratios are driven by errors.
     """
     return ERROR if isinstance(metric, ProbabilityLosses | ClassRatio) else metric
+
+
+def driving_loss(metric: Metric) -> Metric:
+    """The metric whose losses the draws of a campaign predict: an error where it is a ratio."""
+    return ERROR if isinstance(metric, ClassRatio) else metric
+
+
+def positive_class(settings: CampaignSettings) -> str | None:
+    """The class whose ratios an adaptive campaign predicts: that of its first ratio, if any.
+
+    Its chance follows from the chance of an error, so errors must be what is learnt.
+    """
+    ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
+    learns_errors = learnt_metric(settings.metrics[0]).same_loss_as(ERROR)
+    return ratios[0].positive if ratios and learns_errors else None
 
 
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
@@ -60,14 +92,13 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
         predictions.class_index,
         bounded=bounded,
     )
-    bound = metric.possible[1]
-    largest = float(bound) if np.isfinite(bound) and metric.kind == "average" else None
-    if isinstance(metric, ProbabilityLosses):
-        base, effect = _given_error(metric, predictions)
-        return Driver(covariates, base, effect, largest)
-    if metric.kind == "ratio":
-        return Driver(covariates, bound=None)
-    return Driver(covariates, lowest, width, largest)
+    driving, positive = driving_loss(metric), _class_share(positive_class(settings), predictions)
+    bound = driving.possible[1]
+    largest = float(bound) if np.isfinite(bound) else None
+    if isinstance(driving, ProbabilityLosses):
+        base, effect = _given_error(driving, predictions)
+        return Driver(covariates, base, effect, largest, positive)
+    return Driver(covariates, lowest, width, largest, positive)
 
 
 def begin_round(pool: Pool, state: CampaignState) -> Round:
@@ -103,11 +134,30 @@ def _given_error(
 
     Of the wrong classes each is as likely as the model says.
     """
-    p = np.asarray(predictions.proba, dtype=np.float64)
-    at = np.asarray(predictions.class_index)[:, None]
-    is_right = np.zeros_like(p)
-    np.put_along_axis(is_right, at, 1.0, axis=1)
-    others = (p + _RARE) * (1 - is_right)
-    others /= others.sum(axis=1, keepdims=True)
+    p, at = np.asarray(predictions.proba), np.asarray(predictions.class_index)
+    is_right = np.zeros(p.shape)
+    np.put_along_axis(is_right, at[:, None], 1.0, axis=1)
     right = expected(p, is_right, loss=metric.loss, cap=metric.cap)
-    return right, expected(p, others, loss=metric.loss, cap=metric.cap) - right
+    return right, expected(p, _if_wrong(p, at), loss=metric.loss, cap=metric.cap) - right
+
+
+def _if_wrong(proba: Reals, predicted: NDArray[np.integer[Any]]) -> FloatArray:
+    """The probability of each class if the predicted one is wrong: as the model says."""
+    others = proba.astype(np.float64) + _RARE
+    np.put_along_axis(others, predicted[:, None], 0.0, axis=1)
+    return np.asarray(others / others.sum(axis=1, keepdims=True))
+
+
+def _class_share(positive: str | None, predictions: PoolPredictions) -> ClassShare | None:
+    """Where the positive class is predicted, and its share among the classes that are not.
+
+    Without probabilities each of the other classes has the same share.
+    """
+    pred, proba, at = predictions.pred, predictions.label_proba, predictions.class_index
+    if positive is None or not isinstance(pred, Categorical):
+        return None
+    predicted = np.isin(pred.codes, [n for n, name in enumerate(pred.values) if name == positive])
+    if proba is None or at is None or predictions.classes is None:
+        n_others = len({*pred.values, positive}) - 1
+        return ClassShare(predicted, np.full(len(pred), 1 / max(n_others, 1)))
+    return ClassShare(predicted, _if_wrong(proba, at)[:, predictions.classes.index(positive)])

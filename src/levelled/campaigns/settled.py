@@ -155,17 +155,21 @@ class SettledDraws:
             return Pairs(numerator, denominator, unseen, "positive among these items")
         shape = metric.pairs([], [], 1, {})
         positive = str(metric.positive)
+        unlabelled = counts.get(positive, 0)
+        unlabelled -= int(np.count_nonzero(self.predicts(model, positive)))
+        (_, if_positive), (_, if_not) = shape.unseen
+        unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
+        mean = metric.denominator_mean(counts, self.state.settings.pool_size)
+        return Pairs(numerator, denominator, unseen, shape.what, mean)
+
+    def predicts(self, model: str, name: str) -> BoolArray:
+        """True for draws for which a model predicts the class of this name."""
         pred = self.cache.column(
             ("pred", self.predictor(model)),
             self.state.draws,
             lambda new: self._predictions(model, new)[0],
         )
-        unlabelled = counts.get(positive, 0)
-        unlabelled -= int(np.count_nonzero(pred[: len(self)] == positive))
-        (_, if_positive), (_, if_not) = shape.unseen
-        unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
-        mean = metric.denominator_mean(counts, self.state.settings.pool_size)
-        return Pairs(numerator, denominator, unseen, shape.what, mean)
+        return np.asarray(pred[: len(self)] == name)
 
     def predictor(self, model: str) -> tuple[str, str | None]:
         """A model, and which of its predictions are meant: they may be attached anew."""

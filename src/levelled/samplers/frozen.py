@@ -6,10 +6,20 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.samplers.design import with_design
+from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.race import race
 
 __all__ = ["FrozenProposal"]
+
+_POWERS = {
+    "max_weight": 1,
+    "max_weighted_control": 1,
+    "max_weighted_headroom": 1,
+    "predicted_variance": 2,
+    "true_positive_variance": 2,
+    "false_negative_variance": 2,
+}
+"""The power of 1/N in each column; the others do not depend on the size of the pool."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -28,6 +38,8 @@ class FrozenProposal:
     """The largest loss, where there is a predictor and losses are bounded."""
     spread: FloatArray | None = None
     """The standard deviation that the predictor expects of the loss."""
+    positive: ClassChance | None = None
+    """The chance that the predictor gives to a class, for ratios such as its recall."""
 
     def without(self, rows: IntArray) -> "FrozenProposal":
         """The same for the items that are left once these rows of the pool are drawn."""
@@ -38,6 +50,7 @@ class FrozenProposal:
             weights=self.weights[kept],
             control=None if self.control is None else self.control[kept],
             spread=None if self.spread is None else self.spread[kept],
+            positive=None if self.positive is None else self.positive.of(kept),
         )
 
     def draw(self, k: int, *, seed: int) -> Draws:
@@ -61,12 +74,16 @@ class FrozenProposal:
     def _with_design(self, draws: Draws) -> Draws:
         """Draws among `rows` as draws from the pool, with their design columns."""
         draws = with_design(
-            draws, self.weights, control=self.control, bound=self.bound, spread=self.spread
+            draws,
+            self.weights,
+            control=self.control,
+            bound=self.bound,
+            spread=self.spread,
+            positive=self.positive,
         )
         share = len(self.rows) / self.pool_size
-        powers = {"predicted_variance": 2, "dispersion": 0, "control": 0, "control_left": 0}
         design = {
-            name: column * share ** powers.get(name, 1)
+            name: column * share ** _POWERS.get(name, 0)
             for name, column in (draws.design or {}).items()
         }
         rows = self.rows[draws.index]
