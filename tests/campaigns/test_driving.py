@@ -1,4 +1,4 @@
-"""Adaptive campaigns whose metrics are ratios: they are driven by errors, and use the predictor."""
+"""What an adaptive campaign learns: errors, from which ratios and other losses follow."""
 
 from pathlib import Path
 
@@ -8,8 +8,12 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign
+from levelled.campaigns.driving import driver_of
+from levelled.campaigns.records import CampaignSettings
 from levelled.metrics.figure import Figure
+from levelled.metrics.named import parse_metric
 from levelled.metrics.predicted_ratio import COLUMNS
+from levelled.sources import open_pool
 
 
 def mail(n: int, seed: int = 0) -> tuple[pa.Table, dict[int, str]]:
@@ -80,6 +84,47 @@ def test_the_chance_of_the_class_follows_from_the_chance_of_an_error(tmp_path: P
         else:
             other = news if item.pred[""] == "ham" else ham
             assert chance == pytest.approx(error * of_spam / (of_spam + other), abs=1e-5)
+
+
+def test_a_rating_follows_from_the_chance_that_the_predicted_one_is_wrong(tmp_path: Path) -> None:
+    rng = np.random.default_rng(3)
+    proba = rng.dirichlet([0.5, 0.5, 0.5], 200)
+    stars = np.array([1.0, 2.0, 5.0])
+    names = {f"proba_{star:g}": proba[:, i] for i, star in enumerate(stars)}
+    table = pa.table({"id": range(200), **names})
+    truth = {i: float(rng.choice(stars, p=row)) for i, row in enumerate(proba)}
+    campaign = begun(tmp_path / "spam.db", table, "mean:1:5", kind="adaptive", budget=40, looks=1)
+    label(campaign, 40, truth)
+    for item in campaign.state.draws:
+        at = int(np.argmax(proba[item.row]))
+        others = np.delete(stars, at) @ np.delete(proba[item.row], at) / (1 - proba[item.row, at])
+        error = (item.design["control"] - stars[at]) / (others - stars[at])
+        assert -1e-4 < error < 1 + 1e-4
+    assert figures(campaign)["mean:1:5", None].estimate.estimator == "ramped"
+    assert campaign.audit() == []
+
+
+def test_the_spread_of_a_loss_includes_that_between_the_wrong_classes() -> None:
+    proba = np.array([[0.6, 0.2, 0.2], [0.5, 0.25, 0.25], [0.8, 0.1, 0.1]])
+    table = pa.table({"id": range(3), **{f"proba_{c}": proba[:, c] for c in range(3)}})
+    settings = CampaignSettings(
+        name="ratings",
+        metrics=(parse_metric("mean:0:2"),),
+        source=None,
+        fingerprint="",
+        pool_size=3,
+        seed=0,
+        kind="adaptive",
+    )
+    driver = driver_of(open_pool(table), settings)
+    np.testing.assert_allclose(driver.base, 0)
+    np.testing.assert_allclose(driver.effect, 1.5, atol=1e-5)  # the mean of 1 and 2
+    np.testing.assert_allclose(driver.noise, 0.25, atol=1e-5)
+    predictor = driver.first_predictor
+    error = predictor.predict(driver.covariates)
+    spread = driver.proposal(predictor, np.array([], dtype=np.int64), 0.5).spread
+    assert spread is not None
+    np.testing.assert_allclose(spread**2, 1.5**2 * error * (1 - error) + 0.25 * error, rtol=1e-4)
 
 
 def test_once_all_is_labelled_every_ratio_is_that_of_the_pool(tmp_path: Path) -> None:

@@ -31,3 +31,15 @@ def test_losses_that_are_all_zero_are_predicted_to_be_next_to_nothing() -> None:
     predicted = predictor.predict(pool)
     assert np.isfinite(predicted).all()
     assert (predicted < 1e-6).all()
+
+
+def test_ratings_vary_less_than_a_coin_and_the_predictor_says_so() -> None:
+    rng = np.random.default_rng(2)
+    expected = rng.uniform(0.2, 0.8, 400)
+    pool = Covariates.of(expected)
+    ratings = np.clip(expected + rng.normal(0, 0.05, 400), 0, 1)
+    predictor = fit_predictor(pool, np.arange(100), ratings[:100], np.ones(100))
+    spread = predictor.spread(pool, predictor.predict(pool))
+    assert 0.03 < spread.mean() < 0.1
+    errors = (rng.random(400) < expected).astype(float)
+    assert fit_predictor(pool, np.arange(100), errors[:100], np.ones(100)).dispersion == 1

@@ -12,9 +12,10 @@ from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import Reals, expected
-from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio
+from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
+from levelled.metrics.named import ClassRatio, Mean
 from levelled.predictions import Categorical, PoolPredictions
+from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool
 from levelled.surrogates import (
     ClassShare,
@@ -42,12 +43,21 @@ _RARE = 1e-6
 """Added to the probability of each wrong class, so that their sum is never 0."""
 
 
-def learnt_metric(metric: Metric) -> Metric:
+def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
     """The metric whose losses the predictor learns: errors, or the metric's own losses.
 
-    Brier scores and log losses follow from an error, and ratios are driven by errors.
+    Brier scores and log losses follow from an error, and so does a label that is a number where
+    the pool gives each number a probability. Ratios are driven by errors.
     """
-    return ERROR if isinstance(metric, ProbabilityLosses | ClassRatio) else metric
+    if isinstance(metric, ProbabilityLosses | ClassRatio):
+        return ERROR
+    return metric if _worth(metric, predictions) is None else ERROR
+
+
+def _worth(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
+    """The number of each class, where the metric averages labels that are such classes."""
+    known = predictions.label_proba is not None and predictions.class_index is not None
+    return metric.worth(predictions.classes) if known and isinstance(metric, Mean) else None
 
 
 def driving_loss(metric: Metric) -> Metric:
@@ -61,7 +71,7 @@ def positive_class(settings: CampaignSettings) -> str | None:
     Its chance follows from the chance of an error, so errors must be what is learnt.
     """
     ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
-    learns_errors = learnt_metric(settings.metrics[0]).same_loss_as(ERROR)
+    learns_errors = isinstance(settings.metrics[0], Errors | ProbabilityLosses | ClassRatio)
     return ratios[0].positive if ratios and learns_errors else None
 
 
@@ -74,7 +84,7 @@ def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     """The driver of a campaign: the loss of its first metric and model."""
     metric, predictions = settings.metrics[0], pool.predictions(settings.models[0])
-    learnt = learnt_metric(metric)
+    learnt = learnt_metric(metric, predictions)
     lowest, highest = learnt.possible
     bounded = bool(np.isfinite(highest))
     width = highest - lowest if bounded else 1.0
@@ -95,9 +105,9 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     driving, positive = driving_loss(metric), _class_share(positive_class(settings), predictions)
     bound = driving.possible[1]
     largest = float(bound) if np.isfinite(bound) else None
-    if isinstance(driving, ProbabilityLosses):
-        base, effect = _given_error(driving, predictions)
-        return Driver(covariates, base, effect, largest, positive)
+    if learnt is ERROR and driving is not ERROR:
+        base, effect, noise = _given_error(driving, predictions)
+        return Driver(covariates, base, effect, largest, positive, noise)
     return Driver(covariates, lowest, width, largest, positive)
 
 
@@ -106,7 +116,8 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     settings, first = state.settings, len(state.draws) + 1
     if settings.kind != "adaptive":
         return Round(first, None)
-    driver, learnt = driver_of(pool, settings), learnt_metric(settings.metrics[0])
+    driver, predictions = driver_of(pool, settings), pool.predictions(settings.models[0])
+    learnt = learnt_metric(settings.metrics[0], predictions)
     base = settled_draws(state, len(state.draws))
     losses, _ = base.losses(learnt, settings.models[0])
     lowest, highest = learnt.possible
@@ -128,17 +139,25 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
 
 
 def _given_error(
-    metric: ProbabilityLosses, predictions: PoolPredictions
-) -> tuple[FloatArray, FloatArray]:
-    """The loss of each item if its predicted class is right, and how much more if it is wrong.
+    metric: Metric, predictions: PoolPredictions
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The loss of each item if its predicted class is right, how much more if it is wrong, and
+    the variance if it is wrong.
 
     Of the wrong classes each is as likely as the model says.
     """
-    p, at = np.asarray(predictions.proba), np.asarray(predictions.class_index)
+    at, worth = np.asarray(predictions.class_index), _worth(metric, predictions)
+    if worth is not None and predictions.label_proba is not None:
+        others = _if_wrong(predictions.label_proba, at)
+        mean = others @ worth
+        return worth[at], mean - worth[at], np.maximum(others @ worth**2 - mean**2, 0)
+    p, loss = np.asarray(predictions.proba), metric.loss or "zero_one"
     is_right = np.zeros(p.shape)
     np.put_along_axis(is_right, at[:, None], 1.0, axis=1)
-    right = expected(p, is_right, loss=metric.loss, cap=metric.cap)
-    return right, expected(p, _if_wrong(p, at), loss=metric.loss, cap=metric.cap) - right
+    others = _if_wrong(p, at)
+    right, wrong = (expected(p, q, loss=loss, cap=metric.cap) for q in (is_right, others))
+    squared = root_mean_squared_loss(p, others, loss=loss, cap=metric.cap) ** 2
+    return right, wrong - right, np.maximum(squared - wrong**2, 0)
 
 
 def _if_wrong(proba: Reals, predicted: NDArray[np.integer[Any]]) -> FloatArray:

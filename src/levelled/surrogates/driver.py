@@ -47,7 +47,8 @@ class ClassShare:
 class Driver:
     """A loss whose expectation is base + effect x prediction, for each item of a pool.
 
-    The predictor learns the loss itself, or an error of which the loss is a consequence.
+    The predictor learns the loss itself, or an error of which the loss is a consequence; `noise`
+    is then the variance of the loss given an error, for example between the wrong classes.
     `bound` is the largest loss, if there is one. Where errors are learnt, the chance of a
     `positive` class follows from them as well.
     """
@@ -57,6 +58,7 @@ class Driver:
     effect: FloatArray | float = 1.0
     bound: float | None = 1.0
     positive: ClassShare | None = None
+    noise: FloatArray | float = 0.0
 
     @property
     def first_predictor(self) -> LossPredictor:
@@ -93,7 +95,8 @@ class Driver:
         left = np.delete(np.arange(len(pool)), drawn)
         predicted = predictor.predict(pool)[left]
         effect = np.broadcast_to(self.effect, len(pool))[left]
-        spread = np.abs(effect) * predictor.spread(pool, predicted) * pool.scale
+        noise = np.broadcast_to(self.noise, len(pool))[left] * predicted
+        spread = pool.scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
         control = np.broadcast_to(self.base, len(pool))[left] + effect * predicted * pool.scale
         weights = np.ones(len(left)) if floor is None else water_filled(spread, floor)
         chance = None if self.positive is None else self.positive.chance(predicted, left)

@@ -26,8 +26,6 @@ _BACKGROUND_PRIOR = _BACKGROUND**-0.25
 _FIRST_BACKGROUND = 0.1
 _LOWEST, _HIGHEST = 1e-5, 1 - 1e-4
 _LEAST_DISPERSION, _TINY = 1e-3, 1e-100
-_FITS = {"logit": 1, "log": 2}
-"""Losses without a bound are fitted twice: their dispersion decides how much the ridge counts."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +111,7 @@ def fit_predictor(
     table, starts, start = pool.table(rows), _starts(before), _start(pool, level)
     sizes = [SCORES, SCORES + pool.n_extra][: 1 + bool(pool.n_extra)]
     dispersion = _dispersion(pool.family, np.full(len(y), level), y, w)
-    for _ in range(_FITS[pool.family.name]):
+    for _ in range(1 if dispersion == 1 else 2):
         ridges = [
             Ridge(pool.family, table[:, :size], y, w / dispersion, start[:size], _penalty(size))
             for size in sizes
@@ -166,11 +164,17 @@ def _shares(family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray) 
 
 
 def _dispersion(family: Family, mean: FloatArray, y: FloatArray, w: FloatArray) -> float:
-    """The weighted mean of (y - mu)^2 / mu for losses without a bound; 1 for the others."""
-    if family.name == "logit":
+    """The weighted mean of (y - mu)^2 in units of the family's variance; 1 for losses of 0 and 1.
+
+    It decides how much the ridge counts beside the losses. Losses in between vary less than a
+    coin does.
+    """
+    most = 1.0 if family.name == "logit" else np.inf
+    if most == 1 and np.isin(y, (0, 1)).all():
         return 1.0
-    least = _LEAST_DISPERSION * float(mean.mean())
-    return float(max(w @ ((y - mean) ** 2 / mean) / w.sum(), least))
+    variance = np.maximum(family.variance(mean), _TINY)
+    least = _LEAST_DISPERSION * min(float(mean.mean()), most)
+    return float(np.clip(w @ ((y - mean) ** 2 / variance) / w.sum(), least, most))
 
 
 def _reach(family: Family, eta: FloatArray) -> tuple[float, float]:
