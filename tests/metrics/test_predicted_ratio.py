@@ -175,3 +175,13 @@ def test_before_any_unit_is_seen_the_ratio_is_undefined() -> None:
     est = predicted_ratio_estimate(pairs, p[draws.index], Look(draws, 0.95, "auto"))
     assert est.value is None
     assert est.interval == "undefined"
+
+
+def test_errors_that_the_predictor_expected_say_less_of_the_variance_than_others() -> None:
+    pairs, p, draws = large_pool(4)
+    heaviest = {"max_weight": 1 / (2000 * draws.probability)}
+    even = replace(draws, design={**(draws.design or {}), **heaviest})
+    found, counted = (PredictedRatio.of(pairs, p, each) for each in (draws, even))
+    errors = np.count_nonzero(pairs.numerator < pairs.denominator)
+    assert counted.rarer == errors
+    assert 0 < found.rarer < 0.6 * errors

@@ -50,7 +50,8 @@ class PredictedRatio:
     """Moments of A - theta^ D."""
     residuals: FloatArray
     rarer: float
-    """The number of drawn items with A > 0 or of those with A < D, whichever are fewer."""
+    """The drawn items with A > 0 or those with A < D, whichever are fewer, each counted as its
+    weight over the largest that its draw could have had."""
 
     @classmethod
     def of(cls, pairs: Pairs, predicted: BoolArray, draws: Draws) -> "PredictedRatio":
@@ -64,7 +65,7 @@ class PredictedRatio:
         A, D = control.moments(_FORMS, values, draws).value[:2].tolist()
         forms = np.vstack([_FORMS, [1.0, -A / D if D else 0.0]])
         found = control.moments(forms, values, draws)
-        shown = pairs.numerator > 0, pairs.numerator < pairs.denominator
+        sides = np.stack([pairs.numerator > 0, pairs.numerator < pairs.denominator])
         return cls(
             A,
             D,
@@ -72,7 +73,7 @@ class PredictedRatio:
             control.predicted_variances(draws),
             replace(found, value=found.value[3], variance=found.variance[3], df=found.df[3]),
             forms[3] @ values,
-            float(min(map(np.count_nonzero, shown))),
+            float(min(sides @ _relative_weights(draws))),
         )
 
     @property
@@ -184,6 +185,16 @@ class _Control:
         shares = estimator_shares("ramped", draws.pool_size, len(draws))
         of_part = np.array([shares**2 @ design[name] for name in names])
         return _with_covariance((_FORMS @ self.effects.T) ** 2 @ of_part)
+
+
+def _relative_weights(draws: Draws) -> FloatArray:
+    """The weight of each draw over the largest it could have had.
+
+    Items that the predictor expects to be right are the heavy ones. While hardly any of them has
+    turned out wrong, the labels say little of the variance, however many errors they hold.
+    """
+    weights = 1 / (draws.pool_size * draws.probability)
+    return np.minimum(weights / (draws.design or {}).get("max_weight", weights), 1.0)
 
 
 def _with_covariance(variances: FloatArray) -> FloatArray:
