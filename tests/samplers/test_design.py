@@ -2,14 +2,14 @@ import numpy as np
 import pytest
 
 from levelled import Draws
-from levelled._check import FloatArray
+from levelled._check import BoolArray, FloatArray
 from levelled.errors import InputError, ProposalError
+from levelled.samplers import ClassChance, race, with_design
 from levelled.samplers import design as design_module
-from levelled.samplers import race, with_design
 
 
 def step_by_step(
-    draws: Draws, weights: FloatArray, g: FloatArray, bound: float
+    draws: Draws, weights: FloatArray, g: FloatArray, bound: float, predicted: BoolArray
 ) -> dict[str, list[float]]:
     """The columns by their definition, one draw after the other."""
     left = [item for item in range(draws.pool_size) if weights[item] > 0]
@@ -17,6 +17,8 @@ def step_by_step(
     for m, item in enumerate(draws.index.tolist(), start=1):
         q = weights[left] / weights[left].sum()
         w = 1 / (N * q)
+        h, yes = g[left] / 2, predicted[left]
+        spread = h * (1 - h) / q / N**2
         columns.append(
             {
                 "max_weight": w.max(),
@@ -27,6 +29,11 @@ def step_by_step(
                 "max_weighted_headroom": (w * (bound - g[left])).max(),
                 "predicted_variance": (q * w**2 * g[left] ** 2).sum(),
                 "predicted_skew": (q * w**3 * g[left] ** 3).sum(),
+                "positive_chance": g[item] / 2,
+                "true_positives_left": h[yes].sum(),
+                "false_negatives_left": h[~yes].sum(),
+                "true_positive_variance": spread[yes].sum(),
+                "false_negative_variance": spread[~yes].sum(),
             }
         )
         left.remove(item)
@@ -45,11 +52,20 @@ def test_columns_agree_with_their_definition(
     with np.errstate(divide="ignore"):
         given = np.log(weights) + 2000 if log else weights
     draws = race(given, k, seed=seed, log=log, allow_zero=True)
+    predicted = rng.random(33) < 0.4
+    positive = ClassChance(g / 2, predicted)
     found = with_design(
-        draws, given, log=log, control=g, bound=1.5, spread=g, third_moment=g**3
+        draws,
+        given,
+        log=log,
+        control=g,
+        bound=1.5,
+        spread=g,
+        third_moment=g**3,
+        positive=positive,
     ).design
     assert found is not None
-    expected = step_by_step(draws, weights, g, bound=1.5)
+    expected = step_by_step(draws, weights, g, bound=1.5, predicted=predicted)
     assert found.keys() == expected.keys()
     for name, column in expected.items():
         np.testing.assert_allclose(found[name], column, rtol=1e-9, err_msg=name)

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 from weakref import WeakKeyDictionary
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray, choice
 from levelled.campaigns.records import CampaignSettings, Round
@@ -12,12 +14,20 @@ from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.losses import expected
+from levelled.losses import Reals, expected
 from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio, Share
-from levelled.predictions import PoolPredictions
+from levelled.metrics.named import ClassRatio, Mean, Share
+from levelled.predictions import Categorical, PoolPredictions
+from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool
-from levelled.surrogates import Covariates, Driver, LossPredictor, fill_gaps, reduce_columns
+from levelled.surrogates import (
+    ClassShare,
+    Covariates,
+    Driver,
+    LossPredictor,
+    fill_gaps,
+    reduce_columns,
+)
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
@@ -28,7 +38,9 @@ __all__ = [
     "check_kind",
     "choose_kind",
     "driver_of",
+    "driving_loss",
     "learnt_metric",
+    "positive_class",
 ]
 
 KINDS = ("adaptive", "static", "uniform")
@@ -37,15 +49,39 @@ _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6
 """Added to the probability of each wrong class, so that their sum is never 0."""
-_DRIVERS: WeakKeyDictionary[Pool, dict[tuple[str, str], Driver]] = WeakKeyDictionary()
+_DRIVERS: WeakKeyDictionary[Pool, dict[tuple[str, str, str | None], Driver]] = WeakKeyDictionary()
 
 
-def learnt_metric(metric: Metric) -> Metric:
+def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
     """The metric whose losses the predictor learns: errors, or the metric's own losses.
 
-    Brier scores and log losses follow from an error, and ratios are driven by errors.
+    Brier scores and log losses follow from an error, and so does a label that is a number where
+    the pool gives each number a probability. Ratios are driven by errors.
     """
-    return ERROR if isinstance(metric, ProbabilityLosses | ClassRatio) else metric
+    if isinstance(metric, ProbabilityLosses | ClassRatio):
+        return ERROR
+    return metric if _worth(metric, predictions) is None else ERROR
+
+
+def _worth(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
+    """The number of each class, where the metric averages labels that are such classes."""
+    known = predictions.label_proba is not None and predictions.class_index is not None
+    return metric.worth(predictions.classes) if known and isinstance(metric, Mean) else None
+
+
+def driving_loss(metric: Metric) -> Metric:
+    """The metric whose losses the draws of a campaign predict: an error where it is a ratio."""
+    return ERROR if isinstance(metric, ClassRatio) else metric
+
+
+def positive_class(settings: CampaignSettings) -> str | None:
+    """The class whose ratios an adaptive campaign predicts: that of its first ratio, if any.
+
+    Its chance follows from the chance of an error, so errors must be what is learnt.
+    """
+    ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
+    learns_errors = isinstance(settings.metrics[0], Errors | ProbabilityLosses | ClassRatio)
+    return ratios[0].positive if ratios and learns_errors else None
 
 
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
@@ -116,14 +152,15 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
 
     It is kept for as long as the pool, because a large one takes a while.
     """
-    drivers, key = _DRIVERS.setdefault(pool, {}), (settings.metrics[0].name, settings.models[0])
+    metric, model, positive = settings.metrics[0], settings.models[0], positive_class(settings)
+    drivers, key = _DRIVERS.setdefault(pool, {}), (metric.name, model, positive)
     if key not in drivers:
-        drivers[key] = _make_driver(settings.metrics[0], pool.predictions(settings.models[0]))
+        drivers[key] = _make_driver(metric, positive, pool.predictions(model))
     return drivers[key]
 
 
-def _make_driver(metric: Metric, predictions: PoolPredictions) -> Driver:
-    learnt = learnt_metric(metric)
+def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredictions) -> Driver:
+    learnt = learnt_metric(metric, predictions)
     lowest, highest = learnt.possible
     bounded = bool(np.isfinite(highest))
     width = highest - lowest if bounded else 1.0
@@ -143,14 +180,13 @@ def _make_driver(metric: Metric, predictions: PoolPredictions) -> Driver:
         predictions.class_index,
         bounded=bounded,
     )
-    bound = metric.possible[1]
-    largest = float(bound) if np.isfinite(bound) and metric.kind == "average" else None
-    if isinstance(metric, ProbabilityLosses):
-        base, effect = _given_error(metric, predictions)
-        return Driver(covariates, base, effect, largest)
-    if metric.kind == "ratio":
-        return Driver(covariates, bound=None)
-    return Driver(covariates, lowest, width, largest)
+    driving, share = driving_loss(metric), _class_share(positive, predictions)
+    bound = driving.possible[1]
+    largest = float(bound) if np.isfinite(bound) else None
+    if learnt is ERROR and driving is not ERROR:
+        base, effect, noise = _given_error(driving, predictions)
+        return Driver(covariates, base, effect, largest, share, noise)
+    return Driver(covariates, lowest, width, largest, share)
 
 
 def begin_round(pool: Pool, state: CampaignState) -> Round:
@@ -158,7 +194,8 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     settings, first = state.settings, len(state.draws) + 1
     if settings.kind != "adaptive":
         return Round(first, None, 1.0 if settings.kind == "uniform" else settings.floor)
-    driver, learnt = driver_of(pool, settings), learnt_metric(settings.metrics[0])
+    driver, predictions = driver_of(pool, settings), pool.predictions(settings.models[0])
+    learnt = learnt_metric(settings.metrics[0], predictions)
     base = settled_draws(state, len(state.draws))
     losses, _ = base.losses(learnt, settings.models[0])
     lowest, highest = learnt.possible
@@ -183,17 +220,44 @@ def _features(predictions: PoolPredictions) -> FloatArray | None:
 
 
 def _given_error(
-    metric: ProbabilityLosses, predictions: PoolPredictions
-) -> tuple[FloatArray, FloatArray]:
-    """The loss of each item if its predicted class is right, and how much more if it is wrong.
+    metric: Metric, predictions: PoolPredictions
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """The loss of each item if its predicted class is right, how much more if it is wrong, and
+    the variance if it is wrong.
 
     Of the wrong classes each is as likely as the model says.
     """
-    p = np.asarray(predictions.proba, dtype=np.float64)
-    at = np.asarray(predictions.class_index)[:, None]
-    is_right = np.zeros_like(p)
-    np.put_along_axis(is_right, at, 1.0, axis=1)
-    others = (p + _RARE) * (1 - is_right)
-    others /= others.sum(axis=1, keepdims=True)
-    right = expected(p, is_right, loss=metric.loss, cap=metric.cap)
-    return right, expected(p, others, loss=metric.loss, cap=metric.cap) - right
+    at, worth = np.asarray(predictions.class_index), _worth(metric, predictions)
+    if worth is not None and predictions.label_proba is not None:
+        others = _if_wrong(predictions.label_proba, at)
+        mean = others @ worth
+        return worth[at], mean - worth[at], np.maximum(others @ worth**2 - mean**2, 0)
+    p, loss = np.asarray(predictions.proba), metric.loss or "zero_one"
+    is_right = np.zeros(p.shape)
+    np.put_along_axis(is_right, at[:, None], 1.0, axis=1)
+    others = _if_wrong(p, at)
+    right, wrong = (expected(p, q, loss=loss, cap=metric.cap) for q in (is_right, others))
+    squared = root_mean_squared_loss(p, others, loss=loss, cap=metric.cap) ** 2
+    return right, wrong - right, np.maximum(squared - wrong**2, 0)
+
+
+def _if_wrong(proba: Reals, predicted: NDArray[np.integer[Any]]) -> FloatArray:
+    """The probability of each class if the predicted one is wrong: as the model says."""
+    others = proba.astype(np.float64) + _RARE
+    np.put_along_axis(others, predicted[:, None], 0.0, axis=1)
+    return np.asarray(others / others.sum(axis=1, keepdims=True))
+
+
+def _class_share(positive: str | None, predictions: PoolPredictions) -> ClassShare | None:
+    """Where the positive class is predicted, and its share among the classes that are not.
+
+    Without probabilities each of the other classes has the same share.
+    """
+    pred, proba, at = predictions.pred, predictions.label_proba, predictions.class_index
+    if positive is None or not isinstance(pred, Categorical):
+        return None
+    predicted = np.isin(pred.codes, [n for n, name in enumerate(pred.values) if name == positive])
+    if proba is None or at is None or predictions.classes is None:
+        n_others = len({*pred.values, positive}) - 1
+        return ClassShare(predicted, np.full(len(pred), 1 / max(n_others, 1)))
+    return ClassShare(predicted, _if_wrong(proba, at)[:, predictions.classes.index(positive)])

@@ -8,13 +8,15 @@ import numpy as np
 
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.betting import GameInput, play
+from levelled.campaigns.driving import driving_loss, positive_class
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.intervals.hedged import COLUMNS
+from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, cut_limits
 from levelled.labels import quantity_notes
+from levelled.metrics import predicted_ratio
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors, Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
@@ -50,7 +52,8 @@ class Subject:
     metric: Metric
     is_ratio: bool
     has_control: bool
-    """True where the design's predictor, of the first metric and model, predicts these losses."""
+    """True where the predictor behind the draws, which is of the first model, predicts these
+    losses; for a ratio, the chance of its class."""
     model: str
     pool_size: int
     """The number of items in the pool or the slice."""
@@ -105,10 +108,17 @@ def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) 
 
 def _subjects(state: CampaignState) -> Iterator[Subject]:
     settings = state.settings
-    first, N = settings.metrics[0], settings.pool_size
+    driving, positive, N = (
+        driving_loss(settings.metrics[0]),
+        positive_class(settings),
+        settings.pool_size,
+    )
     for metric in settings.metrics:
-        of_label = metric.needs == "label"
-        is_ratio, same = metric.d_max is not None, metric is first or metric.same_loss_as(first)
+        of_label, is_ratio = metric.needs == "label", metric.d_max is not None
+        if is_ratio:
+            same = metric.positive == positive
+        else:
+            same = metric is driving or metric.same_loss_as(driving)
         for model in ("",) if of_label else (*settings.models, *state.attached):
             has_control = same and (of_label or model == settings.models[0])
             yield Subject(metric, is_ratio, has_control, model, N)
@@ -256,7 +266,7 @@ def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
     """True for the errors that drive a campaign with a finite-sample guarantee."""
     if not base.state.settings.is_finite or not subject.has_control:
         return False
-    return set(COLUMNS) <= set(base.draws.design or {})
+    return set(hedged.COLUMNS) <= set(base.draws.design or {})
 
 
 def _estimator(base: SettledDraws, subject: Subject) -> str:
@@ -270,12 +280,22 @@ def _bet_on_ratio(
 ) -> Estimate:
     """A ratio, with its interval cut to the ratios that are still possible."""
     if fixed:
-        return ratio_estimate(pairs, Look(base.draws, level, "auto"))
+        return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
     mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
     inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
     limits = _bet(base, subject, inputs, level)
-    est = ratio_estimate(pairs, Look(base.draws, level, "none"))
+    est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
     return est.with_limits(*limits, "betting", pairs.possible)
+
+
+def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Estimate:
+    """A ratio: with the predictor of an adaptive campaign, if it knows the chance of the class."""
+    known = set(predicted_ratio.COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
+    counts = base.state.pred_counts(subject.model)
+    if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
+        return ratio_estimate(pairs, look)
+    predicted = base.predicted(subject.model) == str(subject.metric.positive)
+    return predicted_ratio.predicted_ratio_estimate(pairs, predicted, look)
 
 
 def _bet(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:

@@ -114,13 +114,18 @@ class Mean(Metric):
     def _values(self, items: LabelledItems) -> Values:
         return Values(_within_bounds(self, as_numbers("labels", items.labels)))
 
+    def worth(self, classes: Sequence[str] | None) -> FloatArray | None:
+        """The number of each class, within the bounds, if all classes are numbers."""
+        numbers = _numbers_of(classes)
+        return None if numbers is None else self._clip(numbers)
+
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
-        return predictions.label_sd(_numbers_of(predictions.classes))
+        return predictions.label_sd(self.worth(predictions.classes))
 
     def _expected(self, predictions: PoolPredictions) -> FloatArray | None:
         mean = predictions.number
         if mean is None:
-            mean = predictions.label_mean(_numbers_of(predictions.classes))
+            mean = predictions.label_mean(self.worth(predictions.classes))
         return None if mean is None else self._clip(mean)
 
 

@@ -4,12 +4,13 @@
 `part`, `merge` and `finish` run one race over pools that no single call can hold.
 """
 
-from levelled.samplers.design import with_design
+from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.frozen import FrozenProposal
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
 __all__ = [
+    "ClassChance",
     "Draw",
     "FrozenProposal",
     "Part",

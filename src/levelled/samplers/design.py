@@ -12,13 +12,25 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.samplers.blocks import cut, running_sum
 
-__all__ = ["with_design"]
+__all__ = ["ClassChance", "with_design"]
 
 _CHUNK = 1 << 17  # rows processed at once
 
 _ALL = slice(None)
 
 _Columns = dict[str, FloatArray]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ClassChance:
+    """The chance of each item that its label is one class, and where that class is predicted."""
+
+    chance: FloatArray
+    predicted: BoolArray
+
+    def of(self, rows: IntArray | BoolArray | slice) -> ClassChance:
+        """The same of some items."""
+        return ClassChance(self.chance[rows], self.predicted[rows])
 
 
 def with_design(
@@ -30,6 +42,7 @@ def with_design(
     bound: float | None = None,
     spread: ArrayLike | None = None,
     third_moment: ArrayLike | None = None,
+    positive: ClassChance | None = None,
 ) -> Draws:
     """Add the design columns to draws in proportion to frozen weights. Some intervals use them.
 
@@ -48,11 +61,19 @@ def with_design(
         predicted_variance     1/N^2 sum s(n)^2 / q_m(n), given the spread s of each item's loss
         predicted_skew         1/N sum t(n) w_m(n)^2, given the third central moment t of each loss
 
+    and, given the chance h of each item that its label is a `positive` class,
+
+        positive_chance          h of the item drawn
+        true_positives_left      sum h(n) over items for which the class is predicted
+        false_negatives_left     sum h(n) over the others
+        true_positive_variance   1/N^2 sum h(n) (1 - h(n)) / q_m(n) over items predicted so
+        false_negative_variance  the same over the others
+
     >>> draws = with_design(Draws([2, 0], [0.5, 0.25], pool_size=4), [1.0, 2.0, 4.0, 1.0])
     >>> {name: column.round(3).tolist() for name, column in draws.design.items()}
     {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
     """
-    pool = _read_pool(draws, weights, log, control, bound, spread, third_moment)
+    pool = _read_pool(draws, weights, log, control, bound, spread, third_moment, positive)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         sums, maxima = _sums_and_maxima(pool, draws.index)
         left, N = sums["weight"], draws.pool_size
@@ -63,6 +84,9 @@ def with_design(
             design["predicted_variance"] = left * sums["spread"] / N**2
         if pool.third is not None:
             design["predicted_skew"] = left**2 * sums["third"] / N**3
+        for name in ("true_positive_variance", "false_negative_variance"):
+            if name in sums:
+                design[name] = left * sums[name] / N**2
     if not all(np.isfinite(column).all() for column in design.values()):
         raise ProposalError(
             "Some weights are so small beside others that 1 / q does not fit a float, so an "
@@ -71,6 +95,9 @@ def with_design(
         )
     if pool.control is not None:
         design |= {"control": pool.control[draws.index], "control_left": sums["control"]}
+    if pool.positive is not None:
+        design["positive_chance"] = pool.positive.chance[draws.index]
+        design |= {name: sums[name] for name in ("true_positives_left", "false_negatives_left")}
     return replace(draws, design=design)
 
 
@@ -83,6 +110,7 @@ class _Pool:
     bound: float | None
     spread: FloatArray | None
     third: FloatArray | None
+    positive: ClassChance | None
 
     def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
         """The columns to add up over the items left, and those to take the largest of.
@@ -97,12 +125,26 @@ class _Pool:
             add["spread"] = self.spread[rows][which] ** 2 * inverse
         if self.third is not None:
             add["third"] = self.third[rows][which] * inverse**2
+        if self.positive is not None:
+            add |= _positive_terms(self.positive.of(rows).of(which), inverse)
         if self.control is not None:
             g = add["control"] = self.control[rows][which]
             most["max_weighted_control"] = g * inverse
             if self.bound is not None:
                 most["max_weighted_headroom"] = (self.bound - g) * inverse
         return add, most
+
+
+def _positive_terms(positive: ClassChance, inverse: FloatArray) -> _Columns:
+    """The columns of a positive class, each of them 0 outside its own part of the pool."""
+    h, predicted = positive.chance, positive.predicted
+    variance = h * (1 - h) * inverse
+    return {
+        "true_positives_left": h * predicted,
+        "false_negatives_left": h * ~predicted,
+        "true_positive_variance": variance * predicted,
+        "false_negative_variance": variance * ~predicted,
+    }
 
 
 def _sums_and_maxima(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
@@ -145,12 +187,15 @@ def _read_pool(
     bound: float | None,
     spread: ArrayLike | None,
     third_moment: ArrayLike | None,
+    positive: ClassChance | None,
 ) -> _Pool:
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     g = None if control is None else floats("control", control, ndim=1)
     s = None if spread is None else floats("spread", spread, ndim=1)
     t = None if third_moment is None else floats("third_moment", third_moment, ndim=1)
-    for name, values in (("weights", array), ("control", g), ("spread", s), ("third_moment", t)):
+    h = None if positive is None else floats("chance", positive.chance, ndim=1)
+    columns = {"weights": array, "control": g, "spread": s, "third_moment": t, "chance": h}
+    for name, values in columns.items():
         if values is not None and len(values) != draws.pool_size:
             raise InputError(
                 f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
@@ -166,7 +211,7 @@ def _read_pool(
                 f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
                 f"it to the bound."
             )
-    return _Pool(array, log, float(array.max()), g, bound, s, t)
+    return _Pool(array, log, float(array.max()), g, bound, s, t, positive)
 
 
 def _check_probabilities(draws: Draws, probability: FloatArray) -> None:

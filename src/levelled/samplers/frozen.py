@@ -6,10 +6,21 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.samplers.design import with_design
+from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.race import race
 
 __all__ = ["FrozenProposal"]
+
+_POWERS = {
+    "max_weight": 1,
+    "max_weighted_control": 1,
+    "max_weighted_headroom": 1,
+    "predicted_variance": 2,
+    "predicted_skew": 3,
+    "true_positive_variance": 2,
+    "false_negative_variance": 2,
+}
+"""The power of 1/N in each column; the others do not depend on the size of the pool."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -30,6 +41,8 @@ class FrozenProposal:
     """The standard deviation that the predictor expects of the loss."""
     third_moment: FloatArray | None = None
     """The third central moment that the predictor expects of the loss."""
+    positive: ClassChance | None = None
+    """The chance that the predictor gives to a class, for ratios such as its recall."""
 
     def without(self, rows: IntArray) -> "FrozenProposal":
         """The same for the items that are left once these rows of the pool are drawn."""
@@ -41,6 +54,7 @@ class FrozenProposal:
             control=None if self.control is None else self.control[kept],
             spread=None if self.spread is None else self.spread[kept],
             third_moment=None if self.third_moment is None else self.third_moment[kept],
+            positive=None if self.positive is None else self.positive.of(kept),
         )
 
     def draw(self, k: int, *, seed: int) -> Draws:
@@ -70,12 +84,11 @@ class FrozenProposal:
             bound=self.bound,
             spread=self.spread,
             third_moment=self.third_moment,
+            positive=self.positive,
         )
         share = len(self.rows) / self.pool_size
-        unscaled = {"dispersion": 0, "control": 0, "control_left": 0}
-        powers = {"predicted_variance": 2, "predicted_skew": 3, **unscaled}
         design = {
-            name: column * share ** powers.get(name, 1)
+            name: column * share ** _POWERS.get(name, 0)
             for name, column in (draws.design or {}).items()
         }
         rows = self.rows[draws.index]

@@ -4,13 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from levelled._check import FloatArray, IntArray
-from levelled.samplers import FrozenProposal
+from levelled._check import BoolArray, FloatArray, IntArray
+from levelled.samplers import ClassChance, FrozenProposal
 from levelled.surrogates.covariates import Covariates
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 from levelled.surrogates.proposal import floor_after, water_filled
 
-__all__ = ["Driver", "next_round_size"]
+__all__ = ["ClassShare", "Driver", "next_round_size"]
 
 _FIRST_FIT = 10
 """The number of labels from which on the predictor is fitted."""
@@ -26,17 +26,39 @@ def next_round_size(n_drawn: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class ClassShare:
+    """Where a class is predicted, and its share among the other classes where it is not."""
+
+    predicted: BoolArray
+    among_others: FloatArray
+
+    def chance(self, error: FloatArray, rows: IntArray) -> ClassChance:
+        """The chance of the class for these rows of the pool, from their predicted errors.
+
+        >>> spam = ClassShare(np.array([True, False, False]), np.array([0.0, 1.0, 0.5]))
+        >>> spam.chance(np.array([0.1, 0.2, 0.2]), np.arange(3)).chance
+        array([0.9, 0.2, 0.1])
+        """
+        predicted, share = self.predicted[rows], self.among_others[rows]
+        return ClassChance(np.where(predicted, 1 - error, share * error), predicted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Driver:
     """A loss whose expectation is base + effect x prediction, for each item of a pool.
 
-    The predictor learns the loss itself, or an error of which the loss is a consequence.
-    `bound` is the largest loss, if there is one.
+    The predictor learns the loss itself, or an error of which the loss is a consequence; `noise`
+    is then the variance of the loss given an error, for example between the wrong classes.
+    `bound` is the largest loss, if there is one. Where errors are learnt, the chance of a
+    `positive` class follows from them as well.
     """
 
     covariates: Covariates
     base: FloatArray | float = 0.0
     effect: FloatArray | float = 1.0
     bound: float | None = 1.0
+    positive: ClassShare | None = None
+    noise: FloatArray | float = 0.0
 
     @property
     def first_predictor(self) -> LossPredictor:
@@ -73,8 +95,10 @@ class Driver:
         left = np.delete(np.arange(len(pool)), drawn)
         predicted = predictor.predict(pool)[left]
         effect = np.broadcast_to(self.effect, len(pool))[left]
-        spread = np.abs(effect) * predictor.spread(pool, predicted) * pool.scale
+        noise = np.broadcast_to(self.noise, len(pool))[left] * predicted
+        spread = pool.scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
         third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, predicted)
         control = np.broadcast_to(self.base, len(pool))[left] + effect * predicted * pool.scale
         weights = np.ones(len(left)) if floor is None else water_filled(spread, floor)
-        return FrozenProposal(left, len(pool), weights, control, self.bound, spread, third)
+        chance = None if self.positive is None else self.positive.chance(predicted, left)
+        return FrozenProposal(left, len(pool), weights, control, self.bound, spread, third, chance)

@@ -85,7 +85,7 @@ class LogFamily(Family):
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """The exponential, which is kept from overflowing."""
-        return np.asarray(np.exp(np.clip(eta, -30, 30)))
+        return np.asarray(np.exp(np.clip(eta, -300, 300)))
 
     def variance(self, mean: FloatArray) -> FloatArray:
         """The mean itself."""
@@ -97,7 +97,7 @@ class LogFamily(Family):
 
     def log_likelihood(self, mean: FloatArray, y: FloatArray) -> FloatArray:
         """y log mu - mu."""
-        return np.asarray(y * np.log(np.maximum(mean, 1e-12)) - mean)
+        return np.asarray(y * np.log(mean) - mean)
 
 
 FAMILIES: dict[str, Family] = {family.name: family for family in (LogitFamily(), LogFamily())}

@@ -25,6 +25,7 @@ _BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
 _BACKGROUND_PRIOR = _BACKGROUND**-0.25
 _FIRST_BACKGROUND = 0.1
 _LOWEST, _HIGHEST = 1e-5, 1 - 1e-4
+_LEAST_DISPERSION, _TINY = 1e-3, 1e-100
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -60,7 +61,9 @@ class LossPredictor:
 
     def _blend(self, family: Family, mean: FloatArray) -> FloatArray:
         mixed = (1 - self.background) * mean + self.background * self.level
-        return np.clip(mixed, _LOWEST, _HIGHEST if family.name == "logit" else None)
+        if family.name == "log":
+            return np.maximum(mixed, _LOWEST * self.level)
+        return np.clip(mixed, _LOWEST, _HIGHEST)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event of a round."""
@@ -108,26 +111,41 @@ def fit_predictor(
     fit to begin from.
     """
     y, w = losses / pool.scale, weights / weights.mean()
-    table, starts = pool.table(rows), _starts(before)
+    level = _background_level(pool, y, w)
+    table, starts, start = pool.table(rows), _starts(before), _start(pool, level)
     sizes = [SCORES, SCORES + pool.n_extra][: 1 + bool(pool.n_extra)]
-    ridges = [
-        Ridge(pool.family, table[:, :size], y, w, pool.start[:size], _penalty(size))
-        for size in sizes
-    ]
-    fits = [one.fit(starts.get(size, one.prior)) for one, size in zip(ridges, sizes, strict=True)]
-    left_out = np.stack([one.left_out(b) for one, b in zip(ridges, fits, strict=True)])
-    dispersion = _dispersion(pool.family, left_out[0], y, w)
+    dispersion = _dispersion(pool.family, np.full(len(y), level), y, w)
+    for _ in range(1 if dispersion == 1 else 2):
+        ridges = [
+            Ridge(pool.family, table[:, :size], y, w / dispersion, start[:size], _penalty(size))
+            for size in sizes
+        ]
+        begin = [starts.get(size, start[:size]) for size in sizes]
+        fits = [one.fit(b) for one, b in zip(ridges, begin, strict=True)]
+        left_out = np.stack([one.left_out(b) for one, b in zip(ridges, fits, strict=True)])
+        unseen = pool.family.mean(left_out)
+        dispersion = min(_dispersion(pool.family, mean, y, w) for mean in unseen)
     shares = _shares(pool.family, left_out, y, w / dispersion)
     etas = sum(share * (one.table @ b) for share, one, b in zip(shares, ridges, fits, strict=True))
-    level = _background_level(pool.prior_mean, y, w)
-    unseen = pool.family.mean(shares @ left_out)
+    averaged = pool.family.mean(shares @ left_out)
     return LossPredictor(
         tuple((float(share), b) for share, b in zip(shares, fits, strict=True) if share > 0),
-        _background_share(pool.family, unseen, y, w / dispersion, level),
+        _background_share(pool.family, averaged, y, w / dispersion, level),
         level,
         dispersion,
         _reach(pool.family, np.asarray(etas)),
     )
+
+
+def _start(pool: Covariates, level: float) -> FloatArray:
+    """The coefficients to which a fit is drawn.
+
+    Losses without a bound may be of any size, so their level is that of the labels.
+    """
+    start = pool.start
+    if pool.family.name == "log":
+        start[0] += np.log(level)
+    return start
 
 
 def _penalty(size: int) -> FloatArray:
@@ -149,12 +167,18 @@ def _shares(family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray) 
     return np.asarray(shares / shares.sum())
 
 
-def _dispersion(family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray) -> float:
-    """The weighted mean of (y - mu)^2 / mu for losses without a bound; 1 for the others."""
-    if family.name == "logit":
+def _dispersion(family: Family, mean: FloatArray, y: FloatArray, w: FloatArray) -> float:
+    """The weighted mean of (y - mu)^2 in units of the family's variance; 1 for losses of 0 and 1.
+
+    It decides how much the ridge counts beside the losses. Losses in between vary less than a
+    coin does.
+    """
+    most = 1.0 if family.name == "logit" else np.inf
+    if most == 1 and np.isin(y, (0, 1)).all():
         return 1.0
-    mean = family.mean(left_out)
-    return float(max(w @ ((y - mean) ** 2 / mean) / w.sum(), 1e-3))
+    variance = np.maximum(family.variance(mean), _TINY)
+    least = _LEAST_DISPERSION * min(float(mean.mean()), most)
+    return float(np.clip(w @ ((y - mean) ** 2 / variance) / w.sum(), least, most))
 
 
 def _reach(family: Family, eta: FloatArray) -> tuple[float, float]:
@@ -162,8 +186,11 @@ def _reach(family: Family, eta: FloatArray) -> tuple[float, float]:
     return (-np.inf, np.inf) if family.name == "logit" else (float(eta.min()), float(eta.max()))
 
 
-def _background_level(prior_mean: float, y: FloatArray, w: FloatArray) -> float:
-    return max(float(w @ y + 0.5 * prior_mean) / (len(y) + 0.5), 0.2 / len(y))
+def _background_level(pool: Covariates, y: FloatArray, w: FloatArray) -> float:
+    """The mean loss, drawn a little to what was expected where losses have a bound."""
+    if pool.family.name == "log":
+        return max(float(w @ y) / len(y), _TINY)
+    return max(float(w @ y + 0.5 * pool.prior_mean) / (len(y) + 0.5), 0.2 / len(y))
 
 
 def _background_share(

@@ -6,9 +6,9 @@ from levelled._check import FloatArray
 from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import Moments
 
-__all__ = ["blended_variance", "score_t"]
+__all__ = ["PRIOR_DF", "blend", "blended_variance", "leaning", "score_t"]
 
-_PRIOR_DF = 6.0
+PRIOR_DF = 6.0
 """The weight of the predicted variance, in degrees of freedom."""
 
 
@@ -29,8 +29,13 @@ def blended_variance(
         errors = (moments.total - moments.budget * bounds[0]) / (bounds[1] - bounds[0])
         errors = np.where(_is_high(moments, bounds), moments.budget - errors, errors)
         nu = np.minimum(moments.df, 2 * errors) * moments.exact
-    observed = np.where(nu > 0, moments.variance, 0)
-    return (nu * observed + _PRIOR_DF * predicted) / (nu + _PRIOR_DF), nu + _PRIOR_DF
+    return blend(moments.variance, predicted, nu), nu + PRIOR_DF
+
+
+def blend(observed: FloatArray, predicted: FloatArray, nu: FloatArray) -> FloatArray:
+    """The variance (nu V^ + 6 V_p) / (nu + 6); where nu is 0, V^ may be infinite."""
+    seen = np.where(nu > 0, observed, 0)
+    return np.asarray((nu * seen + PRIOR_DF * predicted) / (nu + PRIOR_DF))
 
 
 def score_t(
@@ -45,13 +50,24 @@ def score_t(
     middle of its bounds (A, B) gets the mirror image.
     """
     V, df = blended_variance(moments, predicted, bounds)
-    c = t_quantile(df, (1 + level) / 2) * np.sqrt(V)
-    high = _is_high(moments, bounds)
-    away = np.where(high, bounds[1] - moments.value, moments.value - bounds[0])
-    k = c**2 / np.where(V > 0, np.maximum(away, 0) + np.sqrt(V), 1)
-    half = np.sqrt(k**2 + 4 * c**2)
-    lean = np.where(high, -k, k)
-    return moments.value + (lean - half) / 2, moments.value + (lean + half) / 2
+    t = t_quantile(df, (1 + level) / 2)
+    return leaning(moments.value, np.sqrt(V), t, bounds)
+
+
+def leaning(
+    value: FloatArray, sd: FloatArray, t: FloatArray, bounds: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """The limits of `score_t` for a value with this standard deviation.
+
+    >>> low, high = leaning(np.array(0.9), np.array(0.03), np.array(2.0), (0.0, 1.0))
+    >>> float(low.round(3)), float(high.round(3))
+    (0.825, 0.948)
+    """
+    c, high = t * sd, value > (bounds[0] + bounds[1]) / 2
+    away = np.where(high, bounds[1] - value, value - bounds[0])
+    k = c**2 / np.where(sd > 0, np.maximum(away, 0) + sd, 1)
+    half, lean = np.sqrt(k**2 + 4 * c**2), np.where(high, -k, k)
+    return value + (lean - half) / 2, value + (lean + half) / 2
 
 
 def _is_high(moments: Moments, bounds: tuple[float, float]) -> FloatArray:

@@ -1,0 +1,204 @@
+"""A ratio of two pool means whose numerators and denominators are predicted.
+
+    theta^ = A^ / D^,    A^ = sum_m u_m a_m(A),    D^ = sum_m u_m a_m(D)
+
+with the difference form a_m of `levelled.estimators.pure` and the shares u_m of "ramped". The
+predictor gives each item a chance h that its label is the positive class; A and D of the item
+follow from its label and its prediction, so h gives their expectations. A^ and D^ are exactly
+unbiased. The mean of A - theta D is 0 at the true theta, and the interval is where that cannot be
+excluded (Fieller, 1954).
+"""
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from levelled._check import BoolArray, FloatArray
+from levelled.draws import Draws
+from levelled.estimators.intervals.fixed import t_quantile
+from levelled.estimators.intervals.score import PRIOR_DF, blend, leaning
+from levelled.estimators.moments import Moments, estimator_shares, moments, worth
+from levelled.estimators.record import Estimate
+from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, ratio_estimate
+
+__all__ = ["COLUMNS", "PredictedRatio", "predicted_ratio_estimate"]
+
+COLUMNS = (
+    "positive_chance",
+    "true_positives_left",
+    "false_negatives_left",
+    "true_positive_variance",
+    "false_negative_variance",
+)
+"""The design columns that are needed."""
+
+_FORMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
+"""A, D and A - D: their variances give that of A - theta D for every theta."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictedRatio:
+    """The estimates A^ and D^ with their variances, from the labels and from the predictor."""
+
+    numerator: float
+    denominator: float
+    observed: FloatArray
+    """The variances of A^ and D^ and their covariance, as the labels show them."""
+    predicted: FloatArray
+    """The same as the predictor expects them."""
+    residual: Moments
+    """Moments of A - theta^ D."""
+    residuals: FloatArray
+    rarer: float
+    """The drawn items with A > 0 or those with A < D, whichever are fewer, each counted as its
+    weight over the largest that its draw could have had."""
+
+    @classmethod
+    def of(cls, pairs: Pairs, predicted: BoolArray, draws: Draws) -> "PredictedRatio":
+        """Estimate a ratio from labelled pairs and the chances in the design columns.
+
+        `predicted` is True for draws for which the positive class is predicted. The unseen items
+        of `pairs` are those predicted so and then the others, each with its pair for both labels.
+        """
+        control = _Control.of(pairs, predicted, draws)
+        values = np.stack([pairs.numerator, pairs.denominator])
+        A, D = control.moments(_FORMS, values, draws).value[:2].tolist()
+        forms = np.vstack([_FORMS, [1.0, -A / D if D else 0.0]])
+        found = control.moments(forms, values, draws)
+        sides = np.stack([pairs.numerator > 0, pairs.numerator < pairs.denominator])
+        return cls(
+            A,
+            D,
+            _with_covariance(found.variance[:3]),
+            control.predicted_variances(draws),
+            replace(found, value=found.value[3], variance=found.variance[3], df=found.df[3]),
+            forms[3] @ values,
+            float(min(sides @ _relative_weights(draws))),
+        )
+
+    @property
+    def value(self) -> float:
+        """The ratio theta^."""
+        return self.numerator / self.denominator
+
+    @property
+    def df(self) -> float:
+        """The degrees of freedom of the observed variance: few if one side has hardly been seen."""
+        return float(np.minimum(self.residual.df, 2 * self.rarer)) * self.residual.exact
+
+    def variance(self, theta: float) -> float:
+        """The variance of A^ - theta D^ from labels and predictor."""
+        form = np.array([1.0, theta**2, -2 * theta])
+        return float(form @ self.blended)
+
+    @property
+    def blended(self) -> FloatArray:
+        """The variances and the covariance of A^ and D^ from labels and predictor."""
+        return blend(self.observed, self.predicted, np.asarray(self.df))
+
+    def limits(self, level: float) -> Limits | None:
+        """The theta for which A^ - theta D^ is within t standard deviations of 0.
+
+            (A^ - theta D^)^2 <= t^2 V(theta),    V quadratic in theta
+
+        The spread of a ratio is larger the further it is from 0 or 1, so these limits lean away
+        from the nearer of the two, as those of `score_t` do. None where D^ itself is not clear
+        of 0: the interval would have no end.
+        """
+        t = t_quantile(np.asarray(self.df + PRIOR_DF), (1 + level) / 2)
+        VA, VD, VAD = t**2 * self.blended
+        A, D = self.numerator, self.denominator
+        square = D**2 - VD
+        if square <= 0 or D <= 0:
+            return None
+        middle = (A * D - VAD) / square
+        half = np.sqrt(max(middle**2 - (A**2 - VA) / square, 0.0))
+        low, high = leaning(np.asarray(middle), np.asarray(half / t), t, (0.0, 1.0))
+        return float(low), float(high)
+
+
+def predicted_ratio_estimate(pairs: Pairs, predicted: BoolArray, look: Look) -> Estimate:
+    """The estimate of a ratio from draws that have the design columns `COLUMNS`.
+
+    `predicted` and `pairs` are as for `PredictedRatio.of`. Where too little of the denominator
+    has been seen the estimate is that of `ratio_estimate`, which uses no predictor.
+    """
+    draws = look.draws
+    ratio = PredictedRatio.of(pairs, predicted, draws)
+    limits = ratio.limits(look.level)
+    if limits is None or not pairs.denominator.any():
+        est = ratio_estimate(pairs, look)
+        note = "too few labels for the predictor to help: this figure does not use it"
+        return replace(est, warnings=(*est.warnings, note)) if pairs.denominator.any() else est
+    variance = ratio.variance(ratio.value)
+    scale = ratio.denominator**2
+    methods = {"fieller": lambda: limits}
+    units = pairs.denominator > 0
+    est = make_estimate(
+        look, ratio.value, np.asarray(variance / scale), units, pairs.possible, methods
+    )
+    shown = replace(ratio.residual, value=np.zeros(()), variance=np.asarray(variance))
+    as_many = worth(shown, ratio.residuals, draws.probability)
+    return replace(est, estimator="ramped", worth=as_many)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Control:
+    """Expected numerators and denominators [2, M]: of the drawn items, and sums of what is left."""
+
+    drawn: FloatArray
+    left: FloatArray
+    effects: FloatArray
+    """The change of A and D [2, 2] with the label, for items predicted so and for the others."""
+
+    @classmethod
+    def of(cls, pairs: Pairs, predicted: BoolArray, draws: Draws) -> "_Control":
+        design = draws.design or {}
+        # [part, label, A or D]: the pairs of items predicted to be of the class, and of the others
+        outcomes = np.array([of_part for _, of_part in pairs.unseen])
+        base, effects = outcomes[:, 0], outcomes[:, 1] - outcomes[:, 0]
+        parts = np.stack([predicted, ~predicted]).astype(np.float64)
+        n_end = np.array([[count] for count, _ in pairs.unseen], dtype=np.float64)
+        n_left = n_end + np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
+        chances = np.stack([design["true_positives_left"], design["false_negatives_left"]])
+        return cls(
+            base.T @ parts + effects.T @ parts * design["positive_chance"],
+            base.T @ n_left + effects.T @ chances,
+            effects,
+        )
+
+    def moments(self, forms: FloatArray, values: FloatArray, draws: Draws) -> Moments:
+        """Moments of linear forms [K, 2] in A and D."""
+        return moments(
+            forms @ values,
+            draws.probability,
+            draws.pool_size,
+            estimator="ramped",
+            control=forms @ self.drawn,
+            control_left=forms @ self.left,
+        )
+
+    def predicted_variances(self, draws: Draws) -> FloatArray:
+        """The variances of A^ and D^ and their covariance that the chances imply."""
+        design = draws.design or {}
+        names = ("true_positive_variance", "false_negative_variance")
+        shares = estimator_shares("ramped", draws.pool_size, len(draws))
+        of_part = np.array([shares**2 @ design[name] for name in names])
+        return _with_covariance((_FORMS @ self.effects.T) ** 2 @ of_part)
+
+
+def _relative_weights(draws: Draws) -> FloatArray:
+    """The weight of each draw over the largest it could have had.
+
+    Items that the predictor expects to be right are the heavy ones. While hardly any of them has
+    turned out wrong, the labels say little of the variance, however many errors they hold.
+    """
+    weights = 1 / (draws.pool_size * draws.probability)
+    return np.minimum(weights / (draws.design or {}).get("max_weight", weights), 1.0)
+
+
+def _with_covariance(variances: FloatArray) -> FloatArray:
+    """The variances of A and D and their covariance, from the variances of A, D and A - D."""
+    VA, VD, difference = variances
+    with np.errstate(invalid="ignore"):  # infinite after one draw
+        return np.array([VA, VD, (VA + VD - difference) / 2])
