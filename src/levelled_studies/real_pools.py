@@ -68,14 +68,15 @@ def _write(path: Path, made: Made) -> None:
     replace_file(path, save)
 
 
-def _images(name: str) -> Callable[[np.random.Generator], Made]:
-    """The test set, predicted by a network of 100 units trained on 3,000 images."""
+def _images(name: str, n_train: int = 3000) -> Callable[[np.random.Generator], Made]:
+    """The test set, predicted by a network of 100 units trained on a part of the images."""
 
     def make(rng: np.random.Generator) -> Made:
         X, y, X_test, y_test = _flat_images(name)
-        at = rng.permutation(len(X))[:3000]
+        at = rng.permutation(len(X))[:n_train]
         network = _sklearn("neural_network.MLPClassifier")
-        model = network((100,), max_iter=60, random_state=0).fit(X[at], y[at])
+        steps = 180_000 // n_train  # passes over the images
+        model = network((100,), max_iter=max(steps, 20), random_state=0).fit(X[at], y[at])
         return model.predict_proba(X_test), y_test, _components(X[at], X_test)
 
     return make
@@ -186,6 +187,8 @@ def _components(fitted_to: FloatArray, X: FloatArray) -> FloatArray:
 REAL_POOLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "fashion-mnist": _images("fashion-mnist"),
     "mnist": _images("mnist"),
+    "fashion-mnist-strong": _images("fashion-mnist", 20_000),
+    "mnist-strong": _images("mnist", 20_000),
     "cifar-10": _forest_on_photographs,
     "adult": _adult("neural_network.MLPClassifier", hidden_layer_sizes=(50,), max_iter=40),
     "adult-tree": _adult("tree.DecisionTreeClassifier"),
