@@ -23,6 +23,7 @@ _HOME = {
     "linear-decomposition": "linear.decomposition",
     "intervals": "intervals",
     "ratios": "ratios",
+    "label-efficiency": "efficiency.study",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

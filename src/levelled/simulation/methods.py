@@ -177,17 +177,17 @@ def active_testing(known: KnownLosses, budgets: Sequence[int], rng: Generator) -
 def ppi(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Prediction-powered inference, tuned (PPI++): random labels, less what predictions explain.
 
-        R^ = mean(L - c f) + c mean_pool(f),    c = cov(L, f) / var(f) over the labels
+        R^ = mean(L - c f) + c mean_pool(f),    c = cov(L, f) / var_pool(f), between 0 and 1
 
     f is the expected loss. The exact variance is that of R^ at its c; the interval is normal, with
     the correction for a finite pool.
     """
     f, N = _expected(known, "ppi"), len(known)
-    order = rng.permutation(N)[: max(budgets)]
+    order, spread = rng.permutation(N)[: max(budgets)], float(f.var())
     readings = []
     for n in budgets:
         L, g = known.losses[order[:n]], f[order[:n]]
-        c = float(np.cov(L, g)[0, 1] / g.var(ddof=1)) if np.ptp(g) > 0 else 0.0
+        c = float(np.clip(np.cov(L, g)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
         left = (1 - n / N) / n
         exact = left * float((known.losses - c * f).var(ddof=1))
         value = float((L - c * g).mean() + c * f.mean())

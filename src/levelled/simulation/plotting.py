@@ -4,13 +4,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from levelled.reports import plots
-from levelled.reports.numbers import with_error
 
 __all__ = ["factor_table", "plot_factors"]
 
 _COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 """Of Okabe and Ito's palette, which colour-blind readers can tell apart, and grey."""
 _MARKERS = "osD^vPX*"
+_WIDE = 8.0
+"""Factors that differ by more are on a log scale."""
 
 Row = Mapping[str, Any]
 
@@ -26,7 +27,7 @@ def factor_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
             _cell(row["label_factor_mse"], row["label_factor_mse_se"]),
             _cell(row["width_factor"]),
             "–" if row["bias_z"] is None else f"{row['bias_z']:+.1f}",  # noqa: RUF001
-            f"{row['coverage']:.3f}",
+            _cell(row["coverage"]),
         ]
         for row in rows
     ]
@@ -50,9 +51,11 @@ def plot_factors(rows: Sequence[Row], *, about: str) -> Any:  # noqa: ANN401
                 **style,
             )
         axes.axhline(1.0, color=plots.BLACK, linestyle="--", linewidth=0.6)
-        axes.set_yscale("log")
         axes.set_ylabel(key.replace("_", " "))
-        _plain_ticks(axes.yaxis)
+        values = [row[key] for row in rows if row[key]]
+        if values and max(values) > _WIDE * min(values):
+            axes.set_yscale("log")
+            _plain_ticks(axes.yaxis)
     panels[1].set_xlabel("labels")
     panels[1].set_xscale("log")
     budgets = sorted({row["budget"] for row in rows})
@@ -75,4 +78,5 @@ def _plain_ticks(axis: Any) -> None:  # noqa: ANN401
 def _cell(value: float | None, stderr: float | None = None) -> str:
     if value is None:
         return "–"  # noqa: RUF001
-    return with_error(value, stderr) if stderr else f"{value:.3g}"
+    digits = 2 if value < 100 else 0
+    return f"{value:.{digits}f}" + (f" ± {stderr:.{digits}f}" if stderr is not None else "")

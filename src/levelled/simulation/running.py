@@ -150,7 +150,7 @@ def _row(
         "label_factor_mse_se": by_errors_se,
         "width_factor": float((reference / width) ** 2) if wide else None,
         "bias_z": float(errors.mean() / stderr) if stderr > 0 else None,
-        "coverage": float(covers.mean()),
+        "coverage": None if np.isnan(width) else float(covers.mean()),
         "repetitions": len(errors),
     }
 
@@ -158,7 +158,7 @@ def _row(
 def _factor(of_uniform: float, variances: FloatArray) -> tuple[float | None, float | None]:
     """The variance of random labels over a mean, and its standard error by the delta method."""
     mean = float(variances.mean())
-    if mean <= 0:
+    if not mean > 0:  # also where a method does not tell its variance
         return None, None
     stderr = float(variances.std(ddof=1) / np.sqrt(len(variances)))
     return of_uniform / mean, of_uniform / mean * stderr / mean
