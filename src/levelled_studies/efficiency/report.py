@@ -116,7 +116,11 @@ def _worst(name: str, key: str, large: Sequence[Row]) -> Claim:
 
 def _against(peer: str, rows: Sequence[Row]) -> Claim:
     at = {(row["task"], row["method"]): row for row in rows if row["budget"] == 500}
-    pairs = [(at[task, OURS], row) for (task, method), row in at.items() if method == peer]
+    pairs = [
+        (at[task, OURS], row)
+        for (task, method), row in at.items()
+        if method == peer and (task, OURS) in at
+    ]
     behind = [
         f"{ours['task']} ({_text(ours)}, {_text(other)})"
         for ours, other in pairs
