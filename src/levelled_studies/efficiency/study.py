@@ -37,6 +37,7 @@ class EfficiencySettings(StudySettings):
         "sharp",
         "reversed",
         "errors-0.1%",
+        "judge",
     )
     budgets: tuple[int, ...] = (50, 100, 200, 500, 1000)
     repetitions: int = 30
