@@ -139,7 +139,7 @@ def _row(
     of_uniform = known.uniform_variance(budget)
     factor, factor_se = _factor(of_uniform, variances)
     by_errors, by_errors_se = _factor(of_uniform, errors**2)
-    stderr, width = errors.std(ddof=1) / np.sqrt(len(errors)), widths.mean()
+    width = widths.mean()
     wide = np.isfinite(reference) and width > 0
     return {
         "method": name,
@@ -149,10 +149,21 @@ def _row(
         "label_factor_mse": by_errors,
         "label_factor_mse_se": by_errors_se,
         "width_factor": float((reference / width) ** 2) if wide else None,
-        "bias_z": float(errors.mean() / stderr) if stderr > 0 else None,
+        "bias_z": _bias_z(errors, variances),
         "coverage": None if np.isnan(width) else float(covers.mean()),
         "repetitions": len(errors),
     }
+
+
+def _bias_z(errors: FloatArray, variances: FloatArray) -> float | None:
+    """The mean error over its standard error, from the exact variance where it is known.
+
+    The spread of a few estimates says little where a rare error makes most of the variance.
+    """
+    variance = float(variances.mean())
+    if np.isnan(variance):
+        variance = float(errors.var(ddof=1))
+    return float(errors.mean() / np.sqrt(variance / len(errors))) if variance > 0 else None
 
 
 def _factor(of_uniform: float, variances: FloatArray) -> tuple[float | None, float | None]:

@@ -123,22 +123,27 @@ def truescore(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> lis
 def ssepy(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """The package ssepy: strata by k-means, Neyman allocation, tuned difference estimator.
 
-    It draws with global random numbers, which are seeded here.
+    It draws with global random numbers, which are seeded here. The exact variance is that of its
+    strata at its coefficient.
     """
     package = importlib.import_module("ssepy")
-    assert known.expected is not None
+    tune = importlib.import_module("ssepy.model_performance_evaluator").compute_lambda_star
+    L, f = known.losses, known.expected
+    assert f is not None
     readings = []
     for n in budgets:
         seed = int(rng.integers(2**31))
         random.seed(seed)
         np.random.seed(seed)  # noqa: NPY002
-        evaluator = package.ModelPerformanceEvaluator(known.expected, n)
+        evaluator = package.ModelPerformanceEvaluator(f, n)
         evaluator.stratify_data(_clusters(known))
         evaluator.allocate_budget("neyman")
         rows = evaluator.sample("ssrs")
-        value, variance = evaluator.compute_estimate(known.losses[rows], "df", tune_power=True)
-        reading = read_once(known, float(value[0]), np.nan, float(variance[0]))
-        readings.append(reading)
+        value, variance = evaluator.compute_estimate(L[rows], "df", tune_power=True)
+        rest = np.delete(f, rows)
+        c = tune(rest[:, None], L[rows, None], f[rows, None])[0]
+        exact = _stratified(L - c * f, evaluator.strata_labels, evaluator.samples_per_stratum)
+        readings.append(read_once(known, float(value[0]), exact, float(variance[0])))
     return readings
 
 
@@ -175,6 +180,16 @@ def _prediction_powered(
         covers = bool(low <= known.risk <= high)
         readings.append(Reading(float(value) - known.risk, exact, float(high - low), covers))
     return readings
+
+
+def _stratified(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> float:
+    """The variance of the stratified mean of values, with so many draws from each stratum."""
+    total = 0.0
+    for name, n in zip(np.unique(strata), n_drawn, strict=True):
+        own = values[strata == name]
+        if n > 0 and len(own) > 1:
+            total += len(own) ** 2 * (1 - n / len(own)) * float(own.var(ddof=1)) / n
+    return total / len(values) ** 2
 
 
 @cache

@@ -40,7 +40,7 @@ class EfficiencySettings(StudySettings):
         "judge",
     )
     budgets: tuple[int, ...] = (50, 100, 200, 500, 1000)
-    repetitions: int = 30
+    repetitions: int = 40
 
 
 def tasks(settings: EfficiencySettings) -> list[str]:
