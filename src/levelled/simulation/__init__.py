@@ -1,4 +1,4 @@
-"""What each way of choosing labels would have given on data whose labels are known."""
+"""Comparisons of ways of choosing labels, simulated on data whose labels are known."""
 
 from levelled.simulation.known import KnownLosses, known_losses
 from levelled.simulation.methods import METHODS, Method, Reading

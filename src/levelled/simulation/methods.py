@@ -41,7 +41,7 @@ _TESTING_FLOOR = 0.1
 
 
 class Reading(NamedTuple):
-    """An estimate at a budget: its error, its exact variance, the width shown, a true interval."""
+    """An estimate at a budget: error, exact variance, width of the interval, and if that holds."""
 
     error: float
     variance: float
@@ -234,7 +234,7 @@ def read_once(known: KnownLosses, value: float, exact: float, variance: float) -
 def _read_looks(
     known: KnownLosses, trajectory: Trajectory, estimator: str, budgets: Sequence[int]
 ) -> list[Reading]:
-    """The last planned look at each budget, and if the intervals of all of them hold.
+    """The reading of the last planned look at each budget; it covers if those of all looks do.
 
     Betting between the looks is left out; it could only narrow the intervals.
     """

@@ -1,4 +1,4 @@
-"""Repetitions of each method on known losses, and what they amount to: factors and coverage."""
+"""Repetitions of each method on known losses: label factors, widths, bias and coverage."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def simulate(
     seed: int = 0,
     backend: Backend = map,
 ) -> list[Row]:
-    """What each method would have given on a pool whose labels are known: one row for each budget.
+    """Simulate methods on a pool whose labels are known: one row for each method and budget.
 
     `label` is the column of the labels; `pool`, `metric`, `features` and `classes` are as for
     `create_campaign`. "all" `methods` are those that the pool has the columns for:

@@ -1,1 +1,1 @@
-"""How many labels each method saves, on real and synthetic pools, against peers and the limit."""
+"""The benchmark of label efficiency on real and synthetic pools, against peers and the limit."""
