@@ -36,6 +36,7 @@ PUBLIC = [
     "levelled.proposals",
     "levelled.samplers",
     "levelled.scores",
+    "levelled.simulation",
     "levelled.sources",
 ]
 

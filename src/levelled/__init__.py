@@ -22,6 +22,7 @@ if TYPE_CHECKING:
         proposals,
         samplers,
         scores,
+        simulation,
         sources,
     )
     from levelled.advice import Verdict, advise
@@ -61,6 +62,7 @@ __all__ = [
     "running",
     "samplers",
     "scores",
+    "simulation",
     "sources",
 ]
 

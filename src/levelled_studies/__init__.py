@@ -26,6 +26,7 @@ _HOME = {
     "looks": "looks",
     "labels-saved": "labels_saved",
     "planning": "planning",
+    "label-efficiency": "efficiency.study",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

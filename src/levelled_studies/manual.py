@@ -24,6 +24,7 @@ _PARTS = (
     "metrics",
     "losses",
     "sources",
+    "simulation",
     "advice",
     "learning",
     "bayes",

@@ -1,7 +1,8 @@
 """Real pools: a model's predictions for items whose labels are known, for studies of evaluation.
 
 A model is trained on a few items of a data set; the others are the pool. What it predicts, the
-labels and 20 features of each item are kept beside the data sets, because training takes minutes.
+labels and up to 20 features of each item are kept beside the data sets, because training takes
+minutes.
 """
 
 from collections.abc import Callable
@@ -160,8 +161,23 @@ def _fraud(rng: np.random.Generator) -> Made:
     return model.predict_proba(X), data.y[rest], X[:, :N_FEATURES]
 
 
+def _judge(rng: np.random.Generator) -> Made:
+    """Pairs of outputs that Claude judges; the labels are the verdicts of GPT-4.
+
+    A verdict is one bit, so that all predictions have the same probability.
+    """
+    data = load_data("alpaca-eval")
+    second = np.where(data.X[:, 0] > 0, 0.75, 0.25)
+    lengths = np.log1p(data.X[:, 1:])
+    features = np.column_stack([lengths, lengths[:, 2] - lengths[:, 1], data.X[:, 0]])
+    return np.column_stack([1 - second, second]), data.y, features
+
+
 def _amount(rng: np.random.Generator) -> Made:
-    """The logarithm of 20,000 amounts paid, predicted by ridge regression trained on 1,000."""
+    """The logarithm of 20,000 amounts paid, predicted by ridge regression trained on 1,000.
+
+    Predictions are cut to the range of the 1,000 labels: else a few make most of the spread.
+    """
     data = load_data("credit-card-fraud")
     columns = [k for k, name in enumerate(data.features) if name.startswith("V")]
     y = np.log1p(data.X[:, data.features.index("Amount")])
@@ -169,7 +185,8 @@ def _amount(rng: np.random.Generator) -> Made:
     train, rest = at[:1000], at[1000:21_000]
     X = data.X[:, columns]
     model = _sklearn("linear_model.Ridge")().fit(X[train], y[train])
-    return model.predict(X[rest]), y[rest], X[rest, :N_FEATURES]
+    pred = np.clip(model.predict(X[rest]), y[train].min(), y[train].max())
+    return pred, y[rest], X[rest, :N_FEATURES]
 
 
 def _sklearn(path: str) -> Callable[..., Any]:
@@ -197,6 +214,7 @@ REAL_POOLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "spam": _texts("spam-assassin", "naive_bayes.MultinomialNB", 1000, alpha=0.1),
     "bbc-news": _texts("bbc-news", "linear_model.LogisticRegression", 300),
     "digits": _digits,
+    "judge": _judge,
     "amount": _amount,
 }
 """The pools by name. The last is a regression, the others are classifications."""

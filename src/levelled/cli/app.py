@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import labelling, learning, managing, show, tools
+from levelled.cli import labelling, learning, managing, show, simulating, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -58,6 +58,7 @@ for command in (
     managing.audit,
     managing.export,
     tools.plan,
+    simulating.simulate,
     tools.draw,
     learning.learn,
     learning.advise,

@@ -139,6 +139,18 @@ class Pool:
             )
         return self._columns.slices[name]
 
+    def values(self, column: str) -> list[Any]:
+        """The values of any column, one an item, None where one is missing."""
+        from levelled.sources.columns import Roles
+
+        if column not in self._origin.schema.names:
+            raise PoolError(
+                f"The pool has no column {column!r}; it has "
+                f"{list_names(self._origin.schema.names, 12)}."
+            )
+        batches = self._origin.batches(Roles(self._roles.id, slices=(column,)))
+        return [value for batch in batches for value in batch.column(column).to_pylist()]
+
     def shown(self, rows: ArrayLike) -> list[dict[str, Any]]:
         """The columns a labeller sees of some rows, as values that JSON can hold."""
         from levelled.sources.columns import shown_columns

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from levelled_studies.datasets.clients import OpenML, Package
 from levelled_studies.datasets.images import cifar_strips, idx_files, pixel_tables
-from levelled_studies.datasets.tables import adult_files, fraud_table
+from levelled_studies.datasets.tables import adult_files, fraud_table, judgements
 from levelled_studies.datasets.texts import folders_of_texts, mails, reviews
 
 __all__ = ["CATALOGUE", "Entry"]
@@ -208,6 +208,27 @@ _ENTRIES = (
             ),
         ),
         checksum="f8ef47d49eccdcf3c7aa158fc900aa19e7a9c2305a439bc4a46e15cad6a9189a",
+    ),
+    Entry(
+        name="alpaca-eval",
+        about="verdicts of two judges",
+        n_train=5_468,
+        n_test=0,
+        classes=("first", "second"),
+        sources=(
+            Package(
+                "pip",
+                "alpaca-eval",
+                "0.1.7",
+                40_160_683,
+                tuple(
+                    f"alpaca_eval/evaluators_configs/{judge}/annotations_seed0_configs.json"
+                    for judge in ("claude", "gpt4")
+                ),
+                judgements,
+            ),
+        ),
+        checksum="2a7f8d8a3649444ed16113c5f6afb20154e372ebdf853053930eebf520403f24",
     ),
     Entry("digits", "smaller digits, 8 x 8", 1_797, 0, _DIGITS, sklearn="load_digits"),
     Entry(

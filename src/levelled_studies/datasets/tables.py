@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import json
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from levelled.errors import PoolError
 from levelled_studies.datasets.archives import Members
 from levelled_studies.datasets.record import Parts
 
-__all__ = ["adult_files", "fraud_table"]
+__all__ = ["adult_files", "fraud_table", "judgements"]
 
 _ADULT = (
     "age",
@@ -80,3 +81,28 @@ def fraud_table(members: Members) -> Parts:
     *names, last = table.column_names
     X = np.column_stack([table[name].to_numpy().astype(np.float64) for name in names])
     return {"X": X, "y": table[last].to_numpy().astype(np.int64), "features": tuple(names)}
+
+
+def judgements(members: Members) -> Parts:
+    """Two judges on the same pairs of outputs: the first is a feature, the second the label.
+
+    Members are JSON lists, that of the first judge before that of the second in the alphabet.
+    Pairs that either of them calls equal are left out. Further features are the numbers of
+    characters of instruction and outputs.
+    """
+    first, second = (json.loads(members[name]) for name in sorted(members))
+    verdicts = {_pair(row): row["preference"] for row in first}
+    rows = [
+        (verdicts[_pair(row)], row)
+        for row in second
+        if verdicts.get(_pair(row)) in (1, 2) and row["preference"] in (1, 2)
+    ]
+    columns = ("instruction", "output_1", "output_2")
+    X = [[judge - 1, *(len(row[name]) for name in columns)] for judge, row in rows]
+    names = ("prefers_second", *(f"length_{name}" for name in columns))
+    y = np.array([row["preference"] - 1 for _, row in rows], dtype=np.int64)
+    return {"X": np.array(X, dtype=np.float64), "y": y, "features": names}
+
+
+def _pair(row: dict[str, str]) -> tuple[str, ...]:
+    return tuple(row[name] for name in ("instruction", "output_1", "output_2"))

@@ -1,8 +1,10 @@
+import json
+
 import numpy as np
 import pytest
 
 from levelled.errors import PoolError
-from levelled_studies.datasets.tables import adult_files, fraud_table
+from levelled_studies.datasets.tables import adult_files, fraud_table, judgements
 
 PERSON = "39, {}, 77516, Bachelors, 13, Never-married, ?, Husband, White, Male, 2174, 0, 40, {}, {}"
 
@@ -52,3 +54,18 @@ def test_the_last_column_of_payments_is_the_class() -> None:
     assert parts["features"] == ("Time", "V1", "Amount")
     assert parts["X"].tolist() == [[0, -1.5, 3], [7, 0.002, 1.25]]
     assert parts["y"].tolist() == [0, 1]
+
+
+def test_judgements_are_joined_by_the_pair_that_was_judged() -> None:
+    def row(output: str, preference: int) -> dict[str, object]:
+        pair = {"instruction": "Say it", "input": "", "output_1": "Yes", "output_2": output}
+        return pair | {"preference": preference}
+
+    first = [row("No", 2), row("Perhaps", 1), row("Never", 0), row("Well", 1)]
+    second = [row("Perhaps", 2), row("No", 2), row("Never", 1), row("Well", 0), row("Hm", 1)]
+    parts = judgements(
+        {"a/claude": json.dumps(first).encode(), "a/gpt4": json.dumps(second).encode()}
+    )
+    assert parts["features"][0] == "prefers_second"
+    assert parts["X"].tolist() == [[0, 6, 3, 7], [1, 6, 3, 2]]
+    assert parts["y"].tolist() == [1, 1]

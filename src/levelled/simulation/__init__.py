@@ -1,0 +1,18 @@
+"""Comparisons of ways of choosing labels, simulated on data whose labels are known."""
+
+from levelled.simulation.known import KnownLosses, known_losses
+from levelled.simulation.methods import METHODS, Method, Reading
+from levelled.simulation.plotting import plot_factors
+from levelled.simulation.running import applicable_methods, repeat_methods, simulate
+
+__all__ = [
+    "METHODS",
+    "KnownLosses",
+    "Method",
+    "Reading",
+    "applicable_methods",
+    "known_losses",
+    "plot_factors",
+    "repeat_methods",
+    "simulate",
+]

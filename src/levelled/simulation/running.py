@@ -1,0 +1,210 @@
+"""Repetitions of each method on known losses: label factors, widths, bias and coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.random import SeedSequence
+
+from levelled._check import FloatArray, choice, whole
+from levelled.errors import InputError
+from levelled.estimators.intervals.fixed import clopper_pearson
+from levelled.simulation.known import KnownLosses, known_losses
+from levelled.simulation.methods import LEVEL, METHODS, Method
+
+if TYPE_CHECKING:
+    from levelled.backends import Backend
+
+__all__ = ["applicable_methods", "check_budgets", "check_methods", "repeat_methods", "simulate"]
+
+_MOST_REPETITIONS = 1_000_000
+Row = dict[str, Any]
+
+
+def simulate(
+    pool: Any,  # noqa: ANN401
+    label: str,
+    metric: str = "error",
+    *,
+    methods: str | Sequence[str] = "all",
+    budgets: Sequence[int] = (100, 500),
+    repetitions: int = 200,
+    features: Sequence[str] | None = None,
+    classes: Sequence[str] | None = None,
+    id_column: str = "id",
+    seed: int = 0,
+    backend: Backend = map,
+) -> list[Row]:
+    """Simulate methods on a pool whose labels are known: one row for each method and budget.
+
+    `label` is the column of the labels; `pool`, `metric`, `features` and `classes` are as for
+    `create_campaign`. "all" `methods` are those that the pool has the columns for:
+
+        uniform             random labels
+        static, adaptive    campaigns of these kinds
+        active-testing      Active Testing (Kossen et al., 2021) by the expected loss
+        ppi                 prediction-powered inference, tuned
+        with-replacement    importance sampling with replacement, by the weights of static
+
+    In a row, `label_factor` is the variance of the mean of that many random labels over the
+    variance of the method: 2 means that half the labels give the same precision. It rests on exact
+    conditional variances; `label_factor_mse` on squared errors, which are noisier. `width_factor`
+    is (width of random labels / width of the interval shown at the budget)^2, where random labels
+    have Clopper and Pearson's interval for 0/1 losses. Campaigns plan five looks, and `coverage`
+    is the share of repetitions in which all of them hold; other intervals are read once, at the
+    budget. `bias_z` is the mean error over its standard error.
+
+    >>> import pyarrow as pa
+    >>> y = ["ham", "spam"] * 50
+    >>> table = pa.table({"id": range(100), "pred": ["ham"] * 100, "y": y})
+    >>> [row] = simulate(table, "y", methods="uniform", budgets=[20], repetitions=50)
+    >>> row["method"], round(row["label_factor"], 3), row["coverage"] > 0.8
+    ('uniform', 1.0, True)
+    """
+    known = known_losses(
+        pool, label, metric, features=features, classes=classes, id_column=id_column
+    )
+    names = applicable_methods(known) if methods == "all" else check_methods(methods)
+    chosen = {name: METHODS[name] for name in names}
+    return repeat_methods(known, chosen, budgets, repetitions, seed=seed, backend=backend)
+
+
+def applicable_methods(known: KnownLosses) -> list[str]:
+    """The methods for which these losses have what they need."""
+    without = {*(() if known.driver else ("adaptive",))}
+    if known.expected is None:
+        without |= {"active-testing", "ppi"}
+    return [name for name in METHODS if name not in without]
+
+
+def repeat_methods(
+    known: KnownLosses,
+    methods: Mapping[str, Method],
+    budgets: Sequence[int],
+    repetitions: int,
+    *,
+    seed: int,
+    backend: Backend = map,
+) -> list[Row]:
+    """A row for each method and budget, as `simulate` describes them.
+
+    The random numbers of a repetition depend on the seed, its number and the name of the method
+    alone: neither on the other methods nor on the number of workers.
+    """
+    sizes = check_budgets(budgets, len(known))
+    n = whole("repetitions", repetitions, least=2)
+    if n > _MOST_REPETITIONS:
+        raise InputError(f"{n} repetitions are too many: choose at most {_MOST_REPETITIONS}.")
+    seeds = SeedSequence(whole("seed", seed, least=0)).spawn(n)
+    everything = {"uniform": METHODS["uniform"], **methods}  # others are measured by it
+    one = partial(_one_repetition, known, everything, sizes)
+    table = np.array([*backend(one, seeds)], dtype=np.float64)  # [repetition, method, budget, 4]
+    rows = []
+    for at, name in enumerate(everything):
+        for k, budget in enumerate(sizes):
+            width = _reference_width(known, budget, table[:, 0, k, 2])
+            if name in methods:
+                rows.append(_row(known, name, budget, width, *table[:, at, k].T))
+    return rows
+
+
+def _one_repetition(
+    known: KnownLosses, methods: Mapping[str, Method], budgets: Sequence[int], seed: SeedSequence
+) -> list[Any]:
+    """The readings of each method at each budget."""
+    return [
+        method(known, budgets, np.random.default_rng([*name.encode(), *_words(seed)]))
+        for name, method in methods.items()
+    ]
+
+
+def _words(seed: SeedSequence) -> list[int]:
+    words: list[int] = seed.generate_state(4).tolist()
+    return words
+
+
+def _row(
+    known: KnownLosses,
+    name: str,
+    budget: int,
+    reference: float,
+    errors: FloatArray,
+    variances: FloatArray,
+    widths: FloatArray,
+    covers: FloatArray,
+) -> Row:
+    of_uniform = known.uniform_variance(budget)
+    factor, factor_se = _factor(of_uniform, variances)
+    by_errors, by_errors_se = _factor(of_uniform, errors**2)
+    width = widths.mean()
+    wide = np.isfinite(reference) and width > 0
+    return {
+        "method": name,
+        "budget": budget,
+        "label_factor": factor,
+        "label_factor_se": factor_se,
+        "label_factor_mse": by_errors,
+        "label_factor_mse_se": by_errors_se,
+        "width_factor": float((reference / width) ** 2) if wide else None,
+        "bias_z": _bias_z(errors, variances),
+        "coverage": None if np.isnan(width) else float(covers.mean()),
+        "repetitions": len(errors),
+    }
+
+
+def _bias_z(errors: FloatArray, variances: FloatArray) -> float | None:
+    """The mean error over its standard error, from the exact variance where it is known.
+
+    The spread of a few estimates says little where a rare error makes most of the variance.
+    """
+    variance = float(variances.mean())
+    if np.isnan(variance):
+        variance = float(errors.var(ddof=1))
+    return float(errors.mean() / np.sqrt(variance / len(errors))) if variance > 0 else None
+
+
+def _factor(of_uniform: float, variances: FloatArray) -> tuple[float | None, float | None]:
+    """The variance of random labels over a mean, and its standard error by the delta method."""
+    mean = float(variances.mean())
+    if not mean > 0:  # also where a method does not tell its variance
+        return None, None
+    stderr = float(variances.std(ddof=1) / np.sqrt(len(variances)))
+    return of_uniform / mean, of_uniform / mean * stderr / mean
+
+
+def _reference_width(known: KnownLosses, budget: int, widths: FloatArray) -> float:
+    """The width of the interval of random labels.
+
+    For 0/1 losses it is Clopper and Pearson's at the true risk, with n = M (N - 1) / (N - M)
+    because of the finite pool; for others the mean width of the method uniform.
+    """
+    if not known.is_share:
+        return float(widths.mean())
+    N = len(known)
+    n = budget * (N - 1) / (N - budget)
+    low, high = clopper_pearson(known.risk * n, n, LEVEL)
+    return float(high - low)
+
+
+def check_methods(methods: str | Sequence[str]) -> list[str]:
+    """Return the names of methods, refusing one that there is not."""
+    names = methods.split(",") if isinstance(methods, str) else methods
+    if not names:
+        raise InputError(f"Name a method: {', '.join(METHODS)}, or all.")
+    return [choice("A method", name, (*METHODS,)) for name in dict.fromkeys(names)]
+
+
+def check_budgets(budgets: Sequence[int], pool_size: int) -> list[int]:
+    """Return the budgets in order, refusing what leaves nothing to estimate."""
+    sizes = sorted({whole("A budget", budget, least=5) for budget in budgets})
+    if not sizes:
+        raise InputError("Name a budget, for example 100.")
+    if sizes[-1] >= pool_size:
+        raise InputError(
+            f"A budget of {sizes[-1]} labels leaves nothing to estimate in a pool of {pool_size} "
+            f"items: choose fewer."
+        )
+    return sizes

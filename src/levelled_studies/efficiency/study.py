@@ -1,0 +1,79 @@
+"""The benchmark `label-efficiency`: every method on every pool, against peers and the limit."""
+
+from dataclasses import dataclass
+
+import pyarrow as pa
+from numpy.random import Generator
+
+from levelled.simulation import repeat_methods
+from levelled_studies.efficiency.peers import methods_for
+from levelled_studies.efficiency.pools import load_task
+from levelled_studies.efficiency.report import claims, figures
+from levelled_studies.study import Study, StudySettings
+
+__all__ = ["STUDIES", "EfficiencySettings"]
+
+
+@dataclass(frozen=True, slots=True)
+class EfficiencySettings(StudySettings):
+    """The pools, the numbers of labels, and how often each method is repeated."""
+
+    pools: tuple[str, ...] = (
+        "fashion-mnist",
+        "fashion-mnist-strong",
+        "mnist",
+        "mnist-strong",
+        "cifar-10",
+        "adult",
+        "credit-card",
+        "imdb",
+        "spam",
+        "fashion-mnist-strong brier",
+        "amount",
+        "prevalence-1%",
+        "useless",
+        "invisible",
+        "overconfident",
+        "sharp",
+        "reversed",
+        "errors-0.1%",
+        "judge",
+    )
+    budgets: tuple[int, ...] = (50, 100, 200, 500, 1000)
+    repetitions: int = 40
+
+
+def tasks(settings: EfficiencySettings) -> list[str]:
+    """The pools."""
+    return list(settings.pools)
+
+
+def run(settings: EfficiencySettings, task: str, rng: Generator) -> pa.Table:
+    """The rows of `levelled simulate` for one pool and all methods, and its limit."""
+    known, limit = load_task(task, settings.seed)
+    about = {"task": task, "pool_size": len(known), "metric": known.metric, "risk": known.risk}
+    rows = repeat_methods(
+        known,
+        methods_for(known),
+        [budget for budget in settings.budgets if budget < len(known)],
+        settings.repetitions,
+        seed=int(rng.integers(2**32)),
+    )
+    return pa.Table.from_pylist([{**about, "limit": limit, **row} for row in rows])
+
+
+CPU = EfficiencySettings()
+PAPER = EfficiencySettings(repetitions=400)
+SMOKE = EfficiencySettings(pools=("digits", "useless"), budgets=(20, 40), repetitions=3)
+
+STUDIES = {
+    "label-efficiency": Study(
+        name="label-efficiency",
+        title="How many labels each method saves, against peers and the limit",
+        presets={"smoke": SMOKE, "cpu": CPU, "paper": PAPER},
+        tasks=tasks,
+        run=run,
+        figures=figures,
+        claims=claims,
+    )
+}
