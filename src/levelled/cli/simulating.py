@@ -24,8 +24,8 @@ def simulate(
     methods: Annotated[
         str,
         typer.Option(
-            help="all, or some of uniform, static, adaptive, active-testing, ppi, "
-            "with-replacement, with commas between."
+            help="all, or some of uniform, static, adaptive, guaranteed (slow, not in all), "
+            "active-testing, ppi, with-replacement, with commas between."
         ),
     ] = "all",
     budgets: Annotated[str, typer.Option(help="Numbers of labels, as 100,500.")] = "100,500",
@@ -53,6 +53,7 @@ def simulate(
     campaigns is that of five planned looks at once.
     """
     from levelled.simulation import METHODS, applicable_methods, known_losses, repeat_methods
+    from levelled.simulation.methods import SLOW
     from levelled.simulation.running import check_budgets, check_methods
 
     _check_out(out)
@@ -67,9 +68,9 @@ def simulate(
     names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
     sizes = check_budgets(_numbers(budgets), len(known))
     show.tell(f"{len(known):,} items, {known.metric} {known.risk:.4g} from all labels")
-    if methods == "all" and len(names) < len(METHODS):
-        left_out = ", ".join(name for name in METHODS if name not in names)
-        show.tell(f"note: left out for lack of columns that they need: {left_out}")
+    left_out = [name for name in METHODS if name not in (*names, *SLOW)]
+    if methods == "all" and left_out:
+        show.tell(f"note: left out for lack of columns that they need: {', '.join(left_out)}")
     chosen = {name: METHODS[name] for name in names}
     rows = repeat_methods(known, chosen, sizes, repetitions, seed=seed, backend=_backend(workers))
     about = f"{known.metric} of {len(known):,} items, {repetitions} repetitions"

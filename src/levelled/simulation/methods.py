@@ -22,10 +22,12 @@ from levelled.estimators.moments import estimator_shares, moments
 from levelled.samplers import FrozenProposal
 from levelled.simulation.known import KnownLosses
 from levelled.surrogates import next_round_size
+from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
     "LEVEL",
     "METHODS",
+    "SLOW",
     "Method",
     "Reading",
     "Trajectory",
@@ -98,8 +100,13 @@ def draw_frozen(
     return Trajectory(draws, term_variances(frozen, known.losses, draws.index))
 
 
-def draw_in_rounds(known: KnownLosses, budget: int, rng: Generator) -> Trajectory:
-    """Draws of an adaptive campaign, whose predictor is fitted anew before each round."""
+def draw_in_rounds(
+    known: KnownLosses, budget: int, rng: Generator, floor: float | None = None
+) -> Trajectory:
+    """Draws of an adaptive campaign, whose predictor is fitted anew before each round.
+
+    The floor falls with the errors found, unless it is given.
+    """
     driver, targets = known.driver, known.targets
     assert driver is not None
     assert targets is not None
@@ -111,7 +118,8 @@ def draw_in_rounds(known: KnownLosses, budget: int, rng: Generator) -> Trajector
         if len(rows):
             weights = ranked_weights(q, len(known))
             predictor = driver.fit(rows, targets[rows], weights, predictor)
-        frozen = driver.proposal(predictor, rows, driver.floor(targets[rows]))
+        share = driver.floor(targets[rows]) if floor is None else floor
+        frozen = driver.proposal(predictor, rows, share)
         n = min(next_round_size(len(rows)), budget - len(rows))
         parts.append(frozen.draw(n, seed=_seed(rng)))
         variances.append(term_variances(frozen, known.losses, parts[-1].index))
@@ -147,12 +155,31 @@ def static(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[R
 
 def adaptive(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign, with planned looks."""
-    if known.driver is None:
-        raise InputError(
-            f"The method adaptive needs something to learn the {known.metric} from: columns "
-            f"proba_<class>, surrogate_<class>, loss_hat, or features (f_*, embedding)."
-        )
+    _require_driver(known, "adaptive")
     return _read_looks(known, draw_in_rounds(known, max(budgets), rng), "ramped", budgets)
+
+
+def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
+    """An adaptive campaign with a finite-sample guarantee, whose interval covers at every label."""
+    _require_driver(known, "guaranteed")
+    trajectory = draw_in_rounds(known, max(budgets), rng, GUARANTEED_FLOOR)
+    readings = []
+    for budget in budgets:
+        draws = trajectory.draws[:budget]
+        est = estimate(
+            known.losses[draws.index],
+            draws,
+            "ramped",
+            level=LEVEL,
+            interval="hedged",
+            bounds=known.bounds,
+            budget=budget,
+        )
+        assert est.value is not None
+        error, exact = est.value - known.risk, trajectory.variance("ramped", budget)
+        covers = est.low <= known.risk <= est.high  # what is once rejected stays so
+        readings.append(Reading(error, exact, est.high - est.low, covers))
+    return readings
 
 
 def active_testing(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
@@ -215,11 +242,14 @@ METHODS: dict[str, Method] = {
     "uniform": uniform,
     "static": static,
     "adaptive": adaptive,
+    "guaranteed": guaranteed,
     "active-testing": active_testing,
     "ppi": ppi,
     "with-replacement": with_replacement,
 }
 """The methods by name."""
+SLOW = ("guaranteed",)
+"""Methods that are simulated only if they are named."""
 
 
 def read_once(known: KnownLosses, value: float, exact: float, variance: float) -> Reading:
@@ -255,6 +285,14 @@ def _read_looks(
 @cache
 def _looks(budget: int, pool_size: int) -> tuple[PlannedLook, ...]:
     return plan_looks(budget, pool_size, _LOOKS, SHARE * (1 - LEVEL))
+
+
+def _require_driver(known: KnownLosses, method: str) -> None:
+    if known.driver is None:
+        raise InputError(
+            f"The method {method} needs something to learn the {known.metric} from: columns "
+            f"proba_<class>, surrogate_<class>, loss_hat, or features (f_*, embedding)."
+        )
 
 
 def _expected(known: KnownLosses, method: str) -> FloatArray:

@@ -13,7 +13,7 @@ from levelled._check import FloatArray, choice, whole
 from levelled.errors import InputError
 from levelled.estimators.intervals.fixed import clopper_pearson
 from levelled.simulation.known import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL, METHODS, Method
+from levelled.simulation.methods import LEVEL, METHODS, SLOW, Method
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
@@ -45,6 +45,8 @@ def simulate(
 
         uniform             random labels
         static, adaptive    campaigns of these kinds
+        guaranteed          an adaptive campaign with a finite-sample guarantee; slow, so it is not
+                            among "all"
         active-testing      Active Testing (Kossen et al., 2021) by the expected loss
         ppi                 prediction-powered inference, tuned
         with-replacement    importance sampling with replacement, by the weights of static
@@ -73,8 +75,8 @@ def simulate(
 
 
 def applicable_methods(known: KnownLosses) -> list[str]:
-    """The methods for which these losses have what they need."""
-    without = {*(() if known.driver else ("adaptive",))}
+    """The methods for which these losses have what they need, but for slow ones."""
+    without = {*SLOW, *(() if known.driver else ("adaptive",))}
     if known.expected is None:
         without |= {"active-testing", "ppi"}
     return [name for name in METHODS if name not in without]
