@@ -2,10 +2,10 @@
 
 from levelled.campaigns.campaign import Campaign
 from levelled.campaigns.create import create_campaign, load_campaign
-from levelled.campaigns.decide import Ask
 from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.learnt import CampaignPredictor
 from levelled.campaigns.planning import plan_campaign
+from levelled.campaigns.records import Ask
 from levelled.campaigns.stores import copy, open_store, upgrade
 from levelled.metrics.figure import Figure
 

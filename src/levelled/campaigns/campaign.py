@@ -14,14 +14,13 @@ from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import find_differences
 from levelled.campaigns.betting import games_from_bytes, games_to_bytes
 from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
-from levelled.campaigns.decide import Ask
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.planning import plan_further
 from levelled.campaigns.pools import CampaignPool
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
+from levelled.campaigns.records import Ask, CampaignSettings, DrawnItem, Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store

@@ -6,14 +6,14 @@ from functools import partial
 import numpy as np
 
 from levelled.campaigns.betting import GameInput, play
-from levelled.campaigns.figures import (
+from levelled.campaigns.estimating import (
     FIXED,
     Subject,
-    estimate_figures,
     labelled_in,
     nothing_known,
     subject_pairs,
 )
+from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState

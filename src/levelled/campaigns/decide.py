@@ -4,7 +4,6 @@ They are pure functions of the state, the request and the time. `Campaign` appen
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any
@@ -13,7 +12,14 @@ import numpy as np
 
 from levelled._check import between, choice, whole
 from levelled.campaigns.driving import KINDS
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event, looks_to_json
+from levelled.campaigns.records import (
+    Ask,
+    CampaignSettings,
+    DrawnItem,
+    Event,
+    Handout,
+    looks_to_json,
+)
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
@@ -21,8 +27,6 @@ from levelled.labels import Label
 from levelled.metrics.metric import Metric
 
 __all__ = [
-    "Ask",
-    "Handout",
     "amend",
     "ask",
     "change",
@@ -35,25 +39,6 @@ __all__ = [
     "skip",
     "tell_all",
 ]
-
-
-@dataclass(frozen=True, slots=True)
-class Ask:
-    """An item that somebody is asked to label."""
-
-    draw: int
-    id: str | int
-    data: Mapping[str, Any]
-    lease_until: str
-
-
-@dataclass(frozen=True, slots=True)
-class Handout:
-    """The items handed out, the event that records it, and why there are fewer than wished."""
-
-    asks: tuple[Ask, ...]
-    events: tuple[Event, ...]
-    note: str | None = None
 
 
 def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Handout:

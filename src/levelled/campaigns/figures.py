@@ -1,79 +1,27 @@
 """The figures of a campaign: every metric, model and slice, estimated from the settled draws."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from math import isfinite
 
 import numpy as np
 
-from levelled._check import BoolArray, FloatArray
-from levelled.campaigns.betting import GameInput, play
 from levelled.campaigns.driving import driving_loss, positive_class
+from levelled.campaigns.estimating import Subject, estimate_subject
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
-from levelled.errors import InputError
-from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.intervals import hedged
+from levelled.estimators import Estimate, lure_weights
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, cut_limits
 from levelled.labels import quantity_notes
-from levelled.metrics import predicted_ratio
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Errors, Metric
-from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
-from levelled.metrics.slices import slice_estimate
+from levelled.metrics.metric import Errors
 
-__all__ = [
-    "FIXED",
-    "Subject",
-    "estimate_figures",
-    "estimate_history",
-    "labelled_in",
-    "nothing_known",
-    "subject_pairs",
-]
+__all__ = ["estimate_figures", "estimate_history"]
 
-FIXED = (
-    "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
-    "come in"
-)
-"""The warning of an interval that is not read at a planned look and not by betting."""
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
     "value stays that of the last look"
 )
-
-Limits = tuple[float, float]
-
-
-@dataclass(frozen=True, slots=True)
-class Subject:
-    """The subject of a figure: a metric of a model, in the whole pool or in one slice of it."""
-
-    metric: Metric
-    is_ratio: bool
-    has_control: bool
-    """True where the predictor behind the draws, which is of the first model, predicts these
-    losses; for a ratio, the chance of its class."""
-    model: str
-    pool_size: int
-    """The number of items in the pool or the slice."""
-    column: str | None = None
-    value: str | None = None
-
-    @property
-    def is_share(self) -> bool:
-        """True for an average of 0/1 losses over the whole pool."""
-        return self.column is None and not self.is_ratio and self.metric.bounds == (0, 1)
-
-    @property
-    def slice(self) -> str | None:
-        """The slice as figures name it; None for the whole pool."""
-        return None if self.column is None else f"{self.column}={self.value}"
-
-    @property
-    def key(self) -> str:
-        """The name of its betting game in a snapshot."""
-        return repr((self.metric.name, self.model, self.slice))
 
 
 def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -174,7 +122,7 @@ def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, Pla
     settings, metric = base.state.settings, subject.metric
     level, look = settings.level, settings.last_look(len(base))
     rest = 1 - (1 - level) * (1 - SHARE) if settings.looks else level
-    latest = replace(_estimate(base, subject, rest), level=level)
+    latest = replace(estimate_subject(base, subject, rest), level=level)
     est = latest if look is None else _at_look(base, subject, look, latest)
     if metric.complemented:
         est, latest = metric.from_losses(est), metric.from_losses(latest)
@@ -186,7 +134,7 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
     draws, key = base.first(look.n), (subject.key, base.predictor(subject.model), look)
     labels, est = base.cache.looks.get(key, (None, latest))
     if labels != draws.labels:
-        est = _estimate(draws, subject, 1 - look.alpha, fixed=True)
+        est = estimate_subject(draws, subject, 1 - look.alpha, fixed=True)
         base.cache.looks[key] = draws.labels, est
     if est.value is None or "point" in (est.interval, latest.interval):
         return latest
@@ -198,162 +146,6 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
         warnings = (*warnings, _USED_UP)
     level = latest.level
     return replace(est, low=low, high=high, level=level, interval="looks", warnings=warnings)
-
-
-def _estimate(
-    base: SettledDraws, subject: Subject, level: float, *, fixed: bool = False
-) -> Estimate:
-    """The estimated mean (or ratio) of the losses, with its interval.
-
-    `fixed` intervals are for a number of draws that was planned; others may be watched.
-    """
-    if not len(base):
-        return nothing_known(base.state, subject.metric.possible)
-    inside = labelled_in(base, subject)
-    everything = bool(inside.all()) and subject.column is None
-    bounds = subject.metric.bounds or (0.0, np.inf)
-    if subject.is_ratio or (isfinite(bounds[1]) and not everything):
-        est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
-        est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
-        return est if subject.is_ratio else scaled(est, bounds[1] - bounds[0], bounds[0])
-    losses, _ = base.losses(subject.metric, subject.model)
-    if isfinite(bounds[1]):
-        return _bet_on_average(base, subject, losses, level, fixed)
-    if everything:
-        return _unbounded(base, subject, losses, level, fixed)
-    return _unbounded_part(base, subject, losses, inside, level, fixed)
-
-
-def labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
-    """True for the draws of a subject that have a label."""
-    return base.in_slice(subject.column, subject.value) & base.labelable
-
-
-def subject_pairs(base: SettledDraws, subject: Subject) -> Pairs:
-    """The numerators and denominators of a ratio, or of losses with bounds in a part of the pool.
-
-    Losses in [A, B] are taken as (L - A) / (B - A).
-    """
-    metric, model = subject.metric, subject.model
-    inside = labelled_in(base, subject)
-    left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum())
-    if subject.is_ratio:
-        everything = bool(inside.all()) and subject.column is None
-        counts = base.state.pred_counts(model) if everything else None
-        return base.pairs(metric, model, inside, left, counts)
-    losses, (low, high) = base.losses(metric, model)[0], metric.bounds or (0.0, 1.0)
-    unit = np.clip((losses - low) / (high - low), 0, 1) * inside
-    mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
-    unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
-    return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
-
-
-def _bet_on_average(
-    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
-) -> Estimate:
-    """An average over the whole pool of losses that have bounds."""
-    draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), _estimator(base, subject)
-    if fixed:
-        return estimate(losses, draws, by, level=level, bounds=bounds)
-    budgets = base.state.budgets_of(len(base)) if _is_hedged(base, subject) else ()
-    inputs = GameInput(losses, bounds, control=subject.has_control, budgets=budgets)
-    limits = _bet(base, subject, inputs, level)
-    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
-    return est.with_limits(*limits, "hedged" if budgets else "betting")
-
-
-def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
-    """True for the errors that drive a campaign with a finite-sample guarantee."""
-    if not base.state.settings.is_finite or not subject.has_control:
-        return False
-    return set(hedged.COLUMNS) <= set(base.draws.design or {})
-
-
-def _estimator(base: SettledDraws, subject: Subject) -> str:
-    """The estimator of an average: with the predictor of an adaptive campaign, if it has one."""
-    predicts = subject.has_control and "predicted_variance" in (base.draws.design or {})
-    return "ramped" if predicts else "lure"
-
-
-def _bet_on_ratio(
-    base: SettledDraws, subject: Subject, pairs: Pairs, level: float, fixed: bool
-) -> Estimate:
-    """A ratio, with its interval cut to the ratios that are still possible."""
-    if fixed:
-        return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
-    mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
-    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
-    limits = _bet(base, subject, inputs, level)
-    est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
-    return est.with_limits(*limits, "betting", pairs.possible)
-
-
-def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Estimate:
-    """A ratio: with the predictor of an adaptive campaign, if it knows the chance of the class."""
-    known = set(predicted_ratio.COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
-    counts = base.state.pred_counts(subject.model)
-    if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
-        return ratio_estimate(pairs, look)
-    predicted = base.predicted(subject.model) == str(subject.metric.positive)
-    return predicted_ratio.predicted_ratio_estimate(pairs, predicted, look)
-
-
-def _bet(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:
-    """The limits of a betting game, which goes on from the last look."""
-    games, key = base.cache.games, subject.key
-    limits, games[key] = play(inputs, base.draws, level, games.get(key))
-    return limits
-
-
-def _unbounded(
-    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
-) -> Estimate:
-    """An average of losses without an upper bound, with the best interval there is for them."""
-    draws, bounds, by = base.draws, subject.metric.possible, _estimator(base, subject)
-    if fixed:
-        return estimate(losses, draws, by, level=level, bounds=bounds)
-    notes: tuple[str, ...] = ()
-    for interval in ("anytime", "t"):
-        try:
-            est = estimate(losses, draws, by, level=level, interval=interval, bounds=bounds)
-            return replace(est, warnings=(*est.warnings, *notes))
-        except InputError as refused:
-            notes = (FIXED,) if interval == "anytime" else (str(refused),)
-    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
-    return replace(est, warnings=(*est.warnings, *notes))
-
-
-def _unbounded_part(
-    base: SettledDraws,
-    subject: Subject,
-    losses: FloatArray,
-    inside: BoolArray,
-    level: float,
-    fixed: bool,
-) -> Estimate:
-    """An average over a slice, or over labelable items, of losses without an upper bound."""
-    look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
-    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
-    return est if fixed else replace(est, warnings=(*est.warnings, FIXED))
-
-
-def nothing_known(state: CampaignState, possible: tuple[float, float]) -> Estimate:
-    """The estimate before the first draw is settled: no value, and all that is possible."""
-    low, high = possible
-    return Estimate(
-        value=None,
-        low=low,
-        high=high,
-        level=state.settings.level,
-        stderr=None,
-        n_labels=0,
-        pool_size=state.settings.pool_size,
-        ess=0.0,
-        max_weight=0.0,
-        estimator="lure",
-        interval="undefined",
-        warnings=("no draw is settled yet: the first ones have no label so far",),
-    )
 
 
 def _pending_limits(

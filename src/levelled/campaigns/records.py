@@ -12,10 +12,12 @@ from levelled.metrics.named import parse_metric
 
 __all__ = [
     "Answer",
+    "Ask",
     "Attached",
     "CampaignSettings",
     "DrawnItem",
     "Event",
+    "Handout",
     "Lease",
     "Rescored",
     "Round",
@@ -218,6 +220,25 @@ class Lease:
 
     owner: str | None
     until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """An item that somebody is asked to label."""
+
+    draw: int
+    id: str | int
+    data: Mapping[str, Any]
+    lease_until: str
+
+
+@dataclass(frozen=True, slots=True)
+class Handout:
+    """The items handed out, the event that records it, and why there are fewer than wished."""
+
+    asks: tuple[Ask, ...]
+    events: tuple[Event, ...]
+    note: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
