@@ -102,6 +102,14 @@ def test_a_claim_does_not_hold_where_its_bar_is_missed(name: str, changes: dict[
     assert verdicts(worse)[name] == "does not hold"
 
 
+def test_few_repetitions_cannot_tell_a_coverage_that_is_a_little_low() -> None:
+    low = [one | {"coverage": 0.9, "repetitions": 40} for one in GOOD]
+    low += [one | {"coverage": 0.99, "repetitions": 40} for one in GOOD * 5]
+    assert verdicts(low)["coverage of all planned looks"] == "cannot tell"
+    many = [one | {"repetitions": 400} for one in low]
+    assert verdicts(many)["coverage of all planned looks"] == "holds"
+
+
 def test_the_smallest_size_runs_and_is_drawn(tmp_path: Path) -> None:
     smoke: Any = STUDY.presets["smoke"]
     results = run(STUDY, replace(smoke, pools=("useless",), budgets=(20,), repetitions=2), tmp_path)
