@@ -90,7 +90,7 @@ def create(
         str,
         typer.Option(
             help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the "
-            "budget and 10 to 50% wider there."
+            "budget, and wider."
         ),
     ] = "asymptotic",
     target_width: TargetWidth = None,

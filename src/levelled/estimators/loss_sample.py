@@ -54,6 +54,8 @@ class LossSample:
     kind: Kind
     moments: Moments
     population: bool
+    predicted_jump: float = 0.0
+    """The third moment that the predictor expects of the estimate, over its variance."""
     predicted_variance: float | None = None
     """The variance that the predictor behind "ramped" draws expects of the estimate."""
     budget: int | None = None
@@ -93,6 +95,7 @@ class LossSample:
             moments=_moments(losses, draws, estimator, control, population),
             population=population,
             predicted_variance=predicted,
+            predicted_jump=0.0 if predicted is None else _predicted_jump(draws, predicted),
             budget=None if budget is None else whole("budget", budget, least=len(losses)),
         )
 
@@ -202,6 +205,14 @@ def control_columns(
     mean = float(floats("control_mean", control_mean, ndim=0))
     before = np.cumsum(values) - values
     return values, draws.pool_size * mean - before
+
+
+def _predicted_jump(draws: Draws, variance: float) -> float:
+    """sum_m u_m^3 times the third moment that the predictor expects of term m, over `variance`."""
+    third = (draws.design or {}).get("predicted_skew")
+    if third is None or not variance > 0:
+        return 0.0
+    return float(estimator_shares("ramped", draws.pool_size, len(draws)) ** 3 @ third) / variance
 
 
 def _predicted_variance(draws: Draws) -> float:

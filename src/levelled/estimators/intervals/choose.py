@@ -187,7 +187,7 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         return _cp_safe(sample, weights)
     if method == "score_t":
         predicted = np.asarray(sample.predicted_variance)
-        low, high = score_t(summary, predicted, sample.bounds, level)
+        low, high = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
         return float(low), float(high)
     if method == "anytime" and sample.kind == "0/1":
         width = anytime.boundary(summary.budget, draws.pool_size, level)

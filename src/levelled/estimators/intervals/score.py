@@ -39,23 +39,34 @@ def blend(observed: FloatArray, predicted: FloatArray, nu: FloatArray) -> FloatA
 
 
 def score_t(
-    moments: Moments, predicted: FloatArray, bounds: tuple[float, float], level: float
+    moments: Moments,
+    predicted: FloatArray,
+    bounds: tuple[float, float],
+    level: float,
+    jump: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """The interval R^ + (k -+ sqrt(k^2 + 4 c^2)) / 2, which leans away from the nearer bound.
 
         c = t sqrt(V),    k = c^2 / (max(R^ - A, 0) + sqrt(V))
 
     with V and the degrees of freedom of t from `blended_variance`. The spread of an estimated
-    risk grows with the risk, so the interval reaches further up than down. A risk above the
-    middle of its bounds (A, B) gets the mirror image.
+    risk grows with the risk, so the interval reaches further up than down. Where rare errors of
+    large weight are to be expected, few samples hold one: the estimate is then too low, and so
+    is V. `jump` is the third moment that the predictor expects of the estimate, over its
+    variance; the limit away from the bound takes (k + t^2 jump) / 2 for k, if that is more. A
+    risk above the middle of its bounds (A, B) gets the mirror image.
     """
     V, df = blended_variance(moments, predicted, bounds)
     t = t_quantile(df, (1 + level) / 2)
-    return leaning(moments.value, np.sqrt(V), t, bounds)
+    return leaning(moments.value, np.sqrt(V), t, bounds, jump)
 
 
 def leaning(
-    value: FloatArray, sd: FloatArray, t: FloatArray, bounds: tuple[float, float]
+    value: FloatArray,
+    sd: FloatArray,
+    t: FloatArray,
+    bounds: tuple[float, float],
+    jump: float = 0.0,
 ) -> tuple[FloatArray, FloatArray]:
     """The limits of `score_t` for a value with this standard deviation.
 
@@ -66,8 +77,11 @@ def leaning(
     c, high = t * sd, value > (bounds[0] + bounds[1]) / 2
     away = np.where(high, bounds[1] - value, value - bounds[0])
     k = c**2 / np.where(sd > 0, np.maximum(away, 0) + sd, 1)
-    half, lean = np.sqrt(k**2 + 4 * c**2), np.where(high, -k, k)
-    return value + (lean - half) / 2, value + (lean + half) / 2
+    far = np.maximum(k, (k + t**2 * np.where(high, -jump, jump)) / 2)
+    near_limit = (np.sqrt(k**2 + 4 * c**2) - k) / 2
+    far_limit = (np.sqrt(far**2 + 4 * c**2) + far) / 2
+    below, above = np.where(high, far_limit, near_limit), np.where(high, near_limit, far_limit)
+    return value - below, value + above
 
 
 def _is_high(moments: Moments, bounds: tuple[float, float]) -> FloatArray:
