@@ -44,6 +44,30 @@ def probabilities(campaign: Campaign) -> list[float]:
     return [item.probability for item in campaign.state.draws]
 
 
+@pytest.mark.parametrize("end", ["min", "max"])
+def test_pending_labels_move_the_value_as_far_as_they_are_said_to(
+    tmp_path: Path, file: str, end: str
+) -> None:
+    campaign = begun(tmp_path, file, looks=0)
+    label(campaign, 30, TRUTH)
+    asks = campaign.ask(8)
+    before = campaign.estimate()[0]
+    pred = {item.draw: str(item.pred[""]) for item in campaign.state.draws}
+    other = {"spam": "ham", "ham": "spam"}
+    for one in asks:
+        said = pred[one.draw] if end == "min" else other[pred[one.draw]]
+        campaign.tell(one.draw, said)
+    expected = before.pending_value_min if end == "min" else before.pending_value_max
+    assert campaign.estimate()[0].estimate.value == pytest.approx(expected, abs=1e-12)
+
+
+def test_a_prediction_may_be_a_feature_as_well(tmp_path: Path, file: str) -> None:
+    campaign = begun(tmp_path, file, features=["proba_spam", "f_*"])
+    assert campaign.settings.features == ("proba_spam", "f_length")
+    label(campaign, 20, TRUTH)
+    assert campaign.audit() == []
+
+
 class TestRounds:
     def test_a_pool_with_probabilities_adapts_by_default(self, tmp_path: Path, file: str) -> None:
         campaign = begun(tmp_path, file)

@@ -82,3 +82,28 @@ def test_what_has_no_guarantee_is_refused(
     table, _ = spam(50)
     with pytest.raises(LevelledError, match=why):
         begun(tmp_path / "a.db", table, metric, **{**FINITE, **settings})
+
+
+def test_the_draws_cannot_become_static(tmp_path: Path) -> None:
+    campaign, truth = finite(tmp_path / "a.db")
+    label(campaign, 10, truth)
+    with pytest.raises(LevelledError, match="needs adaptive draws"):
+        campaign.change(kind="static")
+
+
+def test_an_unlabelable_item_is_allowed_for_in_the_error_rate(tmp_path: Path) -> None:
+    """Both intervals may be shown, one after the other: their error rates sum to 5%."""
+    campaign, truth = finite(tmp_path / "a.db")
+    label(campaign, 20, truth)
+    assert interval_level(campaign) == pytest.approx(1 - 0.045)
+    campaign.mark_unlabelable(campaign.ask(1)[0].draw, reason="empty")
+    assert campaign.estimate()[0].estimate.interval == "betting"
+    assert interval_level(campaign) == pytest.approx(1 - 0.005)
+
+
+def interval_level(campaign: Campaign) -> float:
+    """The level of the game behind the interval of the error."""
+    campaign.estimate()
+    assert campaign._cache is not None
+    (game,) = [one for key, one in campaign._cache.games.items() if "'error'" in key]
+    return float(game.game.to_dict()["level"])

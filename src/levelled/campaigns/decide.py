@@ -222,6 +222,11 @@ def change(
             "The finite-sample interval of this campaign is aimed at its budget: choose another "
             "number instead of none."
         )
+    if new.get("kind", "adaptive") != "adaptive" and state.settings.is_finite:
+        raise CampaignError(
+            "The finite-sample interval of this campaign needs adaptive draws: create another "
+            "campaign for other draws."
+        )
     new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
     if "budget" in new and state.settings.looks:
         new["looks"] = looks_to_json(_replan(state, new["budget"]))

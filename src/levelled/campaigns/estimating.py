@@ -9,9 +9,11 @@ from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.betting import GameInput, play
 from levelled.campaigns.settled import SettledDraws
 from levelled.campaigns.state import CampaignState
+from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals import hedged
+from levelled.estimators.intervals.looks import SHARE
 from levelled.metrics import predicted_ratio
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
@@ -21,6 +23,8 @@ __all__ = [
     "FIXED",
     "Subject",
     "estimate_subject",
+    "estimate_value",
+    "estimator_of",
     "labelled_in",
     "nothing_known",
     "subject_pairs",
@@ -78,6 +82,8 @@ def estimate_subject(
     inside = labelled_in(base, subject)
     everything = bool(inside.all()) and subject.column is None
     bounds = subject.metric.bounds or (0.0, np.inf)
+    if _is_hedged(base, subject):
+        level = _guaranteed_level(level, everything)
     if subject.is_ratio or (isfinite(bounds[1]) and not everything):
         est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
         est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
@@ -118,7 +124,7 @@ def _bet_on_average(
     base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
 ) -> Estimate:
     """An average over the whole pool of losses that have bounds."""
-    draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), _estimator(base, subject)
+    draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), estimator_of(base, subject)
     if fixed:
         return estimate(losses, draws, by, level=level, bounds=bounds)
     budgets = base.state.budgets_of(len(base)) if _is_hedged(base, subject) else ()
@@ -130,15 +136,29 @@ def _bet_on_average(
 
 def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
     """True for the errors that drive a campaign with a finite-sample guarantee."""
-    if not base.state.settings.is_finite or not subject.has_control:
-        return False
-    return set(hedged.COLUMNS) <= set(base.draws.design or {})
+    finite = base.state.settings.is_finite and subject.column is None and not subject.is_ratio
+    return finite and subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
 
 
-def _estimator(base: SettledDraws, subject: Subject) -> str:
+def _guaranteed_level(level: float, everything: bool) -> float:
+    """The level of the hedged interval, or of the one by betting once an item is unlabelable.
+
+    The first is shown before the second, so they share the error rate.
+    """
+    return 1 - (1 - level) * (SHARE if everything else 1 - SHARE)
+
+
+def estimator_of(base: SettledDraws, subject: Subject) -> str:
     """The estimator of an average: with the predictor of an adaptive campaign, if it has one."""
     predicts = subject.has_control and "predicted_variance" in (base.draws.design or {})
     return "ramped" if predicts else "lure"
+
+
+def estimate_value(losses: FloatArray, draws: Draws, estimator: str) -> float:
+    """The estimated mean of losses, without an interval."""
+    value = estimate(losses, draws, estimator, interval="none").value
+    assert value is not None
+    return value
 
 
 def _bet_on_ratio(
@@ -175,7 +195,7 @@ def _unbounded(
     base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
 ) -> Estimate:
     """An average of losses without an upper bound, with the best interval there is for them."""
-    draws, bounds, by = base.draws, subject.metric.possible, _estimator(base, subject)
+    draws, bounds, by = base.draws, subject.metric.possible, estimator_of(base, subject)
     if fixed:
         return estimate(losses, draws, by, level=level, bounds=bounds)
     notes: tuple[str, ...] = ()

@@ -7,7 +7,12 @@ from math import isfinite
 import numpy as np
 
 from levelled.campaigns.driving import driving_loss, positive_class
-from levelled.campaigns.estimating import Subject, estimate_subject
+from levelled.campaigns.estimating import (
+    Subject,
+    estimate_subject,
+    estimate_value,
+    estimator_of,
+)
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.estimators import Estimate, lure_weights
@@ -156,13 +161,15 @@ def _pending_limits(
     low, high = metric.bounds or (0.0, np.inf)
     if not pending or not isfinite(high) or subject.is_ratio or subject.column is not None:
         return None, None
-    weights = lure_weights(asked.draws)
     losses, _ = asked.losses(metric, subject.model)
     out = np.zeros(len(losses), dtype=bool)
     out[np.array(pending) - 1] = True
-    counted = weights * (asked.labelable | out)
-    total = counted.sum() if asked.state.unlabelable else len(weights)
-    ends = [float(counted @ np.where(out, end, losses) / total) for end in (low, high)]
+    if asked.state.unlabelable:
+        counted = lure_weights(asked.draws) * (asked.labelable | out)
+        ends = [float(counted @ np.where(out, end, losses) / counted.sum()) for end in (low, high)]
+    else:
+        by, complete = estimator_of(asked, subject), [np.where(out, e, losses) for e in (low, high)]
+        ends = [estimate_value(values, asked.draws, by) for values in complete]
     if metric.complemented:
         ends = [1 - end for end in reversed(ends)]
     return ends[0], ends[1]

@@ -84,7 +84,7 @@ class Files:
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
         """The columns that have a role, of all rows in order."""
         texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
-        numbers = [name for name in roles.numbers if name not in texts]
+        numbers = [name for name in dict.fromkeys(roles.numbers) if name not in texts]
         for path in self.paths:
             length = 0
             with _reading(path) as file:
