@@ -53,8 +53,8 @@ def score_t(
     risk grows with the risk, so the interval reaches further up than down. Where rare errors of
     large weight are to be expected, few samples hold one: the estimate is then too low, and so
     is V. `jump` is the third moment that the predictor expects of the estimate, over its
-    variance; the limit away from the bound takes (k + t^2 jump) / 2 for k, if that is more. A
-    risk above the middle of its bounds (A, B) gets the mirror image.
+    variance; the limit away from the bound takes (k + t^2 jump) / 2 for k if that is more, but at
+    most k + c / 2. A risk above the middle of its bounds (A, B) gets the mirror image.
     """
     V, df = blended_variance(moments, predicted, bounds)
     t = t_quantile(df, (1 + level) / 2)
@@ -77,7 +77,7 @@ def leaning(
     c, high = t * sd, value > (bounds[0] + bounds[1]) / 2
     away = np.where(high, bounds[1] - value, value - bounds[0])
     k = c**2 / np.where(sd > 0, np.maximum(away, 0) + sd, 1)
-    far = np.maximum(k, (k + t**2 * np.where(high, -jump, jump)) / 2)
+    far = np.clip((k + t**2 * np.where(high, -jump, jump)) / 2, k, k + c / 2)
     near_limit = (np.sqrt(k**2 + 4 * c**2) - k) / 2
     far_limit = (np.sqrt(far**2 + 4 * c**2) + far) / 2
     below, above = np.where(high, far_limit, near_limit), np.where(high, near_limit, far_limit)
