@@ -63,3 +63,10 @@ def test_a_pool_without_probabilities_is_planned_with_more_doubt(tmp_path: Path)
 def test_a_metric_that_nothing_predicts_is_refused() -> None:
     with pytest.raises(InputError, match="campaign with labels"):
         plan_campaign(numbers(20)[0], 0.1, "mse")
+
+
+def test_a_plan_says_that_intervals_without_planned_looks_are_wider(tmp_path: Path) -> None:
+    table, _ = spam(300)
+    campaign = create_campaign("spam", table, storage=tmp_path / "a.db", seed=7, looks=0)
+    assert "plans none" in str(campaign.plan(0.2))
+    assert plan_campaign(table, 0.2).note == ""

@@ -1,6 +1,7 @@
 """The number of labels that a campaign will take: before it, and from the labels it has."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 from levelled._check import between
@@ -22,6 +23,10 @@ _ENOUGH = 10
 """Labels from which on the spread of losses is estimated."""
 _LEARNT = 50
 """Labels from which on an adaptive campaign is planned from what its predictor has learnt."""
+_NO_LOOKS = (
+    "this is for five planned looks. This campaign plans none, and the interval it shows instead "
+    "is wider"
+)
 
 
 def plan_campaign(
@@ -57,6 +62,18 @@ def plan_further(
     expected: float | None = None,
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from a campaign's settled labels."""
+    plan = _plan_from(state, cache, pool, width, metric, expected)
+    return plan if state.settings.looks else replace(plan, note=_NO_LOOKS)
+
+
+def _plan_from(
+    state: CampaignState,
+    cache: FigureCache,
+    pool: Pool,
+    width: float,
+    metric: str | None,
+    expected: float | None,
+) -> Plan:
     settings, base = state.settings, settled_draws(state, cache=cache)
     chosen = settings.metrics[0] if metric is None else parse_metric(metric)
     looks = len(settings.looks) if settings.looks and settings.budget is not None else 5

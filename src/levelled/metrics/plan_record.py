@@ -70,6 +70,8 @@ class Plan:
     expected_high: float
     n_labels: int = 0
     """Labels that a campaign has already; they count towards those needed."""
+    note: str = ""
+    """A restriction of the plan, for the reader."""
 
     @property
     def remaining(self) -> int:
@@ -89,7 +91,7 @@ class Plan:
             f"{self.metric} an interval {self.width:g} wide, {100 * self.level:g}% confidence; "
             f"about {self._count(self.uniform)} if drawn uniformly. From {source}: the "
             f"{self.metric} is about {self.expected:.3g} ({self.expected_low:.3g} to "
-            f"{self.expected_high:.3g}){advice}"
+            f"{self.expected_high:.3g}){advice}{f'. Note: {self.note}' if self.note else ''}"
         )
 
     def _count(self, labels: int) -> str:

@@ -1,0 +1,62 @@
+"""The interval of estimates whose predictor is refitted as labels come in."""
+
+import numpy as np
+import pytest
+
+from levelled.estimators.intervals.score import PRIOR_DF, blended_variance, leaning, score_t
+from levelled.estimators.moments import Moments
+
+
+def moments(value: float, variance: float = 4e-4, errors: float = 10.0) -> Moments:
+    return Moments(
+        np.asarray(value),
+        np.asarray(variance),
+        df=np.asarray(40.0),
+        total=np.asarray(errors),
+        budget=100,
+        pool_size=1000,
+        exact=True,
+    )
+
+
+def limits(value: float, jump: float = 0.0) -> tuple[float, float]:
+    low, high = leaning(np.asarray(value), np.asarray(0.02), np.asarray(2.0), (0.0, 1.0), jump)
+    return float(low), float(high)
+
+
+def test_it_reaches_further_away_from_the_nearer_bound() -> None:
+    low, high = limits(0.1)
+    assert high - 0.1 > 0.1 - low > 0
+
+
+def test_a_risk_above_the_middle_gets_the_mirror_image() -> None:
+    low, high = limits(0.1, jump=0.03)
+    assert limits(0.9, jump=-0.03) == pytest.approx((1 - high, 1 - low))
+
+
+def test_rare_heavy_errors_move_the_far_limit_alone_and_only_so_far() -> None:
+    plain, leaning_more, most = limits(0.1), limits(0.1, jump=0.01), limits(0.1, jump=10.0)
+    assert plain[0] == leaning_more[0] == most[0]
+    assert plain[1] < leaning_more[1] < most[1]
+    c, k = 0.04, 0.04**2 / 0.12
+    far = k + c / 2
+    assert most[1] == pytest.approx(0.1 + (np.hypot(far, 2 * c) + far) / 2)
+
+
+def test_a_jump_that_is_expected_to_be_small_changes_nothing() -> None:
+    assert limits(0.1, jump=1e-6) == limits(0.1) == limits(0.1, jump=-1.0)
+
+
+def test_the_predicted_variance_counts_as_six_degrees_of_freedom() -> None:
+    V, df = blended_variance(moments(0.1), np.asarray(1e-4), (0.0, 1.0))
+    assert float(df) == 20 + PRIOR_DF
+    assert float(V) == pytest.approx((20 * 4e-4 + 6 * 1e-4) / 26)
+
+
+def test_without_an_error_the_predictor_alone_decides() -> None:
+    unseen = moments(0.0, variance=0.0, errors=0.0)
+    V, df = blended_variance(unseen, np.asarray(1e-4), (0.0, 1.0))
+    assert float(V) == pytest.approx(1e-4)
+    assert float(df) == PRIOR_DF
+    low, high = score_t(unseen, np.asarray(1e-4), (0.0, 1.0), 0.95)
+    assert low < 0 < high
