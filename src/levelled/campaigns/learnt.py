@@ -31,6 +31,13 @@ _TOP = 0.2
 _LEAST_LOSSES = 5
 _IN_A_BIN, _MOST_BINS = 20, 6
 _MOST_ROWS = 20
+_ROUNDS = (
+    "Each step is a round: draws from one fit of the predictor. The floor (solid) is the smallest "
+    "probability of an item, as a multiple of that of a random draw. It falls as errors are found, "
+    "except in a campaign with a finite-sample guarantee. "
+    "The background share (dashed) is the part of the prediction that is the same for all items: "
+    "the allowance for losses that the predictor cannot see."
+)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -184,9 +191,10 @@ def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
     shares = [(one.first, float((one.predictor or {})["background"])) for one in learnt.rounds]
     points = learnt.calibration() if len(learnt.losses) else []
     plots = [partial(plot_calibration, points)] if points else []
-    if len(floors) > 1:
-        plots.append(partial(plot_rounds, floors, shares, len(learnt.state.draws)))
     yield Section("What did it learn?", _about(learnt), plots=plots)
+    if len(floors) > 1:
+        rounds = partial(plot_rounds, floors, shares, len(learnt.state.draws))
+        yield Section("Floor and background share", _ROUNDS, plots=[rounds])
     try:
         yield _effects(learnt.effects())
         yield _items(learnt.expected_losses(_MOST_ROWS))
@@ -195,10 +203,12 @@ def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
 
 
 def _about(learnt: CampaignPredictor) -> str:
-    n, share, floor = len(learnt.rounds), learnt.predictor.background, learnt.floor
-    summary = learnt.summary
+    share, floor, summary = learnt.predictor.background, learnt.floor, learnt.summary
+    first = learnt.rounds[0]
+    unfitted = first.predictor if first.first == 1 else None
+    n = sum(one.predictor != unfitted for one in learnt.rounds)
     return (
-        f"{summary[0].upper()}{summary[1:]}. The predictor was fitted {n} "
+        f"{summary[0].upper()}{summary[1:]}. The predictor was fitted to labels {n} "
         f"{'time' if n == 1 else 'times'}. {share:.1%} of its prediction is the same for all "
         f"items, which allows for losses that it cannot see. Every item is drawn with at least "
         f"{floor:.2f} times the probability of a random draw. Below, each dot is a group of draws "
@@ -209,8 +219,10 @@ def _about(learnt: CampaignPredictor) -> str:
 
 def _effects(effects: Sequence[tuple[str, float]]) -> Section:
     about = (
-        "The factor by which the odds of a loss change when the column is one standard deviation "
-        "higher; 1 is no effect."
+        "For a column of numbers: the factor by which the odds of a loss, or a loss without an "
+        "upper bound itself, change when the number is one standard deviation higher. For the loss "
+        "that the pool predicts and for the predicted class: the factor by which they typically "
+        "differ from those of the average item. 1 is no effect."
     )
     rows = [(name, f"× {factor:.2f}") for name, factor in effects[:_MOST_ROWS]]  # noqa: RUF001
     return Section("How much each column counts", about, ("column", "factor"), rows)

@@ -194,11 +194,13 @@ def _plots(report: Report) -> Iterator[str]:
 
 
 def _about_history(report: Report) -> str:
-    validity = VALIDITY.get(report.history[-1].estimate.interval, FIXED)
+    last = report.history[-1]
+    validity = VALIDITY.get(last.estimate.interval, FIXED)
+    flat = "" if last.look is None else " Between planned looks the line is flat."
     aim = " The dotted lines are as far apart as the target width." if report.target_width else ""
     return (
-        f'<p class="soft">The line is the estimate after each number of draws, the band its '
-        f"interval, {validity}.{aim}</p>\n"
+        f'<p class="soft">The line is the estimate as it was shown after each number of draws, '
+        f"the band its interval, {validity}.{flat}{aim}</p>\n"
     )
 
 
