@@ -435,3 +435,31 @@ def test_new_predictions_replace_the_pools(
 def test_a_table_of_figures_ends_with_what_was_learnt(levelled: Levelled, spam: str) -> None:
     shown = levelled("estimate", spam, "--format", "table").out
     assert "the fifth of the pool" in shown or "too few losses were found" in shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_table_of_figures_shows_names_and_numbers_at_any_width(
+    levelled: Levelled,
+    spam: str,
+    items: dict[str, list[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+) -> None:
+    lines = (json.dumps({"id": one, "pred": "ham"}) + "\n" for one in items["id"])
+    (tmp_path / "v2.jsonl").write_text("".join(lines))
+    levelled("attach", spam, "--predictions", "v2.jsonl", "--model", "candidate")
+    levelled("ask", spam, "-n", 8)
+    found = figures(levelled, spam)
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = levelled("estimate", spam, "--format", "table").out
+    assert "…" not in shown
+    assert "at least" not in shown
+    assert "8 labels are pending" in shown
+    assert all(len(line) <= width for line in shown.splitlines())
+    for one in found:
+        assert f"{one['value']:.4f}" in shown
+        assert f"{one['low']:.4f} to {one['high']:.4f}" in shown
+    if width >= 80:
+        assert shown.count("candidate") == shown.count("f1:spam") == len(found) // 2
+        assert shown.count("country=de") == len(found) // 3
