@@ -256,7 +256,11 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
     summary = _summarise(lv.load_campaign(name, storage=storage))
     chosen = show.chosen(form)
     if chosen is Form.table:
-        usual = {**dict.fromkeys(_OF_STATIC), "guarantee": "asymptotic", "features": []}
+        usual: dict[str, Any] = {
+            **dict.fromkeys(_OF_STATIC),
+            "guarantee": "asymptotic",
+            "features": [],
+        }
         rows = [
             (key.removeprefix("n_"), _cell(value))
             for key, value in summary.items()
