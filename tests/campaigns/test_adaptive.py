@@ -391,7 +391,7 @@ class TestRescore:
         campaign = begun(tmp_path, file)
         with pytest.raises(PoolError, match="has no predicted losses"):
             campaign.rescore(pa.table({"id": SPAM["id"]}))
-        with pytest.raises(PoolError, match="is not in the pool"):
+        with pytest.raises(PoolError, match=f"no row for the id 'r0', nor for {N - 2} others"):
             campaign.rescore(pa.table({"id": ["r1"], "loss_hat": [0.2]}))
         campaign.close()
         with pytest.raises(CampaignError, match="closed"):

@@ -432,6 +432,90 @@ def test_new_predictions_replace_the_pools(
     assert "has no predicted losses" in refused.err
 
 
+def test_a_file_that_cannot_rescore_is_named(levelled: Levelled, spam: str, pool: Path) -> None:
+    table = pq.read_table(pool)
+    pq.write_table(table.select(["id"])[:9], "ids.parquet")
+    assert (
+        "ids.parquet has no predicted losses"
+        in levelled("rescore", spam, "--pool", "ids.parquet").err
+    )
+    hat = pa.table({"id": table["id"], "loss_hat": table["proba_spam"]})
+    pq.write_table(hat[1:], "most.parquet")
+    refused = levelled("rescore", spam, "--pool", "most.parquet")
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "most.parquet has no row for the id 'r0'. " in refused.err
+
+
+def test_a_uniform_campaign_is_not_rescored(levelled: Levelled, pool: Path) -> None:
+    levelled("create", "plain", "--pool", pool, "--kind", "uniform", "--seed", 7)
+    table = pq.read_table(pool)
+    hat = {"id": table["id"], "loss_hat": table["proba_spam"]}
+    pq.write_table(pa.table(hat), "scores.parquet")
+    refused = levelled("rescore", "plain", "--pool", "scores.parquet")
+    assert (refused.code, refused.err.count("\n")) == (1, 1)
+    assert "levelled change plain --kind adaptive" in refused.err
+    assert not load_campaign("plain").state.rescored
+    assert levelled("change", "plain", "--kind", "adaptive").code == 0
+    assert levelled("rescore", "plain", "--pool", "scores.parquet").code == 0
+
+
+def test_the_status_shows_the_settings_that_count(
+    levelled: Levelled, spam: str, pool: Path
+) -> None:
+    table = pq.read_table(pool)
+    pq.write_table(table.append_column("f_1", table["proba_spam"]), "described.parquet")
+    words = ("create", "--pool", "described.parquet", "--seed", 7, "--budget", 100)
+    made = levelled(*words, "proven", "--guarantee", "finite")
+    assert made.code == 0, made.err
+    levelled("create", "plain", "--pool", pool, "--floor", 0.3)
+    settings = ("score", "proposal", "floor", "guarantee", "features")
+    for name, values, shown in (
+        (spam, [None, None, None, "asymptotic", []], ()),
+        ("proven", [None, None, None, "finite", ["f_1"]], ("guarantee", "features")),
+        ("plain", ["auto", "proportional", 0.3, "asymptotic", []], settings[:3]),
+    ):
+        (summary,) = json.loads(levelled("status", name).out)
+        assert [summary[one] for one in settings] == values
+        rows = levelled("status", name, "--format", "table").out.splitlines()
+        keys = [row.split()[1] for row in rows if row.startswith("│")]
+        assert [key for key in keys if key in settings] == [*shown]
+
+
+def test_the_help_says_which_kinds_there_are(levelled: Levelled) -> None:
+    created = " ".join(levelled("create", "--help").out.split())
+    assert "static with --score, --proposal or --floor" in created
+    changed = " ".join(levelled("change", "--help").out.split())
+    assert "adaptive, static or uniform" in changed
+
+
 def test_a_table_of_figures_ends_with_what_was_learnt(levelled: Levelled, spam: str) -> None:
     shown = levelled("estimate", spam, "--format", "table").out
     assert "the fifth of the pool" in shown or "too few losses were found" in shown
+
+
+@pytest.mark.parametrize("width", [60, 80, 100])
+def test_a_table_of_figures_shows_names_and_numbers_at_any_width(
+    levelled: Levelled,
+    spam: str,
+    items: dict[str, list[Any]],
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    width: int,
+) -> None:
+    lines = (json.dumps({"id": one, "pred": "ham"}) + "\n" for one in items["id"])
+    (tmp_path / "v2.jsonl").write_text("".join(lines))
+    levelled("attach", spam, "--predictions", "v2.jsonl", "--model", "candidate")
+    levelled("ask", spam, "-n", 8)
+    found = figures(levelled, spam)
+    monkeypatch.setenv("COLUMNS", str(width))
+    shown = levelled("estimate", spam, "--format", "table").out
+    assert "…" not in shown
+    assert "at least" not in shown
+    assert "8 labels are pending" in shown
+    assert all(len(line) <= width for line in shown.splitlines())
+    for one in found:
+        assert f"{one['value']:.4f}" in shown
+        assert f"{one['low']:.4f} to {one['high']:.4f}" in shown
+    if width >= 80:
+        assert shown.count("candidate") == shown.count("f1:spam") == len(found) // 2
+        assert shown.count("country=de") == len(found) // 3

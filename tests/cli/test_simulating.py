@@ -55,7 +55,7 @@ def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--budgets", "many"], "100,500"),
+        (["--budgets", "many"], "--budgets must be whole numbers, as 100,500; it is 'many'"),
         (["--budgets", "400"], "leaves nothing to estimate"),
         (["--methods", "static,magic"], "'magic'"),
         (["--metric", "f1:spam"], "is a ratio"),

@@ -4,7 +4,7 @@ import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from itertools import chain
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import typer
 
@@ -33,7 +33,8 @@ NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
 
 _OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
-_NUMBERS = ("value", "interval", "value with pending labels", "with all labels", "as precise as")
+_PENDING, _LATEST, _WORTH = "value with pending labels", "with all labels", "as precise as"
+_NUMBERS = ("value", "interval", _LATEST, _WORTH)
 
 
 def ask(
@@ -212,31 +213,70 @@ def _show_figures(figures: "Sequence[Figure]", chosen: Form, campaign: "Campaign
 def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
     """The figures as a table; below it what was learnt, how they were read, and each warning."""
     from rich.box import SIMPLE_HEAD
-    from rich.console import Group
+    from rich.console import Console, Group
     from rich.table import Table
     from rich.text import Text
 
-    from levelled.reports.numbers import figure_cells, figure_notes
+    from levelled.reports.numbers import figure_notes
 
-    rows = [
-        {column: show.plain(cell, 40) for column, cell in figure_cells(figure).items()}
-        for figure in figures
-    ]
+    rows = _fit_rows([_figure_row(figure) for figure in figures], Console().width)
     title = Text(f"{show.plain(campaign.name, 60)}: {_progress(figures[0])}", style="bold")
     table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
-    columns = [column for column in rows[0] if any(row[column] for row in rows)]
-    for column in columns:
-        number = column in _NUMBERS
-        table.add_column(column, justify="right" if number else "left", no_wrap=number)
+    for column in rows[0]:
+        number = column.replace("\n", " ") in _NUMBERS
+        justify: Literal["left", "right"] = "right" if number else "left"
+        table.add_column(column, justify=justify, no_wrap=number, overflow="fold")
     for figure, row in zip(figures, rows, strict=True):
         style = "bold" if figure.slice is None else ""
-        table.add_row(*(Text(row[column], style=style) for column in columns))
+        table.add_row(*(Text(cell, style=style) for cell in row.values()))
     warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
     learnt = campaign.predictor
     notes = [f"{note}." for note in figure_notes(figures[0])]
     notes += [] if learnt is None else [f"{learnt.summary}."]
     notes += [f"note: {show.plain(text, 500)}" for text in warnings]
     return Group(table, *map(Text, notes))
+
+
+def _figure_row(figure: "Figure") -> dict[str, str]:
+    """The cells of a figure; the note below the table says what pending labels may change."""
+    from levelled.reports.numbers import figure_cells
+
+    cells = figure_cells(figure).items()
+    return {column: show.plain(cell, 40) for column, cell in cells if column != _PENDING}
+
+
+def _fit_rows(rows: list[dict[str, str]], width: int) -> list[dict[str, str]]:
+    """The rows without empty columns, and with fewer words where they are wider than `width`."""
+    filled = [column for column in rows[0] if any(row[column] for row in rows)]
+    rows = [{column: row[column] for column in filled} for row in rows]
+    for shorten in (_shorten_worth, _break_heading, _drop_worth):
+        if _width_of(rows) <= width:
+            break
+        rows = [shorten(row) for row in rows]
+    return rows
+
+
+def _width_of(rows: list[dict[str, str]]) -> int:
+    """The characters that a table of these rows takes, with its rules and blanks."""
+    from rich.cells import cell_len
+
+    texts = [[*column.split("\n"), *(row[column] for row in rows)] for column in rows[0]]
+    return sum(max(map(cell_len, column)) + 3 for column in texts) + 1
+
+
+def _shorten_worth(row: dict[str, str]) -> dict[str, str]:
+    if _WORTH not in row:
+        return row
+    return row | {_WORTH: row[_WORTH].removeprefix("about ").removesuffix(" labels")}
+
+
+def _break_heading(row: dict[str, str]) -> dict[str, str]:
+    broken = {_LATEST: "with all\nlabels"}
+    return {broken.get(column, column): cell for column, cell in row.items()}
+
+
+def _drop_worth(row: dict[str, str]) -> dict[str, str]:
+    return {column: cell for column, cell in row.items() if column != _WORTH}
 
 
 def _progress(figure: "Figure") -> str:

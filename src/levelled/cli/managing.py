@@ -35,11 +35,10 @@ __all__ = [
 _YEAR = 366 * 24 * 3600
 _LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
 _IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
-_SETTINGS = (
-    "kind", "budget", "target_width", "level", "score", "proposal", "floor", "seed", "in_flight",
-    "lease_seconds",
-)  # fmt: skip
-"""The settings that a summary shows."""
+_SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")
+"""The settings that every summary shows."""
+_OF_STATIC = ("score", "proposal", "floor")
+"""The settings that only static campaigns use."""
 
 Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
 
@@ -102,7 +101,10 @@ def create(
     classes: ClassNames = None,
     kind: Annotated[
         str,
-        typer.Option(help="Way to draw: adaptive, static, uniform, or auto: adaptive if it can."),
+        typer.Option(
+            help="Way to draw: adaptive, static, uniform, or auto: static with --score, "
+            "--proposal or --floor, else adaptive if it can."
+        ),
     ] = "auto",
     features: Annotated[
         list[str],
@@ -209,7 +211,13 @@ def rescore(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Replace the predicted losses that guide the draws, from the next item on."""
-    lv.load_campaign(name, storage=storage).rescore(str(pool), owner=owner)
+    campaign = lv.load_campaign(name, storage=storage)
+    if campaign.settings.kind == "uniform":
+        raise lv.errors.CampaignError(
+            f"{name!r} is uniform: it draws at random, whatever losses are predicted. To follow "
+            f"predictions, first: levelled change {name} --kind adaptive"
+        )
+    campaign.rescore(str(pool), owner=owner)
     show.tell(f"rescored {name} with {pool}. Next: levelled ask {name}")
 
 
@@ -248,7 +256,16 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
     summary = _summarise(lv.load_campaign(name, storage=storage))
     chosen = show.chosen(form)
     if chosen is Form.table:
-        rows = [(key.removeprefix("n_"), _cell(value)) for key, value in summary.items()]
+        usual: dict[str, Any] = {
+            **dict.fromkeys(_OF_STATIC),
+            "guarantee": "asymptotic",
+            "features": [],
+        }
+        rows = [
+            (key.removeprefix("n_"), _cell(value))
+            for key, value in summary.items()
+            if key not in usual or value != usual[key]
+        ]
         show.show_rows("", ["", show.plain(name)], rows, figures=False)
     else:
         show.records([summary], chosen)
@@ -257,6 +274,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
 def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
     state = campaign.state
     settings = state.settings
+    is_static = settings.kind == "static"
     return {
         "name": settings.name,
         "metrics": settings.metric_names,
@@ -270,6 +288,9 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         "n_amended": len(state.amended),
         "n_second_opinions": sum(map(len, state.opinions.values())),
         **{name: getattr(settings, name) for name in _SETTINGS},
+        **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
+        "guarantee": settings.guarantee,
+        "features": list(settings.features),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,

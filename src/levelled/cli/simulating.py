@@ -98,7 +98,7 @@ def _numbers(text: str) -> list[int]:
     """The numbers of an option such as 100,500."""
     parts = [part.strip() for part in text.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise typer.BadParameter(f"must be whole numbers, as 100,500; it is {text!r}.")
+        raise typer.BadParameter(f"--budgets must be whole numbers, as 100,500; it is {text!r}.")
     return [int(part) for part in parts]
 
 

@@ -118,16 +118,27 @@ class Pool:
 
         Columns that the other pool does not have stay as they are.
         """
-        new = other._columns
-        rows = other.rows_of(self._columns.ids.to_pylist())
+        new, file = other._columns, other.source or "The frame"
         columns = {name: getattr(new, name) for name in ("surrogate", "loss_hat")}
-        found = {name: column[rows] for name, column in columns.items() if column is not None}
+        found = {name: column for name, column in columns.items() if column is not None}
         if not found:
             raise PoolError(
-                f"{other.source or 'The frame'} has no predicted losses: it needs a column "
-                f"loss_hat or columns surrogate_<class>."
+                f"{file} has no predicted losses: it needs a column loss_hat or columns "
+                f"surrogate_<class>."
             )
-        return Pool(self.source, self._origin, self._roles, replace(self._columns, **found))
+        ids = self._columns.ids.to_pylist()
+        try:
+            rows = other.rows_of(ids)
+        except PoolError:
+            known = set(map(str, new.ids.to_pylist()))
+            missing = [one for one in ids if str(one) not in known]
+            others = f", nor for {len(missing) - 1} others" if len(missing) > 1 else ""
+            raise PoolError(
+                f"{file} has no row for the id {missing[0]!r}{others}. Draws need a predicted "
+                f"loss for every item of the pool."
+            ) from None
+        aligned = {name: column[rows] for name, column in found.items()}
+        return Pool(self.source, self._origin, self._roles, replace(self._columns, **aligned))
 
     def slice_values(self, name: str) -> Categorical:
         """The slice of each item; `np.asarray` makes it an array of text."""
