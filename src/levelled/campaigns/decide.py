@@ -253,6 +253,12 @@ def rescore(
 ) -> tuple[Event, ...]:
     """Let the predicted losses of a file guide the draws; those that nobody was given go."""
     _refuse_closed(state)
+    name = state.settings.name
+    if state.settings.kind == "uniform":
+        raise CampaignError(
+            f"{name!r} is uniform: it draws at random, whatever losses are predicted. To follow "
+            f"predictions, first change its kind (levelled change {name} --kind adaptive)."
+        )
     named = {"source": source, "fingerprint": fingerprint}
     return ({**_stamp("rescored", owner, now), **named},)
 

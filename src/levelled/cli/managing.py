@@ -63,6 +63,20 @@ Looks = Annotated[
 TargetWidth = Annotated[
     float | None, typer.Option(help="How narrow the first metric's interval should become.")
 ]
+Guarantee = Annotated[
+    str,
+    typer.Option(
+        help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the budget, "
+        "and wider."
+    ),
+]
+Kind = Annotated[
+    str,
+    typer.Option(
+        help="Way to draw: adaptive, static, uniform, or auto: static with --score, --proposal or "
+        "--floor, else adaptive if it can."
+    ),
+]
 
 
 def create(
@@ -85,13 +99,7 @@ def create(
     ] = [],  # noqa: B006
     budget: Budget = None,
     looks: Looks = 5,
-    guarantee: Annotated[
-        str,
-        typer.Option(
-            help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the "
-            "budget, and wider."
-        ),
-    ] = "asymptotic",
+    guarantee: Guarantee = "asymptotic",
     target_width: TargetWidth = None,
     level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
     seed: Annotated[
@@ -99,13 +107,7 @@ def create(
         typer.Option(min=0, help="Seed of the draws; chosen and recorded if not given."),
     ] = None,
     classes: ClassNames = None,
-    kind: Annotated[
-        str,
-        typer.Option(
-            help="Way to draw: adaptive, static, uniform, or auto: static with --score, "
-            "--proposal or --floor, else adaptive if it can."
-        ),
-    ] = "auto",
+    kind: Kind = "auto",
     features: Annotated[
         list[str],
         typer.Option(help="Columns to learn losses from, or a pattern such as 'f_*'; repeatable."),
@@ -211,13 +213,7 @@ def rescore(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Replace the predicted losses that guide the draws, from the next item on."""
-    campaign = lv.load_campaign(name, storage=storage)
-    if campaign.settings.kind == "uniform":
-        raise lv.errors.CampaignError(
-            f"{name!r} is uniform: it draws at random, whatever losses are predicted. To follow "
-            f"predictions, first: levelled change {name} --kind adaptive"
-        )
-    campaign.rescore(str(pool), owner=owner)
+    lv.load_campaign(name, storage=storage).rescore(str(pool), owner=owner)
     show.tell(f"rescored {name} with {pool}. Next: levelled ask {name}")
 
 
