@@ -5,10 +5,11 @@ from functools import partial
 
 import numpy as np
 
-from levelled.campaigns.betting import GameInput, play
+from levelled.campaigns.betting import GameInput
 from levelled.campaigns.estimating import (
     FIXED,
     Subject,
+    bet,
     labelled_in,
     nothing_known,
     subject_pairs,
@@ -19,11 +20,10 @@ from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate, estimate
-from levelled.estimators.intervals.looks import SHARE
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Metric
-from levelled.metrics.ratio import Limits, Look, scaled
+from levelled.metrics.ratio import Look, scaled
 from levelled.metrics.ratio_difference import ratio_difference
 from levelled.metrics.slices import slice_estimate
 
@@ -167,8 +167,7 @@ def _difference(base: SettledDraws, one: Subject, other: Subject) -> Estimate:
         return nothing_known(base.state, (least - most, most - least))
     est, look = _estimate(base, one, other, settings.level, "none"), settings.last_look(len(base))
     if look is None and est.interval != "point":
-        rest = 1 - (1 - settings.level) * (1 - SHARE) if settings.looks else settings.level
-        est = _watched(base, one, other, rest)
+        est = _watched(base, one, other, settings.watched_level)
     elif look is not None and est.interval != "point":
         est = _estimate(base.first(look.n), one, other, 1 - look.alpha, "auto")
         est = est if est.value is None else replace(est, interval="looks")
@@ -222,21 +221,14 @@ def _watched(base: SettledDraws, one: Subject, other: Subject, level: float) -> 
     est = _estimate(base, one, other, level, "none")
     if not _has_pairs(base, one):
         D = base.losses(one.metric, one.model)[0] - base.losses(one.metric, other.model)[0]
-        limits = _play(base, GameInput(D, (-most, most)), level, key)
+        limits = bet(base, repr(key), GameInput(D, (-most, most)), level)
         return est.with_limits(*limits, "betting", (est.low, est.high))
     apart = []
     for subject in (one, other):
         pairs = subject_pairs(base, subject)
         A, D, mean = pairs.numerator, pairs.denominator, pairs.denominator_mean
         inputs = GameInput(A, (0.0, pairs.most), D, mean)
-        apart.append(_play(base, inputs, (1 + level) / 2, (*key, subject.model)))
+        apart.append(bet(base, repr((*key, subject.model)), inputs, (1 + level) / 2))
     (low, high), (other_low, other_high) = apart
     limits = most * (low - other_high), most * (high - other_low)
     return est.with_limits(*limits, "betting", (est.low, est.high))
-
-
-def _play(base: SettledDraws, inputs: GameInput, level: float, key: object) -> Limits:
-    """The limits of a betting game, which goes on from the last look."""
-    games, name = base.cache.games, repr(key)
-    limits, games[name] = play(inputs, base.draws, level, games.get(name))
-    return limits

@@ -40,6 +40,7 @@ __all__ = [
     "driver_of",
     "driving_loss",
     "learnt_metric",
+    "learnt_targets",
     "positive_class",
 ]
 
@@ -161,9 +162,8 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
 
 def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredictions) -> Driver:
     learnt = learnt_metric(metric, predictions)
-    lowest, highest = learnt.possible
-    bounded = bool(np.isfinite(highest))
-    width = highest - lowest if bounded else 1.0
+    lowest, width = _unit(learnt)
+    bounded = bool(np.isfinite(learnt.possible[1]))
 
     def predicted(of: PoolPredictions) -> FloatArray | None:
         values = learnt.control(of)
@@ -189,6 +189,23 @@ def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredicti
     return Driver(covariates, lowest, width, largest, share)
 
 
+def learnt_targets(learnt: Metric, losses: FloatArray) -> FloatArray:
+    """Losses as the predictor learns them: shares of their range, where they have bounds.
+
+    >>> from levelled.metrics.named import parse_metric
+    >>> learnt_targets(parse_metric("mean:1:5"), np.array([1.0, 4.0]))
+    array([0.  , 0.75])
+    """
+    lowest, width = _unit(learnt)
+    return (losses - lowest) / width
+
+
+def _unit(learnt: Metric) -> tuple[float, float]:
+    """The least loss and the range of losses, or 1 where they have no upper bound."""
+    lowest, highest = learnt.possible
+    return lowest, highest - lowest if np.isfinite(highest) else 1.0
+
+
 def begin_round(pool: Pool, state: CampaignState) -> Round:
     """The next round of a campaign, with a predictor fitted to all labels that are in."""
     settings, first = state.settings, len(state.draws) + 1
@@ -198,9 +215,7 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     learnt = learnt_metric(settings.metrics[0], predictions)
     base = settled_draws(state, len(state.draws))
     losses, _ = base.losses(learnt, settings.models[0])
-    lowest, highest = learnt.possible
-    width = highest - lowest if np.isfinite(highest) else 1.0
-    targets = ((losses - lowest) / width)[base.labelable]
+    targets = learnt_targets(learnt, losses)[base.labelable]
     weights = ranked_weights(base.draws.probability, settings.pool_size)[base.labelable]
     earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
     before = None if earlier is None else LossPredictor.from_json(earlier)

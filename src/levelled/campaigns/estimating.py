@@ -22,6 +22,7 @@ from levelled.metrics.slices import slice_estimate
 __all__ = [
     "FIXED",
     "Subject",
+    "bet",
     "estimate_subject",
     "estimate_value",
     "estimator_of",
@@ -129,7 +130,7 @@ def _bet_on_average(
         return estimate(losses, draws, by, level=level, bounds=bounds)
     budgets = base.state.budgets_of(len(base)) if _is_hedged(base, subject) else ()
     inputs = GameInput(losses, bounds, control=subject.has_control, budgets=budgets)
-    limits = _bet(base, subject, inputs, level)
+    limits = bet(base, subject.key, inputs, level)
     est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
     return est.with_limits(*limits, "hedged" if budgets else "betting")
 
@@ -169,7 +170,7 @@ def _bet_on_ratio(
         return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
     mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
     inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
-    limits = _bet(base, subject, inputs, level)
+    limits = bet(base, subject.key, inputs, level)
     est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
     return est.with_limits(*limits, "betting", pairs.possible)
 
@@ -184,9 +185,9 @@ def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Es
     return predicted_ratio.predicted_ratio_estimate(pairs, predicted, look)
 
 
-def _bet(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:
-    """The limits of a betting game, which goes on from the last look."""
-    games, key = base.cache.games, subject.key
+def bet(base: SettledDraws, key: str, inputs: GameInput, level: float) -> Limits:
+    """The limits of the betting game of this name, which goes on from the last look."""
+    games = base.cache.games
     limits, games[key] = play(inputs, base.draws, level, games.get(key))
     return limits
 

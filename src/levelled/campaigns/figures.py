@@ -16,7 +16,7 @@ from levelled.campaigns.estimating import (
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.estimators import Estimate, lure_weights
-from levelled.estimators.intervals.looks import SHARE, PlannedLook, cut_limits
+from levelled.estimators.intervals.looks import PlannedLook, cut_limits
 from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors
@@ -126,8 +126,7 @@ def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, Pla
     """
     settings, metric = base.state.settings, subject.metric
     level, look = settings.level, settings.last_look(len(base))
-    rest = 1 - (1 - level) * (1 - SHARE) if settings.looks else level
-    latest = replace(estimate_subject(base, subject, rest), level=level)
+    latest = replace(estimate_subject(base, subject, settings.watched_level), level=level)
     est = latest if look is None else _at_look(base, subject, look, latest)
     if metric.complemented:
         est, latest = metric.from_losses(est), metric.from_losses(latest)

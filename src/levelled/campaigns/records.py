@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
 from levelled.errors import InputError
-from levelled.estimators.intervals.looks import PlannedLook
+from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
@@ -123,6 +123,11 @@ class CampaignSettings:
     def shown_name(self, model: str) -> str:
         """The name of a model as figures show it."""
         return model or self.model_name
+
+    @property
+    def watched_level(self) -> float:
+        """The level of intervals that may be read at any time: what planned looks leave of it."""
+        return 1 - (1 - self.level) * (1 - SHARE) if self.looks else self.level
 
     def last_look(self, n_settled: int) -> PlannedLook | None:
         """The last planned look that so many settled draws have reached."""

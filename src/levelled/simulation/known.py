@@ -8,7 +8,7 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.campaigns.drawing import as_labels, frozen_proposal
-from levelled.campaigns.driving import can_adapt, driver_of, learnt_metric
+from levelled.campaigns.driving import can_adapt, driver_of, learnt_metric, learnt_targets
 from levelled.campaigns.records import CampaignSettings
 from levelled.errors import InputError
 from levelled.metrics.metric import Metric
@@ -99,9 +99,7 @@ def known_losses(
     driver = targets = None
     if can_adapt(chosen, predictions):
         learnt = learnt_metric(chosen, predictions)
-        low, high = learnt.possible
-        targets = _losses(opened, settings, learnt, labels) - low
-        targets = targets / (high - low) if np.isfinite(high) else targets
+        targets = learnt_targets(learnt, _losses(opened, settings, learnt, labels))
         driver = driver_of(opened, settings)
     return KnownLosses(
         chosen.name,
