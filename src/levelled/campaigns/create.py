@@ -14,7 +14,7 @@ from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
 from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.driving import check_guarantee, choose_kind
+from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
@@ -53,6 +53,7 @@ def create_campaign(
     kind: str = "auto",
     features: Sequence[str] | None = None,
     guarantee: str = "asymptotic",
+    drive: str = "first",
     lease_seconds: int = 24 * 3600,
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
@@ -62,7 +63,8 @@ def create_campaign(
     """Create a campaign that evaluates a model on a pool without labels.
 
     `pool` is a file of predictions, a pattern, a folder, or a frame. The first metric decides
-    which items are drawn; the others are estimated from the same labels. The draws are made with
+    which items are drawn; the others are estimated from the same labels. With `drive` "worst" the
+    draws of an adaptive campaign balance all metrics. The draws are made with
     `seed` and stored, each with its probability, before anybody sees an item. `labelled` names a
     file of ids and labels of a random sample; the campaign then begins with these labels.
     `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
@@ -118,8 +120,10 @@ def create_campaign(
         kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: predictions),
         features=opened.features,
         guarantee=guarantee,
+        drive=drive,
     )
     check_guarantee(settings)
+    check_drive(settings, predictions)
     for one in metrics:
         for each in by_model.values():
             one.require(each)

@@ -126,7 +126,8 @@ def draw_round(
         frozen = frozen_proposal(pool, static).without(drawn)
     else:
         predictor = LossPredictor.from_json(begun.predictor)
-        frozen = driver_of(pool, settings).proposal(predictor, drawn, begun.floor)
+        driver = driver_of(pool, settings)
+        frozen = driver.proposal(predictor, drawn, begun.floor, begun.shares)
     seed = np.random.SeedSequence((settings.seed, begun.first)).generate_state(2)
     draws = frozen.draw(last - len(rows), seed=int(seed[0]) << 31 ^ int(seed[1]))
     return _make_items(pool, settings, draws, len(rows) + 1)

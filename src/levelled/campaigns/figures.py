@@ -6,7 +6,7 @@ from math import isfinite
 
 import numpy as np
 
-from levelled.campaigns.driving import driving_loss, positive_class
+from levelled.campaigns.driving import is_predicted
 from levelled.campaigns.estimating import (
     Subject,
     estimate_subject,
@@ -60,18 +60,10 @@ def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) 
 
 
 def _subjects(state: CampaignState) -> Iterator[Subject]:
-    settings = state.settings
-    driving, positive, N = (
-        driving_loss(settings.metrics[0]),
-        positive_class(settings),
-        settings.pool_size,
-    )
+    settings, N = state.settings, state.settings.pool_size
     for metric in settings.metrics:
         of_label, is_ratio = metric.needs == "label", metric.d_max is not None
-        if is_ratio:
-            same = metric.positive == positive
-        else:
-            same = metric is driving or metric.same_loss_as(driving)
+        same = is_predicted(metric, settings)
         for model in ("",) if of_label else (*settings.models, *state.attached):
             has_control = same and (of_label or model == settings.models[0])
             yield Subject(metric, is_ratio, has_control, model, N)

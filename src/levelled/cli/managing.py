@@ -78,6 +78,13 @@ Kind = Annotated[
     ),
 ]
 
+Drive = Annotated[
+    str,
+    typer.Option(
+        help="Metrics that adaptive draws serve: first, or worst, which balances all of them."
+    ),
+]
+
 
 def create(
     name: Name,
@@ -108,6 +115,7 @@ def create(
     ] = None,
     classes: ClassNames = None,
     kind: Kind = "auto",
+    drive: Drive = "first",
     features: Annotated[
         list[str],
         typer.Option(help="Columns to learn losses from, or a pattern such as 'f_*'; repeatable."),
@@ -149,6 +157,7 @@ def create(
         proposal=proposal,
         floor=floor,
         kind=kind,
+        drive=drive,
         features=features or None,
         lease_seconds=lease_seconds,
         in_flight=in_flight,
@@ -255,6 +264,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         usual: dict[str, Any] = {
             **dict.fromkeys(_OF_STATIC),
             "guarantee": "asymptotic",
+            "drive": "first",
             "features": [],
         }
         rows = [
@@ -286,6 +296,7 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         **{name: getattr(settings, name) for name in _SETTINGS},
         **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
         "guarantee": settings.guarantee,
+        "drive": settings.drive,
         "features": list(settings.features),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
