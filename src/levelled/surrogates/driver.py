@@ -69,7 +69,7 @@ class Driver:
         Losses without a bound count as (sum L)^2 / sum L^2 errors.
         """
         errors = float(targets.sum())
-        if self.covariates.family.name == "log" and errors > 0:
+        if not self.covariates.family.is_bounded and errors > 0:
             errors = errors**2 / float(np.sum(targets**2))
         return floor_after(errors)
 
