@@ -231,6 +231,20 @@ def test_a_pool_that_moved_is_named(
     assert levelled("audit", "moved", "--pool", "there.parquet").out == "ok\n"
 
 
+def test_a_file_of_scores_that_moved_is_named(
+    levelled: Levelled, pool: Path, tmp_path: Path
+) -> None:
+    ids = pq.read_table(pool)["id"]
+    pq.write_table(pa.table({"id": ids, "loss_hat": [0.2] * len(ids)}), "scores.parquet")
+    assert levelled("create", "moved", "--pool", pool, "--seed", 1).code == 0
+    assert levelled("rescore", "moved", "--pool", "scores.parquet").code == 0
+    (tmp_path / "scores.parquet").rename(tmp_path / "there.parquet")
+    lost = levelled("ask", "moved", "-n", 3)
+    assert (lost.code, "--scores" in lost.err) == (1, True)
+    assert levelled("ask", "moved", "-n", 3, "--scores", "there.parquet").code == 0
+    assert levelled("audit", "moved", "--scores", "there.parquet").out == "ok\n"
+
+
 def test_the_report_is_one_file_that_fetches_nothing(levelled: Levelled, spam: str) -> None:
     pytest.importorskip("matplotlib")
     assert levelled("report", spam, "--out", "r.html").code == 0

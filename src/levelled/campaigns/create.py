@@ -15,6 +15,7 @@ from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
+from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
@@ -124,6 +125,7 @@ def create_campaign(
     )
     check_guarantee(settings)
     check_drive(settings, predictions)
+    check_predicted_losses(opened, metrics[0])
     for one in metrics:
         for each in by_model.values():
             one.require(each)
@@ -142,16 +144,23 @@ def load_campaign(
     *,
     storage: str | Path = DEFAULT_STORAGE,
     pool: Any = None,  # noqa: ANN401
+    scores: Any = (),  # noqa: ANN401
 ) -> Campaign:
-    """The campaign of this name; `pool` is its file, if that has moved."""
+    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
+
+    `scores` are those that it was rescored with, one of them or a list.
+    """
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)
-    settings = campaign.settings  # refuses a name that is not there
+    state, opened = campaign.state, None  # refuses a name that is not there
+    moved = open_moved_scores(state, scores)
     if pool is not None:
+        settings = state.settings
         opened = open_pool(
             pool, classes=settings.classes, slices=settings.slices, features=settings.features
         )
-        campaign = Campaign(name, store, pool=opened)
+    if moved or opened is not None:
+        campaign = Campaign(name, store, pool=opened, scores=moved)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
 

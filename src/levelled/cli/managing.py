@@ -9,14 +9,21 @@ import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import (
     DEFAULT_STORAGE,
+    Budget,
     ClassNames,
+    Drive,
     Floor,
     Form,
     Format,
+    Guarantee,
+    Kind,
+    Looks,
     Name,
     Owner,
     PoolFile,
+    ScoreFiles,
     Storage,
+    TargetWidth,
 )
 
 __all__ = [
@@ -39,51 +46,6 @@ _SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "le
 """The settings that every summary shows."""
 _OF_STATIC = ("score", "proposal", "floor")
 """The settings that only static campaigns use."""
-
-Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
-
-
-def _count_looks(text: object) -> int:
-    """The number of planned looks, 0 for none."""
-    if str(text) == "none":
-        return 0
-    if not str(text).isdigit():
-        raise typer.BadParameter(f"{text!r} is neither a number of looks nor none.")
-    return int(str(text))
-
-
-Looks = Annotated[
-    int,
-    typer.Option(
-        parser=_count_looks,
-        metavar="N|none",
-        help="Readings planned over the budget; with none, every reading is by betting.",
-    ),
-]
-TargetWidth = Annotated[
-    float | None, typer.Option(help="How narrow the first metric's interval should become.")
-]
-Guarantee = Annotated[
-    str,
-    typer.Option(
-        help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the budget, "
-        "and wider."
-    ),
-]
-Kind = Annotated[
-    str,
-    typer.Option(
-        help="Way to draw: adaptive, static, uniform, or auto: static with --score, --proposal or "
-        "--floor, else adaptive if it can."
-    ),
-]
-
-Drive = Annotated[
-    str,
-    typer.Option(
-        help="Metrics that adaptive draws serve: first, or worst, which balances all of them."
-    ),
-]
 
 
 def create(
@@ -311,9 +273,14 @@ def _cell(value: object) -> str:
     return show.plain(value)
 
 
-def audit(name: Name, storage: Storage = DEFAULT_STORAGE, pool: PoolFile = None) -> None:
+def audit(
+    name: Name,
+    storage: Storage = DEFAULT_STORAGE,
+    pool: PoolFile = None,
+    scores: ScoreFiles = [],  # noqa: B006
+) -> None:
     """Recompute draws, probabilities and estimates from the log; print ok, or each difference."""
-    differences = lv.load_campaign(name, storage=storage, pool=pool).audit()
+    differences = lv.load_campaign(name, storage=storage, pool=pool, scores=scores).audit()
     for difference in differences:
         typer.echo(show.plain(difference, 1000))
     if differences:
