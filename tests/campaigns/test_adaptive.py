@@ -13,6 +13,7 @@ import pytest
 from campaigns.simulated import label, numbers, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, create_campaign, load_campaign
+from levelled.campaigns.figures import WITHOUT_PREDICTOR
 from levelled.campaigns.records import Ask
 from levelled.campaigns.stores import open_store
 from levelled.campaigns.stores.store import SQLStore
@@ -302,6 +303,25 @@ class TestChangeOfKind:
         assert campaign.state.draws[:7] == ahead[:7]
         assert campaign.state.rounds[0].first == 8
         assert campaign.audit() == []
+
+    @pytest.mark.parametrize("first", ["adaptive", "static"])
+    def test_an_estimate_says_that_it_does_without_the_predictor(
+        self, tmp_path: Path, file: str, first: str
+    ) -> None:
+        campaign = begun(tmp_path, file, ["error", "f1:spam"], kind=first, slices=["country"])
+        label(campaign, 20, TRUTH)
+        assert not any(WITHOUT_PREDICTOR in one.estimate.warnings for one in campaign.estimate())
+        campaign.change(kind="static" if first == "adaptive" else "adaptive")
+        label(campaign, 20, TRUTH)
+        error = campaign.estimate()[0].estimate
+        assert (error.estimator, WITHOUT_PREDICTOR in error.warnings) == ("lure", True)
+
+    def test_a_change_before_the_first_item_loses_nothing(self, tmp_path: Path, file: str) -> None:
+        campaign = begun(tmp_path, file, kind="static", budget=30)
+        campaign.change(kind="adaptive")
+        label(campaign, 20, TRUTH)
+        error = campaign.estimate()[0].estimate
+        assert (error.estimator, WITHOUT_PREDICTOR in error.warnings) == ("ramped", False)
 
     def test_back_to_static_before_any_draw_begins_a_round_too(
         self, tmp_path: Path, file: str

@@ -21,12 +21,17 @@ from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors
 
-__all__ = ["estimate_figures", "estimate_history"]
+__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history"]
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
     "value stays that of the last look"
 )
+
+WITHOUT_PREDICTOR = (
+    "not all draws are adaptive, so this estimate is R_LURE, without what the campaign has learnt"
+)
+"""The warning of an estimate that would use the predictor if the kind had never changed."""
 
 
 def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -80,7 +85,8 @@ def _figure(
 ) -> Figure:
     settings = base.state.settings
     est, latest, look = _read(base, subject)
-    est = replace(est, warnings=(*est.warnings, *_quantity_notes(base, subject, latest)))
+    notes = (*_quantity_notes(base, subject, latest), *_kind_notes(base, subject))
+    est = replace(est, warnings=(*est.warnings, *notes))
     return Figure(
         subject.metric.name,
         subject.model or settings.model_name,
@@ -107,6 +113,13 @@ def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tupl
     risk, labels = 1 - est.value if metric.complemented else est.value, base.labels
     pred = base.predicted(subject.model)[base.labelable]
     return quantity_notes(risk, [label for label in labels if label is not None], pred)
+
+
+def _kind_notes(base: SettledDraws, subject: Subject) -> tuple[str, ...]:
+    """A warning where the predictor is not used because the kind of the campaign changed."""
+    learnt = any(one.predictor and one.first <= len(base) for one in base.state.rounds)
+    lost = learnt and "predicted_variance" not in (base.draws.design or {})
+    return (WITHOUT_PREDICTOR,) if lost and subject.has_control else ()
 
 
 def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:

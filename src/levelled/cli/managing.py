@@ -157,10 +157,18 @@ def change(
     changes = {option: value for option, value in options.items() if value is not None}
     if not changes:
         raise typer.BadParameter("Nothing to change: name at least one option, such as --budget.")
-    lv.load_campaign(name, storage=storage, pool=pool).change(owner=owner, **changes)
+    campaign = lv.load_campaign(name, storage=storage, pool=pool)
+    before = campaign.settings.kind
+    campaign.change(owner=owner, **changes)
     show.tell(
         f"changed {name}: {', '.join(f'{option} {value}' for option, value in changes.items())}"
     )
+    after = campaign.settings.kind
+    if before != after and "adaptive" in (before, after) and campaign.state.n_asked:
+        show.tell(
+            "once items of both kinds are labelled, estimates are R_LURE without the predictor, "
+            "unbiased as before but wider than those of an adaptive campaign"
+        )
 
 
 def attach(
