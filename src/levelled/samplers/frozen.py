@@ -1,8 +1,10 @@
 """Draws from the items left in a pool, by weights that stay the same for a while."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
@@ -28,7 +30,7 @@ class PoolSlices:
     """A division of items into slices: the number of each item's slice, and their names."""
 
     names: tuple[str, ...]
-    codes: IntArray
+    codes: NDArray[np.integer[Any]]
 
     def left_sums(self, values: FloatArray, index: IntArray) -> FloatArray:
         """The sum of `values` over the items of each slice [M, S] that are left at each draw.
