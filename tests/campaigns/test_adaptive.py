@@ -13,6 +13,10 @@ import pytest
 from campaigns.simulated import label, numbers, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, create_campaign, load_campaign
+from levelled.campaigns.figures import WITHOUT_PREDICTOR
+from levelled.campaigns.records import Ask
+from levelled.campaigns.stores import open_store
+from levelled.campaigns.stores.store import SQLStore
 from levelled.errors import CampaignError, PoolError
 from levelled.surrogates import LossPredictor
 
@@ -193,6 +197,26 @@ class TestRounds:
         assert all(one.low <= one.observed <= one.high for one in learnt.calibration())
         campaign.report(tmp_path / "report.html")
 
+    def test_items_that_another_one_takes_while_they_are_drawn_are_replaced(
+        self, tmp_path: Path, file: str
+    ) -> None:
+        campaign = begun(tmp_path, file)
+        taken: list[Ask] = []
+
+        class OvertakenStore(SQLStore):
+            """A store in which another labeller asks right after items were drawn."""
+
+            def append(self, name: str, events: Any, *, expected: int) -> int:  # noqa: ANN401
+                last = super().append(name, events, expected=expected)
+                if not taken:
+                    taken.extend(campaign.ask(6, owner="bob"))
+                return last
+
+        overtaken = Campaign("spam", OvertakenStore(open_store(tmp_path / "c.db")._database))
+        asks = overtaken.ask(8, owner="ann")
+        assert (len(asks), len(taken)) == (8, 6)
+        assert not {one.id for one in asks} & {one.id for one in taken}
+
     def test_two_processes_work_at_once(self, tmp_path: Path, file: str) -> None:
         campaign = begun(tmp_path, file)
         work = (
@@ -279,6 +303,25 @@ class TestChangeOfKind:
         assert campaign.state.draws[:7] == ahead[:7]
         assert campaign.state.rounds[0].first == 8
         assert campaign.audit() == []
+
+    @pytest.mark.parametrize("first", ["adaptive", "static"])
+    def test_an_estimate_says_that_it_does_without_the_predictor(
+        self, tmp_path: Path, file: str, first: str
+    ) -> None:
+        campaign = begun(tmp_path, file, ["error", "f1:spam"], kind=first, slices=["country"])
+        label(campaign, 20, TRUTH)
+        assert not any(WITHOUT_PREDICTOR in one.estimate.warnings for one in campaign.estimate())
+        campaign.change(kind="static" if first == "adaptive" else "adaptive")
+        label(campaign, 20, TRUTH)
+        error = campaign.estimate()[0].estimate
+        assert (error.estimator, WITHOUT_PREDICTOR in error.warnings) == ("lure", True)
+
+    def test_a_change_before_the_first_item_loses_nothing(self, tmp_path: Path, file: str) -> None:
+        campaign = begun(tmp_path, file, kind="static", budget=30)
+        campaign.change(kind="adaptive")
+        label(campaign, 20, TRUTH)
+        error = campaign.estimate()[0].estimate
+        assert (error.estimator, WITHOUT_PREDICTOR in error.warnings) == ("ramped", False)
 
     def test_back_to_static_before_any_draw_begins_a_round_too(
         self, tmp_path: Path, file: str
@@ -378,12 +421,65 @@ class TestRescore:
         campaign = begun(tmp_path, file)
         campaign.rescore(self.scores(tmp_path / "s.parquet", 1))
         self.scores(tmp_path / "s.parquet", 2)
-        with pytest.raises(CampaignError, match="has changed since"):
+        with pytest.raises(CampaignError, match="its content differs"):
             again(tmp_path).ask(3)
         campaign.rescore(pa.table({"id": SPAM["id"], "loss_hat": np.ones(N) / 2}))
         assert len(campaign.ask(3)) == 3
-        with pytest.raises(CampaignError, match="in memory when they were given"):
+        with pytest.raises(CampaignError, match="was in memory when it was given"):
             again(tmp_path).ask(30)
+
+    def test_a_file_that_moved_can_be_named_anew(self, tmp_path: Path, file: str) -> None:
+        campaign, here = begun(tmp_path, file), tmp_path / "s.parquet"
+        label(campaign, 10, TRUTH)
+        campaign.rescore(self.scores(here, 1))
+        label(campaign, 10, TRUTH)
+        there = here.rename(tmp_path / "t.parquet")
+        (difference,) = again(tmp_path).audit()
+        assert "s.parquet" in difference
+        assert difference.endswith("or rescore again for further draws.")
+        storage = tmp_path / "c.db"
+        for scores in (there, [str(there)]):
+            moved = load_campaign("spam", storage=storage, scores=scores)
+            assert moved.audit() == []
+        assert len(moved.ask(10)) == 10
+        with pytest.raises(CampaignError, match="never rescored with"):
+            load_campaign("spam", storage=storage, scores=[there, file])
+
+    @pytest.mark.parametrize("hat", [-0.1, 1.5])
+    def test_a_predicted_loss_that_no_loss_can_be_is_refused(
+        self, tmp_path: Path, file: str, hat: float
+    ) -> None:
+        campaign = begun(tmp_path, file)
+        column = np.full(N, 0.5)
+        column[[3, 7]] = hat
+        table = pa.table({"id": SPAM["id"], "loss_hat": column})
+        said = (
+            f"of 'r3' in row 4 is {hat:g}, and 1 more like it, but the loss of error is between 0"
+        )
+        with pytest.raises(CampaignError, match=said):
+            campaign.rescore(table)
+        pool = POOL.append_column("loss_hat", table["loss_hat"])
+        with pytest.raises(CampaignError, match=said):
+            begun(tmp_path, pool, storage=tmp_path / "d.db")
+        assert campaign.state.rescored == ()
+
+    def test_a_predicted_loss_without_an_upper_bound_may_be_large(self, tmp_path: Path) -> None:
+        table, _ = numbers(30, loss_hat=[1e6] * 30)
+        begun(tmp_path, table, "mse")
+        wrong, _ = numbers(30, loss_hat=[-1.0] * 30)
+        with pytest.raises(CampaignError, match="at least 0"):
+            begun(tmp_path, wrong, "mse", storage=tmp_path / "d.db")
+
+    def test_a_regression_may_stray_from_the_range_of_losses(
+        self, tmp_path: Path, file: str
+    ) -> None:
+        linear_model = pytest.importorskip("sklearn.linear_model")
+        campaign = begun(tmp_path, file)
+        X = campaign.pool().predictions().features
+        model = linear_model.LinearRegression().fit(X, 3 * np.asarray(X)[:, 0])
+        campaign.rescore(model, save_as=tmp_path / "mine.parquet")
+        hat = pq.read_table(tmp_path / "mine.parquet")["loss_hat"].to_numpy()
+        assert (hat.min(), hat.max()) == (0, 1)
 
     def test_predictions_for_other_items_or_without_any_are_refused(
         self, tmp_path: Path, file: str

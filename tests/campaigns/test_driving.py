@@ -1,15 +1,19 @@
 """What an adaptive campaign learns: errors, from which ratios and other losses follow."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from campaigns.simulated import begun, label, spam
-from levelled.campaigns import Campaign
+from campaigns.test_audit import tamper
+from levelled.campaigns import Campaign, load_campaign
 from levelled.campaigns.driving import driver_of
 from levelled.campaigns.records import CampaignSettings
+from levelled.errors import LevelledError
 from levelled.metrics.figure import Figure
 from levelled.metrics.named import parse_metric
 from levelled.metrics.predicted_ratio import COLUMNS
@@ -138,3 +142,68 @@ def test_once_all_is_labelled_every_ratio_is_that_of_the_pool(tmp_path: Path) ->
     assert found["f1:spam", None].estimate.value == pytest.approx(f1)
     assert found["recall:spam", None].estimate.value == pytest.approx(np.sum(pred & y) / y.sum())
     assert found["f1:spam", None].estimate.interval == "point"
+
+
+class TestDrivingTheWorst:
+    METRICS = ("error", "recall:spam", "f1:ham", "brier")
+
+    def test_each_round_records_the_share_of_each_metric(self, tmp_path: Path) -> None:
+        table, truth = mail(400)
+        path, settings = tmp_path / "spam.db", {"kind": "auto", "budget": 60, "drive": "worst"}
+        campaign = begun(path, table, self.METRICS, **settings)
+        for _ in range(3):
+            label(campaign, 20, truth)
+        rounds = campaign.state.rounds
+        assert [len(one.shares) for one in rounds] == [4] * 3
+        assert [sum(one.shares) for one in rounds] == pytest.approx([1] * 3)
+        assert rounds[0].shares != rounds[-1].shares
+        assert campaign.audit() == []
+
+    def test_other_items_are_drawn_than_for_the_first(self, tmp_path: Path) -> None:
+        table, _ = mail(400)
+        drawn = {
+            drive: begun(
+                tmp_path / f"{drive}.db", table, self.METRICS, kind="adaptive", drive=drive
+            ).ask(10)
+            for drive in ("first", "worst")
+        }
+        assert [one.id for one in drawn["first"]] != [one.id for one in drawn["worst"]]
+
+    def test_a_tampered_share_is_found(self, tmp_path: Path) -> None:
+        table, truth = mail(200)
+        pq.write_table(table, tmp_path / "pool.parquet")
+        path = tmp_path / "spam.db"
+        pool = str(tmp_path / "pool.parquet")
+        campaign = begun(path, pool, self.METRICS, kind="adaptive", drive="worst")
+        label(campaign, 12, truth)
+
+        def shift(event: dict[str, Any]) -> None:
+            event["shares"] = event["shares"][::-1]
+
+        tamper(path, shift, "round", chain=True)
+        assert load_campaign("spam", storage=path).audit()
+
+    @pytest.mark.parametrize(
+        ("metrics", "settings", "why"),
+        [
+            (["error"], {}, "error is the only one"),
+            (["error", "f1:spam"], {"kind": "static"}, "this one is static"),
+            (["error", "f1:spam"], {"kind": "uniform"}, "this one is uniform"),
+            (["error", "f1:spam"], {"kind": "auto", "floor": 0.3}, "this one is static"),
+            (["error", "share:spam"], {}, "share:spam does not"),
+            (["error", "f1:spam"], {"drive": "best"}, "drive"),
+        ],
+    )
+    def test_metrics_that_cannot_be_balanced_are_refused(
+        self, tmp_path: Path, metrics: list[str], settings: dict[str, object], why: str
+    ) -> None:
+        table, _ = spam(50)
+        given = {"kind": "adaptive", "drive": "worst", **settings}
+        with pytest.raises(LevelledError, match=why) as refused:
+            begun(tmp_path / "spam.db", table, metrics, **given)
+        assert "\n" not in str(refused.value)
+
+    def test_a_pool_of_predicted_numbers_is_refused(self, tmp_path: Path) -> None:
+        table = pa.table({"id": range(30), "pred": [0, 1] * 15, "f_1": [*map(float, range(30))]})
+        with pytest.raises(LevelledError, match="predicts numbers"):
+            begun(tmp_path / "a.db", table, ["error", "f1:1"], kind="adaptive", drive="worst")

@@ -69,4 +69,36 @@ def test_a_plan_says_that_intervals_without_planned_looks_are_wider(tmp_path: Pa
     table, _ = spam(300)
     campaign = create_campaign("spam", table, storage=tmp_path / "a.db", seed=7, looks=0)
     assert "plans none" in str(campaign.plan(0.2))
-    assert plan_campaign(table, 0.2).note == ""
+    assert "plans none" not in str(plan_campaign(table, 0.2))
+
+
+def test_a_plan_says_which_kind_of_campaign_it_is_for(tmp_path: Path) -> None:
+    table, labels = spam(600)
+    alone = plan_campaign(table, 0.1)
+    assert (alone.kind, "in a static campaign" in str(alone)) == ("static", True)
+    assert "mostly needs fewer" in alone.note
+    assert plan_campaign(table, 0.1, floor=0.3).note == ""  # create would make a static one
+    kinds = {}
+    for kind in ("adaptive", "static", "uniform"):
+        campaign = create_campaign(kind, table, storage=tmp_path / "a.db", seed=7, kind=kind)
+        label(campaign, labels, 30)
+        early = campaign.plan(0.1)
+        label(campaign, labels, 30)
+        kinds[kind] = [(one.kind, bool(one.note)) for one in (early, campaign.plan(0.1))]
+    assert kinds == {
+        "adaptive": [("static", True), ("adaptive", False)],
+        "static": [("static", False)] * 2,
+        "uniform": [("uniform", False)] * 2,
+    }
+
+
+@pytest.mark.parametrize(("metric", "width"), [("error", 1.0), ("error", 2), ("brier", 2.0)])
+def test_an_interval_as_wide_as_all_that_is_possible_is_refused(
+    tmp_path: Path, metric: str, width: float
+) -> None:
+    table, _ = spam(50)
+    with pytest.raises(InputError, match="choose a width below"):
+        plan_campaign(table, width, metric)
+    with pytest.raises(InputError, match="choose a width below"):
+        create_campaign("a", table, metric, storage=tmp_path / "a.db", seed=7, target_width=width)
+    assert plan_campaign(table, 1.5, "brier").likely >= 1

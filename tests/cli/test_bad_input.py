@@ -185,6 +185,7 @@ ARGUMENTS = [
     ),
     Case("attach spam --model v2", "--predictions"),
     Case("plan --pool good.csv --width 0", "width", files={"good.csv": GOOD}),
+    Case("plan --pool good.csv --width 2", "width", files={"good.csv": GOOD}),
     Case("plan --pool good.csv --width 0.1 --metric f1:eggs", "eggs", files={"good.csv": GOOD}),
     Case("plan --pool good.csv --width 0.1 --metric mse", "numbers", files={"good.csv": GOOD}),
     Case("plan --pool good.csv --width 0.1 --expected 2", "expected", files={"good.csv": GOOD}),

@@ -231,6 +231,28 @@ def test_a_pool_that_moved_is_named(
     assert levelled("audit", "moved", "--pool", "there.parquet").out == "ok\n"
 
 
+def test_a_change_of_kind_says_what_it_costs(levelled: Levelled, pool: Path) -> None:
+    levelled("create", "plain", "--pool", pool, "--kind", "static", "--seed", 1)
+    assert "R_LURE" not in levelled("change", "plain", "--kind", "adaptive").err
+    levelled("ask", "plain")
+    assert "R_LURE" not in levelled("change", "plain", "--budget", 50).err
+    assert "R_LURE without the predictor" in levelled("change", "plain", "--kind", "static").err
+
+
+def test_a_file_of_scores_that_moved_is_named(
+    levelled: Levelled, pool: Path, tmp_path: Path
+) -> None:
+    ids = pq.read_table(pool)["id"]
+    pq.write_table(pa.table({"id": ids, "loss_hat": [0.2] * len(ids)}), "scores.parquet")
+    assert levelled("create", "moved", "--pool", pool, "--seed", 1).code == 0
+    assert levelled("rescore", "moved", "--pool", "scores.parquet").code == 0
+    (tmp_path / "scores.parquet").rename(tmp_path / "there.parquet")
+    lost = levelled("ask", "moved", "-n", 3)
+    assert (lost.code, "--scores" in lost.err) == (1, True)
+    assert levelled("ask", "moved", "-n", 3, "--scores", "there.parquet").code == 0
+    assert levelled("audit", "moved", "--scores", "there.parquet").out == "ok\n"
+
+
 def test_the_report_is_one_file_that_fetches_nothing(levelled: Levelled, spam: str) -> None:
     pytest.importorskip("matplotlib")
     assert levelled("report", spam, "--out", "r.html").code == 0
@@ -397,7 +419,7 @@ def test_the_kind_is_chosen_shown_and_changed(
     asked = levelled("ask", "plain", "-n", 12)
     assert levelled("tell", "plain", "-", given=answers(asked.out, truth)).code == 0
     changed = levelled("change", "plain", "--kind", "adaptive")
-    assert changed.err == "changed plain: kind adaptive\n"
+    assert changed.err.startswith("changed plain: kind adaptive\n")
     assert len(levelled("ask", "plain", "-n", 60).out.splitlines()) == 60
     assert json.loads(levelled("status", "plain").out)[0]["kind"] == "adaptive"
     assert levelled("audit", "plain").out == "ok\n"
@@ -468,11 +490,14 @@ def test_the_status_shows_the_settings_that_count(
     made = levelled(*words, "proven", "--guarantee", "finite")
     assert made.code == 0, made.err
     levelled("create", "plain", "--pool", pool, "--floor", 0.3)
-    settings = ("score", "proposal", "floor", "guarantee", "features")
+    both = ("--metric", "error", "--metric", "recall:spam", "--drive", "worst")
+    assert levelled("create", "both", "--pool", pool, *both).code == 0
+    settings = ("score", "proposal", "floor", "guarantee", "drive", "features")
     for name, values, shown in (
-        (spam, [None, None, None, "asymptotic", []], ()),
-        ("proven", [None, None, None, "finite", ["f_1"]], ("guarantee", "features")),
-        ("plain", ["auto", "proportional", 0.3, "asymptotic", []], settings[:3]),
+        (spam, [None, None, None, "asymptotic", "first", []], ()),
+        ("proven", [None, None, None, "finite", "first", ["f_1"]], ("guarantee", "features")),
+        ("plain", ["auto", "proportional", 0.3, "asymptotic", "first", []], settings[:3]),
+        ("both", [None, None, None, "asymptotic", "worst", []], ("drive",)),
     ):
         (summary,) = json.loads(levelled("status", name).out)
         assert [summary[one] for one in settings] == values

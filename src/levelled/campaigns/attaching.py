@@ -5,10 +5,11 @@ from pathlib import Path
 from typing import Any
 
 from levelled.campaigns.drawing import as_labels, draw_next
+from levelled.campaigns.pools import RecordedFile
 from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
-from levelled.sources import Pool, open_pool
+from levelled.sources import Pool
 
 __all__ = ["attach_event", "check_model_name", "draw_events", "place_of"]
 
@@ -78,18 +79,13 @@ def check_model_name(model: str) -> None:
 
 def _open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
     """The file of a model that was attached, for the items drawn since."""
-    if attached.source is None:
-        raise CampaignError(
-            f"The predictions of {model!r} were in memory when they were attached, and new "
-            f"items need theirs: attach {model!r} again from a file."
-        )
-    predictions = open_pool(attached.source, classes=settings.classes)
-    if predictions.fingerprint != attached.fingerprint:
-        raise CampaignError(
-            f"{attached.source} has changed since it was attached as {model!r}: attach it "
-            f"under a new name."
-        )
-    return predictions
+    recorded = RecordedFile(
+        f"The table of predictions of {model!r}",
+        attached.source,
+        attached.fingerprint,
+        f"New items need theirs: attach {model!r} again from its file, or under a new name.",
+    )
+    return recorded.open(classes=settings.classes)
 
 
 def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:

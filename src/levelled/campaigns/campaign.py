@@ -50,10 +50,12 @@ class Campaign:
     same campaign: a step that another one overtook is decided again on the newer state.
     """
 
-    def __init__(self, name: str, store: Store, *, pool: Pool | None = None) -> None:
+    def __init__(
+        self, name: str, store: Store, *, pool: Pool | None = None, scores: Sequence[Pool] = ()
+    ) -> None:
         self.name = name
         self._store = store
-        self._pool = CampaignPool(pool)
+        self._pool = CampaignPool(pool, scores)
         self._state: CampaignState | None = None
         self._cache: FigureCache | None = None
         self.note: str | None = None
@@ -110,8 +112,8 @@ class Campaign:
 
         def decision(state: CampaignState) -> Sequence[Event]:
             if state.closed is None:
-                self._draw_ahead(state, n)
-            handout = decide.ask(self.state, n, owner, _now())
+                state = self._draw_ahead(state, n)
+            handout = decide.ask(state, n, owner, _now())
             asks[:], self.note = handout.asks, handout.note
             return handout.events
 
@@ -294,14 +296,14 @@ class Campaign:
         """The pool; refuses one whose content is not that at creation."""
         return self._pool.open(self.settings)
 
-    def _draw_ahead(self, state: CampaignState, n: int) -> None:
-        """Draw and store items until n more can be handed out."""
-        settings, needed = state.settings, state.n_asked + n
-        if min(needed, settings.last_draw) <= len(state.draws):
-            return
-        pool = self._pool.at(state, len(state.draws) + 1)
-        events = draw_events(pool, state, needed, at=_stamp())
-        self._store.append(self.name, events, expected=state.n_events)
+    def _draw_ahead(self, state: CampaignState, n: int) -> CampaignState:
+        """Draw and store items until n more can be handed out, also if others take some."""
+        while min(state.n_asked + n, state.settings.last_draw) > len(state.draws):
+            pool = self._pool.at(state, len(state.draws) + 1)
+            events = draw_events(pool, state, state.n_asked + n, at=_stamp())
+            self._store.append(self.name, events, expected=state.n_events)
+            state = self.state
+        return state
 
     def _on_item(
         self,

@@ -14,7 +14,8 @@ from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
 from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.driving import check_guarantee, choose_kind
+from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
+from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
 from levelled.errors import CampaignError, ConflictError
@@ -53,6 +54,7 @@ def create_campaign(
     kind: str = "auto",
     features: Sequence[str] | None = None,
     guarantee: str = "asymptotic",
+    drive: str = "first",
     lease_seconds: int = 24 * 3600,
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
@@ -62,7 +64,8 @@ def create_campaign(
     """Create a campaign that evaluates a model on a pool without labels.
 
     `pool` is a file of predictions, a pattern, a folder, or a frame. The first metric decides
-    which items are drawn; the others are estimated from the same labels. The draws are made with
+    which items are drawn; the others are estimated from the same labels. With `drive` "worst" the
+    draws of an adaptive campaign balance all metrics. The draws are made with
     `seed` and stored, each with its probability, before anybody sees an item. `labelled` names a
     file of ids and labels of a random sample; the campaign then begins with these labels.
     `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
@@ -118,8 +121,11 @@ def create_campaign(
         kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: predictions),
         features=opened.features,
         guarantee=guarantee,
+        drive=drive,
     )
     check_guarantee(settings)
+    check_drive(settings, predictions)
+    check_predicted_losses(opened, metrics[0])
     for one in metrics:
         for each in by_model.values():
             one.require(each)
@@ -138,16 +144,23 @@ def load_campaign(
     *,
     storage: str | Path = DEFAULT_STORAGE,
     pool: Any = None,  # noqa: ANN401
+    scores: Any = (),  # noqa: ANN401
 ) -> Campaign:
-    """The campaign of this name; `pool` is its file, if that has moved."""
+    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
+
+    `scores` are those that it was rescored with, one of them or a list.
+    """
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)
-    settings = campaign.settings  # refuses a name that is not there
+    state, opened = campaign.state, None  # refuses a name that is not there
+    moved = open_moved_scores(state, scores)
     if pool is not None:
+        settings = state.settings
         opened = open_pool(
             pool, classes=settings.classes, slices=settings.slices, features=settings.features
         )
-        campaign = Campaign(name, store, pool=opened)
+    if moved or opened is not None:
+        campaign = Campaign(name, store, pool=opened, scores=moved)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
 

@@ -8,9 +8,7 @@ from datetime import datetime, timedelta
 from itertools import chain, islice
 from typing import Any
 
-import numpy as np
-
-from levelled._check import between, choice, whole
+from levelled._check import choice, whole
 from levelled.campaigns.driving import KINDS
 from levelled.campaigns.records import (
     Ask,
@@ -25,6 +23,7 @@ from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
+from levelled.metrics.plan_record import check_range
 
 __all__ = [
     "amend",
@@ -297,7 +296,7 @@ def _refuse_near_misses(settings: CampaignSettings, labels: Sequence[object]) ->
 
 
 def check_width(metric: Metric, width: float | None) -> float | None:
-    """A target width; refused for a metric without an interval that may be watched."""
+    """A target width; refused if it is reached anyway, or for a metric that cannot be watched."""
     if width is None:
         return None
     if metric.interval != "betting":
@@ -306,7 +305,7 @@ def check_width(metric: Metric, width: float | None) -> float | None:
             f"{metric.name} has only an asymptotic one. Declare a bound, for example "
             f"log_loss:10, or fix the budget instead."
         )
-    return between("target_width", width, 0, np.inf, open_=True)
+    return check_range("target_width", metric, width)
 
 
 def _stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:

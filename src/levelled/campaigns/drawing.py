@@ -21,7 +21,7 @@ from levelled.errors import CampaignError, PoolError
 from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
-from levelled.samplers import FrozenProposal, race
+from levelled.samplers import FrozenProposal, PoolSlices, race
 from levelled.sources import Pool
 from levelled.sources.columns import Roles
 from levelled.sources.files import files_of
@@ -43,6 +43,8 @@ __all__ = [
 ]
 
 SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
+_MOST_PREDICTED = 20
+"""The most slices whose predictions are kept with each draw."""
 PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
 
 
@@ -126,7 +128,9 @@ def draw_round(
         frozen = frozen_proposal(pool, static).without(drawn)
     else:
         predictor = LossPredictor.from_json(begun.predictor)
-        frozen = driver_of(pool, settings).proposal(predictor, drawn, begun.floor)
+        driver = driver_of(pool, settings)
+        frozen = driver.proposal(predictor, drawn, begun.floor, begun.shares)
+        frozen = replace(frozen, slices=_slices_of(pool, settings, frozen.rows))
     seed = np.random.SeedSequence((settings.seed, begun.first)).generate_state(2)
     draws = frozen.draw(last - len(rows), seed=int(seed[0]) << 31 ^ int(seed[1]))
     return _make_items(pool, settings, draws, len(rows) + 1)
@@ -161,9 +165,21 @@ def draw_sample(pool: Pool, settings: CampaignSettings, rows: IntArray) -> list[
     if settings.kind == "adaptive":
         driver = driver_of(pool, settings)
         frozen = driver.proposal(driver.first_predictor, rows[:0], None)
+        frozen = replace(frozen, slices=_slices_of(pool, settings, frozen.rows))
     else:
         frozen = replace(frozen_proposal(pool, settings), weights=np.ones(settings.pool_size))
     return _make_items(pool, settings, frozen.fixed(rows), 1)
+
+
+def _slices_of(pool: Pool, settings: CampaignSettings, rows: IntArray) -> tuple[PoolSlices, ...]:
+    """The slices of some rows for which the predictor is kept; none where there are many."""
+    if sum(map(len, settings.slice_counts.values())) > _MOST_PREDICTED:
+        return ()
+    values = {name: pool.slice_values(name) for name in settings.slices}
+    return tuple(
+        PoolSlices(tuple(f"{name}={one}" for one in each.values), each.codes[rows])
+        for name, each in values.items()
+    )
 
 
 def _make_items(

@@ -1,4 +1,4 @@
-"""The driver of an adaptive campaign: what its predictor learns about the first metric."""
+"""The driver of an adaptive campaign: what its predictor learns, and which metrics draws serve."""
 
 from collections.abc import Callable
 from dataclasses import replace
@@ -21,24 +21,28 @@ from levelled.predictions import Categorical, PoolPredictions
 from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool
 from levelled.surrogates import (
+    AverageAim,
     ClassShare,
     Covariates,
     Driver,
     LossPredictor,
+    RatioAim,
     fill_gaps,
     reduce_columns,
 )
+from levelled.surrogates.balance import Aim
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
     "KINDS",
     "begin_round",
     "can_adapt",
+    "check_drive",
     "check_guarantee",
     "check_kind",
     "choose_kind",
     "driver_of",
-    "driving_loss",
+    "is_predicted",
     "learnt_metric",
     "learnt_targets",
     "positive_class",
@@ -46,11 +50,13 @@ __all__ = [
 
 KINDS = ("adaptive", "static", "uniform")
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
+_FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
+"""Metrics whose losses follow from an error of the predicted class."""
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6
 """Added to the probability of each wrong class, so that their sum is never 0."""
-_DRIVERS: WeakKeyDictionary[Pool, dict[tuple[str, str, str | None], Driver]] = WeakKeyDictionary()
+_DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver]] = WeakKeyDictionary()
 
 
 def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
@@ -70,7 +76,7 @@ def _worth(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
     return metric.worth(predictions.classes) if known and isinstance(metric, Mean) else None
 
 
-def driving_loss(metric: Metric) -> Metric:
+def _driving_loss(metric: Metric) -> Metric:
     """The metric whose losses the draws of a campaign predict: an error where it is a ratio."""
     return ERROR if isinstance(metric, ClassRatio) else metric
 
@@ -81,8 +87,19 @@ def positive_class(settings: CampaignSettings) -> str | None:
     Its chance follows from the chance of an error, so errors must be what is learnt.
     """
     ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
-    learns_errors = isinstance(settings.metrics[0], Errors | ProbabilityLosses | ClassRatio)
+    learns_errors = isinstance(settings.metrics[0], _FROM_ERRORS)
     return ratios[0].positive if ratios and learns_errors else None
+
+
+def is_predicted(metric: Metric, settings: CampaignSettings) -> bool:
+    """True if the predictor of a campaign predicts the losses of one of its metrics.
+
+    For a ratio, that is the chance of its class.
+    """
+    if metric.kind == "ratio":
+        return metric.positive == positive_class(settings)
+    driving = _driving_loss(settings.metrics[0])
+    return metric is driving or metric.same_loss_as(driving)
 
 
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
@@ -148,16 +165,52 @@ def check_guarantee(settings: CampaignSettings) -> None:
     )
 
 
+def check_drive(settings: CampaignSettings, predictions: PoolPredictions) -> None:
+    """Refuse to balance metrics that cannot be balanced."""
+    choice("drive", settings.drive, ("first", "worst"))
+    others = [one.name for one in settings.metrics if not isinstance(one, _FROM_ERRORS)]
+    if settings.drive == "first":
+        return
+    if len(settings.metrics) < 2:
+        why = f"balances several metrics, and {settings.metrics[0].name} is the only one"
+    elif settings.kind != "adaptive":
+        why = f"needs an adaptive campaign, and this one is {settings.kind}"
+    elif others:
+        why = (
+            f"balances what follows from an error (error, accuracy, brier, log_loss, precision, "
+            f"recall, f1), and {others[0]} does not"
+        )
+    elif not isinstance(predictions.pred, Categorical):
+        why = "needs predicted classes, and this pool predicts numbers"
+    else:
+        return
+    raise CampaignError(f"drive='worst' {why}. Leave it out: the first metric then drives.")
+
+
 def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     """The driver of a campaign: the loss of its first metric and model.
 
     It is kept for as long as the pool, because a large one takes a while.
     """
     metric, model, positive = settings.metrics[0], settings.models[0], positive_class(settings)
-    drivers, key = _DRIVERS.setdefault(pool, {}), (metric.name, model, positive)
+    balanced = settings.metrics if settings.drive == "worst" else ()
+    drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, balanced)
     if key not in drivers:
-        drivers[key] = _make_driver(metric, positive, pool.predictions(model))
+        predictions = pool.predictions(model)
+        aims = (_aim(one, is_predicted(one, settings), predictions) for one in balanced)
+        drivers[key] = replace(_make_driver(metric, positive, predictions), aims=tuple(aims))
     return drivers[key]
+
+
+def _aim(metric: Metric, has_control: bool, predictions: PoolPredictions) -> Aim:
+    """A metric that the draws are to serve, as it follows from errors."""
+    share = _class_share(metric.positive, predictions)
+    if isinstance(metric, ClassRatio) and share is not None:
+        outcomes = [of_part for _, of_part in metric.pairs([], [], 1, {}).unseen]
+        return RatioAim(share, np.array(outcomes), has_control)
+    if isinstance(metric, ProbabilityLosses):
+        return AverageAim(*_given_error(metric, predictions), has_control)
+    return AverageAim(0.0, 1.0, 0.0, has_control)
 
 
 def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredictions) -> Driver:
@@ -180,7 +233,7 @@ def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredicti
         predictions.class_index,
         bounded=bounded,
     )
-    driving, share = driving_loss(metric), _class_share(positive, predictions)
+    driving, share = _driving_loss(metric), _class_share(positive, predictions)
     bound = driving.possible[1]
     largest = float(bound) if np.isfinite(bound) else None
     if learnt is ERROR and driving is not ERROR:
@@ -221,7 +274,8 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     before = None if earlier is None else LossPredictor.from_json(earlier)
     predictor = driver.fit(base.draws.index[base.labelable], targets, weights, before)
     floor = GUARANTEED_FLOOR if settings.is_finite else driver.floor(targets)
-    return Round(first, predictor.to_json(), floor)
+    drawn = np.array([item.row for item in state.draws], dtype=np.int64)
+    return Round(first, predictor.to_json(), floor, driver.shares(predictor, drawn, floor))
 
 
 def _features(predictions: PoolPredictions) -> FloatArray | None:

@@ -16,6 +16,7 @@ from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.looks import SHARE
 from levelled.metrics import predicted_ratio
 from levelled.metrics.metric import Metric
+from levelled.metrics.predicted_slice import has_slice_columns, predicted_slice_estimate
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
@@ -176,13 +177,32 @@ def _bet_on_ratio(
 
 
 def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Estimate:
-    """A ratio: with the predictor of an adaptive campaign, if it knows the chance of the class."""
+    """A ratio, or an average over a part of the pool: with the predictor if it predicts it."""
+    if _predicts_slice(base, subject):
+        return predicted_slice_estimate(
+            base.losses(subject.metric, subject.model)[0],
+            base.in_slice(subject.column, subject.value),
+            str(subject.slice),
+            subject.pool_size,
+            subject.metric.bounds or (0.0, 1.0),
+            pairs.possible,
+            look,
+        )
     known = set(predicted_ratio.COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
     counts = base.state.pred_counts(subject.model)
     if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
         return ratio_estimate(pairs, look)
     predicted = base.predicted(subject.model) == str(subject.metric.positive)
     return predicted_ratio.predicted_ratio_estimate(pairs, predicted, look)
+
+
+def _predicts_slice(base: SettledDraws, subject: Subject) -> bool:
+    """True for an average over a slice that the predictor of an adaptive campaign predicts."""
+    average = subject.has_control and subject.slice is not None and not subject.is_ratio
+    if not average or not has_slice_columns(base.draws, str(subject.slice)):
+        return False
+    inside = base.in_slice(subject.column, subject.value)
+    return bool(base.labelable.all() and inside.any())
 
 
 def bet(base: SettledDraws, key: str, inputs: GameInput, level: float) -> Limits:

@@ -6,7 +6,7 @@ from math import isfinite
 
 import numpy as np
 
-from levelled.campaigns.driving import driving_loss, positive_class
+from levelled.campaigns.driving import is_predicted
 from levelled.campaigns.estimating import (
     Subject,
     estimate_subject,
@@ -21,12 +21,17 @@ from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors
 
-__all__ = ["estimate_figures", "estimate_history"]
+__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history"]
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
     "value stays that of the last look"
 )
+
+WITHOUT_PREDICTOR = (
+    "not all draws are adaptive, so this estimate is R_LURE, without what the campaign has learnt"
+)
+"""The warning of an estimate that would use the predictor if the kind had never changed."""
 
 
 def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -60,18 +65,10 @@ def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) 
 
 
 def _subjects(state: CampaignState) -> Iterator[Subject]:
-    settings = state.settings
-    driving, positive, N = (
-        driving_loss(settings.metrics[0]),
-        positive_class(settings),
-        settings.pool_size,
-    )
+    settings, N = state.settings, state.settings.pool_size
     for metric in settings.metrics:
         of_label, is_ratio = metric.needs == "label", metric.d_max is not None
-        if is_ratio:
-            same = metric.positive == positive
-        else:
-            same = metric is driving or metric.same_loss_as(driving)
+        same = is_predicted(metric, settings)
         for model in ("",) if of_label else (*settings.models, *state.attached):
             has_control = same and (of_label or model == settings.models[0])
             yield Subject(metric, is_ratio, has_control, model, N)
@@ -88,7 +85,8 @@ def _figure(
 ) -> Figure:
     settings = base.state.settings
     est, latest, look = _read(base, subject)
-    est = replace(est, warnings=(*est.warnings, *_quantity_notes(base, subject, latest)))
+    notes = (*_quantity_notes(base, subject, latest), *_kind_notes(base, subject))
+    est = replace(est, warnings=(*est.warnings, *notes))
     return Figure(
         subject.metric.name,
         subject.model or settings.model_name,
@@ -115,6 +113,13 @@ def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tupl
     risk, labels = 1 - est.value if metric.complemented else est.value, base.labels
     pred = base.predicted(subject.model)[base.labelable]
     return quantity_notes(risk, [label for label in labels if label is not None], pred)
+
+
+def _kind_notes(base: SettledDraws, subject: Subject) -> tuple[str, ...]:
+    """A warning where the predictor is not used because the kind of the campaign changed."""
+    learnt = any(one.predictor and one.first <= len(base) for one in base.state.rounds)
+    lost = learnt and "predicted_variance" not in (base.draws.design or {})
+    return (WITHOUT_PREDICTOR,) if lost and subject.has_control else ()
 
 
 def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:

@@ -6,6 +6,7 @@ from typing import Any
 
 from levelled._check import between
 from levelled.campaigns.drawing import frozen_proposal
+from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
@@ -23,6 +24,10 @@ _ENOUGH = 10
 """Labels from which on the spread of losses is estimated."""
 _LEARNT = 50
 """Labels from which on an adaptive campaign is planned from what its predictor has learnt."""
+_MOSTLY_FEWER = (
+    "an adaptive campaign, as create makes it of this pool, learns from its labels and mostly "
+    "needs fewer"
+)
 _NO_LOOKS = (
     "this is for five planned looks. This campaign plans none, and the interval it shows instead "
     "is wider"
@@ -41,8 +46,8 @@ def plan_campaign(
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from the predictions alone.
 
-    `pool` is as for `create_campaign`; `metrics.plan` takes arrays. `Campaign.plan` plans from
-    the labels that a campaign has.
+    `pool` is as for `create_campaign`; `metrics.plan` takes arrays. The plan is for a static
+    campaign. `Campaign.plan` plans from the labels that a campaign has.
     """
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)
@@ -50,7 +55,11 @@ def plan_campaign(
     request.metric.require(predictions)
     score = request.metric.score(predictions)
     weights = mixture(proportional(score, allow_zero=True), floor)
-    return plan_pool(request, predictions, weights)
+    plan = plan_pool(request, predictions, weights)
+    chosen = choose_kind(
+        "auto", request.metric, ("auto", "proportional", floor), lambda: predictions
+    )
+    return replace(plan, note=_MOSTLY_FEWER) if chosen == "adaptive" else plan
 
 
 def plan_further(
@@ -62,8 +71,10 @@ def plan_further(
     expected: float | None = None,
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from a campaign's settled labels."""
-    plan = _plan_from(state, cache, pool, width, metric, expected)
-    return plan if state.settings.looks else replace(plan, note=_NO_LOOKS)
+    plan, settings = _plan_from(state, cache, pool, width, metric, expected), state.settings
+    is_other = settings.kind == "adaptive" and plan.kind == "static"
+    notes = [*([_MOSTLY_FEWER] if is_other else []), *([] if settings.looks else [_NO_LOOKS])]
+    return replace(plan, note=". ".join(notes))
 
 
 def _plan_from(
@@ -84,18 +95,19 @@ def _plan_from(
             f"{chosen.name} needs a {chosen.label_kind} as label, and every label of "
             f"{settings.name!r} is a {kind}: plan {' or '.join(settings.metric_names)}."
         )
-    if chosen.label_kind != "class":
-        return _from_spread(base, request, model, "lure")
     learns = chosen.same_loss_as(settings.metrics[0]) and chosen.kind == "average"
     predicts = "predicted_variance" in (base.draws.design or {})
     if learns and predicts and len(base) >= _LEARNT and base.labelable.all():
-        return _from_spread(base, request, model, "ramped")
+        return replace(_from_spread(base, request, model, "ramped"), kind="adaptive")
+    frozen = "uniform" if settings.kind == "uniform" else "static"
+    if chosen.label_kind != "class":
+        return replace(_from_spread(base, request, model, "lure"), kind=frozen)
     wrong, _ = base.losses(ERROR, model)
     here = base.labelable
     weight = ranked_weights(base.draws.probability, settings.pool_size)
     pilot = Pilot(base.draws.index[here], wrong[here], weight[here])
     weights = frozen_proposal(pool, settings).weights
-    return plan_pool(request, pool.predictions(model), weights, pilot)
+    return replace(plan_pool(request, pool.predictions(model), weights, pilot), kind=frozen)
 
 
 def _from_spread(base: SettledDraws, request: PlanRequest, model: str, estimator: str) -> Plan:

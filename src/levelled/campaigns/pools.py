@@ -1,44 +1,78 @@
-"""The pool of a campaign as each draw saw it: opened at first use and checked against the log."""
+"""The files of a campaign: its pool as each draw saw it, checked against the log."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+import numpy as np
 
 from levelled.campaigns.exporting import write_table
 from levelled.campaigns.records import CampaignSettings, Rescored
 from levelled.campaigns.state import CampaignState
-from levelled.errors import CampaignError
+from levelled.errors import CampaignError, PoolError
+from levelled.metrics.metric import Metric
 from levelled.sources import Pool, open_pool
 
-__all__ = ["CampaignPool"]
+__all__ = ["CampaignPool", "RecordedFile", "check_predicted_losses", "open_moved_scores"]
+
+
+@dataclass(frozen=True, slots=True)
+class RecordedFile:
+    """A file that a campaign was given, as its log knows it.
+
+    `name` says in an error what it holds, and `remedy` what to do about a file that is gone or
+    that has changed.
+    """
+
+    name: str
+    source: str | list[str] | None
+    fingerprint: str
+    remedy: str
+
+    def open(self, **options: Any) -> Pool:  # noqa: ANN401
+        """The file with the content on record, opened with the `options` of `open_pool`."""
+        if self.source is None:
+            raise CampaignError(f"{self.name} was in memory when it was given. {self.remedy}")
+        try:
+            return self.check(open_pool(self.source, **options))
+        except PoolError as wrong:
+            raise CampaignError(f"{self.name}: {wrong} {self.remedy}") from wrong
+
+    def check(self, opened: Pool) -> Pool:
+        """The opened file itself; refuses one with another content."""
+        if opened.fingerprint != self.fingerprint:
+            raise CampaignError(
+                f"{self.name}: {opened.source or 'this frame'} is not what is on record, its "
+                f"content differs. {self.remedy}"
+            )
+        return opened
 
 
 class CampaignPool:
-    """The pool of a campaign, and the predicted losses that replaced its own later."""
+    """The pool of a campaign, and the predicted losses that replaced its own later.
 
-    def __init__(self, pool: Pool | None = None) -> None:
+    `pool` and `scores` are files that are no longer where the log says.
+    """
+
+    def __init__(self, pool: Pool | None = None, scores: Sequence[Pool] = ()) -> None:
         self._pool = pool
+        self._moved = {one.fingerprint: one for one in scores}
         self._scores: dict[str, Pool] = {}
 
     def open(self, settings: CampaignSettings) -> Pool:
         """The pool; refuses one whose content is not that at creation."""
+        recorded = RecordedFile(
+            f"The pool of {settings.name!r}",
+            settings.source,
+            settings.fingerprint,
+            "Draws need the pool it was created with: name it with pool= or --pool.",
+        )
         if self._pool is None:
-            if settings.source is None:
-                raise CampaignError(
-                    f"The pool of {settings.name!r} was in memory when it was created. Save it to "
-                    f"a file and name it with pool= or --pool."
-                )
-            self._pool = open_pool(
-                settings.source,
-                classes=settings.classes,
-                slices=settings.slices,
-                features=settings.features,
+            self._pool = recorded.open(
+                classes=settings.classes, slices=settings.slices, features=settings.features
             )
-        if self._pool.fingerprint != settings.fingerprint:
-            raise CampaignError(
-                f"The pool {self._pool.source} is not the one {settings.name!r} was created with: "
-                f"its content differs. Draws from another pool would have other probabilities."
-            )
-        return self._pool
+        return recorded.check(self._pool)
 
     def at(self, state: CampaignState, draw: int) -> Pool:
         """The pool with the predicted losses that counted when this draw was made."""
@@ -63,31 +97,61 @@ class CampaignPool:
                 write_table(predictions, Path(save_as))
                 predictions = str(save_as)
         scores = open_pool(predictions, classes=settings.classes)
+        check_predicted_losses(scores, settings.metrics[0])
         self._scores[scores.fingerprint] = pool.with_scores(scores)
         return scores
 
     def _rescored(self, pool: Pool, settings: CampaignSettings, used: Rescored) -> Pool:
         if used.fingerprint not in self._scores:
-            if used.source is None:
-                raise CampaignError(
-                    f"The predicted losses of {settings.name!r} from draw {used.first} on were in "
-                    f"memory when they were given. Draws need them: rescore again, from a file."
-                )
-            scores = open_pool(used.source, classes=settings.classes)
-            if scores.fingerprint != used.fingerprint:
-                raise CampaignError(
-                    f"{used.source} has changed since {settings.name!r} was rescored with it: "
-                    f"rescore again, from a file that stays as it is."
-                )
+            recorded = RecordedFile(
+                f"The table of predicted losses of {settings.name!r} from draw {used.first} on",
+                used.source,
+                used.fingerprint,
+                "Name the file with scores= or --scores, or rescore again for further draws.",
+            )
+            moved = self._moved.get(used.fingerprint)
+            scores = recorded.open(classes=settings.classes) if moved is None else moved
             self._scores[used.fingerprint] = pool.with_scores(scores)
         return self._scores[used.fingerprint]
+
+
+def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa: ANN401
+    """Files of predicted losses, one or a list, that a campaign was given when elsewhere."""
+    known = {one.fingerprint for one in state.rescored}
+    several = scores if isinstance(scores, list | tuple) else [scores]
+    opened = [open_pool(one, classes=state.settings.classes) for one in several]
+    for one in opened:
+        if one.fingerprint not in known:
+            raise CampaignError(
+                f"{state.settings.name!r} was never rescored with {one.source or 'this frame'}: "
+                f"its content is that of no file on record. `rescore` takes new predictions."
+            )
+    return opened
+
+
+def check_predicted_losses(pool: Pool, metric: Metric) -> None:
+    """Refuse a column loss_hat with a number that no loss of the metric can be."""
+    hat, (low, high) = pool.predictions().loss_hat, metric.possible
+    if hat is None:
+        return
+    outside = np.flatnonzero((hat < low) | (hat > high))
+    if len(outside):
+        row = int(outside[0])
+        others = f", and {len(outside) - 1} more like it" if len(outside) > 1 else ""
+        raise CampaignError(
+            f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row + 1} is "
+            f"{hat[row]:g}{others}, but the loss of {metric.name} is "
+            f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
+            f"Scale the column, or cut it to that range."
+        )
 
 
 def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa: ANN401
     """The predictions of a fitted scikit-learn model for the features of a pool, as a table.
 
     A classifier of the campaign's classes predicts labels, any other of two classes the
-    probability that its second one, the larger loss, occurs; a regressor predicts the loss.
+    probability that its second one, the larger loss, occurs; a regressor predicts the loss, which
+    is cut to what a loss may be.
     """
     import pyarrow as pa
 
@@ -99,7 +163,8 @@ def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa
         )
     columns: dict[str, Any] = {"id": pool.ids(range(len(pool)))}
     if not hasattr(model, "predict_proba"):
-        return pa.table({**columns, "loss_hat": model.predict(X)})
+        hat = np.clip(model.predict(X), *settings.metrics[0].possible)
+        return pa.table({**columns, "loss_hat": hat})
     proba, names = model.predict_proba(X), [str(one) for one in model.classes_]
     if {*names} == {*(settings.classes or ())}:
         by_class = dict(zip(names, proba.T, strict=True))

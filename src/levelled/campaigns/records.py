@@ -99,6 +99,8 @@ class CampaignSettings:
     """The columns from which an adaptive campaign predicts losses, besides the predictions."""
     guarantee: str = "asymptotic"
     """"finite" where every interval shown has a finite-sample guarantee."""
+    drive: str = "first"
+    """The metrics that adaptive draws serve: the "first", or the "worst" served of all."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -165,22 +167,26 @@ class Round:
     """Draws from `first` on, up to the next round, come from one predictor with one floor.
 
     Without a predictor they come from the frozen weights of the settings, of which the share
-    `floor` is uniform.
+    `floor` is uniform. `shares` are those of the metrics, where the draws balance them.
     """
 
     first: int
     predictor: Mapping[str, Any] | None
     """The predictor as `LossPredictor.to_json` writes it."""
     floor: float
+    shares: tuple[float, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that begins the round."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        return {**plain, "shares": [*self.shares]}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "Round":
         """The round that `to_json` wrote."""
-        return cls(**{one.name: plain[one.name] for one in fields(cls)})
+        return cls(
+            plain["first"], plain["predictor"], plain["floor"], tuple(plain.get("shares", ()))
+        )
 
 
 @dataclass(frozen=True, slots=True)

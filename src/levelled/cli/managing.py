@@ -9,14 +9,21 @@ import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import (
     DEFAULT_STORAGE,
+    Budget,
     ClassNames,
+    Drive,
     Floor,
     Form,
     Format,
+    Guarantee,
+    Kind,
+    Looks,
     Name,
     Owner,
     PoolFile,
+    ScoreFiles,
     Storage,
+    TargetWidth,
 )
 
 __all__ = [
@@ -39,44 +46,6 @@ _SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "le
 """The settings that every summary shows."""
 _OF_STATIC = ("score", "proposal", "floor")
 """The settings that only static campaigns use."""
-
-Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
-
-
-def _count_looks(text: object) -> int:
-    """The number of planned looks, 0 for none."""
-    if str(text) == "none":
-        return 0
-    if not str(text).isdigit():
-        raise typer.BadParameter(f"{text!r} is neither a number of looks nor none.")
-    return int(str(text))
-
-
-Looks = Annotated[
-    int,
-    typer.Option(
-        parser=_count_looks,
-        metavar="N|none",
-        help="Readings planned over the budget; with none, every reading is by betting.",
-    ),
-]
-TargetWidth = Annotated[
-    float | None, typer.Option(help="How narrow the first metric's interval should become.")
-]
-Guarantee = Annotated[
-    str,
-    typer.Option(
-        help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the budget, "
-        "and wider."
-    ),
-]
-Kind = Annotated[
-    str,
-    typer.Option(
-        help="Way to draw: adaptive, static, uniform, or auto: static with --score, --proposal or "
-        "--floor, else adaptive if it can."
-    ),
-]
 
 
 def create(
@@ -108,6 +77,7 @@ def create(
     ] = None,
     classes: ClassNames = None,
     kind: Kind = "auto",
+    drive: Drive = "first",
     features: Annotated[
         list[str],
         typer.Option(help="Columns to learn losses from, or a pattern such as 'f_*'; repeatable."),
@@ -149,6 +119,7 @@ def create(
         proposal=proposal,
         floor=floor,
         kind=kind,
+        drive=drive,
         features=features or None,
         lease_seconds=lease_seconds,
         in_flight=in_flight,
@@ -186,10 +157,18 @@ def change(
     changes = {option: value for option, value in options.items() if value is not None}
     if not changes:
         raise typer.BadParameter("Nothing to change: name at least one option, such as --budget.")
-    lv.load_campaign(name, storage=storage, pool=pool).change(owner=owner, **changes)
+    campaign = lv.load_campaign(name, storage=storage, pool=pool)
+    before = campaign.settings.kind
+    campaign.change(owner=owner, **changes)
     show.tell(
         f"changed {name}: {', '.join(f'{option} {value}' for option, value in changes.items())}"
     )
+    after = campaign.settings.kind
+    if before != after and "adaptive" in (before, after) and campaign.state.n_asked:
+        show.tell(
+            "once items of both kinds are labelled, estimates are R_LURE without the predictor, "
+            "unbiased as before but wider than those of an adaptive campaign"
+        )
 
 
 def attach(
@@ -255,6 +234,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         usual: dict[str, Any] = {
             **dict.fromkeys(_OF_STATIC),
             "guarantee": "asymptotic",
+            "drive": "first",
             "features": [],
         }
         rows = [
@@ -286,6 +266,7 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         **{name: getattr(settings, name) for name in _SETTINGS},
         **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
         "guarantee": settings.guarantee,
+        "drive": settings.drive,
         "features": list(settings.features),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
@@ -300,9 +281,14 @@ def _cell(value: object) -> str:
     return show.plain(value)
 
 
-def audit(name: Name, storage: Storage = DEFAULT_STORAGE, pool: PoolFile = None) -> None:
+def audit(
+    name: Name,
+    storage: Storage = DEFAULT_STORAGE,
+    pool: PoolFile = None,
+    scores: ScoreFiles = [],  # noqa: B006
+) -> None:
     """Recompute draws, probabilities and estimates from the log; print ok, or each difference."""
-    differences = lv.load_campaign(name, storage=storage, pool=pool).audit()
+    differences = lv.load_campaign(name, storage=storage, pool=pool, scores=scores).audit()
     for difference in differences:
         typer.echo(show.plain(difference, 1000))
     if differences:

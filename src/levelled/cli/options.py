@@ -7,15 +7,22 @@ import typer
 
 __all__ = [
     "DEFAULT_STORAGE",
+    "Budget",
     "ClassNames",
     "Draw",
+    "Drive",
     "Floor",
     "Form",
     "Format",
+    "Guarantee",
+    "Kind",
+    "Looks",
     "Name",
     "Owner",
     "PoolFile",
+    "ScoreFiles",
     "Storage",
+    "TargetWidth",
 ]
 
 DEFAULT_STORAGE = "sqlite:///levelled.db"
@@ -54,7 +61,55 @@ PoolFile = Annotated[
     str | None,
     typer.Option("--pool", help="The pool file, if it has moved.", show_default=False),
 ]
+ScoreFiles = Annotated[
+    list[str],
+    typer.Option("--scores", help="A file it was rescored with, if it has moved; repeatable."),
+]
 ClassNames = Annotated[
     str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
 ]
 Floor = Annotated[float, typer.Option(help="The share of draws made uniformly.")]
+Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
+
+
+def _count_looks(text: object) -> int:
+    """The number of planned looks, 0 for none."""
+    if str(text) == "none":
+        return 0
+    if not str(text).isdigit():
+        raise typer.BadParameter(f"{text!r} is neither a number of looks nor none.")
+    return int(str(text))
+
+
+Looks = Annotated[
+    int,
+    typer.Option(
+        parser=_count_looks,
+        metavar="N|none",
+        help="Readings planned over the budget; with none, every reading is by betting.",
+    ),
+]
+TargetWidth = Annotated[
+    float | None, typer.Option(help="How narrow the first metric's interval should become.")
+]
+Guarantee = Annotated[
+    str,
+    typer.Option(
+        help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the budget, "
+        "and wider."
+    ),
+]
+Kind = Annotated[
+    str,
+    typer.Option(
+        help="Way to draw: adaptive, static, uniform, or auto: static with --score, --proposal or "
+        "--floor, else adaptive if it can."
+    ),
+]
+
+Drive = Annotated[
+    str,
+    typer.Option(
+        help="Metrics that adaptive draws serve: first, or worst, which balances all of them."
+    ),
+]

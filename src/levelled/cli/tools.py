@@ -8,7 +8,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.labelling import figure_table
+from levelled.cli.figure_table import figure_table
 from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Form, Format, Storage
 
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]

@@ -6,10 +6,13 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray, between, whole
+from levelled.errors import InputError
 from levelled.estimators.intervals.looks import SHARE, plan_looks
 from levelled.metrics.metric import Metric
 
-__all__ = ["Pilot", "Plan", "PlanRequest"]
+__all__ = ["Pilot", "Plan", "PlanRequest", "check_range"]
+
+_A_KIND = {"adaptive": "an adaptive", "static": "a static", "uniform": "a uniform"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,7 +26,7 @@ class PlanRequest:
     expected: float | None = None
 
     def __post_init__(self) -> None:
-        between("width", self.width, 0, np.inf, open_=True)
+        check_range("width", self.metric, self.width)
         between("level", self.level, 0, 1, open_=True)
         whole("looks", self.looks, least=1)
         if self.expected is not None:
@@ -37,6 +40,17 @@ class PlanRequest:
             return self.level
         looks = plan_looks(10**4, 10**9, self.looks, SHARE * (1 - self.level))
         return 1 - looks[-1].alpha
+
+
+def check_range(name: str, metric: Metric, width: float) -> float:
+    """The width of an interval; refused if it is as wide as all that the metric may be."""
+    width, (low, high) = between(name, width, 0, np.inf, open_=True), metric.possible
+    if width >= high - low:
+        raise InputError(
+            f"{name} is {width:g}, but {metric.name} is between {low:g} and {high:g} whatever the "
+            f"labels say: choose a width below {high - low:g}."
+        )
+    return width
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -70,6 +84,8 @@ class Plan:
     expected_high: float
     n_labels: int = 0
     """Labels that a campaign has already; they count towards those needed."""
+    kind: str = "static"
+    """The kind of campaign that the numbers are for."""
     note: str = ""
     """A restriction of the plan, for the reader."""
 
@@ -88,7 +104,8 @@ class Plan:
         advice = "" if self.n_labels else ". Plan again from the first 50 to 100 labels"
         return (
             f"About {self._count(self.likely)} ({self.low} to {self.high}){more} give the "
-            f"{self.metric} an interval {self.width:g} wide, {100 * self.level:g}% confidence; "
+            f"{self.metric} an interval {self.width:g} wide in {_A_KIND[self.kind]} campaign, "
+            f"{100 * self.level:g}% confidence; "
             f"about {self._count(self.uniform)} if drawn uniformly. From {source}: the "
             f"{self.metric} is about {self.expected:.3g} ({self.expected_low:.3g} to "
             f"{self.expected_high:.3g}){advice}{f'. Note: {self.note}' if self.note else ''}"

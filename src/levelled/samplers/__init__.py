@@ -5,7 +5,7 @@
 """
 
 from levelled.samplers.design import ClassChance, with_design
-from levelled.samplers.frozen import FrozenProposal
+from levelled.samplers.frozen import FrozenProposal, PoolSlices
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
@@ -14,6 +14,7 @@ __all__ = [
     "Draw",
     "FrozenProposal",
     "Part",
+    "PoolSlices",
     "Proposal",
     "adaptive",
     "finish",

@@ -1,15 +1,17 @@
 """Draws from the items left in a pool, by weights that stay the same for a while."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.race import race
 
-__all__ = ["FrozenProposal"]
+__all__ = ["FrozenProposal", "PoolSlices"]
 
 _POWERS = {
     "max_weight": 1,
@@ -21,6 +23,29 @@ _POWERS = {
     "false_negative_variance": 2,
 }
 """The power of 1/N in each column; the others do not depend on the size of the pool."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolSlices:
+    """A division of items into slices: the number of each item's slice, and their names."""
+
+    names: tuple[str, ...]
+    codes: NDArray[np.integer[Any]]
+
+    def left_sums(self, values: FloatArray, index: IntArray) -> FloatArray:
+        """The sum of `values` over the items of each slice [M, S] that are left at each draw.
+
+        >>> halves = PoolSlices(("a", "b"), np.array([0, 0, 1]))
+        >>> halves.left_sums(np.array([1.0, 2.0, 4.0]), np.array([1, 2]))
+        array([[3., 4.],
+               [1., 4.]])
+        """
+        never = np.ones(len(values), dtype=bool)
+        never[index] = False
+        rest = np.bincount(self.codes[never], values[never], minlength=len(self.names))
+        drawn = np.zeros((len(index), len(self.names)))
+        drawn[np.arange(len(index)), self.codes[index]] = values[index]
+        return np.asarray(rest + np.cumsum(drawn[::-1], axis=0)[::-1])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -43,6 +68,8 @@ class FrozenProposal:
     """The third central moment that the predictor expects of the loss."""
     positive: ClassChance | None = None
     """The chance that the predictor gives to a class, for ratios such as its recall."""
+    slices: tuple[PoolSlices, ...] = ()
+    """Divisions of the items, where the predictor is to help the estimate of each slice."""
 
     def without(self, rows: IntArray) -> "FrozenProposal":
         """The same for the items that are left once these rows of the pool are drawn."""
@@ -55,6 +82,7 @@ class FrozenProposal:
             spread=None if self.spread is None else self.spread[kept],
             third_moment=None if self.third_moment is None else self.third_moment[kept],
             positive=None if self.positive is None else self.positive.of(kept),
+            slices=tuple(replace(one, codes=one.codes[kept]) for one in self.slices),
         )
 
     def draw(self, k: int, *, seed: int) -> Draws:
@@ -91,5 +119,30 @@ class FrozenProposal:
             name: column * share ** _POWERS.get(name, 0)
             for name, column in (draws.design or {}).items()
         }
+        for slices in self.slices:
+            design |= self._slice_columns(slices, draws.index)
         rows = self.rows[draws.index]
         return Draws(rows, draws.probability, self.pool_size, design=design)
+
+    def _slice_columns(self, slices: PoolSlices, index: IntArray) -> dict[str, FloatArray]:
+        """`control_left`, `predicted_variance` and `predicted_skew`, summed over each slice only.
+
+        The name of the slice follows that of the column.
+        """
+        g, s, t = self.control, self.spread, self.third_moment
+        if g is None or s is None or t is None:
+            return {}
+        whole = PoolSlices(("",), np.zeros(len(self.rows), dtype=np.int64))
+        scale = whole.left_sums(self.weights, index) / self.pool_size
+        variance = slices.left_sums(s**2 / self.weights, index)
+        skew = slices.left_sums(t / self.weights**2, index)
+        columns = {
+            "control_left": slices.left_sums(g, index),
+            "predicted_variance": scale * variance / self.pool_size,
+            "predicted_skew": scale**2 * skew / self.pool_size,
+        }
+        return {
+            f"{name} {one}": column[:, at]
+            for name, column in columns.items()
+            for at, one in enumerate(slices.names)
+        }

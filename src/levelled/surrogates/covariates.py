@@ -8,7 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, floats
 from levelled.errors import InputError
-from levelled.surrogates.families import FAMILIES, Family
+from levelled.surrogates.families import Family, LogFamily, LogitFamily
 
 __all__ = ["SCORES", "Covariates", "fill_gaps", "reduce_columns"]
 
@@ -69,7 +69,7 @@ class Covariates:
         e = floats("expected", expected, ndim=1)
         s = e if surrogate is None else floats("surrogate", surrogate, ndim=1)
         both = e if s is e else (e + s) / 2
-        family = FAMILIES["logit" if bounded else "log"]
+        family: Family = LogitFamily() if bounded else LogFamily()
         scale = 1.0 if bounded else max(float(both.mean()), np.finfo(float).tiny)
         first = family.link(e / scale)
         second, mean = (first, first) if s is e else (family.link(x / scale) for x in (s, both))

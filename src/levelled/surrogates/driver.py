@@ -1,16 +1,18 @@
 """The loss that drives the draws of a campaign, and how it follows from what is learnt."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
-from levelled._check import BoolArray, FloatArray, IntArray
-from levelled.samplers import ClassChance, FrozenProposal
+from levelled._check import FloatArray, IntArray
+from levelled.samplers import FrozenProposal
+from levelled.surrogates.balance import Aim, ClassShare, balanced_shares, importance_of
 from levelled.surrogates.covariates import Covariates
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 from levelled.surrogates.proposal import floor_after, water_filled
 
-__all__ = ["ClassShare", "Driver", "next_round_size"]
+__all__ = ["Driver", "next_round_size"]
 
 _FIRST_FIT = 10
 """The number of labels from which on the predictor is fitted."""
@@ -26,31 +28,14 @@ def next_round_size(n_drawn: int) -> int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ClassShare:
-    """Where a class is predicted, and its share among the other classes where it is not."""
-
-    predicted: BoolArray
-    among_others: FloatArray
-
-    def chance(self, error: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the pool, from their predicted errors.
-
-        >>> spam = ClassShare(np.array([True, False, False]), np.array([0.0, 1.0, 0.5]))
-        >>> spam.chance(np.array([0.1, 0.2, 0.2]), np.arange(3)).chance
-        array([0.9, 0.2, 0.1])
-        """
-        predicted, share = self.predicted[rows], self.among_others[rows]
-        return ClassChance(np.where(predicted, 1 - error, share * error), predicted)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
 class Driver:
     """A loss whose expectation is base + effect x prediction, for each item of a pool.
 
     The predictor learns the loss itself, or an error of which the loss is a consequence; `noise`
     is then the variance of the loss given an error, for example between the wrong classes.
     `bound` is the largest loss, if there is one. Where errors are learnt, the chance of a
-    `positive` class follows from them as well.
+    `positive` class follows from them as well, and so do the losses of the metrics that the draws
+    are to balance (`aims`).
     """
 
     covariates: Covariates
@@ -59,6 +44,7 @@ class Driver:
     bound: float | None = 1.0
     positive: ClassShare | None = None
     noise: FloatArray | float = 0.0
+    aims: tuple[Aim, ...] = ()
 
     @property
     def first_predictor(self) -> LossPredictor:
@@ -83,22 +69,45 @@ class Driver:
         Losses without a bound count as (sum L)^2 / sum L^2 errors.
         """
         errors = float(targets.sum())
-        if self.covariates.family.name == "log" and errors > 0:
+        if not self.covariates.family.is_bounded and errors > 0:
             errors = errors**2 / float(np.sum(targets**2))
         return floor_after(errors)
 
+    def shares(self, predictor: LossPredictor, drawn: IntArray, floor: float) -> tuple[float, ...]:
+        """The share of each aim in the next proposal; none where there are no aims."""
+        if not self.aims:
+            return ()
+        left, error = self._left(drawn), predictor.predict(self.covariates)
+        importance = np.stack([importance_of(aim, error, left) for aim in self.aims])
+        return tuple(balanced_shares(importance, floor).tolist())
+
     def proposal(
-        self, predictor: LossPredictor, drawn: IntArray, floor: float | None
+        self,
+        predictor: LossPredictor,
+        drawn: IntArray,
+        floor: float | None,
+        shares: Sequence[float] = (),
     ) -> FrozenProposal:
-        """The proposal for the items that are not drawn yet; uniform without a floor."""
-        pool = self.covariates
-        left = np.delete(np.arange(len(pool)), drawn)
-        predicted = predictor.predict(pool)[left]
+        """The proposal for the items that are not drawn yet; uniform without a floor.
+
+        It follows the spread of the loss, or with `shares` that of all aims.
+        """
+        pool, left = self.covariates, self._left(drawn)
+        error = predictor.predict(pool)
+        predicted = error[left]
         effect = np.broadcast_to(self.effect, len(pool))[left]
         noise = np.broadcast_to(self.noise, len(pool))[left] * predicted
         spread = pool.scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
         third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, predicted)
         control = np.broadcast_to(self.base, len(pool))[left] + effect * predicted * pool.scale
-        weights = np.ones(len(left)) if floor is None else water_filled(spread, floor)
+        followed = spread
+        if shares:
+            parts = zip(shares, self.aims, strict=True)
+            followed = np.sqrt(sum(a * importance_of(aim, error, left) for a, aim in parts))
+        weights = np.ones(len(left)) if floor is None else water_filled(followed, floor)
         chance = None if self.positive is None else self.positive.chance(predicted, left)
         return FrozenProposal(left, len(pool), weights, control, self.bound, spread, third, chance)
+
+    def _left(self, drawn: IntArray) -> IntArray:
+        """The rows that are not drawn yet."""
+        return np.delete(np.arange(len(self.covariates)), drawn)

@@ -7,13 +7,14 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["FAMILIES", "Family", "LogFamily", "LogitFamily"]
+__all__ = ["Family", "LogFamily", "LogitFamily"]
 
 
 class Family(ABC):
     """The mean of a loss given its linear predictor, and the variance that goes with the mean."""
 
-    name: ClassVar[str]
+    is_bounded: ClassVar[bool]
+    """True for losses between 0 and 1, False for losses without an upper bound."""
 
     @abstractmethod
     def link(self, mean: FloatArray) -> FloatArray:
@@ -43,7 +44,7 @@ class LogitFamily(Family):
     array([0.5  , 0.881])
     """
 
-    name = "logit"
+    is_bounded = True
 
     def link(self, mean: FloatArray) -> FloatArray:
         """The logit, of means at least 1e-5 from 0 and 1."""
@@ -77,7 +78,7 @@ class LogFamily(Family):
     array([0.5, 2. ])
     """
 
-    name = "log"
+    is_bounded = False
 
     def link(self, mean: FloatArray) -> FloatArray:
         """The logarithm, of means of at least 1e-5."""
@@ -98,6 +99,3 @@ class LogFamily(Family):
     def log_likelihood(self, mean: FloatArray, y: FloatArray) -> FloatArray:
         """y log mu - mu."""
         return np.asarray(y * np.log(mean) - mean)
-
-
-FAMILIES: dict[str, Family] = {family.name: family for family in (LogitFamily(), LogFamily())}

@@ -61,7 +61,7 @@ class LossPredictor:
 
     def _blend(self, family: Family, mean: FloatArray) -> FloatArray:
         mixed = (1 - self.background) * mean + self.background * self.level
-        if family.name == "log":
+        if not family.is_bounded:
             return np.maximum(mixed, _LOWEST * self.level)
         return np.clip(mixed, _LOWEST, _HIGHEST)
 
@@ -143,7 +143,7 @@ def _start(pool: Covariates, level: float) -> FloatArray:
     Losses without a bound may be of any size, so their level is that of the labels.
     """
     start = pool.start
-    if pool.family.name == "log":
+    if not pool.family.is_bounded:
         start[0] += np.log(level)
     return start
 
@@ -173,7 +173,7 @@ def _dispersion(family: Family, mean: FloatArray, y: FloatArray, w: FloatArray) 
     It decides how much the ridge counts beside the losses. Losses in between vary less than a
     coin does.
     """
-    most = 1.0 if family.name == "logit" else np.inf
+    most = 1.0 if family.is_bounded else np.inf
     if most == 1 and np.isin(y, (0, 1)).all():
         return 1.0
     variance = np.maximum(family.variance(mean), _TINY)
@@ -183,12 +183,12 @@ def _dispersion(family: Family, mean: FloatArray, y: FloatArray, w: FloatArray) 
 
 def _reach(family: Family, eta: FloatArray) -> tuple[float, float]:
     """The range of linear predictors on labelled items: an exponential is never extrapolated."""
-    return (-np.inf, np.inf) if family.name == "logit" else (float(eta.min()), float(eta.max()))
+    return (-np.inf, np.inf) if family.is_bounded else (float(eta.min()), float(eta.max()))
 
 
 def _background_level(pool: Covariates, y: FloatArray, w: FloatArray) -> float:
     """The mean loss, drawn a little to what was expected where losses have a bound."""
-    if pool.family.name == "log":
+    if not pool.family.is_bounded:
         return max(float(w @ y) / len(y), _TINY)
     return max(float(w @ y + 0.5 * pool.prior_mean) / (len(y) + 0.5), 0.2 / len(y))
 
