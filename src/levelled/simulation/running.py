@@ -63,8 +63,8 @@ def simulate(
     (A - theta D) / mean(D) at the true theta: `label_factor` is the ratio of the variances of their
     estimated means, to first order that of the ratio, and `bias_z` is of these means, which are
     unbiased, while a ratio has a bias of the order 1 / budget. `label_factor_mse` compares the
-    squared errors of the ratios themselves, and is None if one of them was undefined; random labels
-    then have the ratio of the sample and its interval.
+    squared errors of the ratios themselves, and is None if one of them was undefined. Random labels
+    have the ratio of the sample, and `width_factor` is against its interval.
 
     >>> import pyarrow as pa
     >>> y = ["ham", "spam"] * 50

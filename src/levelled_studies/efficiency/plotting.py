@@ -108,6 +108,8 @@ def _against_labels(rows: Sequence[Row]) -> Plot:
         axes.tick_params(labelsize=6, which="both")
     for axes in panels[len(tasks) :]:
         axes.set_visible(False)
+    for axes in panels[max(len(tasks) - across, 0) : len(tasks)]:  # the lowest of each column
+        axes.tick_params(labelbottom=True)
     lines = panels[0].get_legend_handles_labels()
     figure.legend(*lines, loc="outside lower center", ncols=5, fontsize=7, frameon=False)
     figure.supylabel("label factor against the number of labels (dotted: the limit)", fontsize=7)
