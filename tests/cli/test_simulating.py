@@ -29,6 +29,23 @@ def test_simulate_prints_a_row_for_each_method_and_budget(levelled: Levelled) ->
     assert "400 items, error" in result.err
 
 
+def test_simulate_takes_a_ratio(levelled: Levelled) -> None:
+    words = ["--metric", "f1:spam", "--methods", "all", "--budgets", "50", "--format", "json"]
+    result = levelled(*SIMULATE, *words)
+    assert result.code == 0
+    rows = json.loads(result.out)
+    assert [row["method"] for row in rows] == [
+        "uniform",
+        "static",
+        "adaptive",
+        "active-testing",
+        "ppi",
+        "with-replacement",
+    ]
+    assert "400 items, f1:spam 0." in result.err
+    assert "left out" not in result.err
+
+
 def test_simulate_prints_a_table_and_draws_a_plot(levelled: Levelled, tmp_path: Path) -> None:
     pytest.importorskip("matplotlib")
     words = [*SIMULATE, "--budgets", "30", "--methods", "static,ppi", "--out", "plot.png"]
@@ -58,7 +75,7 @@ def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: 
         (["--budgets", "many"], "--budgets must be whole numbers, as 100,500; it is 'many'"),
         (["--budgets", "400"], "leaves nothing to estimate"),
         (["--methods", "static,magic"], "'magic'"),
-        (["--metric", "f1:spam"], "is a ratio"),
+        (["--metric", "f1:spma"], "spma"),
         (["--out", "nowhere/plot.png"], "folder that exists"),
         (["--out", "plot.txt"], ".png"),
     ],

@@ -20,7 +20,8 @@ from levelled.simulation import (
     repeat_methods,
     simulate,
 )
-from levelled.simulation.methods import SLOW, draw_in_rounds, term_variances
+from levelled.simulation.methods import SLOW
+from levelled.simulation.trajectories import draw_in_rounds, term_variances
 from levelled_studies.exact import every_path
 
 
@@ -124,7 +125,6 @@ def test_coverage_counts_the_intervals_that_hold() -> None:
         ({"label": "gaps"}, "no label in the column 'gaps', the first in row 1"),
         ({"label": "f_1"}, "predictions or features"),
         ({"label": "other"}, "none of the classes"),
-        ({"metric": "f1:spam"}, "f1:spam is a ratio"),
         ({"metric": "mse"}, "needs numbers"),
         ({"methods": "magic"}, "must be one of uniform"),
         ({"methods": []}, "Name a method"),

@@ -10,7 +10,7 @@ import pytest
 
 pytest.importorskip("sklearn")
 
-from levelled.simulation import KnownLosses, repeat_methods
+from levelled.simulation import KnownLosses, known_losses, repeat_methods
 from levelled_studies import find
 from levelled_studies.efficiency.peers import REIMPLEMENTED, methods_for
 from levelled_studies.efficiency.pools import SYNTHETIC, load_task, variance_limit
@@ -59,6 +59,31 @@ def test_peers_that_need_expected_losses_are_left_out_where_there_are_none() -> 
     assert [*methods_for(bare)] == ["uniform", "static", "adaptive", "with-replacement"]
 
 
+@pytest.fixture(scope="module")
+def recall() -> KnownLosses:
+    known, limit = load_task("digits recall")
+    assert limit is None
+    assert known.metric == "recall:1"
+    return known
+
+
+def test_a_task_may_be_a_ratio_of_class_1(recall: KnownLosses) -> None:
+    assert recall.ratio is not None
+    assert [*methods_for(recall)][-1] == "oasis"
+    assert "surrogate-mean" not in methods_for(recall)
+
+
+def test_strata_by_the_chance_of_a_class_save_labels_for_its_recall() -> None:
+    rng = np.random.default_rng(0)
+    p = rng.beta(0.1, 1.0, 2000)
+    y = np.where(rng.random(2000) < p, "yes", "no")
+    table = pa.table({"id": range(2000), "proba_no": 1 - p, "proba_yes": p, "y": y.tolist()})
+    known = known_losses(table, "y", "recall:yes")
+    (row,) = repeat_methods(known, {"oasis": REIMPLEMENTED["oasis"]}, [200], 20, seed=0)
+    assert row["label_factor"] > 1.5
+    assert abs(row["bias_z"]) < 6  # normal errors pass this less than once in 10**8
+
+
 def row(method: str, **changes: object) -> dict[str, Any]:
     values: dict[str, Any] = {"task": "mnist-strong", "metric": "error", "risk": 0.05, "limit": 4.0}
     values |= {"method": method, "budget": 500, "label_factor": 3.8, "label_factor_se": 0.01}
@@ -100,6 +125,43 @@ def test_every_claim_about_our_method_can_hold() -> None:
 def test_a_claim_does_not_hold_where_its_bar_is_missed(name: str, changes: dict[str, Any]) -> None:
     worse = [one | changes if one["method"] == "adaptive" else one for one in GOOD]
     assert verdicts(worse)[name] == "does not hold"
+
+
+RATIOS = [
+    row("adaptive", task=f"{pool} f1", metric="f1:1", limit=None, budget=budget)
+    for pool in ("spam", "credit-card")
+    for budget in (100, 500)
+]
+RATIOS += [row("oasis", task="spam f1", metric="f1:1", limit=None, label_factor=2.0)]
+
+
+def test_ratios_have_claims_of_their_own() -> None:
+    found = verdicts(GOOD + RATIOS)
+    ratios = {name: verdict for name, verdict in found.items() if name.startswith("ratios")}
+    assert len(ratios) == 4
+    assert {*ratios.values()} == {"holds"}
+    assert {name: found[name] for name in verdicts(GOOD)} == verdicts(GOOD)
+
+
+@pytest.mark.parametrize(
+    ("name", "changes"),
+    [
+        ("ratios, spam", {"label_factor": 1.9}),
+        ("ratios, against others", {"label_factor": 1.9}),
+        ("ratios, coverage of all planned looks", {"coverage": 0.8}),
+        ("ratios, unbiased", {"bias_z": 4.5}),
+    ],
+)
+def test_a_claim_on_ratios_does_not_hold_where_its_bar_is_missed(
+    name: str, changes: dict[str, Any]
+) -> None:
+    worse = [one | changes if one["method"] == "adaptive" else one for one in RATIOS]
+    assert verdicts(GOOD + worse)[name] == "does not hold"
+
+
+def test_few_repetitions_cannot_tell_the_coverage_of_a_ratio() -> None:
+    low = [one | {"coverage": 0.9} for one in RATIOS]
+    assert verdicts(GOOD + low)["ratios, coverage of all planned looks"] == "cannot tell"
 
 
 def test_few_repetitions_cannot_tell_a_coverage_that_is_a_little_low() -> None:

@@ -19,7 +19,8 @@ def simulate(
     pool: Annotated[str, typer.Option(help="File, folder or pattern with predictions and labels.")],
     label: Annotated[str, typer.Option(help="Column of the labels.")] = "label",
     metric: Annotated[
-        str, typer.Option(help="error, accuracy, brier, log_loss:CAP, mse, mae, ...")
+        str,
+        typer.Option(help="error, accuracy, brier, log_loss:CAP, f1:CLASS, recall:CLASS, mse, ..."),
     ] = "error",
     methods: Annotated[
         str,

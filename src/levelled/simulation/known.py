@@ -1,19 +1,28 @@
 """Data whose labels are all known: the losses, and all that a campaign would know of them."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, IntArray
 from levelled.campaigns.drawing import as_labels, frozen_proposal
-from levelled.campaigns.driving import can_adapt, driver_of, learnt_metric, learnt_targets
+from levelled.campaigns.driving import (
+    can_adapt,
+    driver_of,
+    learnt_metric,
+    learnt_targets,
+)
 from levelled.campaigns.records import CampaignSettings
+from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse_metric
+from levelled.estimators import Estimate, estimate
+from levelled.labels import Label
+from levelled.metrics.metric import ERROR, Metric
+from levelled.metrics.named import ClassRatio, parse_metric
 from levelled.samplers import FrozenProposal
+from levelled.simulation.ratios import KnownRatio
 from levelled.sources import Pool, open_pool
 from levelled.surrogates import Driver
 
@@ -26,7 +35,8 @@ class KnownLosses:
 
     `static` are the weights of a static campaign. `driver` and `targets` (what its predictor
     learns of each item) are those of an adaptive one; None where the pool has nothing to learn
-    from. `expected` are the losses that the predictions alone expect, if they do.
+    from. `expected` are the losses that the predictions alone expect, if they do. The losses of a
+    `ratio` are its linearised values.
     """
 
     metric: str
@@ -36,19 +46,50 @@ class KnownLosses:
     driver: Driver | None = None
     targets: FloatArray | None = None
     expected: FloatArray | None = None
+    ratio: KnownRatio | None = None
 
     def __len__(self) -> int:
         return len(self.losses)
 
     @property
     def risk(self) -> float:
-        """The mean loss."""
-        return float(self.losses.mean())
+        """The mean loss, or the ratio."""
+        return float(self.losses.mean()) if self.ratio is None else self.ratio.value
 
     @property
     def is_share(self) -> bool:
         """True for losses of 0 and 1."""
-        return self.bounds == (0, 1) and bool(np.isin(self.losses, (0, 1)).all())
+        is_average = self.ratio is None and self.bounds == (0, 1)
+        return is_average and bool(np.isin(self.losses, (0, 1)).all())
+
+    def values(self, rows: IntArray) -> tuple[FloatArray, ...]:
+        """The losses of some items, or of a ratio their numerators and denominators."""
+        if self.ratio is None:
+            return (self.losses[rows],)
+        return self.ratio.pairs(self.ratio.positive[rows], rows)
+
+    @property
+    def expected_values(self) -> tuple[FloatArray, ...] | None:
+        """The `values` of all items that the predictions alone expect, if they do."""
+        if self.ratio is None or self.ratio.chance is None:
+            return None if self.expected is None else (self.expected,)
+        return self.ratio.pairs(self.ratio.chance)
+
+    def estimate(self, draws: Draws, estimator: str, level: float) -> Estimate:
+        """The estimate that a campaign shows after these draws, at a look of this level."""
+        if self.ratio is not None:
+            return self.ratio.estimate(draws, level)
+        losses = self.losses[draws.index]
+        return estimate(losses, draws, estimator, level=level, bounds=self.bounds)
+
+    def with_control(self, frozen: FrozenProposal) -> FrozenProposal:
+        """A proposal of the driver, with what its predictor expects of `losses`."""
+        if self.ratio is None:
+            return frozen
+        chance, control = frozen.positive, None
+        if chance is not None:
+            control = self.ratio.linearise(chance.chance, frozen.rows)
+        return replace(frozen, control=control, bound=None)
 
     def uniform_variance(self, n_labels: int) -> float:
         """The exact variance of the mean of so many random labels, without replacement."""
@@ -76,11 +117,6 @@ def known_losses(
     """
     opened = open_pool(pool, classes=classes, features=features, id_column=id_column)
     chosen = parse_metric(metric)
-    if chosen.kind == "ratio":
-        raise InputError(
-            f"{metric} is a ratio, and simulations are of averages so far: use error, accuracy, "
-            f"brier, log_loss:CAP, mse, mae, mean or share:CLASS."
-        )
     predictions = opened.predictions()
     chosen.require(predictions)
     settings = CampaignSettings(
@@ -95,12 +131,18 @@ def known_losses(
         numeric=chosen.label_kind == "number",
     )
     labels = _labels(opened, label, chosen)
-    losses = _losses(opened, settings, chosen, labels)
     driver = targets = None
     if can_adapt(chosen, predictions):
         learnt = learnt_metric(chosen, predictions)
         targets = learnt_targets(learnt, _losses(opened, settings, learnt, labels))
         driver = driver_of(opened, settings)
+    if isinstance(chosen, ClassRatio):
+        ratio = _ratio(opened, settings, chosen, labels, driver)
+        losses = ratio.linearise(ratio.positive)
+        expected = None if ratio.chance is None else ratio.linearise(ratio.chance)
+    else:
+        ratio, losses = None, _losses(opened, settings, chosen, labels)
+        expected = chosen.control(predictions)
     return KnownLosses(
         chosen.name,
         losses,
@@ -108,7 +150,8 @@ def known_losses(
         frozen_proposal(opened, settings),
         driver,
         targets,
-        chosen.control(predictions),
+        expected,
+        ratio,
     )
 
 
@@ -131,12 +174,8 @@ def _losses(
     pool: Pool, settings: CampaignSettings, metric: Metric, labels: Sequence[Any]
 ) -> FloatArray:
     predictions = pool.predictions(settings.models[0])
-    pred = predictions.of(np.arange(len(pool)))
     values = metric.values(
-        labels,
-        None if pred is None else as_labels(pred, settings),
-        predictions.proba,
-        predictions.classes,
+        labels, _predicted(pool, settings), predictions.proba, predictions.classes
     )
     if values.losses.min() == values.losses.max():
         raise InputError(
@@ -144,3 +183,38 @@ def _losses(
             f"is nothing to estimate. Are labels and predictions written the same way?"
         )
     return values.losses
+
+
+def _predicted(pool: Pool, settings: CampaignSettings) -> list[Label] | None:
+    """The predictions of the first model as labels are kept."""
+    pred = pool.predictions(settings.models[0]).of(np.arange(len(pool)))
+    return None if pred is None else as_labels(pred, settings)
+
+
+def _ratio(
+    pool: Pool,
+    settings: CampaignSettings,
+    metric: ClassRatio,
+    labels: Sequence[Any],
+    driver: Driver | None,
+) -> KnownRatio:
+    """The ratio of a class; refuses one that is undefined, or the same whatever is labelled."""
+    positive, predicted = (
+        np.array([one == metric.positive for one in column], dtype=np.float64)
+        for column in (labels, _predicted(pool, settings) or ())
+    )
+    chance, expected = None, ERROR.control(pool.predictions(settings.models[0]))
+    if expected is not None and driver is not None and driver.positive is not None:
+        chance = driver.positive.chance(expected, np.arange(len(pool))).chance
+    ratio = KnownRatio(metric, positive, predicted, chance)
+    if not ratio.denominator_mean:
+        raise InputError(
+            f"{metric.name} is undefined: none of the {len(pool)} items has what it divides by, a "
+            f"label or a prediction {metric.positive!r}. Is the class written as in the pool?"
+        )
+    if ratio.value in (0, 1):
+        raise InputError(
+            f"{metric.name} of these {len(pool)} items is exactly {ratio.value:g}, so there is "
+            f"nothing to estimate. Are labels and predictions written the same way?"
+        )
+    return ratio

@@ -4,7 +4,7 @@ A method draws once at the largest budget; its first draws serve the smaller one
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import NamedTuple
 
@@ -13,15 +13,12 @@ from numpy.random import Generator
 
 from levelled import proposals
 from levelled._check import FloatArray, IntArray
-from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.estimators import estimate
-from levelled.estimators.intervals.fixed import ranked_weights
+from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, plan_looks
-from levelled.estimators.moments import estimator_shares, moments
-from levelled.samplers import FrozenProposal
+from levelled.estimators.moments import moments
 from levelled.simulation.known import KnownLosses
-from levelled.surrogates import next_round_size
+from levelled.simulation.trajectories import Trajectory, draw_frozen, draw_in_rounds, draw_seed
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
@@ -30,11 +27,9 @@ __all__ = [
     "SLOW",
     "Method",
     "Reading",
-    "Trajectory",
-    "draw_frozen",
-    "draw_in_rounds",
     "read_once",
-    "term_variances",
+    "read_values",
+    "read_weighted",
 ]
 
 LEVEL = 0.95
@@ -43,107 +38,35 @@ _TESTING_FLOOR = 0.1
 
 
 class Reading(NamedTuple):
-    """An estimate at a budget: error, exact variance, width of the interval, and if that holds."""
+    """An estimate at a budget: error, exact variance, width of the interval, and if that holds.
+
+    The variance of a ratio is that of the mean of its linearised values, by the estimator that is
+    shown. Its error is NaN where the labels leave it undefined.
+    """
 
     error: float
     variance: float
     width: float
     covers: bool
     """True if the interval contains the risk; with planned looks, if all of theirs do."""
+    linear: float = np.nan
+    """The error of an estimate of the mean of linearised values that is exactly unbiased."""
+    linear_variance: float = np.nan
 
 
 Method = Callable[[KnownLosses, Sequence[int], Generator], list[Reading]]
 """Labels of known losses drawn up to the largest budget, and a reading at each of them."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Trajectory:
-    """Draws, and the variance of each term of the estimate given the draws before it.
-
-    A simulation knows the losses of all items, so these variances are exact. Their sum with
-    squared shares has the variance of the estimate as its mean.
-    """
-
-    draws: Draws
-    variances: FloatArray
-
-    def variance(self, estimator: str, n: int) -> float:
-        """sum_m u_m^2 v_m of an estimate from the first n draws."""
-        shares = estimator_shares(estimator, self.draws.pool_size, n)
-        return float(shares**2 @ self.variances[:n])
-
-
-def term_variances(frozen: FrozenProposal, losses: FloatArray, drawn: IntArray) -> FloatArray:
-    """The variance v_m of each term a_m, given the draws before it.
-
-        v_m = N^-2 (sum (L - g)^2 / q_m - (sum (L - g))^2),    over the items left
-
-    `losses` are those of the whole pool, g is the control of the proposal, or 0 without one.
-
-    >>> uniform = FrozenProposal(np.arange(4), 4, np.ones(4))
-    >>> term_variances(uniform, np.array([1.0, 0.0, 0.0, 0.0]), np.array([1, 2]))
-    array([0.1875, 0.125 ])
-    """
-    rest = losses[frozen.rows] - (0.0 if frozen.control is None else frozen.control)
-    at = np.searchsorted(frozen.rows, drawn)
-    columns = np.stack([frozen.weights, rest**2 / frozen.weights, rest])
-    taken = columns[:, at]
-    weight, square, total = columns.sum(axis=1)[:, None] - (np.cumsum(taken, axis=1) - taken)
-    return np.asarray(np.maximum(weight * square - total**2, 0) / frozen.pool_size**2)
-
-
-def draw_frozen(
-    known: KnownLosses, frozen: FrozenProposal, budget: int, rng: Generator
-) -> Trajectory:
-    """Draws by weights that never change."""
-    draws = frozen.draw(budget, seed=_seed(rng))
-    return Trajectory(draws, term_variances(frozen, known.losses, draws.index))
-
-
-def draw_in_rounds(
-    known: KnownLosses, budget: int, rng: Generator, floor: float | None = None
-) -> Trajectory:
-    """Draws of an adaptive campaign, whose predictor is fitted anew before each round.
-
-    The floor falls with the errors found, unless it is given.
-    """
-    driver, targets = known.driver, known.targets
-    assert driver is not None
-    assert targets is not None
-    rows, q = np.empty(0, dtype=np.int64), np.empty(0)
-    parts: list[Draws] = []
-    variances: list[FloatArray] = []
-    predictor = driver.first_predictor
-    while len(rows) < budget:
-        if len(rows):
-            weights = ranked_weights(q, len(known))
-            predictor = driver.fit(rows, targets[rows], weights, predictor)
-        share = driver.floor(targets[rows]) if floor is None else floor
-        frozen = driver.proposal(predictor, rows, share)
-        n = min(next_round_size(len(rows)), budget - len(rows))
-        parts.append(frozen.draw(n, seed=_seed(rng)))
-        variances.append(term_variances(frozen, known.losses, parts[-1].index))
-        rows = np.concatenate([rows, parts[-1].index])
-        q = np.concatenate([q, parts[-1].probability])
-    design = {
-        name: np.concatenate([(part.design or {})[name] for part in parts])
-        for name in parts[0].design or {}
-    }
-    draws = Draws(rows, q, len(known), design=design)
-    return Trajectory(draws, np.concatenate(variances))
-
-
 def uniform(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
-    """Random labels and their mean, with an interval that is read once."""
+    """Random labels and their mean or plug-in ratio, with an interval that is read once."""
     frozen = replace(known.static, weights=np.ones(len(known)), control=None, bound=None)
-    draws = frozen.draw(max(budgets), seed=_seed(rng))
+    draws = frozen.draw(max(budgets), seed=draw_seed(rng))
     readings = []
     for n in budgets:
-        losses = known.losses[draws.index[:n]]
-        est = estimate(losses, draws[:n], level=LEVEL, bounds=known.bounds)
-        covers = est.low <= known.risk <= est.high
-        error = float(losses.mean()) - known.risk
-        readings.append(Reading(error, known.uniform_variance(n), est.high - est.low, covers))
+        est = known.estimate(draws[:n], "lure", LEVEL)
+        linear, exact = float(known.losses[draws.index[:n]].mean()), known.uniform_variance(n)
+        readings.append(_reading(known, est, exact, linear, exact))
     return readings
 
 
@@ -156,12 +79,16 @@ def static(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[R
 def adaptive(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign, with planned looks."""
     _require_driver(known, "adaptive")
-    return _read_looks(known, draw_in_rounds(known, max(budgets), rng), "ramped", budgets)
+    trajectory = draw_in_rounds(known, max(budgets), rng)
+    has_control = "control" in (trajectory.draws.design or {})
+    return _read_looks(known, trajectory, "ramped" if has_control else "lure", budgets)
 
 
 def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign with a finite-sample guarantee, whose interval covers at every label."""
     _require_driver(known, "guaranteed")
+    if known.ratio is not None:
+        raise InputError(f"The guarantee is for errors: leave guaranteed out for {known.metric}.")
     trajectory = draw_in_rounds(known, max(budgets), rng, GUARANTEED_FLOOR)
     readings = []
     for budget in budgets:
@@ -185,19 +112,25 @@ def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> li
 def active_testing(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Active Testing (Kossen et al., 2021): in proportion to the expected loss, R_LURE.
 
-    A tenth of the probability is uniform; the interval is the normal one.
+    A tenth of the probability is uniform; the interval is the normal one. Of a ratio the loss is
+    an error in predicting its class, and the weights give the ratio of two means.
     """
-    weights = proposals.proportional(_expected(known, "active-testing"), allow_zero=True)
+    loss, ratio = _expected(known, "active-testing"), known.ratio
+    if ratio is not None and ratio.chance is not None:
+        loss = np.abs(ratio.predicted - ratio.chance)
+    weights = proposals.proportional(loss, allow_zero=True)
     weights = proposals.mixture(weights, share=_TESTING_FLOOR)
     plain = replace(known.static, weights=weights, control=None, bound=None)
     trajectory = draw_frozen(known, plain, max(budgets), rng)
-    readings = []
+    q, N, readings = trajectory.draws.probability, len(known), []
     for n in budgets:
-        index = trajectory.draws.index[:n]
-        q = trajectory.draws.probability[:n]
-        summary = moments(known.losses[index], q, len(known))
-        exact = trajectory.variance("lure", n)
-        readings.append(read_once(known, float(summary.value), exact, float(summary.variance)))
+
+        def of(values: FloatArray, q: FloatArray = q[:n]) -> tuple[float, float]:
+            summary = moments(values, q, N)
+            return float(summary.value), float(summary.variance)
+
+        values = known.values(trajectory.draws.index[:n])
+        readings.append(read_values(known, values, of, trajectory.variance("lure", n)))
     return readings
 
 
@@ -207,35 +140,46 @@ def ppi(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Read
         R^ = mean(L - c f) + c mean_pool(f),    c = cov(L, f) / var_pool(f), between 0 and 1
 
     f is the expected loss. The exact variance is that of R^ at its c; the interval is normal, with
-    the correction for a finite pool.
+    the correction for a finite pool. A ratio is that of two such means with the same c, which is
+    the best for A - theta D at the ratio theta of the random labels.
     """
-    f, N = _expected(known, "ppi"), len(known)
-    order, spread = rng.permutation(N)[: max(budgets)], float(f.var())
-    readings = []
+    f, N, expected = _expected(known, "ppi"), len(known), known.expected_values
+    assert expected is not None
+    order, readings = rng.permutation(N)[: max(budgets)], []
     for n in budgets:
-        L, g = known.losses[order[:n]], f[order[:n]]
-        c = float(np.clip(np.cov(L, g)[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
-        left = (1 - n / N) / n
+        rows, left = order[:n], (1 - n / N) / n
+        values = known.values(rows)
+        c = _tune(values, expected, rows)
+        rest = [L - c * (g[rows] - g.mean()) for L, g in zip(values, expected, strict=True)]
         exact = left * float((known.losses - c * f).var(ddof=1))
-        value = float((L - c * g).mean() + c * f.mean())
-        readings.append(read_once(known, value, exact, left * float((L - c * g).var(ddof=1))))
+
+        def of(values: FloatArray, left: float = left) -> tuple[float, float]:
+            return float(values.mean()), left * float(values.var(ddof=1))
+
+        readings.append(read_values(known, rest, of, exact))
     return readings
+
+
+def _tune(values: Sequence[FloatArray], expected: Sequence[FloatArray], rows: IntArray) -> float:
+    """The coefficient c of PPI++ from labelled values and the expected ones of all items."""
+    L, f = values[0], expected[0]
+    if len(values) > 1 and values[1].any():
+        theta = values[0].sum() / values[1].sum()
+        L, f = (own[0] - theta * own[1] for own in (values, expected))
+    spread = float(f.var())
+    return float(np.clip(np.cov(L, f[rows])[0, 1] / spread, 0, 1)) if spread > 0 else 0.0
 
 
 def with_replacement(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Importance sampling with replacement by the weights of a static campaign.
 
-    The estimate is the mean of L / (N q) (Hansen and Hurwitz, 1943), the interval normal. An item
-    that is drawn again counts as a label again.
+    The estimate is the mean of L / (N q) (Hansen and Hurwitz, 1943), or the ratio of two such
+    means, the interval normal. An item that is drawn again counts as a label again.
     """
     q, N = known.static.weights / known.static.weights.sum(), len(known)
-    each = known.losses / (N * q)
-    spread = float(q @ each**2) - known.risk**2
-    values = each[rng.choice(N, size=max(budgets), p=q)]
-    return [
-        read_once(known, float(v.mean()), spread / len(v), float(v.var(ddof=1)) / len(v))
-        for v in (values[:n] for n in budgets)
-    ]
+    spread = float(q @ (known.losses / (N * q)) ** 2) - float(known.losses.mean()) ** 2
+    rows = rng.choice(N, size=max(budgets), p=q)
+    return [read_weighted(known, rows[:n], 1 / (N * q[rows[:n]]), spread / n) for n in budgets]
 
 
 METHODS: dict[str, Method] = {
@@ -250,6 +194,41 @@ METHODS: dict[str, Method] = {
 """The methods by name."""
 SLOW = ("guaranteed",)
 """Methods that are simulated only if they are named."""
+
+
+Estimator = Callable[[FloatArray], tuple[float, float]]
+"""The estimated pool mean of some values, one for each label, and the variance of that mean."""
+
+
+def read_values(
+    known: KnownLosses, values: Sequence[FloatArray], of: Estimator, exact: float
+) -> Reading:
+    """The reading of a mean of losses, or of a ratio of two means, with the normal interval.
+
+    `values` are those of `KnownLosses.values`. A ratio without a denominator is undefined.
+    """
+    ratio = known.ratio
+    if ratio is None:
+        value, variance = of(values[0])
+        return read_once(known, value, exact, variance)
+    A, D = values
+    top, bottom = of(A)[0], of(D)[0]
+    linear = (top - ratio.value * bottom) / ratio.denominator_mean
+    if bottom <= 0:
+        return Reading(np.nan, exact, 1.0, True, linear, exact)
+    _, variance = of((A - top / bottom * D) / bottom)
+    reading = read_once(known, top / bottom, exact, variance)
+    return reading._replace(linear=linear, linear_variance=exact)
+
+
+def read_weighted(known: KnownLosses, rows: IntArray, weights: FloatArray, exact: float) -> Reading:
+    """The reading of a mean of weighted values that were drawn with replacement."""
+
+    def of(values: FloatArray) -> tuple[float, float]:
+        each = weights * values
+        return float(each.mean()), float(each.var(ddof=1)) / len(each)
+
+    return read_values(known, known.values(rows), of, exact)
 
 
 def read_once(known: KnownLosses, value: float, exact: float, variance: float) -> Reading:
@@ -272,14 +251,22 @@ def _read_looks(
     for budget in budgets:
         covers = True
         for look in _looks(budget, len(known)):
-            draws = trajectory.draws[: look.n]
-            losses, level = known.losses[draws.index], 1 - look.alpha
-            est = estimate(losses, draws, estimator, level=level, bounds=known.bounds)
+            est = known.estimate(trajectory.draws[: look.n], estimator, 1 - look.alpha)
             covers &= est.low <= known.risk <= est.high
-        assert est.value is not None
-        error, exact = est.value - known.risk, trajectory.variance(estimator, budget)
-        readings.append(Reading(error, exact, est.high - est.low, covers))
+        shown = estimator if known.ratio is None else est.estimator
+        exact, unbiased = (trajectory.variance(by, budget) for by in (shown, estimator))
+        linear = trajectory.mean(known.losses, estimator, budget)
+        reading = _reading(known, est, exact, linear, unbiased)
+        readings.append(reading._replace(covers=covers))
     return readings
+
+
+def _reading(
+    known: KnownLosses, est: Estimate, exact: float, linear: float, linear_variance: float
+) -> Reading:
+    error = np.nan if est.value is None else est.value - known.risk
+    covers = est.low <= known.risk <= est.high
+    return Reading(error, exact, est.high - est.low, covers, linear, linear_variance)
 
 
 @cache
@@ -302,7 +289,3 @@ def _expected(known: KnownLosses, method: str) -> FloatArray:
             f"surrogate_<class>, or loss_hat."
         )
     return known.expected
-
-
-def _seed(rng: Generator) -> int:
-    return int(rng.integers(2**63))

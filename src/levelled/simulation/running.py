@@ -59,6 +59,13 @@ def simulate(
     is the share of repetitions in which all of them hold; other intervals are read once, at the
     budget. `bias_z` is the mean error over its standard error.
 
+    A ratio theta = sum A / sum D, such as an F1, is measured by its linearised values
+    (A - theta D) / mean(D) at the true theta: `label_factor` is the ratio of the variances of their
+    estimated means, to first order that of the ratio, and `bias_z` is of these means, which are
+    unbiased, while a ratio has a bias of the order 1 / budget. `label_factor_mse` compares the
+    squared errors of the ratios themselves, and is None if one of them was undefined. Random labels
+    have the ratio of the sample, and `width_factor` is against its interval.
+
     >>> import pyarrow as pa
     >>> y = ["ham", "spam"] * 50
     >>> table = pa.table({"id": range(100), "pred": ["ham"] * 100, "y": y})
@@ -103,13 +110,13 @@ def repeat_methods(
     seeds = SeedSequence(whole("seed", seed, least=0)).spawn(n)
     everything = {"uniform": METHODS["uniform"], **methods}  # others are measured by it
     one = partial(_one_repetition, known, everything, sizes)
-    table = np.array([*backend(one, seeds)], dtype=np.float64)  # [repetition, method, budget, 4]
+    table = np.array([*backend(one, seeds)], dtype=np.float64)  # [repetition, method, budget, 6]
     rows = []
     for at, name in enumerate(everything):
         for k, budget in enumerate(sizes):
             width = _reference_width(known, budget, table[:, 0, k, 2])
             if name in methods:
-                rows.append(_row(known, name, budget, width, *table[:, at, k].T))
+                rows.append(_row(known, name, budget, width, table[:, [0, at], k]))
     return rows
 
 
@@ -128,18 +135,13 @@ def _words(seed: SeedSequence) -> list[int]:
     return words
 
 
-def _row(
-    known: KnownLosses,
-    name: str,
-    budget: int,
-    reference: float,
-    errors: FloatArray,
-    variances: FloatArray,
-    widths: FloatArray,
-    covers: FloatArray,
-) -> Row:
-    of_uniform = known.uniform_variance(budget)
+def _row(known: KnownLosses, name: str, budget: int, reference: float, readings: FloatArray) -> Row:
+    """The row of a method from its readings and those of random labels, [repetition, 2, 6]."""
+    errors, variances, widths, covers, *linear = readings[:, 1].T
+    of_uniform: FloatArray | float = known.uniform_variance(budget)
     factor, factor_se = _factor(of_uniform, variances)
+    if known.ratio is not None:  # no formula gives the squared error of a ratio exactly
+        of_uniform = readings[:, 0, 0] ** 2
     by_errors, by_errors_se = _factor(of_uniform, errors**2)
     width = widths.mean()
     wide = np.isfinite(reference) and width > 0
@@ -151,7 +153,7 @@ def _row(
         "label_factor_mse": by_errors,
         "label_factor_mse_se": by_errors_se,
         "width_factor": float((reference / width) ** 2) if wide else None,
-        "bias_z": _bias_z(errors, variances),
+        "bias_z": _bias_z(errors, variances) if known.ratio is None else _bias_z(*linear),
         "coverage": None if np.isnan(width) else float(covers.mean()),
         "repetitions": len(errors),
     }
@@ -168,13 +170,20 @@ def _bias_z(errors: FloatArray, variances: FloatArray) -> float | None:
     return float(errors.mean() / np.sqrt(variance / len(errors))) if variance > 0 else None
 
 
-def _factor(of_uniform: float, variances: FloatArray) -> tuple[float | None, float | None]:
-    """The variance of random labels over a mean, and its standard error by the delta method."""
-    mean = float(variances.mean())
-    if not mean > 0:  # also where a method does not tell its variance
+def _factor(
+    of_uniform: FloatArray | float, variances: FloatArray
+) -> tuple[float | None, float | None]:
+    """The mean of random labels over that of a method, and its standard error (delta method).
+
+    Both None where a value is missing: a method does not tell its variance, or a repetition left
+    the ratio undefined.
+    """
+    above, below = float(np.mean(of_uniform)), float(variances.mean())
+    if not (below > 0 and above >= 0):
         return None, None
-    stderr = float(variances.std(ddof=1) / np.sqrt(len(variances)))
-    return of_uniform / mean, of_uniform / mean * stderr / mean
+    factor = above / below
+    spread = np.std(of_uniform - factor * variances, ddof=1) / below
+    return factor, float(spread / np.sqrt(len(variances)))
 
 
 def _reference_width(known: KnownLosses, budget: int, widths: FloatArray) -> float:

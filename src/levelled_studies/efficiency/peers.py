@@ -14,8 +14,10 @@ from numpy.random import Generator
 from levelled import proposals
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
+from levelled.metrics.classification import terms
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, applicable_methods
-from levelled.simulation.methods import LEVEL, draw_frozen, read_once
+from levelled.simulation.methods import LEVEL, read_once, read_weighted
+from levelled.simulation.trajectories import draw_frozen
 
 __all__ = ["PACKAGES", "REIMPLEMENTED", "methods_for"]
 
@@ -29,6 +31,8 @@ _SAMPLE = 5_000
 def methods_for(known: KnownLosses) -> dict[str, Method]:
     """All methods that apply to these losses, packages that are not installed left out."""
     methods = {name: METHODS[name] for name in applicable_methods(known)}
+    if known.ratio is not None and known.expected is not None:
+        return methods | {"oasis": oasis}
     if known.expected is None or not known.is_share:
         return methods
     methods |= REIMPLEMENTED
@@ -40,37 +44,59 @@ def methods_for(known: KnownLosses) -> dict[str, Method]:
 def oasis(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Adaptive importance sampling over strata (OASIS; Marchant and Rubinstein, 2017).
 
-    Strata are quantiles of the expected loss; the error rate of each has a Beta posterior that
-    begins at the expected loss. A draw takes a stratum in proportion to its size times
-    sqrt(p (1 - p)), with a share of 0.1 by size alone, then any of its items, with replacement.
+    Strata are quantiles of the expected loss, or for a ratio of the chance of its class; the error
+    rate of each, or the share of the class, has a Beta posterior that begins there. A draw takes a
+    stratum in proportion to its size times `_stratum_spread`, with a share of 0.1 by size alone,
+    then any of its items, with replacement.
     """
     stratum, sizes, prior = _quantile_strata(known)
     share = sizes / sizes.sum()
-    means = np.bincount(stratum, known.losses) / sizes
+    target = known.losses if known.ratio is None else known.ratio.positive
+    squares, mean = np.bincount(stratum, known.losses**2) / sizes, float(known.losses.mean())
     order = np.argsort(stratum, kind="stable")
     starts = np.cumsum(sizes) - sizes
-    wrong, right = 2 * prior, 2 * (1 - prior)
+    ones, zeros = 2 * prior, 2 * (1 - prior)
     M = max(budgets)
-    values, spread = np.empty(M), np.empty(M)
+    rows, weights, spread = np.empty(M, dtype=np.int64), np.empty(M), np.empty(M)
     for m in range(M):
-        p = wrong / (wrong + right)
-        aim = share * np.sqrt(p * (1 - p))
+        aim = share * _stratum_spread(known, ones / (ones + zeros))
         v = _EPSILON * share + (1 - _EPSILON) * aim / aim.sum()
         k = int(np.searchsorted(np.cumsum(v), rng.random() * v.sum()))
-        loss = known.losses[order[starts[k] + rng.integers(sizes[k])]]
-        wrong[k] += loss
-        right[k] += 1 - loss
-        values[m] = share[k] / v[k] * loss
-        spread[m] = float((share**2 / v) @ means) - known.risk**2
+        rows[m] = order[starts[k] + rng.integers(sizes[k])]
+        ones[k] += target[rows[m]]
+        zeros[k] += 1 - target[rows[m]]
+        weights[m] = share[k] / v[k]
+        spread[m] = float((share**2 / v) @ squares) - mean**2
     return [
-        read_once(
-            known,
-            float(values[:n].mean()),
-            float(spread[:n].mean()) / n,
-            float(values[:n].var(ddof=1)) / n,
-        )
-        for n in budgets
+        read_weighted(known, rows[:n], weights[:n], float(spread[:n].mean()) / n) for n in budgets
     ]
+
+
+def _stratum_spread(known: KnownLosses, p: FloatArray) -> FloatArray:
+    """The standard deviation of 0/1 losses of rate p; of a ratio, that of A - theta D.
+
+    For a ratio p is the share of the class, and theta the ratio that these shares imply.
+    """
+    if known.ratio is None:
+        return np.sqrt(p * (1 - p))
+    _, sizes, _ = _quantile_strata(known)
+    kind, predicted = known.ratio.metric.ratio, _predicted_shares(known)
+    A, D = terms(kind, p, predicted, 1.0)
+    theta = float(sizes @ A) / max(float(sizes @ D), 1e-12)
+    spread = np.zeros(len(p))
+    for value, part in ((1.0, predicted), (0.0, 1 - predicted)):
+        A, D = terms(kind, np.array([1.0, 0.0]), np.full(2, value), 1.0)
+        positive, negative = (A - theta * D) ** 2
+        spread += part * np.sqrt(p * positive + (1 - p) * negative)
+    return spread
+
+
+@cache
+def _predicted_shares(known: KnownLosses) -> FloatArray:
+    """The share of each stratum that is predicted to be of the class."""
+    assert known.ratio is not None
+    stratum, sizes, _ = _quantile_strata(known)
+    return np.asarray(np.bincount(stratum, known.ratio.predicted) / sizes)
 
 
 def surrogate_mean(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
@@ -194,8 +220,8 @@ def _stratified(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> floa
 
 @cache
 def _quantile_strata(known: KnownLosses) -> tuple[IntArray, IntArray, FloatArray]:
-    """The stratum of each item, the size of each stratum, and its mean expected loss."""
-    expected = known.expected
+    """The stratum of each item, the size of each stratum, and its mean expected loss or chance."""
+    expected = known.expected if known.ratio is None else known.ratio.chance
     assert expected is not None
     rank = np.argsort(np.argsort(expected, kind="stable"), kind="stable")
     mass = np.cumsum(np.sqrt(np.sort(expected) + 1e-4))  # cumulative root frequencies

@@ -23,6 +23,8 @@ _LEAST = 1e-4
 """Error probabilities below this, and above one less this, count as this."""
 _METRICS = {"amount": "mse"}
 """The metric of pools that are not about errors."""
+_OF_CLASS = ("precision", "recall", "f1")
+"""Metrics of one class: class 1, the rarer one of pools with two."""
 
 Synthetic = tuple[FloatArray, FloatArray]
 """The true probability of an error of each item, and the predicted one."""
@@ -31,7 +33,7 @@ Synthetic = tuple[FloatArray, FloatArray]
 def load_task(name: str, seed: int = 0) -> tuple[KnownLosses, float | None]:
     """The losses of a task, and the limit of its label factor if the losses are 0/1.
 
-    A task is the name of a pool, with another metric than error after a blank.
+    A task is the name of a pool, with another metric than error after a blank: "spam f1".
     """
     pool, _, metric = name.partition(" ")
     if pool in SYNTHETIC:
@@ -43,7 +45,8 @@ def load_task(name: str, seed: int = 0) -> tuple[KnownLosses, float | None]:
     else:
         columns |= {f"proba_{k}": p for k, p in enumerate(real.pred.T)}
     columns |= {f"f_{k}": x for k, x in enumerate(real.features.T)}
-    known = known_losses(pa.table(columns), "y", metric or _METRICS.get(pool, "error"))
+    metric = f"{metric}:1" if metric in _OF_CLASS else metric or _METRICS.get(pool, "error")
+    known = known_losses(pa.table(columns), "y", metric)
     if not known.is_share:
         return known, None
     top = np.sort(real.pred, axis=1)[:, -2:]

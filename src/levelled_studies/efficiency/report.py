@@ -1,4 +1,4 @@
-"""Claims and plots of the benchmark `label-efficiency`."""
+"""Claims of the benchmark `label-efficiency`."""
 
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
@@ -7,13 +7,11 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import FloatArray
-from levelled._optional import optional
-from levelled.reports import plots
-from levelled.simulation.plotting import scale_factors
 from levelled_studies.efficiency.peers import PACKAGES
-from levelled_studies.study import Claim, Plot, Row, Ruling
+from levelled_studies.study import Claim, Row, Ruling
+from levelled_studies.tables import verdict
 
-__all__ = ["claims", "figures"]
+__all__ = ["OURS", "PEERS", "claims", "factor"]
 
 SIX = ("fashion-mnist-strong", "mnist-strong", "credit-card", "adult", "imdb", "spam")
 """The real pools of 0/1 losses over which medians are taken."""
@@ -25,19 +23,21 @@ _RARE = 0.005
 """Risks below this are left out where the worst cell is judged."""
 _MANY = 400
 """Repetitions from which on a coverage is known well enough."""
-_MISSES = 0.85
-"""Widths of intervals that hold less often are not compared."""
-_COLOURS = ("#009E73", "#0072B2", "#D55E00", "#CC79A7", "#E69F00")
-"""Of adaptive campaigns and their peers."""
+_RATIOS = ("precision", "recall", "f1")
+_COVERS = 0.92
+"""The least coverage of a ratio in any cell."""
 _WHERE = "Levelled, label efficiency"
 
 
 def claims(table: pa.Table, settings: Any) -> list[Claim]:  # noqa: ANN401
     """Each bar of the benchmark: met, or not.
 
-    Label factors and coverages have three standard errors of allowance.
+    Label factors and coverages have three standard errors of allowance. Ratios have claims of
+    their own.
     """
-    rows = table.to_pylist()
+    everything = table.to_pylist()
+    ratios = [row for row in everything if row["metric"].partition(":")[0] in _RATIOS]
+    rows = [row for row in everything if row not in ratios]
     ours = [row for row in rows if row["method"] == OURS]
     large = [row for row in ours if row["budget"] >= 100]
     return [
@@ -56,10 +56,11 @@ def claims(table: pa.Table, settings: Any) -> list[Claim]:  # noqa: ANN401
         _unbiased(ours),
         _coverage(large),
         _packages(rows),
+        *(_ratio_claims(ratios) if ratios else ()),
     ]
 
 
-def _factor(row: Row) -> tuple[float, float]:
+def factor(row: Row) -> tuple[float, float]:
     """The label factor with its standard error; from squared errors where no other is known."""
     if row["label_factor"] is not None:
         return row["label_factor"], row["label_factor_se"]
@@ -67,7 +68,7 @@ def _factor(row: Row) -> tuple[float, float]:
 
 
 def _allowed(row: Row) -> float:
-    value, stderr = _factor(row)
+    value, stderr = factor(row)
     return value + _ALLOWANCE * stderr
 
 
@@ -81,7 +82,7 @@ def _rule(measured: Iterable[float], holds: Callable[[Sequence[float]], bool]) -
 def _median(name: str, ours: Sequence[Row], budget: int, bar: float) -> Claim:
     own = [row for row in ours if row["task"] in SIX and row["budget"] == budget]
     listed = ", ".join(f"{row['task']} {_text(row)}" for row in own)
-    middle = f"median {np.median([_factor(row)[0] for row in own]):.2f}: " if own else ""
+    middle = f"median {np.median([factor(row)[0] for row in own]):.2f}: " if own else ""
     return Claim(
         name,
         _WHERE,
@@ -94,7 +95,7 @@ def _median(name: str, ours: Sequence[Row], budget: int, bar: float) -> Claim:
 
 def _to_the_limit(ours: Sequence[Row]) -> Claim:
     own = [row for row in ours if row["task"] in SIX and row["budget"] == 500 and row["limit"] < 5]
-    shares = [_factor(row)[0] / row["limit"] for row in own]
+    shares = [factor(row)[0] / row["limit"] for row in own]
     listed = ", ".join(
         f"{row['task']} {share:.2f} of {row['limit']:.2f}"
         for row, share in zip(own, shares, strict=True)
@@ -140,7 +141,7 @@ def _against(peer: str, rows: Sequence[Row]) -> Claim:
     behind = [
         f"{ours['task']} ({_text(ours)}, {_text(other)})"
         for ours, other in pairs
-        if _allowed(ours) < 0.97 * _factor(other)[0]
+        if _allowed(ours) < 0.97 * factor(other)[0]
     ]
     told = f"{len(pairs) - len(behind)} of {len(pairs)} tasks"
     return Claim(
@@ -183,15 +184,15 @@ def _coverage(large: Sequence[Row]) -> Claim:
     lowest = ", ".join(f"{row['task']} at {row['budget']}: {row['coverage']:.3f}" for row in low)
     values = np.array([row["coverage"] for row in large])
     n = large[0]["repetitions"] if large else 0
-    verdict = _rule_coverage(values, n)
+    ruling = _rule_coverage(values, n)
     return Claim(
         "coverage of all planned looks",
         _WHERE,
         "From 100 labels on, the intervals of all five planned looks hold at once in at least 92% "
         "of the repetitions of every cell, and in 94.5% on average.",
         f"mean {values.mean():.3f}; lowest {lowest}" if large else "",
-        verdict,
-        f"{n} repetitions are too few to tell" if verdict == "cannot tell" else "",
+        ruling,
+        f"{n} repetitions are too few to tell" if ruling == "cannot tell" else "",
     )
 
 
@@ -220,118 +221,75 @@ def _packages(rows: Sequence[Row]) -> Claim:
 
 
 def _text(row: Row) -> str:
-    value, stderr = _factor(row)
+    value, stderr = factor(row)
     return f"{value:.2f} ± {stderr:.2f}"
 
 
-def figures(table: pa.Table, settings: Any) -> dict[str, Plot]:  # noqa: ANN401
-    """Label and width factors of all methods on all tasks, and against the number of labels."""
-    rows = table.to_pylist()
-    budget = 500 if any(row["budget"] == 500 for row in rows) else max(r["budget"] for r in rows)
-    at = [row for row in rows if row["budget"] == budget and row["method"] != "uniform"]
-    limits = [row | {"method": "limit", "label_factor": row["limit"]} for row in at]
-    by_method = sorted(at, key=lambda row: row["method"] != OURS)
-    return {
-        "label-factors": _grid(
-            [*by_method, *(row for row in limits if row["limit"])],
-            _label,
-            f"label factor at {budget} labels; in bold: within 3% of the best; ~ by squared errors",
+def _ratio_claims(rows: Sequence[Row]) -> list[Claim]:
+    """The claims on precision, recall and F1."""
+    ours = [row for row in rows if row["method"] == OURS]
+    spam = [row for row in ours if row["task"].startswith("spam ") and row["budget"] == 500]
+    z = [abs(row["bias_z"]) for row in ours if row["bias_z"] is not None]
+    return [
+        Claim(
+            "ratios, spam",
+            _WHERE,
+            "For the F1 and the recall of spam the label factor of adaptive campaigns is at least "
+            "2 at 500 labels.",
+            ", ".join(f"{row['task']} {_text(row)}" for row in spam),
+            _rule(map(_allowed, spam), lambda values: min(values) >= 2),
         ),
-        "width-factors": _grid(
-            [row for row in by_method if row["coverage"] is not None],
-            _width,
-            f"width factor at {budget} labels; grey: the interval holds so often only",
+        _ratios_against(rows),
+        _ratio_coverage([row for row in ours if row["budget"] >= 100]),
+        Claim(
+            "ratios, unbiased",
+            _WHERE,
+            "The mean error of adaptive campaigns in the linearised values of F1 and recall is "
+            "within four standard errors of 0 in every cell.",
+            f"largest |z| {max(z, default=0):.1f} of {len(z)} cells",
+            _rule(z, lambda values: max(values) < 4),
         ),
-        "budgets": _against_labels(rows),
-    }
+    ]
 
 
-def _label(row: Row) -> tuple[float, str]:
-    """The label factor; that by squared errors, which is noisy, as text."""
-    if row["label_factor"] is None:
-        return np.nan, f"~{row['label_factor_mse']:.1f}"
-    return row["label_factor"], ""
-
-
-def _width(row: Row) -> tuple[float, str]:
-    """The width factor, or the coverage of an interval that does not hold."""
-    if row["coverage"] < _MISSES or row["width_factor"] is None:
-        return np.nan, f"{row['coverage']:.0%}"
-    return row["width_factor"], ""
-
-
-def _grid(rows: Sequence[Row], value: Callable[[Row], tuple[float, str]], title: str) -> Plot:
-    """A table of colours: green saves labels, red wastes them; a text stands in for no number."""
-    methods = list(dict.fromkeys(row["method"] for row in rows))
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    cells = {(row["task"], row["method"]): value(row) for row in rows}
-    grid = np.array(
-        [[cells.get((task, name), (np.nan, ""))[0] for name in methods] for task in tasks]
+def _ratios_against(rows: Sequence[Row]) -> Claim:
+    """Adaptive campaigns against all others that have an interval, ratio by ratio."""
+    at = [row for row in rows if row["budget"] == 500]
+    ours = {row["task"]: row for row in at if row["method"] == OURS}
+    others = [row for row in at if row["method"] not in (OURS, "uniform") and row["task"] in ours]
+    behind = [row for row in others if _allowed(ours[row["task"]]) < 0.97 * factor(row)[0]]
+    listed = ", ".join(
+        f"{row['task']} ({_text(ours[row['task']])}, {row['method']} {_text(row)}, whose interval "
+        f"holds in {row['coverage']:.0%})"
+        for row in behind
     )
-    figure = optional("matplotlib.figure", extra="plots").Figure(
-        figsize=(1.7 + 0.62 * len(methods), 1.5 + 0.25 * len(tasks)), layout="constrained"
+    return Claim(
+        "ratios, against others",
+        _WHERE,
+        "At 500 labels adaptive campaigns are ahead of each other method for F1 and recall, or "
+        "within 3% of it.",
+        f"{len(others) - len(behind)} of {len(others)} comparisons"
+        + (f"; behind on {listed}" if behind else ""),
+        verdict([row not in behind for row in others]) if others else "cannot tell",
     )
-    axes = figure.add_subplot()
-    axes.imshow(np.log2(grid), cmap="RdYlGn", vmin=-2, vmax=2, aspect="auto", alpha=0.8)
-    ours = np.array([name != "limit" for name in methods])
-    for y, task in enumerate(tasks):
-        best = np.nanmax(np.where(ours, grid[y], np.nan), initial=0)
-        for x, name in enumerate(methods):
-            number, text = cells.get((task, name), (np.nan, ""))
-            if np.isfinite(number):
-                bold = bool(ours[x]) and number >= 0.97 * best
-                text = f"{number:.2f}" if number < 10 else f"{number:.0f}"
-                _write_cell(axes, x, y, text, plots.BLACK, bold)
-            else:
-                _write_cell(axes, x, y, text, "#888888", False)
-    if not ours.all():
-        axes.axvline(len(methods) - 1.5, color=plots.BLACK, linewidth=1.2)
-    axes.set_xticks(range(len(methods)), methods, rotation=35, ha="right", fontsize=7)
-    axes.set_yticks(range(len(tasks)), tasks, fontsize=7)
-    axes.set_title(title, fontsize=8, loc="left")
-    return figure
 
 
-def _write_cell(axes: Any, x: int, y: int, text: str, colour: str, bold: bool) -> None:  # noqa: ANN401
-    weight = "bold" if bold else "normal"
-    axes.text(x, y, text, ha="center", va="center", fontsize=7, fontweight=weight, color=colour)
-
-
-def _against_labels(rows: Sequence[Row]) -> Plot:
-    """The label factor of each task against the number of labels, a panel each."""
-    tasks = list(dict.fromkeys(row["task"] for row in rows))
-    across = min(4, len(tasks))
-    down = -(-len(tasks) // across)
-    figure = optional("matplotlib.figure", extra="plots").Figure(
-        figsize=(2.1 * across, 1.6 * down + 0.4), layout="constrained"
+def _ratio_coverage(large: Sequence[Row]) -> Claim:
+    low = sorted(large, key=lambda row: float(row["coverage"]))[:3]
+    n = min((row["repetitions"] for row in large), default=0)
+    ruling: Ruling = "cannot tell"
+    if large and low[0]["coverage"] >= _COVERS:
+        ruling = "holds"
+    elif large:
+        slack = _ALLOWANCE * np.sqrt(_COVERS * (1 - _COVERS) / n)
+        ruling = "cannot tell" if low[0]["coverage"] + slack >= _COVERS else "does not hold"
+    return Claim(
+        "ratios, coverage of all planned looks",
+        _WHERE,
+        "From 100 labels on, the intervals of all five planned looks for an F1 or a recall hold at "
+        "once in at least 92% of the repetitions of every cell.",
+        "lowest "
+        + ", ".join(f"{row['task']} at {row['budget']}: {row['coverage']:.3f}" for row in low),
+        ruling,
+        f"{n} repetitions are too few to tell" if ruling == "cannot tell" else "",
     )
-    panels = figure.subplots(down, across, squeeze=False, sharex=True).ravel()
-    for axes, task in zip(panels, tasks, strict=False):
-        _panel(axes, [row for row in rows if row["task"] == task])
-        axes.set_title(task, fontsize=7, loc="left")
-        axes.tick_params(labelsize=6, which="both")
-    for axes in panels[len(tasks) :]:
-        axes.set_visible(False)
-    lines = panels[0].get_legend_handles_labels()
-    figure.legend(*lines, loc="outside lower center", ncols=5, fontsize=7, frameon=False)
-    figure.supylabel("label factor against the number of labels (dotted: the limit)", fontsize=7)
-    return figure
-
-
-def _panel(axes: plots.Axes, rows: Sequence[Row]) -> None:
-    shown = []
-    for name, colour in zip((OURS, *PEERS), _COLOURS, strict=True):
-        curve = [row for row in rows if row["method"] == name]
-        factors = [_factor(row)[0] for row in curve]
-        width = 1.8 if name == OURS else 1.0
-        budgets = [row["budget"] for row in curve]
-        axes.plot(budgets, factors, color=colour, linewidth=width, label=name)
-        shown += factors
-    if rows[0]["limit"] is not None and rows[0]["limit"] < 2 * max(shown):
-        axes.axhline(rows[0]["limit"], color=plots.BLACK, linestyle=":", linewidth=0.9)
-    axes.axhline(1.0, color=plots.BLACK, linestyle="--", linewidth=0.6)
-    scale_factors(axes, shown)
-    axes.set_xscale("log")
-    ticks = sorted({row["budget"] for row in rows})[::2]
-    axes.set_xticks(ticks, [f"{one:,}" for one in ticks])
-    axes.minorticks_off()

@@ -7,8 +7,9 @@ from numpy.random import Generator
 
 from levelled.simulation import repeat_methods
 from levelled_studies.efficiency.peers import methods_for
+from levelled_studies.efficiency.plotting import figures
 from levelled_studies.efficiency.pools import load_task
-from levelled_studies.efficiency.report import claims, figures
+from levelled_studies.efficiency.report import claims
 from levelled_studies.study import Study, StudySettings
 
 __all__ = ["STUDIES", "EfficiencySettings"]
@@ -38,9 +39,15 @@ class EfficiencySettings(StudySettings):
         "reversed",
         "errors-0.1%",
         "judge",
+        "credit-card f1",
+        "credit-card recall",
+        "spam f1",
+        "spam recall",
     )
     budgets: tuple[int, ...] = (50, 100, 200, 500, 1000)
     repetitions: int = 40
+    ratio_repetitions: int = 100
+    """The repetitions of ratios, whose squared errors and coverage are noisier."""
 
 
 def tasks(settings: EfficiencySettings) -> list[str]:
@@ -56,15 +63,20 @@ def run(settings: EfficiencySettings, task: str, rng: Generator) -> pa.Table:
         known,
         methods_for(known),
         [budget for budget in settings.budgets if budget < len(known)],
-        settings.repetitions,
+        settings.repetitions if known.ratio is None else settings.ratio_repetitions,
         seed=int(rng.integers(2**32)),
     )
     return pa.Table.from_pylist([{**about, "limit": limit, **row} for row in rows])
 
 
 CPU = EfficiencySettings()
-PAPER = EfficiencySettings(repetitions=400)
-SMOKE = EfficiencySettings(pools=("digits", "useless"), budgets=(20, 40), repetitions=3)
+PAPER = EfficiencySettings(repetitions=400, ratio_repetitions=400)
+SMOKE = EfficiencySettings(
+    pools=("digits", "useless", "digits recall"),
+    budgets=(20, 40),
+    repetitions=3,
+    ratio_repetitions=3,
+)
 
 STUDIES = {
     "label-efficiency": Study(
