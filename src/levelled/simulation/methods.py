@@ -225,8 +225,8 @@ def ppi(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Read
 def with_replacement(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Importance sampling with replacement by the weights of a static campaign.
 
-    The estimate is the mean of L / (N q) (Hansen and Hurwitz, 1943), the interval normal. An item
-    that is drawn again counts as a label again.
+    The estimate is the mean of L / (N q) (Hansen and Hurwitz, 1943; in active learning Ganti and
+    Gray, UPAL, 2012), the interval normal. An item that is drawn again counts as a label again.
     """
     q, N = known.static.weights / known.static.weights.sum(), len(known)
     each = known.losses / (N * q)

@@ -17,7 +17,13 @@ from levelled._optional import optional
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, applicable_methods
 from levelled.simulation.methods import LEVEL, draw_frozen, read_once
 
-__all__ = ["PACKAGES", "REIMPLEMENTED", "methods_for"]
+__all__ = [
+    "PACKAGES",
+    "REIMPLEMENTED",
+    "methods_for",
+    "quantile_strata",
+    "stratified_variance",
+]
 
 _STRATA = 20
 _EPSILON = 0.1
@@ -44,7 +50,7 @@ def oasis(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Re
     begins at the expected loss. A draw takes a stratum in proportion to its size times
     sqrt(p (1 - p)), with a share of 0.1 by size alone, then any of its items, with replacement.
     """
-    stratum, sizes, prior = _quantile_strata(known)
+    stratum, sizes, prior = quantile_strata(known)
     share = sizes / sizes.sum()
     means = np.bincount(stratum, known.losses) / sizes
     order = np.argsort(stratum, kind="stable")
@@ -142,7 +148,9 @@ def ssepy(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Re
         value, variance = evaluator.compute_estimate(L[rows], "df", tune_power=True)
         rest = np.delete(f, rows)
         c = tune(rest[:, None], L[rows, None], f[rows, None])[0]
-        exact = _stratified(L - c * f, evaluator.strata_labels, evaluator.samples_per_stratum)
+        exact = stratified_variance(
+            L - c * f, evaluator.strata_labels, evaluator.samples_per_stratum
+        )
         readings.append(read_once(known, float(value[0]), exact, float(variance[0])))
     return readings
 
@@ -182,7 +190,7 @@ def _prediction_powered(
     return readings
 
 
-def _stratified(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> float:
+def stratified_variance(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> float:
     """The variance of the stratified mean of values, with so many draws from each stratum."""
     total = 0.0
     for name, n in zip(np.unique(strata), n_drawn, strict=True):
@@ -193,7 +201,7 @@ def _stratified(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> floa
 
 
 @cache
-def _quantile_strata(known: KnownLosses) -> tuple[IntArray, IntArray, FloatArray]:
+def quantile_strata(known: KnownLosses) -> tuple[IntArray, IntArray, FloatArray]:
     """The stratum of each item, the size of each stratum, and its mean expected loss."""
     expected = known.expected
     assert expected is not None
