@@ -18,6 +18,7 @@ from levelled.simulation import KnownLosses, known_losses, repeat_methods
 from levelled_studies import find
 from levelled_studies.efficiency.pools import load_task
 from levelled_studies.neighbours import methods
+from levelled_studies.neighbours.page import write
 from levelled_studies.neighbours.study import claims
 from levelled_studies.runner import run
 from paths import expectation
@@ -58,13 +59,14 @@ def test_the_variance_of_poisson_sampling_is_that_of_all_subsets(small: KnownLos
 def test_draws_with_replacement_reach_the_number_of_labels_on_average(small: KnownLosses) -> None:
     q = small.static.weights / small.static.weights.sum()
     for n in (1, 3, 6):
-        n_draws = methods.different_items(q, n)
-        seen = [float((1 - (1 - q) ** t).sum()) for t in (n_draws - 1, n_draws)]
-        assert seen[0] < n <= seen[1]
+        n_draws = methods.draws_for_different(q, n)
+        assert float((1 - (1 - q) ** n_draws).sum()) == pytest.approx(n)
     (reading,) = methods.free_repeats(small, [3], np.random.default_rng(0))
     values = small.losses / (7 * q)
-    of_one = float(q @ values**2) - small.risk**2
-    assert reading.variance == pytest.approx(of_one / methods.different_items(q, 3))
+    of_one, wanted = float(q @ values**2) - small.risk**2, methods.draws_for_different(q, 3)
+    low = int(wanted)
+    expected = of_one * ((low + 1 - wanted) / low + (wanted - low) / (low + 1))
+    assert reading.variance == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("budget", [2, 3, 4])
@@ -170,6 +172,17 @@ def test_every_claim_can_fail(changed: str, factor: float, name: str) -> None:
 def test_a_bias_within_its_standard_errors_is_not_shown() -> None:
     rows = [row(*each, bias=0.03) for each in GOOD.items()]
     assert verdicts(rows)["importance-weights"] == "cannot tell"
+
+
+def test_the_page_shows_the_kept_results(tmp_path: Path) -> None:
+    docs = Path(__file__).parents[2] / "docs"
+    kept = (docs / "paper/related.md").read_text()
+    (tmp_path / "paper").mkdir()
+    (tmp_path / "results").symlink_to(docs / "results")
+    page = tmp_path / "paper/related.md"
+    page.write_text(kept.replace("| random labels, plain mean |", "| typed in by hand |"))
+    write(tmp_path)
+    assert page.read_text() == kept, "write it anew: python -m levelled_studies.neighbours.page"
 
 
 def test_the_smallest_size_runs_through(tmp_path: Path) -> None:

@@ -26,7 +26,7 @@ __all__ = [
     "BIASED",
     "EXPECTED",
     "ROOT",
-    "different_items",
+    "draws_for_different",
     "free_repeats",
     "inclusion_probabilities",
     "murthy",
@@ -144,35 +144,37 @@ def free_repeats(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> 
     """Draws with replacement where an item drawn again costs nothing.
 
     There are as many draws as give M different items on average (Ganti and Gray, 2012, reuse the
-    labels that they have).
+    labels that they have); a number between two whole ones is one of them by chance.
     """
     q, N = known.static.weights / known.static.weights.sum(), len(known)
     each = known.losses / (N * q)
     spread = float(q @ each**2) - known.risk**2
     readings = []
     for n in budgets:
-        n_draws = different_items(q, n)
-        drawn = rng.choice(N, size=n_draws, p=q)
-        readings.append(_reading(known, float(each[drawn].mean()), spread / n_draws))
+        wanted = draws_for_different(q, n)
+        low, rest = int(wanted), wanted % 1
+        drawn = rng.choice(N, size=low + int(rng.random() < rest), p=q)
+        exact = spread * ((1 - rest) / low + rest / (low + 1))
+        readings.append(_reading(known, float(each[drawn].mean()), exact))
     return readings
 
 
-def different_items(q: FloatArray, n: int) -> int:
+def draws_for_different(q: FloatArray, n: int) -> float:
     """The number of draws with replacement that hold n different items on average.
 
-    >>> different_items(np.full(100, 0.01), 10), different_items(np.full(100, 0.01), 90)
-    (11, 230)
+    >>> round(draws_for_different(np.full(100, 0.01), 10), 3)
+    10.483
     """
-    low, high = n, n
+    low, high = 0.0, float(n)
     while _count_different(q, high) < n:
         low, high = high, 2 * high
-    while high - low > 1:
-        middle = (low + high) // 2
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
         low, high = (middle, high) if _count_different(q, middle) < n else (low, middle)
-    return low if _count_different(q, low) >= n else high
+    return high
 
 
-def _count_different(q: FloatArray, n_draws: int) -> float:
+def _count_different(q: FloatArray, n_draws: float) -> float:
     return float(-np.expm1(n_draws * np.log1p(-q)).sum())
 
 

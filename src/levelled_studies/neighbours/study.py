@@ -250,13 +250,14 @@ def _importance_bias(cells: Cells) -> Claim:
 
 
 def _text(row: Row) -> str:
-    return f"{row['label_factor']:.2f} ± {row['label_factor_se']:.2f}"
+    return f"{row['label_factor']:.3f} ± {row['label_factor_se']:.3f}"
 
 
 def figures(table: pa.Table, settings: NeighbourSettings) -> Mapping[str, Plot]:
     """Label factors of each method, a panel for each pool."""
     cells = read_cells(table)
-    methods = [name for name in next(iter(cells.values())) if name != "uniform"]
+    methods = [name for name in next(iter(cells.values())) if name not in ("uniform", "naive")]
+    naive = max(cell["naive"]["label_factor"] for cell in cells.values())
     tasks = list(dict.fromkeys(task for task, _ in cells))
     budgets = sorted({budget for _, budget in cells})
     figure = optional("matplotlib.figure", extra="plots").Figure(
@@ -273,14 +274,16 @@ def figures(table: pa.Table, settings: NeighbourSettings) -> Mapping[str, Plot]:
                 linewidth=0.8, label=f"{budget} labels",
             )  # fmt: skip
         axes.axvline(1, color=plots.BLACK, linestyle="--", linewidth=0.7)
-        axes.set_xscale("log", base=2)
-        axes.xaxis.set_major_formatter("{x:g}")
+        axes.grid(axis="y", linewidth=0.3)
         axes.set_title(task, fontsize=8, loc="left")
         axes.tick_params(labelsize=7)
     panels[0].set_yticks(range(len(methods)), methods)
     panels[0].invert_yaxis()
-    plots.legend(panels[0], "lower left")
-    figure.supxlabel("label factor; bars: two standard errors", fontsize=7)
+    plots.legend(panels[-1], "upper right")
+    figure.supxlabel(
+        f"label factor; bars: two standard errors; naive mean off scale (at most {naive:.2f})",
+        fontsize=7,
+    )
     return {"neighbours": figure}
 
 
