@@ -14,7 +14,9 @@ from levelled_studies.linear.replacement import (
     draw_again,
     fit_importance_weighted,
 )
+from levelled_studies.linear.settings import BUDGETS
 from levelled_studies.linear.shift import MOVED, SHARE, claims
+from levelled_studies.tables import summarise
 from levelled_studies.trajectories import Trajectories
 
 X = np.array([-1.0, 0.2, 0.4, 1.3])
@@ -59,6 +61,24 @@ def test_a_line_fitted_with_importance_weights_is_weighted_least_squares() -> No
 def test_a_point_drawn_again_is_not_counted_again() -> None:
     found = count_different(np.array([[5, 5, 2, 5, 0], [1, 2, 3, 4, 5]]))
     assert found.tolist() == [[1, 1, 2, 2, 3], [1, 2, 3, 4, 5]]
+
+
+@pytest.mark.parametrize(
+    ("error", "verdict"), [(0.3, "holds"), (0.2, "does not hold"), (0.1, "does not hold")]
+)
+def test_draws_with_replacement_are_compared_label_for_label(error: float, verdict: str) -> None:
+    spread = np.linspace(-0.001, 0.001, 10)[:, None]
+    flat = np.zeros(len(BUDGETS))
+    series = dict.fromkeys(("naive", "PURE", "LURE"), flat + 0.2 + spread)
+    series |= {f"naive - {name}": flat + spread for name in ("PURE", "LURE")}
+    series |= {"with replacement": flat + error + spread}
+    series |= {"different points": BUDGETS / 2 + 0 * spread}
+    (study,) = find("linear-training")
+    made = study.claims(summarise(series, BUDGETS), study.presets["smoke"])
+    (claim,) = (claim for claim in made if claim.name == "with-replacement")
+    assert claim.verdict == verdict
+    assert "30 draws with replacement hold 15.0 different points" in claim.measured
+    assert "30 different points take 60 draws" in claim.measured
 
 
 def rule(gains: list[float], share_gains: list[float]) -> str:

@@ -91,55 +91,46 @@ def read_cells(table: pa.Table) -> Cells:
     return cells
 
 
+_ORDERS = {
+    "orders": (
+        "section 3.2; Des Raj (1956) and Murthy (1957)",
+        "With scores that never change, R_LURE is as precise as R_PURE (Des Raj's mean) or more, "
+        "and Murthy's estimator as R_LURE or more.",
+        ("R_PURE", "R_LURE", "Murthy"),
+    ),
+    "without-replacement": (
+        "section 5, on Ganti and Gray (2012)",
+        "Drawing without replacement (R_LURE) is more precise than importance weighting with "
+        "replacement by the same scores, also where repeats are free.",
+        ("with replacement", "with replacement, repeats free", "R_LURE"),
+    ),
+    "fixed-number": (
+        "section 5, on Beygelzimer et al. (2009)",
+        "A fixed number of draws (R_LURE) is more precise than asking for each item by chance "
+        "(Poisson) with the same scores and number of labels on average.",
+        ("Poisson", "R_LURE"),
+    ),
+    "surrogate": (
+        "Active Testing (Kossen et al., 2021)",
+        "The expected loss under a surrogate ensemble is a better proposal than that under the "
+        "model itself.",
+        ("Active Testing, own", EXPECTED),
+    ),
+    "root": (
+        "Levelled, scores",
+        "The root of the ensemble's E[L^2] is a better score than its E[L].",
+        (EXPECTED, ROOT),
+    ),
+}
+"""Claims on label factors: their names, where they stand, and the methods in ascending order."""
+
+
 def claims(table: pa.Table, settings: NeighbourSettings) -> list[Claim]:
     """The paper's fifth rule of thumb, and comparisons with its neighbours."""
     cells = read_cells(table)
-    return [
-        _fifth_rule(cells),
-        _ordered(
-            cells,
-            "orders",
-            "section 3.2; Des Raj (1956) and Murthy (1957)",
-            "With scores that never change, R_LURE is as precise as R_PURE (Des Raj's mean) or "
-            "more, and Murthy's estimator as R_LURE or more.",
-            ("R_PURE", "R_LURE", "Murthy"),
-        ),
-        _ordered(
-            cells,
-            "without-replacement",
-            "section 5, on Ganti and Gray (2012)",
-            "Drawing without replacement (R_LURE) is more precise than importance weighting with "
-            "replacement by the same scores, also where repeats are free.",
-            ("with replacement", "with replacement, repeats free", "R_LURE"),
-        ),
-        _ordered(
-            cells,
-            "fixed-number",
-            "section 5, on Beygelzimer et al. (2009)",
-            "A fixed number of draws (R_LURE) is more precise than asking for each item by chance "
-            "(Poisson) with the same scores and number of labels on average.",
-            ("Poisson", "R_LURE"),
-        ),
-        _importance_bias(cells),
-        _ordered(
-            cells,
-            "surrogate",
-            "Active Testing (Kossen et al., 2021)",
-            "The expected loss under a surrogate ensemble is a better proposal than that under the "
-            "model itself.",
-            ("Active Testing, own", EXPECTED),
-        ),
-        replace(
-            _ordered(
-                cells,
-                "root",
-                "Levelled, scores",
-                "The root of the ensemble's E[L^2] is a better score than its E[L].",
-                (EXPECTED, ROOT),
-            ),
-            because=_trust(cells),
-        ),
-    ]
+    ordered = {name: _ordered(cells, name, *_ORDERS[name]) for name in _ORDERS}
+    root = replace(ordered.pop("root"), because=_trust(cells))
+    return [_fifth_rule(cells), *ordered.values(), root, _importance_bias(cells)]
 
 
 def _trust(cells: Cells) -> str:
