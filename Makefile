@@ -24,6 +24,7 @@ docs: .venv/dev
 	$(BIN)/python -m levelled_studies.ledger docs
 	$(BIN)/python -m levelled_studies.images.page docs
 	$(BIN)/python -m levelled_studies.learning.page docs
+	$(BIN)/python -m levelled_studies.neighbours.page docs
 	$(BIN)/python -m levelled_studies.verdicts.page docs/advice.md
 
 # Builds the wheel and uses it in an empty environment.

@@ -78,7 +78,13 @@ def _find_results(results: Path) -> list[tuple[str, Path]]:
 
 def _theorems(theorems: Sequence[Theorem]) -> str:
     rows = [
-        (theorem.name, theorem.where, theorem.says, "holds", "<br>".join(map(_link, theorem.tests)))
+        (
+            theorem.name,
+            theorem.where,
+            theorem.says,
+            theorem.verdict if theorem.verdict == "holds" else f"**{theorem.verdict}**",
+            "<br>".join(map(_link, theorem.tests)),
+        )
         for theorem in theorems
     ]
     header = ("claim", "where", "what it says", "verdict", "checked by")

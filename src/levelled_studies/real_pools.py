@@ -2,7 +2,7 @@
 
 A model is trained on a few items of a data set; the others are the pool. What it predicts, the
 labels and up to 20 features of each item are kept beside the data sets, because training takes
-minutes.
+minutes. For some pools there is a surrogate too: other models, trained on the same items.
 """
 
 from collections.abc import Callable
@@ -19,12 +19,16 @@ from levelled._optional import optional
 from levelled_studies.datasets import load_data
 from levelled_studies.datasets.cache import data_folder
 
-__all__ = ["REAL_POOLS", "RealPool", "load_real_pool"]
+__all__ = ["REAL_POOLS", "SURROGATES", "RealPool", "load_real_pool", "load_surrogate"]
 
 N_FEATURES = 20
+_MEMBERS, _TREES = 10, 20
+"""Forests of a surrogate, and trees of each."""
 
 Made = tuple[FloatArray, NDArray[Any], FloatArray]
 """Predictions, labels and features of a pool."""
+Split = tuple[Any, IntArray, Any, IntArray]
+"""Inputs and labels to train on, and those of the pool; texts are sparse matrices."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -58,13 +62,36 @@ def load_real_pool(name: str) -> RealPool:
         return RealPool(name, arrays["pred"], arrays["label"], arrays["features"])
 
 
+def load_surrogate(name: str) -> FloatArray:
+    """Probabilities [N, K, C] of K forests for the items of a pool, from the cache or trained.
+
+    They are trained on the same items as the model of the pool, and know no label of the pool.
+    """
+    split = SURROGATES[choice("The name of a pool with a surrogate", name, [*SURROGATES])]
+    path = data_folder(None) / "pools" / f"{name}.surrogate.npz"
+    if not path.exists():
+        X, y, X_pool, _ = split(np.random.default_rng(0))
+        forest = _sklearn("ensemble.RandomForestClassifier")
+        members = [
+            forest(_TREES, min_samples_leaf=2, random_state=k).fit(X, y).predict_proba(X_pool)
+            for k in range(_MEMBERS)
+        ]
+        _save(path, members=np.stack(members, axis=1).astype(np.float32))
+    with np.load(path) as arrays:
+        return np.asarray(arrays["members"])
+
+
 def _write(path: Path, made: Made) -> None:
     pred, label, features = made
+    _save(path, pred=pred, label=label, features=features.astype(np.float32))
+
+
+def _save(path: Path, **arrays: NDArray[Any]) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
 
     def save(unfinished: Path) -> None:
         with unfinished.open("wb") as file:
-            np.savez_compressed(file, pred=pred, label=label, features=np.float32(features))
+            np.savez_compressed(file, **arrays)  # type: ignore[arg-type]
 
     replace_file(path, save)
 
@@ -73,24 +100,37 @@ def _images(name: str, n_train: int = 3000) -> Callable[[np.random.Generator], M
     """The test set, predicted by a network of 100 units trained on a part of the images."""
 
     def make(rng: np.random.Generator) -> Made:
-        X, y, X_test, y_test = _flat_images(name)
-        at = rng.permutation(len(X))[:n_train]
+        X, y, X_test, y_test = _split_images(name, n_train)(rng)
         network = _sklearn("neural_network.MLPClassifier")
         steps = 180_000 // n_train  # passes over the images
-        model = network((100,), max_iter=max(steps, 20), random_state=0).fit(X[at], y[at])
-        return model.predict_proba(X_test), y_test, _components(X[at], X_test)
+        model = network((100,), max_iter=max(steps, 20), random_state=0).fit(X, y)
+        return model.predict_proba(X_test), y_test, _components(X, X_test)
 
     return make
 
 
+def _split_images(name: str, n_train: int) -> Callable[[np.random.Generator], Split]:
+    def split(rng: np.random.Generator) -> Split:
+        X, y, X_test, y_test = _flat_images(name)
+        at = rng.permutation(len(X))[:n_train]
+        return X[at], y[at], X_test, y_test
+
+    return split
+
+
 def _digits(rng: np.random.Generator) -> Made:
     """The 1,497 digits inside scikit-learn that naive Bayes was not trained on."""
+    X, y, X_rest, y_rest = _split_digits(rng)
+    model = _sklearn("naive_bayes.GaussianNB")(var_smoothing=0.01).fit(X, y)
+    return model.predict_proba(X_rest), y_rest, _components(X, X_rest)
+
+
+def _split_digits(rng: np.random.Generator) -> Split:
     data = load_data("digits")
     X = data.X.reshape(len(data.X), -1)
     at = rng.permutation(len(X))
     train, rest = at[:300], at[300:]
-    model = _sklearn("naive_bayes.GaussianNB")(var_smoothing=0.01).fit(X[train], data.y[train])
-    return model.predict_proba(X[rest]), data.y[rest], _components(X[train], X[rest])
+    return X[train], data.y[train], X[rest], data.y[rest]
 
 
 def _forest_on_photographs(rng: np.random.Generator) -> Made:
@@ -119,34 +159,52 @@ def _texts(
     """The texts that were not trained on, at most 20,000, predicted from TF-IDF."""
 
     def make(rng: np.random.Generator) -> Made:
+        X, y, X_rest, y_rest = _split_texts(name, n_train)(rng)
+        fitted = _sklearn(model)(**settings).fit(X, y)
+        svd = _sklearn("decomposition.TruncatedSVD")
+        reduce = svd(N_FEATURES, random_state=0).fit(X_rest)
+        return fitted.predict_proba(X_rest), y_rest, reduce.transform(X_rest)
+
+    return make
+
+
+def _split_texts(name: str, n_train: int) -> Callable[[np.random.Generator], Split]:
+    def split(rng: np.random.Generator) -> Split:
         data = load_data(name)
         at = rng.permutation(len(data.X))
         train, rest = at[:n_train], at[n_train : n_train + 20_000]
         tfidf = _sklearn("feature_extraction.text.TfidfVectorizer")(min_df=2, max_features=20_000)
         X = tfidf.fit_transform(data.X[train])
-        X_rest = tfidf.transform(data.X[rest])
-        fitted = _sklearn(model)(**settings).fit(X, data.y[train])
-        svd = _sklearn("decomposition.TruncatedSVD")
-        reduce = svd(N_FEATURES, random_state=0).fit(X_rest)
-        return fitted.predict_proba(X_rest), data.y[rest], reduce.transform(X_rest)
+        return X, data.y[train], tfidf.transform(data.X[rest]), data.y[rest]
 
-    return make
+    return split
 
 
 def _adult(model: str, **settings: object) -> Callable[[np.random.Generator], Made]:
     """Adult's test set, predicted by a model trained on 3,000 people."""
 
     def make(rng: np.random.Generator) -> Made:
-        data = load_data("adult")
-        assert data.X_test is not None
-        assert data.y_test is not None
-        scaler = _sklearn("preprocessing.StandardScaler")()
-        X, X_test = scaler.fit_transform(data.X), scaler.transform(data.X_test)
+        X, y, X_test, y_test = _adult_columns()
         at = rng.permutation(len(X))[:3000]
-        fitted = _sklearn(model)(random_state=0, **settings).fit(X[at], data.y[at])
-        return fitted.predict_proba(X_test), data.y_test, _components(X, X_test)
+        fitted = _sklearn(model)(random_state=0, **settings).fit(X[at], y[at])
+        return fitted.predict_proba(X_test), y_test, _components(X, X_test)
 
     return make
+
+
+def _adult_columns() -> Split:
+    data = load_data("adult")
+    assert data.X_test is not None
+    assert data.y_test is not None
+    scaler = _sklearn("preprocessing.StandardScaler")()
+    X, X_test = scaler.fit_transform(data.X), scaler.transform(data.X_test)
+    return X, data.y, X_test, data.y_test
+
+
+def _split_adult(rng: np.random.Generator) -> Split:
+    X, y, X_test, y_test = _adult_columns()
+    at = rng.permutation(len(X))[:3000]
+    return X[at], y[at], X_test, y_test
 
 
 def _fraud(rng: np.random.Generator) -> Made:
@@ -218,3 +276,11 @@ REAL_POOLS: dict[str, Callable[[np.random.Generator], Made]] = {
     "amount": _amount,
 }
 """The pools by name. The last is a regression, the others are classifications."""
+
+SURROGATES: dict[str, Callable[[np.random.Generator], Split]] = {
+    "mnist-strong": _split_images("mnist", 20_000),
+    "adult": _split_adult,
+    "spam": _split_texts("spam-assassin", 1000),
+    "digits": _split_digits,
+}
+"""The items that the surrogate of a pool is trained on, by the name of the pool."""

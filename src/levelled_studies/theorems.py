@@ -2,6 +2,8 @@
 
 from dataclasses import dataclass
 
+from levelled_studies.study import Ruling
+
 __all__ = ["THEOREMS", "WORDING", "Theorem"]
 
 _UNBIASED = "tests/estimators/test_unbiased.py::"
@@ -13,12 +15,13 @@ _PROPOSALS = "tests/proposals/test_proposals.py::"
 
 @dataclass(frozen=True, slots=True)
 class Theorem:
-    """One proven statement, where it stands, and the tests (file::name) that check it."""
+    """One statement, where it stands, and the tests (file::name) that decide about it."""
 
     name: str
     where: str
     says: str
     tests: tuple[str, ...]
+    verdict: Ruling = "holds"
 
 
 THEOREMS = (
@@ -155,6 +158,28 @@ THEOREMS = (
         "Two proposals, for the positive and the negative part, estimate a signed mean exactly.",
         (f"{_LURE}test_two_proposals_estimate_a_signed_mean_exactly",),
     ),
+    Theorem(
+        "Remark on gradients",
+        "B.9",
+        "q**, in proportion to the size of the gradient, is the optimal proposal for the gradient "
+        "of the pool risk in a scalar. (So it is for one draw. From M = 2 on another one can vary "
+        "less: for the gradients 1, -1, -1 and two draws R_LURE has the variance 0.222 with q**, "
+        "and 0.170 if the first item has probability 2/3 at the first draw.)",
+        (
+            f"{_VARIANCE}test_from_two_draws_on_another_proposal_beats_that_in_proportion_to"
+            f"_the_gradient",
+        ),
+        "holds partly",
+    ),
+    Theorem(
+        "Uniform draws and Theorem 4",
+        "B.6",
+        "A uniform proposal satisfies the assumption of Theorem 4, because all F_m are equal. (It "
+        "does, but they are not equal: F_m = (n-1)/n S^2 with n = N-m+1 points left and S^2 the "
+        "variance of the pool's losses with divisor N-1, which falls with m.)",
+        (f"{_VARIANCE}test_uniform_draws_do_not_make_all_f_m_equal_as_the_paper_says",),
+        "holds partly",
+    ),
 )
 
 WORDING = (
@@ -206,6 +231,12 @@ WORDING = (
         "How the scores are normalised is not said. Divided by their sum they make the proposal "
         "all but uniform; z-scores give the picture of the figures, over the whole pool (used "
         "here) or over the points left (see Figure 6 above).",
+    ),
+    (
+        "C.1",
+        "The epsilon-greedy probabilities sum to one only if |D_pool| counts the points still to "
+        "be drawn. With N = 101 for it they sum to 1 - epsilon (m-1)/N: 0.96 at m = 41 and 0.90 at "
+        "m = 100 (test_the_paper_s_epsilon_greedy_formula_sums_to_one_over_the_points_left_only).",
     ),
     (
         "Figure 4, caption",

@@ -9,6 +9,7 @@ from levelled.errors import DrawsError
 from levelled.estimators.moments import uniform_probability
 from levelled.estimators.murthy import murthy_weights
 from levelled_studies.exact import every_path
+from paths import Weights
 
 SCORES = np.array([0.3, 1.0, 0.05, 4.0, 0.7, 2.0])
 LOSSES = np.array([3.0, -1.0, 0.5, 8.0, 2.0, 0.1])
@@ -18,15 +19,18 @@ def frozen(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
     return SCORES[left] / SCORES[left].sum()
 
 
+@pytest.mark.parametrize("weights", [lv.lure_weights, lv.pure_weights])
 @pytest.mark.parametrize("budget", [1, 2, 3, 5, 6])
-def test_murthy_is_the_mean_of_lure_over_all_orders_of_the_same_set(budget: int) -> None:
+def test_murthy_is_the_mean_of_lure_and_of_pure_over_all_orders_of_the_same_set(
+    budget: int, weights: Weights
+) -> None:
     chances: dict[frozenset[int], float] = defaultdict(float)
     sums: dict[frozenset[int], float] = defaultdict(float)
     estimates: dict[frozenset[int], list[float]] = defaultdict(list)
     for draws, chance in every_path(6, budget, frozen):
         drawn, losses = frozenset(draws.index.tolist()), LOSSES[draws.index]
         chances[drawn] += chance
-        sums[drawn] += chance * float(np.mean(lv.lure_weights(draws) * losses))
+        sums[drawn] += chance * float(np.mean(weights(draws) * losses))
         estimates[drawn].append(float(np.mean(murthy_weights(draws) * losses)))
     for drawn, values in estimates.items():
         np.testing.assert_allclose(values, sums[drawn] / chances[drawn], atol=1e-9)

@@ -9,6 +9,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure, lure_weights, pure, pure_weights
 from levelled.estimators.moments import degrees_of_freedom, moments, variance
+from levelled.proposals import optimal_for_gradient
 from levelled_studies.exact import (
     Propose,
     conditional_variances,
@@ -137,6 +138,45 @@ def test_theorem_4_is_not_strict_for_one_draw_or_an_optimal_first_one() -> None:
     best = optimal(POSITIVE)
     assert spread(lure_weights, POSITIVE, 3, best) == pytest.approx(0, abs=1e-14)
     assert spread(pure_weights, POSITIVE, 3, best) == pytest.approx(0, abs=1e-14)
+
+
+@pytest.mark.parametrize("losses", [LOSSES, POSITIVE, np.array([0.0, 0.0, 1.0, 0.0])])
+def test_uniform_draws_do_not_make_all_f_m_equal_as_the_paper_says(losses: FloatArray) -> None:
+    """F_m = (n - 1)/n S^2 with n = N - m + 1 points left: it falls, so Theorem 4 still applies."""
+    N = len(losses)
+    n = N - np.arange(N)
+    F = (n / N) ** -2.0 * conditional_variances(losses, N, uniform)
+    np.testing.assert_allclose(F, (n - 1) / n * losses.var(ddof=1), atol=1e-12)
+    assert (np.diff(F) < 0).all()
+
+
+def first_by(first: FloatArray, gradients: FloatArray) -> Propose:
+    """A first draw by these probabilities; every later one is in proportion to |gradient|."""
+
+    def propose(drawn: tuple[int, ...], left: IntArray) -> FloatArray:
+        if not drawn:
+            return first
+        return optimal_for_gradient(gradients[left])
+
+    return propose
+
+
+def test_from_two_draws_on_another_proposal_beats_that_in_proportion_to_the_gradient() -> None:
+    """The remark after Theorem 7 is right for one draw.
+
+    Once the only positive gradient of (1, -1, -1) is drawn, all that are left have one sign and
+    the next draw is exact. So it pays to draw that item first more often than |gradient| says.
+    """
+    gradients = np.array([1.0, -1.0, -1.0])
+    paper = optimal(np.abs(gradients))
+    for variance_of, share, values in (
+        (pure_variance, 0.4, (8 / 27, 317 / 1080)),
+        (lure_variance, 2 / 3, (2 / 9, 49 / 288)),
+    ):
+        better = first_by(np.array([share, (1 - share) / 2, (1 - share) / 2]), gradients)
+        assert variance_of(gradients, 1, paper) < variance_of(gradients, 1, better)
+        found = [variance_of(gradients, 2, each) for each in (paper, better)]
+        assert found == pytest.approx(values, abs=1e-12)
 
 
 def test_lemma_2_holds_for_all_small_numbers() -> None:

@@ -142,6 +142,19 @@ def test_the_paper_s_example() -> None:
     np.testing.assert_allclose(p, [0.02, 0.92, 0.02, 0.02, 0.02], rtol=1e-14)
 
 
+def test_the_paper_s_epsilon_greedy_formula_sums_to_one_over_the_points_left_only() -> None:
+    """With |D_pool| = N = 101 the masses of C.1 sum to 1 - epsilon (m - 1)/N: .96 at m = 41."""
+    N, epsilon = 101, 0.1
+    sums = []
+    for n_left in range(N, 1, -1):
+        with_pool_size = np.full(n_left, epsilon / N)
+        with_pool_size[0] += 1 - epsilon
+        sums.append(with_pool_size.sum())
+        assert epsilon_greedy(np.arange(n_left)[::-1], epsilon).sum() == pytest.approx(1)
+    np.testing.assert_allclose(sums, 1 - epsilon * np.arange(N - 1) / N, rtol=1e-12)
+    assert [round(sums[m - 1], 2) for m in (1, 41, 100)] == [1.0, 0.96, 0.9]
+
+
 def test_items_tied_at_the_top_share_the_greedy_part() -> None:
     p = epsilon_greedy([2.0, 2.0, 1.0, 0.0], epsilon=0.4)
     np.testing.assert_allclose(p, [0.4, 0.4, 0.1, 0.1], rtol=1e-14)

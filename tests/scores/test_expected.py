@@ -31,6 +31,22 @@ def test_a_second_model_judges_the_first_one_s_predictions() -> None:
     np.testing.assert_allclose(root_mean_squared_loss(pred, other), [0.8, 0.5**0.5])
 
 
+@pytest.mark.parametrize("loss", ["zero_one", "log_loss", "brier"])
+@pytest.mark.parametrize("kind", [np.float64, np.float32])
+def test_an_ensemble_judges_by_its_mean_distribution(loss: Loss, kind: type, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    pred = rng.dirichlet(np.ones(3), size=8)
+    members: FloatArray = rng.dirichlet(np.ones(3), size=(8, 5)).astype(kind)
+    for score in (expected_loss, root_mean_squared_loss):
+        found = score(pred, members, loss=loss)
+        np.testing.assert_allclose(found, score(pred, members.mean(axis=1), loss=loss), rtol=1e-5)
+    # The expected loss is linear in the distribution: the mean of what the members expect.
+    each = [expected_loss(pred, members[:, k], loss=loss) for k in range(5)]
+    np.testing.assert_allclose(expected_loss(pred, members, loss=loss), np.mean(each, 0), rtol=1e-5)
+    length = gradient_norm(pred, members)
+    np.testing.assert_allclose(length, gradient_norm(pred, members.mean(axis=1)), rtol=1e-5)
+
+
 def test_numbers_are_judged_by_a_normal_or_by_values() -> None:
     normal = Normal(np.array([1.0]), np.array([2.0]))
     np.testing.assert_allclose(expected_loss([0.0], normal, loss="squared"), [5.0])
@@ -71,6 +87,9 @@ def test_predictions_alone_expect_nothing(loss: Loss) -> None:
         ([[0.5, 0.5], [1.0]], None, "pred must be an array"),
         ([[0.5, 0.6]], None, "sum to one"),
         ([0, 5], [[0.5, 0.5], [0.5, 0.5]], "from 0 to 1"),
+        (HALVES, [[[0.5, 0.6]]], "sum to one"),
+        (HALVES, [[[0.2, 0.3, 0.5]]], "make them equal"),
+        (HALVES, np.zeros((1, 0, 2)), "one member or more"),
     ],
 )
 def test_predictions_and_labels_that_do_not_fit_are_refused(

@@ -1,5 +1,6 @@
 import ast
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -7,7 +8,7 @@ import pytest
 from levelled_studies import NAMES
 from levelled_studies.ledger import page, write
 from levelled_studies.study import StudyError
-from levelled_studies.theorems import THEOREMS, Theorem
+from levelled_studies.theorems import THEOREMS, WORDING, Theorem
 
 ROOT = Path(__file__).parents[2]
 CLAIM = {
@@ -34,6 +35,14 @@ def test_the_tests_that_a_theorem_names_exist(theorem: Theorem) -> None:
         path, _, name = test.partition("::")
         tree = ast.parse((ROOT / path).read_text())
         assert name in {node.name for node in tree.body if isinstance(node, ast.FunctionDef)}
+
+
+def test_the_tests_that_the_notes_on_wording_name_exist() -> None:
+    defined = "".join(path.read_text() for path in (ROOT / "tests").rglob("test_*.py"))
+    named = [name for _, note in WORDING for name in re.findall(r"test_\w+", note)]
+    assert len(named) >= 2
+    for name in named:
+        assert f"def {name}(" in defined
 
 
 @pytest.mark.parametrize("name", [name for name in NAMES if name.startswith("linear-")])

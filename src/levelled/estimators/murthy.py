@@ -25,7 +25,8 @@ def murthy_weights(draws: Draws) -> FloatArray:
         P(S) = int_0^inf rho e^(-rho t) prod_{j in S} (1 - e^(-p_j t)) dt
         C_i  = the mean of 1 / (1 - e^(-p_i t)) under that integrand
 
-    Murthy (1957). It is more precise than R_LURE once a good part of the pool is labelled.
+    Murthy (1957). It is the same for R_PURE, and never less precise than either; that shows once
+    a good part of the pool is labelled.
     The draws must come from scores that never changed: `race` makes such draws.
 
     >>> murthy_weights(Draws([2, 0], [0.25, 1 / 3], pool_size=4)).round(6)

@@ -31,8 +31,9 @@ def pure_weights(draws: Draws) -> FloatArray:
 
         R_PURE = 1/M sum_m (1/(N q_m) + (M - m)/N) L_m
 
-    Prefer `lure_weights`: its variance is lower wherever the proposal does not get worse as
-    labels come in (Theorem 4), and uniform draws then have weight one.
+    With frozen scores it is Des Raj's mean of ordered estimators (1956). Prefer `lure_weights`:
+    its variance is lower wherever the proposal does not get worse as labels come in (Theorem 4),
+    and uniform draws then have weight one.
 
     >>> pure_weights(Draws([2, 0], [0.5, 0.25], pool_size=4))
     array([0.75, 1.  ])

@@ -10,7 +10,15 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, as_array, choice, floats, same_length
 from levelled.errors import InputError
-from levelled.losses import Loss, Normal, distributions, expected, root_mean_square
+from levelled.losses import (
+    Loss,
+    Normal,
+    check_distributions,
+    distributions,
+    expected,
+    reals,
+    root_mean_square,
+)
 
 __all__ = ["expected_loss", "gradient_norm", "root_mean_squared_loss"]
 
@@ -26,14 +34,23 @@ def expected_loss(
 
     `pred` is class indices [N] or probabilities [N, C] for `zero_one` (which takes the most
     probable class), probabilities for `log_loss` and `brier`, numbers [N] for `squared` and
-    `absolute`. `label` is a distribution of the label: the probabilities [N, C] of a second model,
-    or a `levelled.losses.Normal` or values [N, K] for numbers. Without it the model's own
-    probabilities are used.
+    `absolute`. `label` is a distribution of the label: the probabilities [N, C] of a second model
+    (a surrogate) or [N, K, C] of an ensemble of K, which are averaged; for numbers a
+    `levelled.losses.Normal`, or values [N, K] such as the predictions of an ensemble. Without it
+    the model's own probabilities are used.
+
+    Drawing in proportion to it is the proposal of Active Testing (Kossen et al., 2021, ICML),
+    with a surrogate as `label`. If its probabilities are right, `root_mean_squared_loss` is better.
 
     >>> expected_loss([[0.9, 0.1], [0.6, 0.4]])
     array([0.1, 0.4])
     >>> expected_loss([[0.9, 0.1], [0.6, 0.4]], [[0.5, 0.5], [0.25, 0.75]])
     array([0.5 , 0.75])
+    >>> ensemble = [[[0.5, 0.5], [1.0, 0.0]], [[0.0, 1.0], [0.5, 0.5]]]    # 2 items, 2 members
+    >>> expected_loss([[0.9, 0.1], [0.6, 0.4]], ensemble)
+    array([0.25, 0.75])
+    >>> expected_loss([1.0, 5.0], [[0.0, 2.0], [5.0, 5.0]], loss="squared")
+    array([1., 0.])
     """
     return expected(*_prediction_and_label(pred, label, loss), loss=loss, cap=cap)
 
@@ -70,10 +87,10 @@ def gradient_norm(
         squared     2 E|f - y|             in the number f
 
     It tells how far one more label would move the model. `pred` is the model's p [N, C] or f [N].
-    `label` is a distribution of the label: r [N, C], p itself by default, or for `squared` a
-    `levelled.losses.Normal` or values [N, K]. With the `features` [N, D] that enter a linear last
-    layer, the gradient is that in the layer's weights: an outer product, whose length is the one
-    above times |features|.
+    `label` is a distribution of the label: r [N, C] or [N, K, C] of an ensemble, p itself by
+    default, or for `squared` a `levelled.losses.Normal` or values [N, K]. With the `features`
+    [N, D] that enter a linear last layer, the gradient is that in the layer's weights: an outer
+    product, whose length is the one above times |features|.
 
     >>> gradient_norm([[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([0.707, 0.   ])
@@ -82,7 +99,7 @@ def gradient_norm(
     """
     choice("loss", loss, ("log_loss", "squared"))
     if loss == "log_loss":
-        length = _softmax_length(pred, pred if label is None else label)
+        length = _softmax_length(pred, pred if label is None else _average_members(label))
     elif label is None:
         raise InputError(
             "The squared loss needs a distribution of the label: a levelled.losses.Normal, or "
@@ -105,6 +122,8 @@ def _prediction_and_label(
                 f"of the label: give label, or probabilities [N, C] as pred to use the model's own."
             )
         label = array
+    elif loss not in ("squared", "absolute"):
+        label = _average_members(label)
     if loss != "zero_one" or array.ndim != 2:
         return array, label
     if not isinstance(label, Normal) and array.shape != as_array("label", label).shape:
@@ -112,6 +131,17 @@ def _prediction_and_label(
             f"pred has shape {array.shape} and label {np.shape(label)}: make them equal."
         )
     return distributions("pred", array).argmax(axis=1), label
+
+
+def _average_members(label: ArrayLike | Normal) -> ArrayLike | Normal:
+    """The mean distribution of an ensemble [N, K, C]; any other label as it is."""
+    if isinstance(label, Normal) or as_array("label", label).ndim != 3:
+        return label
+    members = reals("label", label, axes="NKC")
+    if not members.shape[1]:
+        raise InputError(f"label must hold one member or more; its shape is {members.shape}.")
+    check_distributions("label", members)
+    return members.mean(axis=1, dtype=np.float64)
 
 
 def _softmax_length(pred: ArrayLike, label: ArrayLike | Normal) -> FloatArray:

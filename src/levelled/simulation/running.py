@@ -49,7 +49,8 @@ def simulate(
                             among "all"
         active-testing      Active Testing (Kossen et al., 2021) by the expected loss
         ppi                 prediction-powered inference, tuned
-        with-replacement    importance sampling with replacement, by the weights of static
+        with-replacement    importance sampling with replacement, by the weights of static (Ganti
+                            and Gray, 2012)
 
     In a row, `label_factor` is the variance of the mean of that many random labels over the
     variance of the method: 2 means that half the labels give the same precision. It rests on exact

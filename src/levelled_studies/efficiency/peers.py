@@ -19,7 +19,13 @@ from levelled.simulation import METHODS, KnownLosses, Method, Reading, applicabl
 from levelled.simulation.methods import LEVEL, read_once, read_weighted
 from levelled.simulation.trajectories import draw_frozen
 
-__all__ = ["PACKAGES", "REIMPLEMENTED", "methods_for"]
+__all__ = [
+    "PACKAGES",
+    "REIMPLEMENTED",
+    "methods_for",
+    "quantile_strata",
+    "stratified_variance",
+]
 
 _STRATA = 20
 _EPSILON = 0.1
@@ -49,7 +55,7 @@ def oasis(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Re
     stratum in proportion to its size times `_stratum_spread`, with a share of 0.1 by size alone,
     then any of its items, with replacement.
     """
-    stratum, sizes, prior = _quantile_strata(known)
+    stratum, sizes, prior = quantile_strata(known)
     share = sizes / sizes.sum()
     target = known.losses if known.ratio is None else known.ratio.positive
     squares, mean = np.bincount(stratum, known.losses**2) / sizes, float(known.losses.mean())
@@ -168,7 +174,9 @@ def ssepy(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Re
         value, variance = evaluator.compute_estimate(L[rows], "df", tune_power=True)
         rest = np.delete(f, rows)
         c = tune(rest[:, None], L[rows, None], f[rows, None])[0]
-        exact = _stratified(L - c * f, evaluator.strata_labels, evaluator.samples_per_stratum)
+        exact = stratified_variance(
+            L - c * f, evaluator.strata_labels, evaluator.samples_per_stratum
+        )
         readings.append(read_once(known, float(value[0]), exact, float(variance[0])))
     return readings
 
@@ -208,7 +216,7 @@ def _prediction_powered(
     return readings
 
 
-def _stratified(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> float:
+def stratified_variance(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> float:
     """The variance of the stratified mean of values, with so many draws from each stratum."""
     total = 0.0
     for name, n in zip(np.unique(strata), n_drawn, strict=True):
@@ -219,7 +227,7 @@ def _stratified(values: FloatArray, strata: IntArray, n_drawn: IntArray) -> floa
 
 
 @cache
-def _quantile_strata(known: KnownLosses) -> tuple[IntArray, IntArray, FloatArray]:
+def quantile_strata(known: KnownLosses) -> tuple[IntArray, IntArray, FloatArray]:
     """The stratum of each item, the size of each stratum, and its mean expected loss or chance."""
     expected = known.expected if known.ratio is None else known.ratio.chance
     assert expected is not None

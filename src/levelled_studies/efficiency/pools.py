@@ -14,9 +14,9 @@ from numpy.random import Generator
 from levelled._check import FloatArray, IntArray, choice
 from levelled._optional import optional
 from levelled.simulation import KnownLosses, known_losses
-from levelled_studies.real_pools import REAL_POOLS, load_real_pool
+from levelled_studies.real_pools import REAL_POOLS, RealPool, load_real_pool
 
-__all__ = ["SYNTHETIC", "load_task", "variance_limit"]
+__all__ = ["SYNTHETIC", "load_task", "real_losses", "variance_limit"]
 
 _SIZE = 10_000
 _LEAST = 1e-4
@@ -39,18 +39,23 @@ def load_task(name: str, seed: int = 0) -> tuple[KnownLosses, float | None]:
     if pool in SYNTHETIC:
         return _synthetic(pool, np.random.default_rng(seed))
     real = load_real_pool(choice("The name of a pool", pool, (*SYNTHETIC, *REAL_POOLS)))
+    known = real_losses(real, metric or _METRICS.get(pool, "error"))
+    if not known.is_share:
+        return known, None
+    top = np.sort(real.pred, axis=1)[:, -2:]
+    return known, _estimated_limit(np.column_stack([real.features, top]), known)
+
+
+def real_losses(real: RealPool, metric: str) -> KnownLosses:
+    """The losses of a real pool, with its predictions and features."""
     columns = {"id": np.arange(len(real)), "y": real.label}
     if real.pred.ndim == 1:
         columns["pred"] = real.pred
     else:
         columns |= {f"proba_{k}": p for k, p in enumerate(real.pred.T)}
     columns |= {f"f_{k}": x for k, x in enumerate(real.features.T)}
-    metric = f"{metric}:1" if metric in _OF_CLASS else metric or _METRICS.get(pool, "error")
-    known = known_losses(pa.table(columns), "y", metric)
-    if not known.is_share:
-        return known, None
-    top = np.sort(real.pred, axis=1)[:, -2:]
-    return known, _estimated_limit(np.column_stack([real.features, top]), known)
+    named = f"{metric}:1" if metric in _OF_CLASS else metric
+    return known_losses(pa.table(columns), "y", named)
 
 
 def variance_limit(chance: FloatArray) -> float:
