@@ -91,19 +91,22 @@ def test_the_draws_cannot_become_static(tmp_path: Path) -> None:
         campaign.change(kind="static")
 
 
-def test_an_unlabelable_item_is_allowed_for_in_the_error_rate(tmp_path: Path) -> None:
-    """Both intervals may be shown, one after the other: their error rates sum to 5%."""
-    campaign, truth = finite(tmp_path / "a.db")
-    label(campaign, 20, truth)
-    assert interval_level(campaign) == pytest.approx(1 - 0.045)
-    campaign.mark_unlabelable(campaign.ask(1)[0].draw, reason="empty")
-    assert campaign.estimate()[0].estimate.interval == "betting"
-    assert interval_level(campaign) == pytest.approx(1 - 0.005)
-
-
-def interval_level(campaign: Campaign) -> float:
-    """The level of the game behind the interval of the error."""
-    campaign.estimate()
-    assert campaign._cache is not None
-    (game,) = [one for key, one in campaign._cache.games.items() if "'error'" in key]
-    return float(game.game.to_dict()["level"])
+def test_an_unlabelable_item_may_be_right_or_wrong(tmp_path: Path) -> None:
+    """The interval is hedged still, and holds the one of either answer to that item."""
+    campaigns = []
+    for name in "abc":
+        campaign, truth = finite(tmp_path / f"{name}.db", budget=60)
+        label(campaign, 59, truth)
+        campaigns.append(campaign)
+    items = [campaign.ask(1)[0] for campaign in campaigns]
+    assert len({item.id for item in items}) == 1
+    campaigns[0].mark_unlabelable(items[0].draw, reason="empty")
+    for campaign, item, answer in zip(campaigns[1:], items[1:], ("ham", "spam"), strict=True):
+        campaign.tell(item.draw, answer)
+    unknown, *known = (campaign.estimate()[0].estimate for campaign in campaigns)
+    assert unknown.interval == "hedged"
+    assert unknown.low == pytest.approx(min(one.low for one in known))
+    assert unknown.high == pytest.approx(max(one.high for one in known))
+    accuracy = campaigns[0].estimate()[1].estimate
+    assert (accuracy.low, accuracy.high) == pytest.approx((1 - unknown.high, 1 - unknown.low))
+    assert campaigns[0].audit() == []

@@ -13,7 +13,6 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.looks import SHARE
 from levelled.metrics import predicted_ratio
 from levelled.metrics.metric import Metric
 from levelled.metrics.predicted_slice import has_slice_columns, predicted_slice_estimate
@@ -84,8 +83,6 @@ def estimate_subject(
     inside = labelled_in(base, subject)
     everything = bool(inside.all()) and subject.column is None
     bounds = subject.metric.bounds or (0.0, np.inf)
-    if _is_hedged(base, subject):
-        level = _guaranteed_level(level, everything)
     if subject.is_ratio or (isfinite(bounds[1]) and not everything):
         est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
         est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
@@ -129,11 +126,11 @@ def _bet_on_average(
     draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), estimator_of(base, subject)
     if fixed:
         return estimate(losses, draws, by, level=level, bounds=bounds)
-    budgets = base.state.budgets_of(len(base)) if _is_hedged(base, subject) else ()
-    inputs = GameInput(losses, bounds, control=subject.has_control, budgets=budgets)
-    limits = bet(base, subject.key, inputs, level)
     est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
-    return est.with_limits(*limits, "hedged" if budgets else "betting")
+    if _is_hedged(base, subject):
+        return est.with_limits(*_hedge(base, subject, level), "hedged")
+    inputs = GameInput(losses, bounds, control=subject.has_control)
+    return est.with_limits(*bet(base, subject.key, inputs, level), "betting")
 
 
 def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
@@ -142,12 +139,12 @@ def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
     return finite and subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
 
 
-def _guaranteed_level(level: float, everything: bool) -> float:
-    """The level of the hedged interval, or of the one by betting once an item is unlabelable.
-
-    The first is shown before the second, so they share the error rate.
-    """
-    return 1 - (1 - level) * (SHARE if everything else 1 - SHARE)
+def _hedge(base: SettledDraws, subject: Subject, level: float) -> Limits:
+    """The limits of the hedged interval, in which unlabelable items may be right or wrong."""
+    losses, _ = base.losses(subject.metric, subject.model)
+    losses = np.where(base.labelable, losses, np.nan)
+    budgets = base.state.budgets_of(len(base))
+    return bet(base, subject.key, GameInput(losses, (0.0, 1.0), budgets=budgets), level)
 
 
 def estimator_of(base: SettledDraws, subject: Subject) -> str:
@@ -169,11 +166,12 @@ def _bet_on_ratio(
     """A ratio, with its interval cut to the ratios that are still possible."""
     if fixed:
         return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
+    est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
+    if _is_hedged(base, subject):
+        return est.with_limits(*_hedge(base, subject, level), "hedged", pairs.possible)
     mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
     inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
-    limits = bet(base, subject.key, inputs, level)
-    est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
-    return est.with_limits(*limits, "betting", pairs.possible)
+    return est.with_limits(*bet(base, subject.key, inputs, level), "betting", pairs.possible)
 
 
 def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Estimate:

@@ -97,7 +97,7 @@ def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> li
             known.losses[draws.index],
             draws,
             "ramped",
-            level=1 - SHARE * (1 - LEVEL),
+            level=LEVEL,
             interval="hedged",
             bounds=known.bounds,
             budget=budget,

@@ -235,8 +235,8 @@ def bet_table(sides: Sides, variants: Variants, width: int | None = None) -> Flo
     return numbers
 
 
-def spread_candidates(low: float, high: float, pool_size: int) -> FloatArray:
-    """800 values strictly between two bounds, close together where limits tend to be.
+def spread_candidates(low: float, high: float, pool_size: int, n: int = N_CANDIDATES) -> FloatArray:
+    """n values strictly between two bounds, close together where limits tend to be.
 
     They are uniform in the logit of (value - low)/(high - low), down to half an item of the
     pool or 1e-4. Where 0 lies inside, half of them go to each side of it in that way, since
@@ -249,9 +249,9 @@ def spread_candidates(low: float, high: float, pool_size: int) -> FloatArray:
     """
     least = min(1e-4, 0.5 / pool_size)
     if low < 0 < high:
-        shares = _logistic(least, N_CANDIDATES // 2)
+        shares = _logistic(least, n // 2)
         return np.concatenate([low * shares[::-1], high * shares])
-    return low + (high - low) * _logistic(least, N_CANDIDATES)
+    return low + (high - low) * _logistic(least, n)
 
 
 def _logistic(least: float, n: int) -> FloatArray:

@@ -13,12 +13,17 @@ the label is seen, and 1 + stake X >= 0. So p is a supermartingale whatever the 
 Ville's inequality it ever reaches 1 with at most the probability it began with. How the stake is
 chosen affects the width only: as if what is still to come were a Poisson number of jumps.
 
+An item that cannot be labelled counts as right in the bets that mu is too low and as wrong in
+those that it is too high: the limits hold whatever its loss would be, and so for the risk of
+the others as well.
+
 Prices need not be monotone in mu, so a limit is the last of an unbroken run of rejected
 candidates. It lies beyond R only if the candidate next to R on that side was rejected: one price
 for each side, at any spacing of the candidates.
 """
 
 from collections.abc import Mapping
+from math import isnan
 from typing import Any, NamedTuple, Self
 
 import numpy as np
@@ -61,14 +66,17 @@ _MOST = 0.99
 _HOPELESS = 1e-7
 """Below this price nothing is staked any more."""
 _TINY, _ROUNDING = 1e-9, 1e-12
-_FEW = 200
-"""With fewer candidates left, their spacing would begin to show in the limits."""
+_MANY, _FEW = 1600, 800
+"""The candidates at first, and how many have to be left lest their spacing shows in the limits."""
 
 Number = float | FloatArray
 
 
 class Offer(NamedTuple):
-    """Numbers known before the label of a draw, from which the bets follow; or arrays of many."""
+    """Numbers known before the label of a draw, from which the bets follow; or arrays of many.
+
+    The first two may have an axis for the two sides in front.
+    """
 
     seen: Number
     """The sum of the losses before it, divided by the size of the pool."""
@@ -104,16 +112,16 @@ class Hedged:
     ...     )
     >>> low, high = watch.interval()
     >>> round(low, 3), round(high, 3)
-    (0.065, 0.146)
+    (0.065, 0.145)
     """
 
     def __init__(self, pool_size: int, budget: int, level: float = 0.95) -> None:
         self.pool_size = whole("pool_size", pool_size, least=1)
         self.budget = whole("budget", budget, least=1)
         self.level = between("level", level, 0, 1, open_=True)
-        self._n_labels, self._total = 0, 0.0
+        self._n_labels, self._totals = 0, np.zeros((2, 1))
         self._low, self._high = 0.0, 1.0
-        self._candidates = spread_candidates(0.0, 1.0, self.pool_size)
+        self._candidates = spread_candidates(0.0, 1.0, self.pool_size, _MANY)
         rates = (1 - self.level) * np.array(SPLIT)
         self._prices = np.repeat(rates[:, None], len(self._candidates), axis=1)
 
@@ -134,28 +142,30 @@ class Hedged:
     ) -> None:
         """Add one label: its loss, its probability `q`, and the design columns of its draw.
 
-        Those are of the items that could then be drawn, this one included; none of them may
-        depend on this label. See `levelled.samplers.with_design`.
+        The loss of an item that cannot be labelled is NaN. The design columns are of the items
+        that could then be drawn, this one included; none of them may depend on this label. See
+        `levelled.samplers.with_design`.
         """
-        if loss not in (0, 1):
+        if loss not in (0, 1) and not isnan(loss):
             raise InputError(
                 f"A hedged interval is for losses of 0 and 1, and this one is {loss}: use "
                 f"interval='betting'."
             )
         N, q = self.pool_size, finite_number("q", q)
         offer = Offer(
-            self._total / N,
-            (self._total + finite_number("control_left", control_left)) / N,
+            self._totals / N,
+            (self._totals + finite_number("control_left", control_left)) / N,
             finite_number("predicted_variance", predicted_variance),
             finite_number("predicted_skew", predicted_skew),
             finite_number("max_weighted_control", max_weighted_control),
             finite_number("max_weighted_headroom", max_weighted_headroom),
             max(self.budget - self._n_labels, 1),
         )
-        gain = (loss - finite_number("control", control)) / (N * q)
-        prices = new_prices(self._candidates, self._prices, offer, gain)
+        losses = np.array([[0.0], [1.0]]) if isnan(loss) else np.full((2, 1), float(loss))
+        gains = (losses - finite_number("control", control)) / (N * q)
+        prices = new_prices(self._candidates, self._prices, offer, gains)
         self._prices = np.where(prices >= 1, np.inf, prices)  # rejected for good
-        self._n_labels, self._total = self._n_labels + 1, self._total + loss
+        self._n_labels, self._totals = self._n_labels + 1, self._totals + losses
         self._drop_rejected()
 
     def interval(self) -> tuple[float, float]:
@@ -170,7 +180,7 @@ class Hedged:
             "budget": self.budget,
             "level": self.level,
             "n_labels": self._n_labels,
-            "total": self._total,
+            "totals": pack(self._totals),
             "low": self._low,
             "high": self._high,
             "candidates": pack(self._candidates),
@@ -182,7 +192,8 @@ class Hedged:
         """Restore what `to_dict` wrote."""
         try:
             watch = cls(stored["pool_size"], stored["budget"], stored["level"])
-            watch._n_labels, watch._total = stored["n_labels"], stored["total"]
+            watch._n_labels = stored["n_labels"]
+            watch._totals = unpack(stored["totals"]).reshape(2, 1)
             watch._low, watch._high = stored["low"], stored["high"]
             watch._candidates = unpack(stored["candidates"])
             watch._prices = unpack(stored["prices"]).reshape(2, len(watch._candidates))
@@ -192,8 +203,8 @@ class Hedged:
 
     def _possible(self) -> tuple[float, float]:
         """The least and the largest risk that the labels so far leave possible."""
-        S, N = self._total, self.pool_size
-        return S / N, (S + N - self._n_labels) / N
+        (least,), (most,) = self._totals.tolist()
+        return least / self.pool_size, (most + self.pool_size - self._n_labels) / self.pool_size
 
     def _drop_rejected(self) -> None:
         """Move the limits over the runs of rejected candidates at both ends."""
@@ -264,13 +275,15 @@ def hedged_interval(
 
 def new_prices(mu: FloatArray, prices: FloatArray, offer: Offer, gain: Number) -> FloatArray:
     """The prices [2, ...] of both sides at each mu after a draw whose w (L - g) was `gain`."""
-    excess = mu - offer.base
+    excess = np.broadcast_to(mu - offer.base, prices.shape)
     expected = np.maximum(offer.base - offer.seen, _TINY)
-    ratio = np.maximum((mu - offer.seen) / expected, _LEAST_RATIO)
+    ratio = np.broadcast_to((mu - offer.seen) / expected, prices.shape)
+    ratio = np.maximum(ratio, _LEAST_RATIO)
     jump = np.maximum(offer.skew / np.maximum(offer.variance, _TINY), _LEAST_JUMP)
-    below = _stake_below(prices[0], offer, excess, ratio, jump)
-    above = _stake_above(prices[1], offer, excess, np.minimum(ratio, 1), jump)
-    factors = np.stack([1 + below * (gain - excess), 1 + above * (excess - gain)])
+    below = _stake_below(prices[0], offer, excess[0], ratio[0], jump)
+    above = _stake_above(prices[1], offer, excess[1], np.minimum(ratio[1], 1), jump)
+    surplus = gain - excess
+    factors = np.stack([1 + below * surplus[0], 1 - above * surplus[1]])
     return np.asarray(prices * np.maximum(factors, 1 - _MOST))
 
 
