@@ -10,7 +10,17 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import DEFAULT_STORAGE, Draw, Form, Format, Name, Owner, PoolFile, Storage
+from levelled.cli.options import (
+    DEFAULT_STORAGE,
+    Draw,
+    Form,
+    Format,
+    Name,
+    Owner,
+    PoolFile,
+    Raw,
+    Storage,
+)
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -41,6 +51,7 @@ def ask(
     name: Name,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of items.")] = 1,
     form: Format = None,
+    raw: Raw = False,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
     pool: PoolFile = None,
@@ -58,7 +69,7 @@ def ask(
         show.show_rows(f"To label in {name}", ["draw", "id", "item"], rows, figures=False)
     else:
         to_row = _sheet_row if chosen is Form.csv else asdict
-        show.records([to_row(one) for one in asks], chosen)
+        show.records([to_row(one) for one in asks], chosen, raw=raw)
     if campaign.note is not None:
         show.tell(f"{len(asks)} of {count} items: {campaign.note}")
 

@@ -16,6 +16,7 @@ from levelled.cli.options import (
     Name,
     Owner,
     PoolFile,
+    Raw,
     Storage,
 )
 
@@ -313,10 +314,11 @@ def audit(name: Name, storage: Storage = DEFAULT_STORAGE, pool: PoolFile = None)
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A file ending in .parquet, .csv or .jsonl.")],
+    raw: Raw = False,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write draws, labels, predictions and training weights to a file."""
-    lv.load_campaign(name, storage=storage).export(out)
+    lv.load_campaign(name, storage=storage).export(out, raw=raw)
     show.tell(f"written: {out}")
 
 

@@ -15,6 +15,7 @@ __all__ = [
     "Name",
     "Owner",
     "PoolFile",
+    "Raw",
     "Storage",
 ]
 
@@ -40,6 +41,12 @@ Storage = Annotated[
 Owner = Annotated[
     str | None,
     typer.Option(envvar="LEVELLED_OWNER", help="Name of the labeller.", show_envvar=True),
+]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw", help="Leave cells of CSV as they are, also those that a spreadsheet computes."
+    ),
 ]
 Format = Annotated[
     Form | None,
