@@ -42,6 +42,8 @@ Id = str | int
 """The id of an item."""
 _MANY = 20
 """Different predicted numbers up to which they are taken for classes without a word."""
+_LARGEST = 1e100
+"""The largest size of a label or a prediction: sums of many squares still fit into a number."""
 ItemValues = Sequence[Any] | NDArray[Any]
 """Labels or predictions, one an item, as somebody wrote them."""
 
@@ -186,11 +188,18 @@ def as_numbers(name: str, values: ItemValues) -> FloatArray:
     array([1. , 4.5])
     """
     if isinstance(values, np.ndarray) and values.dtype.kind in "biuf":
-        return floats(name, values, ndim=1)
-    for value in values:
-        if not is_number(value):
-            raise InputError(f"{name} must be a number; {value!r} is none.")
-    return np.array([float(value) for value in values])
+        numbers = floats(name, values, ndim=1)
+    else:
+        for value in values:
+            if not is_number(value):
+                raise InputError(f"{name} must be a number; {value!r} is none.")
+        numbers = np.array([float(value) for value in values])
+    if huge := [*numbers[np.abs(numbers) > _LARGEST]]:
+        raise InputError(
+            f"{name} must be at most {_LARGEST:g} in size, since losses are squared and summed; "
+            f"{huge[0]:g} is more. Use a larger unit."
+        )
+    return numbers
 
 
 def is_number(value: object) -> bool:

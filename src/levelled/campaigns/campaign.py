@@ -274,9 +274,9 @@ class Campaign:
         optional("pandas", extra="pandas")
         return self.to_table().to_pandas()
 
-    def export(self, path: str | Path) -> None:
-        """Write `to_table` to a file that ends in .parquet, .csv or .jsonl."""
-        write_table(self.to_table(), Path(path))
+    def export(self, path: str | Path, *, raw: bool = False) -> None:
+        """Write `to_table` as .parquet, .jsonl or .csv, harmless to spreadsheets unless `raw`."""
+        write_table(self.to_table(), Path(path), raw=raw)
 
     def keep(self) -> None:
         """Store the betting games, so that the next process need not play them again."""

@@ -17,7 +17,7 @@ from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
 from levelled.campaigns.records import CampaignSettings
-from levelled.campaigns.stores import DEFAULT_STORAGE, open_store
+from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError
 from levelled.estimators.intervals.looks import (
     SHARE,
@@ -78,8 +78,8 @@ def create_campaign(
     are planned: the interval of the errors has a finite-sample proof and is aimed at the budget.
     `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
     """
-    store = open_store(storage)
-    if load_if_exists and store.count(name):
+    store = find_store(storage)  # a campaign that cannot begin leaves no database behind
+    if load_if_exists and store is not None and store.count(name):
         return load_campaign(name, storage=storage)
     _check_name(name)
     _refuse_duplicates("metric", names := _check_names(metric))
@@ -129,8 +129,10 @@ def create_campaign(
     for one in metrics:
         for each in by_model.values():
             one.require(each)
+    events = _first_events(opened, settings, labelled)
+    store = open_store(storage) if store is None else store
     try:
-        store.append(name, _first_events(opened, settings, labelled), expected=0)
+        store.append(name, events, expected=0)
     except ConflictError as there:
         raise CampaignError(
             f"There is a campaign {name!r} in this storage already. Choose another name, or load "

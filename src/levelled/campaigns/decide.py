@@ -39,6 +39,9 @@ __all__ = [
     "tell_all",
 ]
 
+_LONGEST = 1000
+"""Characters of a label, a reason or a name in the log."""
+
 
 def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Handout:
     """Hand out up to n items: first those that others left unlabelled, then the next draws.
@@ -48,6 +51,7 @@ def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Hando
     before all of them are labelled.
     """
     _refuse_closed(state)
+    _check_text("The name of the owner", owner)
     at = now.isoformat(timespec="seconds")
     in_flight = [draw for draw in state.open_draws() if _leased(state, draw, at)]
     room = max(state.settings.in_flight - len(in_flight), 0)
@@ -184,6 +188,7 @@ def skip(
     """Pass an item on to another labeller, under the same number."""
     _refuse_closed(state)
     _refuse_settled(state, item)
+    _check_text("The reason", reason)
     return ({**_stamp("skipped", owner, now), "draw": item.draw, "reason": reason},)
 
 
@@ -193,6 +198,7 @@ def mark_unlabelable(
     """Declare that an item cannot be labelled; the estimate is then over the items that can."""
     _refuse_closed(state)
     _refuse_settled(state, item)
+    _check_text("The reason", reason)
     return ({**_stamp("resolved", owner, now), "draw": item.draw, "reason": reason},)
 
 
@@ -265,6 +271,7 @@ def rescore(
 def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
     """End the campaign: no more items are handed out and no more labels recorded."""
     _refuse_closed(state)
+    _check_text("The reason", reason)
     return ({**_stamp("closed", owner, now), "reason": reason},)
 
 
@@ -274,6 +281,8 @@ def check_labels(settings: CampaignSettings, labels: Sequence[object]) -> list[L
         raise CampaignError(
             "An empty label is no answer: skip the item, or mark it as unlabelable."
         )
+    for label in labels:
+        _check_text("A label", label if isinstance(label, str) else None)
     for metric in settings.label_checks:  # a label that one metric refuses could not be used
         labels = metric.labels(labels, settings.classes)
     if settings.classes is None:
@@ -308,7 +317,16 @@ def check_width(metric: Metric, width: float | None) -> float | None:
     return check_range("target_width", metric, width)
 
 
+def _check_text(name: str, text: str | None) -> None:
+    """Refuse text that is too long for the log."""
+    if text is not None and len(text) > _LONGEST:
+        raise CampaignError(
+            f"{name} has {len(text):,} characters, and at most {_LONGEST:,} are kept: shorten it."
+        )
+
+
 def _stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:
+    _check_text("The name of the owner", owner)
     return {"type": kind, "at": now.isoformat(timespec="seconds"), "by": owner}
 
 

@@ -28,7 +28,8 @@ def as_table(state: CampaignState) -> "pa.Table":
 
     `sample_weight` is the weight of R_LURE among the settled draws, to train with or to weight
     any other loss; it is empty for draws that are not settled, because weights depend on how
-    many draws there are, and 0 for draws that cannot be labelled.
+    many draws there are, and 0 for draws that cannot be labelled. A slice whose name is taken,
+    such as `label`, is in the column `slice.label`.
     """
     import pyarrow as pa
 
@@ -53,12 +54,16 @@ def as_table(state: CampaignState) -> "pa.Table":
             item.pred.get(model) if later is None else later.pred.get(item.draw) for item in items
         ]
     for column in state.settings.slices:
-        rows[column] = [item.slices[column] for item in items]
+        name = f"slice.{column}" if column in rows else column
+        rows[name] = [item.slices[column] for item in items]
     return pa.table(rows)
 
 
-def write_table(table: "pa.Table", path: Path) -> None:
-    """Write a table to a file that ends in .parquet, .csv or .jsonl."""
+def write_table(table: "pa.Table", path: Path, *, raw: bool = False) -> None:
+    """Write a table to a file that ends in .parquet, .csv or .jsonl.
+
+    In CSV, text that a spreadsheet would compute is made harmless, unless it is left `raw`.
+    """
     import json
 
     import pyarrow.csv as pacsv
@@ -67,12 +72,24 @@ def write_table(table: "pa.Table", path: Path) -> None:
     if path.suffix == ".parquet":
         pq.write_table(table, path)
     elif path.suffix == ".csv":
-        pacsv.write_csv(table, path)
+        pacsv.write_csv(table if raw else _safe_cells(table), path)
     elif path.suffix == ".jsonl":
         lines = (json.dumps(row, ensure_ascii=False) for row in table.to_pylist())
         path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     else:
         raise CampaignError(f"{path} must end in .parquet, .csv or .jsonl.")
+
+
+def _safe_cells(table: "pa.Table") -> "pa.Table":
+    import pyarrow as pa
+
+    from levelled.sources.sheets import safe_cell
+
+    for at, column in enumerate(table.columns):
+        if pa.types.is_string(column.type):
+            cells = [text if text is None else safe_cell(text) for text in column.to_pylist()]
+            table = table.set_column(at, table.column_names[at], pa.array(cells, pa.string()))
+    return table.rename_columns([safe_cell(name) for name in table.column_names])
 
 
 def make_report(

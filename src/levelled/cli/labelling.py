@@ -19,6 +19,7 @@ from levelled.cli.options import (
     Name,
     Owner,
     PoolFile,
+    Raw,
     ScoreFiles,
     Storage,
 )
@@ -47,6 +48,7 @@ def ask(
     name: Name,
     count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of items.")] = 1,
     form: Format = None,
+    raw: Raw = False,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
     pool: PoolFile = None,
@@ -65,7 +67,7 @@ def ask(
         show.show_rows(f"To label in {name}", ["draw", "id", "item"], rows, figures=False)
     else:
         to_row = _sheet_row if chosen is Form.csv else asdict
-        show.records([to_row(one) for one in asks], chosen)
+        show.records([to_row(one) for one in asks], chosen, raw=raw)
     if campaign.note is not None:
         show.tell(f"{len(asks)} of {count} items: {campaign.note}")
 

@@ -21,6 +21,7 @@ from levelled.cli.options import (
     Name,
     Owner,
     PoolFile,
+    Raw,
     ScoreFiles,
     Storage,
     TargetWidth,
@@ -299,10 +300,11 @@ def audit(
 def export(
     name: Name,
     out: Annotated[Path, typer.Option(help="A file ending in .parquet, .csv or .jsonl.")],
+    raw: Raw = False,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write draws, labels, predictions and training weights to a file."""
-    lv.load_campaign(name, storage=storage).export(out)
+    lv.load_campaign(name, storage=storage).export(out, raw=raw)
     show.tell(f"written: {out}")
 
 

@@ -20,6 +20,7 @@ __all__ = [
     "Name",
     "Owner",
     "PoolFile",
+    "Raw",
     "ScoreFiles",
     "Storage",
     "TargetWidth",
@@ -47,6 +48,12 @@ Storage = Annotated[
 Owner = Annotated[
     str | None,
     typer.Option(envvar="LEVELLED_OWNER", help="Name of the labeller.", show_envvar=True),
+]
+Raw = Annotated[
+    bool,
+    typer.Option(
+        "--raw", help="Leave cells of CSV as they are, also those that a spreadsheet computes."
+    ),
 ]
 Format = Annotated[
     Form | None,

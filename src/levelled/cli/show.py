@@ -66,13 +66,17 @@ def chosen(form: Form | None, otherwise: Form = Form.json) -> Form:
     return Form.table if sys.stdout.isatty() else otherwise
 
 
-def records(rows: Sequence[Mapping[str, Any]], form: Form) -> None:
-    """Print rows to stdout as JSON (always an array), JSONL or CSV."""
+def records(rows: Sequence[Mapping[str, Any]], form: Form, *, raw: bool = False) -> None:
+    """Print rows to stdout as JSON (always an array), JSONL or CSV.
+
+    Cells of CSV that a spreadsheet would compute are made harmless, unless they are left `raw`.
+    """
     out = sys.stdout
     if form is Form.csv:
         writer = csv.writer(out, lineterminator="\n")
         names = list(dict.fromkeys(name for row in rows for name in row))
-        writer.writerows([names, *([_cell(row.get(name)) for name in names] for row in rows)])
+        writer.writerow([_cell(name, raw=raw) for name in names])
+        writer.writerows([_cell(row.get(name), raw=raw) for name in names] for row in rows)
     elif form is Form.jsonl:
         out.writelines(f"{_json(row)}\n" for row in rows)
     else:
@@ -86,10 +90,12 @@ def _json(row: Mapping[str, Any]) -> str:
     return _UNSAFE.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
-def _cell(value: object) -> object:
+def _cell(value: object, *, raw: bool) -> object:
+    from levelled.sources.sheets import safe_cell
+
     if isinstance(value, list | tuple | dict):
-        return json.dumps(value, ensure_ascii=False)
-    return value
+        value = json.dumps(value, ensure_ascii=False)
+    return safe_cell(value) if isinstance(value, str) and not raw else value
 
 
 def with_progress(backend: "Backend", title: str) -> "Backend":

@@ -41,7 +41,7 @@ def catch_errors(name: str, warn: Callable[[str], object]) -> Iterator[None]:
             yield
         except (LevelledError, OSError):
             raise
-        except Exception as error:
+        except (Exception, SystemExit) as error:
             raise InputError(f"model={name!r} failed: {_one_line(error)}") from error
     messages = [f"{each.category.__name__}: {_one_line(each.message)}" for each in caught]
     for message in dict.fromkeys(messages):
@@ -53,7 +53,7 @@ def _import_model(name: str) -> Model:
     module, _, attribute = name.partition(":")
     try:
         thing = import_attribute(module, attribute)
-    except Exception as error:  # somebody else's module may raise anything
+    except (Exception, SystemExit) as error:  # somebody else's module may raise anything
         raise InputError(
             f"model={name!r} cannot be imported: {_one_line(error)} Give package.module:name, of "
             f"an installed package or of a file in this folder."
@@ -67,7 +67,7 @@ def _import_model(name: str) -> Model:
         )
     try:
         model: Any = thing()
-    except Exception as error:
+    except (Exception, SystemExit) as error:
         raise InputError(f"model={name!r} could not make a model: {_one_line(error)}") from error
     if not _is_model(model):
         raise InputError(
@@ -141,7 +141,7 @@ def _sklearn(part: str) -> Any:  # noqa: ANN401
     return optional(f"sklearn.{part}", extra="sklearn")
 
 
-def _one_line(error: Exception | str) -> str:
+def _one_line(error: BaseException | str) -> str:
     return f"{error_line(error)[:300].rstrip('.:')}."
 
 

@@ -1,7 +1,6 @@
 """Metrics as a campaign uses them: losses of labelled items, and interest before any label.
 
-Before there is a label, a `Metric` gives the interest of each item and, where something predicts
-it, the expected loss. Metrics that average a loss of `levelled.losses` are here, others in `named`.
+Metrics that average a loss of `levelled.losses` are here, others in `named`.
 """
 
 from abc import ABC, abstractmethod
@@ -203,8 +202,10 @@ class Metric(ABC):
             )
         if self.needs != "label" and predictions.pred is None and predictions.proba is None:
             raise InputError(f"{self.name} needs predictions: add a column pred to the pool.")
-        if self.needs == "number" and predictions.number is None:
-            raise InputError(f"{self.name} needs numbers; this pool predicts classes: use error.")
+        if self.needs == "number":
+            if predictions.number is None:
+                raise InputError(f"{self.name} needs numbers; this pool has classes: use error.")
+            as_numbers("A prediction", predictions.number)
         if self.label_kind == "class" and predictions.number is not None:
             refuse_fractions(pred=predictions.number)
         if self.positive is not None and predictions.classes is not None:

@@ -57,7 +57,7 @@ def call_model(model: object, what: str, call: Callable[[], T], X: Rows = None) 
         return call()
     except LevelledError:
         raise
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a model that ends the program has failed
         line = error_line(error)
         more = find_not_finite(X) if re.search(r"\bNaN\b|\binfinit", line) else ""
         if "read-only" in line:
@@ -76,12 +76,12 @@ def call_function(function: Callable[..., T], what: str, *arguments: Any) -> T: 
     """
     try:
         return function(*arguments)
-    except Exception as error:
+    except (Exception, SystemExit) as error:  # a model that ends the program has failed
         name = getattr(function, "__name__", type(function).__name__)
         raise InputError(f"{name} could not {what}: {error_line(error)}") from error
 
 
-def error_line(error: Exception | str) -> str:
+def error_line(error: BaseException | str) -> str:
     """The first line of an error or a warning, or the name of its class if it has no message.
 
     A first line that ends in a colon is followed by the others, shortened.
@@ -93,7 +93,7 @@ def error_line(error: Exception | str) -> str:
     line = message.partition("\n")[0].rstrip()
     if line.endswith(":"):
         line = textwrap.shorten(message, _LONGEST, placeholder=" ...")
-    if isinstance(error, KeyError):  # its message is the key alone
+    if isinstance(error, KeyError | SystemExit):  # its message is the key or the code alone
         return f"{kind}: {line}"
     return line or kind
 

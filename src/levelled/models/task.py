@@ -169,6 +169,6 @@ def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:
     """The error of a model when it is fitted with weights that are all one; "" if it has none."""
     try:
         fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
-    except Exception as error:  # noqa: BLE001  # whatever a model cannot do
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a model cannot do
         return error_line(error)
     return ""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import math
 import re
 from collections.abc import Mapping, Sequence
@@ -14,9 +15,12 @@ from levelled.errors import PoolError
 from levelled.labels import Id, Label
 from levelled.sources.files import PathName, files_of, format_of, json_objects
 from levelled.sources.pool import ArrowStream
+from levelled.sources.sheets import read_cell
 
 __all__ = ["AnswerRow", "read_answers"]
 
+_MOST_BYTES = 1 << 28
+"""Bytes of the largest file of answers."""
 _COLUMNS = ("draw", "id", "label", "answer")
 _WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
@@ -77,12 +81,22 @@ def _rows(
         if len(paths) > 1:
             raise PoolError(f"{source} are {len(paths)} files; give the labels in one.")
         path = paths[0]
+        _check_size(path.stat().st_size, str(path))
         return _of_format(path, format_of(path), str(path), id_column), str(path)
-    data = source.read()
+    data = source.read(_MOST_BYTES + 1)
     data = data.encode() if isinstance(data, str) else data
     name = str(getattr(source, "name", "The input"))
+    _check_size(len(data), name)
     kind = "jsonl" if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
     return (_of_format(data, kind, name, id_column) if data.strip() else []), name
+
+
+def _check_size(n_bytes: int, name: str) -> None:
+    if n_bytes > _MOST_BYTES:
+        raise PoolError(
+            f"{name} has more than {_MOST_BYTES >> 20} MB, which is no file of labels: tell them "
+            f"in smaller files."
+        )
 
 
 def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> list[dict[str, Any]]:
@@ -91,7 +105,7 @@ def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> li
             data = source if isinstance(source, bytes) else source.read_bytes()
         except OSError as wrong:
             raise PoolError(f"{name} cannot be read: {wrong.strerror or wrong}.") from wrong
-        return [*json_objects(data.splitlines(), name)]
+        return [*json_objects(io.BytesIO(data), name)]
     import pyarrow.parquet as pq
 
     from levelled.sources.origin import name_unreadable
@@ -117,6 +131,10 @@ def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
         columns = _wanted(file.schema.names, id_column)
     with start({name: pa.string() for name in columns}) as file:
         rows: list[dict[str, Any]] = file.read_all().to_pylist()
+    rows = [
+        {name: text if text is None else read_cell(text) for name, text in row.items()}
+        for row in rows
+    ]
     for name in ("label", "answer"):
         _parse_numbers(rows, name)
     return rows

@@ -7,15 +7,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 from levelled.errors import PoolError
 
 __all__ = [
     "ENDINGS",
+    "LONGEST",
     "PathName",
     "digest",
     "files_of",
@@ -36,6 +37,8 @@ ENDINGS = {
     ".ndjson": "jsonl",
 }
 """The format of a file by the ending of its name."""
+LONGEST = 1 << 24
+"""Bytes of the longest row of a file."""
 
 
 def files_of(source: PathName | Sequence[PathName]) -> tuple[Path, ...]:
@@ -79,15 +82,20 @@ def digest(paths: Sequence[Path]) -> str:
     return total.hexdigest()
 
 
-def json_objects(file: Iterable[bytes], name: str) -> Iterator[dict[str, Any]]:
+def json_objects(file: IO[bytes], name: str) -> Iterator[dict[str, Any]]:
     """The objects of a file with one a line; empty lines are passed over."""
-    for number, line in json_lines(file):
+    for number, line in json_lines(file, name):
         yield parse_object(line, number, name)
 
 
-def json_lines(file: Iterable[bytes]) -> Iterator[tuple[int, bytes]]:
+def json_lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
     """The lines that are not empty, numbered from 1."""
-    for number, line in enumerate(file, start=1):
+    for number, line in enumerate(iter(lambda: file.readline(LONGEST + 1), b""), start=1):
+        if len(line) > LONGEST:
+            raise PoolError(
+                f"Line {number} of {name} is longer than {LONGEST >> 20} MB: write one object a "
+                f"line."
+            )
         # The mark in front is left by programs on Windows.
         text = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
         if text.strip():
@@ -112,11 +120,17 @@ def _expand(source: PathName) -> list[Path]:
     try:
         if path.is_dir():
             return _files_in(path)
-        if path.exists():
+        if path.is_file():
             return [path]
+        is_there = path.exists()
     except (OSError, ValueError) as wrong:  # such as a name that is too long
         why = wrong.strerror if isinstance(wrong, OSError) else wrong
         raise PoolError(f"{str(source)[:80]!r} cannot be a file: {why}.") from wrong
+    if is_there:
+        raise PoolError(
+            f"{str(path)!r} is a pipe, a socket or a device, not a file: write its content to a "
+            f"file, and name that."
+        )
     if not any(sign in str(path) for sign in "*?["):
         raise PoolError(f"There is no file {str(path)!r} (looked from {Path.cwd()}).")
     try:

@@ -20,14 +20,19 @@ from levelled._check import IntArray
 from levelled.errors import InputError, PoolError
 from levelled.labels import class_text
 from levelled.sources.columns import Roles, is_text
-from levelled.sources.files import digest, format_of, json_lines, json_objects, parse_object
+from levelled.sources.files import (
+    LONGEST,
+    digest,
+    format_of,
+    json_lines,
+    json_objects,
+    parse_object,
+)
 
 __all__ = ["Files", "Frame", "Origin", "as_table", "name_unreadable", "open_csv"]
 
 _BATCH = 65_536
 _LINES = 16_384
-_BLOCK = 1 << 24
-"""Bytes of CSV read at once; no row may be longer."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +186,7 @@ def open_csv(
     tabs = isinstance(source, Path) and source.suffix.lower() == ".tsv"
     return csv.open_csv(
         source,
-        csv.ReadOptions(block_size=_BLOCK),
+        csv.ReadOptions(block_size=LONGEST),
         csv.ParseOptions(delimiter="\t" if tabs else ",", newlines_in_values=True),
         # An empty cell is a gap; NA, null and nan may be names, and are no numbers.
         csv.ConvertOptions(
@@ -267,7 +272,7 @@ class _Jsonl:
         """The file is scanned up to the last of the rows."""
         which, last = {*wanted.tolist()}, int(wanted[-1])
         with self.path.open("rb") as file:
-            for row, (number, line) in enumerate(json_lines(file)):
+            for row, (number, line) in enumerate(json_lines(file, self.path.name)):
                 if row in which:
                     values = parse_object(line, number, self.path.name)
                     yield {name: values.get(name) for name in columns}

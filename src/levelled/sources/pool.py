@@ -28,6 +28,9 @@ if TYPE_CHECKING:
 
 __all__ = ["ArrowStream", "Pool", "open_pool"]
 
+_LONGEST = 1_000_000
+"""Characters or bytes that a labeller is shown of one value; they are kept in the log."""
+
 
 class ArrowStream(Protocol):
     """A frame with an Arrow interface: of pandas, polars, duckdb, pyarrow and others."""
@@ -254,7 +257,14 @@ def _is_pandas(source: object) -> bool:
 
 
 def _as_json(value: object) -> object:
-    """A value that JSON can hold: times as ISO text, bytes as base64, NaN as null."""
+    """A value that JSON can hold: times as ISO text, bytes as base64, NaN as null.
+
+    Very long text is cut, and says so.
+    """
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]} [cut here: {len(value):,} characters]"
+    if isinstance(value, bytes) and len(value) > _LONGEST:
+        return f"[not shown: {len(value):,} bytes]"
     if value is None or isinstance(value, str | int):
         return value
     if isinstance(value, float):

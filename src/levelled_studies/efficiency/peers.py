@@ -85,7 +85,7 @@ def _stratum_spread(known: KnownLosses, p: FloatArray) -> FloatArray:
     """
     if known.ratio is None:
         return np.sqrt(p * (1 - p))
-    _, sizes, _ = _quantile_strata(known)
+    _, sizes, _ = quantile_strata(known)
     kind, predicted = known.ratio.metric.ratio, _predicted_shares(known)
     A, D = terms(kind, p, predicted, 1.0)
     theta = float(sizes @ A) / max(float(sizes @ D), 1e-12)
@@ -101,7 +101,7 @@ def _stratum_spread(known: KnownLosses, p: FloatArray) -> FloatArray:
 def _predicted_shares(known: KnownLosses) -> FloatArray:
     """The share of each stratum that is predicted to be of the class."""
     assert known.ratio is not None
-    stratum, sizes, _ = _quantile_strata(known)
+    stratum, sizes, _ = quantile_strata(known)
     return np.asarray(np.bincount(stratum, known.ratio.predicted) / sizes)
 
 

@@ -18,6 +18,7 @@ from sqlalchemy.engine.interfaces import DBAPICursor
 from sqlalchemy.exc import SQLAlchemyError
 from sqlalchemy.pool import ConnectionPoolEntry
 
+from levelled.campaigns.stores.file_system import network_kind
 from levelled.errors import StorageError
 
 __all__ = ["Database", "SQLite"]
@@ -80,6 +81,10 @@ class Database:
         _OF_THE_PARENT.append(self.engine.pool)
         self.engine.dispose(close=False)
 
+    def is_there(self) -> bool:
+        """True if the database exists."""
+        return True
+
     def prepare(self) -> None:
         """Set lasting options of the file, once it is known to be Levelled's or empty."""
 
@@ -124,7 +129,7 @@ class SQLite(Database):
     def __init__(self, path: Path, place: str) -> None:
         self._path = _checked(path, place)
         engine = create_engine(
-            URL.create("sqlite", database=str(self._path)),
+            _url(self._path),
             poolclass=QueuePool,
             pool_size=16,
             max_overflow=-1,
@@ -141,10 +146,18 @@ class SQLite(Database):
         self._lock = threading.Lock()
         super().forked()
 
+    def is_there(self) -> bool:
+        """True if the file exists."""
+        return self._path.exists()
+
     def prepare(self) -> None:
-        """Turn on write-ahead logging, so that others can read while one writes."""
+        """Turn on write-ahead logging, so that others can read while one writes.
+
+        On a network drive it is not safe, and turned off.
+        """
+        mode = "wal" if network_kind(self._path) is None else "delete"
         with self._explained(), self.engine.connect() as connection:
-            _write_ahead(connection.connection.cursor())
+            _set_journal(connection.connection.cursor(), mode)
         self._file = self._file_identity()
 
     @contextmanager
@@ -207,14 +220,26 @@ def _on_begin(connection: Connection) -> None:
     connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
 
 
-def _write_ahead(cursor: DBAPICursor) -> None:
-    # A file that cannot change its mode (on some network drives) is slower, and just as safe.
+def _url(path: Path) -> URL:
+    """The URL of a file; in a folder that cannot be written, to read only.
+
+    A reader of a write-ahead log keeps notes beside it. Where it cannot, SQLite has to be told
+    that nobody writes, unless those who do have left their notes there.
+    """
+    if not path.exists() or os.access(path.parent, os.W_OK):
+        return URL.create("sqlite", database=str(path))
+    how = {"mode": "ro"} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
+    return URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **how})
+
+
+def _set_journal(cursor: DBAPICursor, mode: str) -> None:
+    # A file that cannot change its mode is slower, and just as safe.
     deadline = time.monotonic() + PATIENCE
     while time.monotonic() < deadline:
         try:
             cursor.execute("PRAGMA journal_mode")
-            if cursor.fetchone() != ("wal",):
-                cursor.execute("PRAGMA journal_mode = WAL")
+            if cursor.fetchone() != (mode,):
+                cursor.execute(f"PRAGMA journal_mode = {mode}")
             return
         except sqlite3.Error as failed:
             if failed.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:

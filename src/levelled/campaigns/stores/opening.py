@@ -15,7 +15,7 @@ from levelled.errors import ConflictError, StorageError
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
-__all__ = ["DEFAULT_STORAGE", "copy", "migrations", "open_store", "upgrade"]
+__all__ = ["DEFAULT_STORAGE", "copy", "find_store", "migrations", "open_store", "upgrade"]
 
 DEFAULT_STORAGE = "sqlite:///levelled.db"
 """The storage used where none is named: a file in the current folder."""
@@ -46,6 +46,14 @@ def open_store(url: str | Path = DEFAULT_STORAGE, *, create: bool = True) -> SQL
         database.close()
         raise
     return SQLStore(database)
+
+
+def find_store(url: str | Path) -> SQLStore | None:
+    """The store that `url` names, or None where nothing is stored yet; nothing is made there."""
+    database = _connect(url, create=True)
+    is_there = database.is_there()
+    database.close()
+    return open_store(url) if is_there else None
 
 
 def upgrade(url: str | Path) -> tuple[str, str]:
