@@ -1,7 +1,4 @@
-"""Metrics as a campaign uses them: losses of labelled items, and interest before any label.
-
-Metrics that average a loss of `levelled.losses` are here, others in `named`.
-"""
+"""Metrics as a campaign uses them, here those that average a loss; others are in `named`."""
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence

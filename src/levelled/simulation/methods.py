@@ -174,7 +174,8 @@ def with_replacement(known: KnownLosses, budgets: Sequence[int], rng: Generator)
     """Importance sampling with replacement by the weights of a static campaign.
 
     The estimate is the mean of L / (N q) (Hansen and Hurwitz, 1943; in active learning Ganti and
-    Gray, UPAL, 2012), or the ratio of two such means, the interval normal. An item that is drawn again counts as a label again.
+    Gray, UPAL, 2012), or the ratio of two such means, the interval normal. An item that is drawn
+    again counts as a label again.
     """
     q, N = known.static.weights / known.static.weights.sum(), len(known)
     spread = float(q @ (known.losses / (N * q)) ** 2) - float(known.losses.mean()) ** 2
