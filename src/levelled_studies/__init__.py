@@ -27,6 +27,8 @@ _HOME = {
     "labels-saved": "labels_saved",
     "planning": "planning",
     "label-efficiency": "efficiency.study",
+    "adaptive-coverage": "efficiency.coverage",
+    "guarantee": "guarantee",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

@@ -14,9 +14,9 @@ from numpy.random import Generator
 from levelled._check import FloatArray, IntArray, choice
 from levelled._optional import optional
 from levelled.simulation import KnownLosses, known_losses
-from levelled_studies.real_pools import REAL_POOLS, load_real_pool
+from levelled_studies.real_pools import REAL_POOLS, RealPool, load_real_pool
 
-__all__ = ["SYNTHETIC", "load_task", "variance_limit"]
+__all__ = ["SYNTHETIC", "load_losses", "load_task", "variance_limit"]
 
 _SIZE = 10_000
 _LEAST = 1e-4
@@ -33,9 +33,24 @@ def load_task(name: str, seed: int = 0) -> tuple[KnownLosses, float | None]:
 
     A task is the name of a pool, with another metric than error after a blank.
     """
+    if name in SYNTHETIC:
+        return _synthetic(name, np.random.default_rng(seed))
+    known, real = _real(name)
+    if not known.is_share:
+        return known, None
+    top = np.sort(real.pred, axis=1)[:, -2:]
+    return known, _estimated_limit(np.column_stack([real.features, top]), known)
+
+
+def load_losses(name: str, seed: int = 0) -> KnownLosses:
+    """The losses of a task without its limit, which takes long to estimate on a real pool."""
+    if name in SYNTHETIC:
+        return _synthetic(name, np.random.default_rng(seed))[0]
+    return _real(name)[0]
+
+
+def _real(name: str) -> tuple[KnownLosses, RealPool]:
     pool, _, metric = name.partition(" ")
-    if pool in SYNTHETIC:
-        return _synthetic(pool, np.random.default_rng(seed))
     real = load_real_pool(choice("The name of a pool", pool, (*SYNTHETIC, *REAL_POOLS)))
     columns = {"id": np.arange(len(real)), "y": real.label}
     if real.pred.ndim == 1:
@@ -43,11 +58,7 @@ def load_task(name: str, seed: int = 0) -> tuple[KnownLosses, float | None]:
     else:
         columns |= {f"proba_{k}": p for k, p in enumerate(real.pred.T)}
     columns |= {f"f_{k}": x for k, x in enumerate(real.features.T)}
-    known = known_losses(pa.table(columns), "y", metric or _METRICS.get(pool, "error"))
-    if not known.is_share:
-        return known, None
-    top = np.sort(real.pred, axis=1)[:, -2:]
-    return known, _estimated_limit(np.column_stack([real.features, top]), known)
+    return known_losses(pa.table(columns), "y", metric or _METRICS.get(pool, "error")), real
 
 
 def variance_limit(chance: FloatArray) -> float:

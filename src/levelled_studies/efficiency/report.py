@@ -13,7 +13,7 @@ from levelled.simulation.plotting import scale_factors
 from levelled_studies.efficiency.peers import PACKAGES
 from levelled_studies.study import Claim, Plot, Row, Ruling
 
-__all__ = ["claims", "figures"]
+__all__ = ["claims", "figures", "rule_coverage"]
 
 SIX = ("fashion-mnist-strong", "mnist-strong", "credit-card", "adult", "imdb", "spam")
 """The real pools of 0/1 losses over which medians are taken."""
@@ -183,7 +183,7 @@ def _coverage(large: Sequence[Row]) -> Claim:
     lowest = ", ".join(f"{row['task']} at {row['budget']}: {row['coverage']:.3f}" for row in low)
     values = np.array([row["coverage"] for row in large])
     n = large[0]["repetitions"] if large else 0
-    verdict = _rule_coverage(values, n)
+    verdict = rule_coverage(values, n)
     return Claim(
         "coverage of all planned looks",
         _WHERE,
@@ -195,7 +195,7 @@ def _coverage(large: Sequence[Row]) -> Claim:
     )
 
 
-def _rule_coverage(values: FloatArray, repetitions: int) -> Ruling:
+def rule_coverage(values: FloatArray, repetitions: int) -> Ruling:
     """The verdict on coverages; an allowance decides only where there are many repetitions."""
     if not len(values):
         return "cannot tell"
