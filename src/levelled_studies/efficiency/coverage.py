@@ -43,7 +43,7 @@ class CoverageSettings(StudySettings):
         "cifar-10",
         "adult",
         "adult-tree",
-        "credit-card",
+        "errors-0.1%",
         "imdb",
         "spam",
         "bbc-news",
@@ -56,10 +56,9 @@ class CoverageSettings(StudySettings):
         "overconfident",
         "sharp",
         "reversed",
-        "errors-0.1%",
     )
     budgets: tuple[int, ...] = (100, 200, 500)
-    trajectories: int = 400
+    trajectories: int = 100
 
 
 class Seen(NamedTuple):
@@ -179,14 +178,15 @@ def figures(table: pa.Table, settings: Any) -> dict[str, Plot]:  # noqa: ANN401
     return {"coverage": figure}
 
 
-FULL = CoverageSettings()
+CPU = CoverageSettings()
+PAPER = CoverageSettings(pools=(*CPU.pools, "credit-card"), trajectories=400)
 SMOKE = CoverageSettings(pools=("useless",), budgets=(20, 40), trajectories=3)
 
 STUDIES = {
     "adaptive-coverage": Study(
         name="adaptive-coverage",
         title="How often all planned looks of an adaptive campaign contain the risk at once",
-        presets={"smoke": SMOKE, "cpu": FULL, "paper": FULL},
+        presets={"smoke": SMOKE, "cpu": CPU, "paper": PAPER},
         tasks=tasks,
         run=run,
         figures=figures,
