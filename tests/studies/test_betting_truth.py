@@ -116,8 +116,9 @@ def test_a_risk_is_rejected_at_the_label_at_which_the_hedged_interval_loses_it(s
     q = 1 / (N - np.arange(float(M)))
     left = N - np.arange(float(M))
     share = left / N
-    values = [0.2, 0.2 * left, 0.16 * share**2, 0.096 * share**3, 0.2 * share, 0.8 * share]
-    design = {name: np.broadcast_to(v, M) for name, v in zip(COLUMNS, values, strict=True)}
+    control = np.full(M, 0.2)
+    values = [control, 0.2 * left, 0.16 * share**2, 0.096 * share**3, 0.2 * share, 0.8 * share]
+    design = dict(zip(COLUMNS, values, strict=True))
     watch, limits = Hedged(N, M), []
     for m in range(M):
         columns = {name: float(column[m]) for name, column in design.items()}
