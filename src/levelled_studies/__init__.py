@@ -29,6 +29,8 @@ _HOME = {
     "planning": "planning",
     "label-efficiency": "efficiency.study",
     "neighbours": "neighbours.study",
+    "adaptive-coverage": "efficiency.coverage",
+    "guarantee": "guarantee",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

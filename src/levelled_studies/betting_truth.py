@@ -1,4 +1,4 @@
-"""The label at which betting first rejects a given value, in many trajectories at once.
+"""The label at which a watched interval first rejects a given value, in many trajectories at once.
 
 A study of coverage knows the truth and needs no interval: the truth is covered at every label
 at once exactly if it is never rejected. That takes one candidate a trajectory instead of 800.
@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, floats
 from levelled.errors import DrawsError, InputError
+from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
 from levelled.estimators.intervals.betting_watch import Game
 from levelled.estimators.intervals.betting_wealth import (
@@ -22,7 +23,7 @@ from levelled.estimators.intervals.betting_wealth import (
 )
 from levelled.estimators.intervals.logical import LARGEST
 
-__all__ = ["ratio_rejected_at", "rejected_at"]
+__all__ = ["hedged_rejected_at", "ratio_rejected_at", "rejected_at"]
 
 
 def rejected_at(
@@ -47,6 +48,44 @@ def rejected_at(
     game = MeanGame(pool_size, (float(bounds[0]), float(bounds[1])), level, excluded)
     columns = {name: values for name, values in (design or {}).items() if name in COLUMNS}
     return _first_rejections(game, mu, {"losses": losses}, probability, columns)
+
+
+def hedged_rejected_at(
+    mu: ArrayLike,
+    losses: ArrayLike,
+    probability: ArrayLike,
+    pool_size: int,
+    budget: int,
+    level: float = 0.95,
+    *,
+    design: Mapping[str, ArrayLike],
+) -> IntArray:
+    """The label, counted from 1, at which `Hedged` rejects the value `mu`; 0 if it never does.
+
+    The arrays are those of `rejected_at`; `design` has the columns `hedged.COLUMNS`.
+    """
+    columns = {"loss": losses, "q": probability} | {name: design[name] for name in hedged.COLUMNS}
+    arrays = {name: floats(name, values, ndim=2) for name, values in columns.items()}
+    trajectories, M = arrays["loss"].shape
+    value = np.broadcast_to(floats("mu", mu), (trajectories,))
+    prices = np.repeat((1 - level) * np.array(hedged.SPLIT)[:, None], trajectories, axis=1)
+    when, seen = np.zeros(trajectories, dtype=np.int64), np.zeros(trajectories)
+    for m in range(M):
+        now = {name: array[:, m] for name, array in arrays.items()}
+        offer = hedged.Offer(
+            seen,
+            seen + now["control_left"] / pool_size,
+            now["predicted_variance"],
+            now["predicted_skew"],
+            now["max_weighted_control"],
+            now["max_weighted_headroom"],
+            max(budget - m, 1),
+        )
+        gain = (now["loss"] - now["control"]) / (pool_size * now["q"])
+        prices = hedged.new_prices(value, prices, offer, gain)
+        when[(when == 0) & (prices >= 1).any(axis=0)] = m + 1
+        seen = seen + now["loss"] / pool_size
+    return when
 
 
 def ratio_rejected_at(

@@ -5,7 +5,8 @@ from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LossError
 from levelled.estimators.intervals.betting import Betting, RatioBetting
 from levelled.estimators.intervals.betting_wealth import spread_candidates
-from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
+from levelled.estimators.intervals.hedged import COLUMNS, Hedged
+from levelled_studies.betting_truth import hedged_rejected_at, ratio_rejected_at, rejected_at
 from levelled_studies.pools import POOLS
 from levelled_studies.trajectories import frozen
 
@@ -106,3 +107,25 @@ def test_what_cannot_be_is_refused(
     given = {"losses": [[0.0, 1.0]], "probability": [[0.1, 0.1]], "pool_size": 10} | change
     with pytest.raises(error, match=word):
         rejected_at(0.5, **given)  # type: ignore[arg-type]
+
+
+def test_a_risk_is_rejected_at_the_label_at_which_the_hedged_interval_loses_it(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    M = 80
+    losses = (rng.random(M) < 0.5).astype(float)
+    q = 1 / (N - np.arange(float(M)))
+    left = N - np.arange(float(M))
+    share = left / N
+    control = np.full(M, 0.2)
+    values = [control, 0.2 * left, 0.16 * share**2, 0.096 * share**3, 0.2 * share, 0.8 * share]
+    design = dict(zip(COLUMNS, values, strict=True))
+    watch, limits = Hedged(N, M), []
+    for m in range(M):
+        columns = {name: float(column[m]) for name, column in design.items()}
+        watch.update(losses[m], q[m], **columns)
+        limits.append((watch._low, watch._high))
+    grid = spread_candidates(0.0, 1.0, N)
+    for mu in grid[np.searchsorted(grid, [0.05, 0.1, 0.2, 0.7])]:
+        one = {name: column[None] for name, column in design.items()}
+        when = hedged_rejected_at(mu, losses[None], q[None], N, M, design=one)
+        assert when.tolist() == [first_outside(limits, mu)]

@@ -16,7 +16,7 @@ from levelled._optional import optional
 from levelled.simulation import KnownLosses, known_losses
 from levelled_studies.real_pools import REAL_POOLS, RealPool, load_real_pool
 
-__all__ = ["SYNTHETIC", "load_task", "real_losses", "variance_limit"]
+__all__ = ["SYNTHETIC", "load_losses", "load_task", "real_losses", "variance_limit"]
 
 _SIZE = 10_000
 _LEAST = 1e-4
@@ -35,15 +35,26 @@ def load_task(name: str, seed: int = 0) -> tuple[KnownLosses, float | None]:
 
     A task is the name of a pool, with another metric than error after a blank: "spam f1".
     """
-    pool, _, metric = name.partition(" ")
-    if pool in SYNTHETIC:
-        return _synthetic(pool, np.random.default_rng(seed))
-    real = load_real_pool(choice("The name of a pool", pool, (*SYNTHETIC, *REAL_POOLS)))
-    known = real_losses(real, metric or _METRICS.get(pool, "error"))
+    if name in SYNTHETIC:
+        return _synthetic(name, np.random.default_rng(seed))
+    known, real = _real(name)
     if not known.is_share:
         return known, None
     top = np.sort(real.pred, axis=1)[:, -2:]
     return known, _estimated_limit(np.column_stack([real.features, top]), known)
+
+
+def load_losses(name: str, seed: int = 0) -> KnownLosses:
+    """The losses of a task without its limit, which takes long to estimate on a real pool."""
+    if name in SYNTHETIC:
+        return _synthetic(name, np.random.default_rng(seed))[0]
+    return _real(name)[0]
+
+
+def _real(name: str) -> tuple[KnownLosses, RealPool]:
+    pool, _, metric = name.partition(" ")
+    real = load_real_pool(choice("The name of a pool", pool, (*SYNTHETIC, *REAL_POOLS)))
+    return real_losses(real, metric or _METRICS.get(pool, "error")), real
 
 
 def real_losses(real: RealPool, metric: str) -> KnownLosses:

@@ -11,7 +11,7 @@ from levelled_studies.efficiency.peers import PACKAGES
 from levelled_studies.study import Claim, Row, Ruling
 from levelled_studies.tables import verdict
 
-__all__ = ["OURS", "PEERS", "claims", "factor"]
+__all__ = ["OURS", "PEERS", "claims", "factor", "rule_coverage"]
 
 SIX = ("fashion-mnist-strong", "mnist-strong", "credit-card", "adult", "imdb", "spam")
 """The real pools of 0/1 losses over which medians are taken."""
@@ -184,7 +184,7 @@ def _coverage(large: Sequence[Row]) -> Claim:
     lowest = ", ".join(f"{row['task']} at {row['budget']}: {row['coverage']:.3f}" for row in low)
     values = np.array([row["coverage"] for row in large])
     n = large[0]["repetitions"] if large else 0
-    ruling = _rule_coverage(values, n)
+    ruling = rule_coverage(values, n)
     return Claim(
         "coverage of all planned looks",
         _WHERE,
@@ -196,7 +196,7 @@ def _coverage(large: Sequence[Row]) -> Claim:
     )
 
 
-def _rule_coverage(values: FloatArray, repetitions: int) -> Ruling:
+def rule_coverage(values: FloatArray, repetitions: int) -> Ruling:
     """The verdict on coverages; an allowance decides only where there are many repetitions."""
     if not len(values):
         return "cannot tell"

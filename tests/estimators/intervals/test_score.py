@@ -34,13 +34,33 @@ def test_a_risk_above_the_middle_gets_the_mirror_image() -> None:
     assert limits(0.9, jump=-0.03) == pytest.approx((1 - high, 1 - low))
 
 
-def test_rare_heavy_errors_move_the_far_limit_alone_and_only_so_far() -> None:
-    plain, leaning_more, most = limits(0.1), limits(0.1, jump=0.01), limits(0.1, jump=10.0)
-    assert plain[0] == leaning_more[0] == most[0]
+def test_rare_heavy_errors_move_both_limits_away_from_the_bound_and_only_so_far() -> None:
+    plain, leaning_more, most = limits(0.1), limits(0.1, jump=0.008), limits(0.1, jump=10.0)
+    assert plain[0] < leaning_more[0] < most[0]
     assert plain[1] < leaning_more[1] < most[1]
     c, k = 0.04, 0.04**2 / 0.12
-    far = k + c / 2
+    far, near = k + c, k + c / 4
     assert most[1] == pytest.approx(0.1 + (np.hypot(far, 2 * c) + far) / 2)
+    assert most[0] == pytest.approx(0.1 - (np.hypot(near, 2 * c) - near) / 2)
+
+
+@pytest.mark.parametrize(("value", "part"), [(0.01, 0.02), (0.06, 0.03), (0.2, 0.04)])
+def test_errors_that_nobody_has_seen_are_allowed_for_up_to_half_of_the_risk_seen(
+    value: float, part: float
+) -> None:
+    """At least c / 2 and at most c, where c = 0.04."""
+    far = 0.04**2 / (value + 0.02) + part
+    _, high = limits(value, jump=10.0)
+    assert high == pytest.approx(value + (np.hypot(far, 0.08) + far) / 2)
+
+
+def test_an_estimate_that_is_all_jumps_of_one_size_leans_by_nearly_their_score_interval() -> None:
+    """k errors of weight J have V = k J^2 and k = t^2 J; the far limit leans by nine tenths."""
+    J, t, errors = 0.01, 2.0, 16
+    value, sd = errors * J, np.sqrt(errors) * J
+    _, high = leaning(np.asarray(value), np.asarray(sd), np.asarray(t), (0.0, 1.0), J)
+    lean = 0.9 * t**2 * J
+    assert float(high) == pytest.approx(value + (np.hypot(lean, 2 * t * sd) + lean) / 2)
 
 
 def test_a_jump_that_is_expected_to_be_small_changes_nothing() -> None:

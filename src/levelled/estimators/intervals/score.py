@@ -10,6 +10,8 @@ __all__ = ["PRIOR_DF", "blend", "blended_variance", "leaning", "score_t"]
 
 PRIOR_DF = 6.0
 """The weight of the predicted variance, in degrees of freedom."""
+_FAR, _NEAR = 0.9, 0.5
+"""The parts of t^2 jump by which the limits away from the bound and towards it lean."""
 
 
 def blended_variance(
@@ -53,8 +55,15 @@ def score_t(
     risk grows with the risk, so the interval reaches further up than down. Where rare errors of
     large weight are to be expected, few samples hold one: the estimate is then too low, and so
     is V. `jump` is the third moment that the predictor expects of the estimate, over its
-    variance; the limit away from the bound takes (k + t^2 jump) / 2 for k if that is more, but at
-    most k + c / 2. A risk above the middle of its bounds (A, B) gets the mirror image.
+    variance; an estimate that is all jumps of this size has k = t^2 jump. So a limit takes a
+    part of t^2 jump for k if that is more than k:
+
+        the limit away from the bound    .9 t^2 jump,    at most k + c / 2, or k + (R^ - A) / 2
+                                                         if that is more, but never above k + c
+        the limit towards it             .5 t^2 jump,    at most k + c / 4
+
+    The second term caps what is allowed for errors that nobody has seen by half of the risk
+    that was. A risk above the middle of its bounds (A, B) gets the mirror image.
     """
     V, df = blended_variance(moments, predicted, bounds)
     t = t_quantile(df, (1 + level) / 2)
@@ -75,10 +84,12 @@ def leaning(
     (0.825, 0.948)
     """
     c, high = t * sd, value > (bounds[0] + bounds[1]) / 2
-    away = np.where(high, bounds[1] - value, value - bounds[0])
-    k = c**2 / np.where(sd > 0, np.maximum(away, 0) + sd, 1)
-    far = np.clip((k + t**2 * np.where(high, -jump, jump)) / 2, k, k + c / 2)
-    near_limit = (np.sqrt(k**2 + 4 * c**2) - k) / 2
+    away = np.maximum(np.where(high, bounds[1] - value, value - bounds[0]), 0)
+    k = c**2 / np.where(sd > 0, away + sd, 1)
+    lean = t**2 * np.where(high, -jump, jump)
+    far = np.clip(_FAR * lean, k, k + np.clip(away / 2, c / 2, c))
+    near = np.clip(_NEAR * lean, k, k + c / 4)
+    near_limit = (np.sqrt(near**2 + 4 * c**2) - near) / 2
     far_limit = (np.sqrt(far**2 + 4 * c**2) + far) / 2
     below, above = np.where(high, far_limit, near_limit), np.where(high, near_limit, far_limit)
     return value - below, value + above
