@@ -270,7 +270,7 @@ def figures(table: pa.Table, settings: NeighbourSettings) -> Mapping[str, Plot]:
         axes.tick_params(labelsize=7)
     panels[0].set_yticks(range(len(methods)), methods)
     panels[0].invert_yaxis()
-    plots.legend(panels[-1], "lower right")
+    plots.legend(panels[-1], "center right")
     figure.supxlabel(
         f"label factor; bars: two standard errors; naive mean off scale (at most {naive:.2f})",
         fontsize=7,
