@@ -210,3 +210,29 @@ def test_mixtures_have_the_errors_of_their_own_draws() -> None:
         assert row["variance"] == pytest.approx(errors.var(ddof=1), rel=DIGITS)
         assert row["mse"] == pytest.approx(np.mean(errors**2), rel=DIGITS)
         assert row["largest_error"] == pytest.approx(np.abs(errors).max(), rel=DIGITS)
+
+
+def test_the_first_terms_are_the_variance_over_pools_without_that_within_them() -> None:
+    """Term 1 is the variance of the pools' means less what two trajectories a pool add to it."""
+    P, K, M = FEW, 2, 10
+    table = table_of("linear-decomposition", "geometric", per_pool=K, labels=(M,))
+    rng = np.random.default_rng(3)
+    pools = data.sample_points((P, 101), rng=rng)
+    best = np.polyfit(UNSEEN.x, UNSEEN.y, 1)[::-1]
+    losses = np.repeat(squared(best, pools.x, pools.y), K, axis=0)
+    x = np.repeat(pools.x, K, axis=0)
+    draws = experiment.draw(experiment.geometric(), x, losses, M, P * K, rng=rng)
+    for objective, weights in WEIGHTS.items():
+        found = [
+            np.mean(weights(q, 101) * losses[row, index])
+            for row, (index, q) in enumerate(zip(draws.index, draws.probability, strict=True))
+        ]
+        estimates = np.reshape(found, (P, K))
+        within = estimates.var(axis=1, ddof=1).mean()
+        own = {row["term"]: row["value"] for row in table.to_pylist() if row["series"] == objective}
+        between = estimates.mean(axis=1).var(ddof=1)
+        assert own["observed given the pool"] == pytest.approx(within, rel=DIGITS)
+        assert own["1"] == pytest.approx(between - within / K, rel=DIGITS, abs=1e-9)
+        if objective != "naive":
+            shared = squared(best, UNSEEN.x, UNSEEN.y).var() / 101
+            assert own["Var[L] / N"] == pytest.approx(shared, rel=DIGITS)
