@@ -19,7 +19,7 @@ from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.settings import LearningSettings
 from levelled_studies.study import Row
 
-SETTINGS = LearningSettings(trajectories=2, checkpoints=(30,), advice=(30,), folds=3, at_once=1)
+SETTINGS = LearningSettings(trajectories=2, checkpoints=(60,), advice=(60,), folds=3, at_once=1)
 WEIGHTS = {"naive": None, "PURE": pure_weights, "LURE": lure_weights}
 
 
@@ -31,7 +31,7 @@ def ran(case: str, score: str, model: Model) -> tuple[Row, Split, ActiveLearner,
     made = split(case.split()[0], settings.pool_size, settings.test_size, rng=rng)
     seed = int(rng.integers(2**31))
     learner = ActiveLearner(model, made.X, score=score, weights="none", start=10, seed=seed)
-    while len(learner) < 30:
+    while len(learner) < 60:
         index = learner.ask(10)
         learner.tell(index, made.y[index])
     return row, made, learner, seed
