@@ -167,12 +167,14 @@ def _link(root: Path, place: str) -> str:
     if kind == "study":
         return f"`levelled reproduce {name}`"
     if kind == "claim":
-        return f"claim `{name.rpartition('/')[2]}`"
+        folder, _, claim = name.rpartition("/")
+        return f"[claim {claim}](../results/{folder}/claims.json)"
     if kind == "figure":
         return f"[plot](../results/{name})"
     path, _, symbol = place.partition("::") if "::" in place else place.partition(":")
     if not symbol:
-        return f"[{path.removeprefix('docs/')}](../../{path})"
+        page = path.removeprefix("docs/")
+        return f"[{page}]({'../' if page != path else '../../'}{page})"
     return f"[{symbol}](../../{_file(root, path)})"
 
 
