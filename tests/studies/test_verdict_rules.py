@@ -106,7 +106,9 @@ def other_table(rows: Sequence[Row], study: str, seed: int) -> list[Row]:
             if row[name] is None:
                 continue
             if (key := (name, *kind)) not in factors:
-                free = name != "stderr" and {name, *kind} & {*SIGNED.get(study, ())}
+                free = name in ("mean", "median", "value") and {name, *kind} & {
+                    *SIGNED.get(study, ())
+                }
                 flip = free and rng.random() < 0.3
                 factors[key] = float(np.exp(size * rng.normal())) * (-1 if flip else 1)
             new[name] = row[name] * factors[key] * float(np.exp(size / 10 * rng.normal()))
