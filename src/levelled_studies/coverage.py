@@ -73,7 +73,7 @@ def sections() -> tuple[Section, ...]:
     >>> sections()[0].items[0].where
     'abstract'
     """
-    text = resources.files("levelled_studies").joinpath("coverage.toml").read_text()
+    text = resources.files("levelled_studies").joinpath("coverage.toml").read_text("utf-8")
     return tuple(
         Section(
             part["title"],
