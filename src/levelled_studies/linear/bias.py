@@ -64,9 +64,8 @@ def biased_claim(naive: Curve, where: str) -> Claim:
         f"true risk ({_truth():.4f}) less estimate: {naive.text(AT)} at M = {AT}, "
         f"{abs(naive.z[at]):.0f} standard errors",
         verdict([abs(naive.z[at]) > 10, *far]),
-        ""
-        if far.all()
-        else f"Told from zero (4 standard errors) at {at_budgets(naive.labels, far)}.",
+        f"Told from zero by 4 standard errors at {at_budgets(naive.labels, far)}; at M = {AT} 10 "
+        f"are asked for.",
     )
 
 
@@ -79,6 +78,7 @@ def _sign(naive: Curve, where: str) -> Claim:
         "The unweighted risk overestimates, because active learning samples the hardest points.",
         f"overestimates at {at_budgets(naive.labels, over)}; true risk less estimate {last}",
         verdict(over),
+        "Judged by the sign of the mean at each M.",
     )
 
 

@@ -136,7 +136,8 @@ def _adds_up(terms: Terms) -> Claim:
         f"{terms.text('geometric', 'naive', 'sum given the pool')}, observed "
         f"{terms.text('geometric', 'naive', 'observed given the pool')}",
         verdict([value < 4.5 for value in z.values()]),
-        f"The worst is {worst[1]}, {worst[0]} proposal, M = {worst[2]}.",
+        f"The worst is {worst[1]}, {worst[0]} proposal, M = {worst[2]}; 4.5 standard errors were "
+        f"allowed.",
     )
 
 
@@ -171,6 +172,7 @@ def _naive_first_term(terms: Terms) -> Claim:
         "counterpart Var[L] / N.",
         f"at M = {AT}: {text}; Var[L] / N is {shared:.5f}",
         verdict([value > 0.8 for value in ratio.values()]),
+        "Similar: more than 0.8 times it.",
     )
 
 
@@ -192,7 +194,7 @@ def _weighted_variance_is_less(terms: Terms) -> Claim:
         "than term 2 of the naive estimator.",
         f"at M = {AT}: {text}",
         "holds" if good[1] < good[0] else "does not hold",
-        "The geometric proposal knows nothing of the loss, and "
+        "Judged with the near-optimal proposal. The geometric one knows nothing of the loss, and "
         + ("profits too." if pairs["geometric"][1] < pairs["geometric"][0] else "does not profit."),
     )
 

@@ -127,7 +127,8 @@ def claims(table: pa.Table, settings: IllustrationSettings) -> list[Claim]:
             f"distance from it with M = {settings.labels}: {text}; LURE is nearer than naive in "
             f"{with_error(near, error)} of {settings.trajectories:,} trajectories",
             "holds" if near > 0.5 + 4 * error else "does not hold",
-            "Root mean squared distance over the population; the trajectory shown is the first.",
+            "Root mean squared distance over the population; the trajectory shown is the first. It "
+            "holds if the share is above one half by 4 standard errors.",
         )
     ]
 

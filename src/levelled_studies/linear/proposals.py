@@ -130,7 +130,7 @@ def _exact(table: pa.Table) -> Claim:
         "Under the optimal proposal R_PURE and R_LURE equal the pool risk exactly, for any M.",
         f"the largest error at M = 10, 30 and 60 is {worst:.0e}",
         "holds" if worst < 1e-10 else "does not hold",
-        "Rounding only.",
+        "Rounding only: less than 1e-10 is asked for.",
     )
 
 
@@ -151,7 +151,8 @@ def _falls(table: pa.Table, shares: Sequence[float]) -> Claim:
         f"{shares[len(shares) // 2]:g} of the optimum, {variance[-1]:.0e} at the optimum; naive "
         f"{naive[0]:.5f}, {naive[len(shares) // 2]:.5f}, {naive[-1]:.5f}",
         "holds" if shares[-2] in below else "does not hold",
-        f"Lower at shares of {', '.join(f'{share:g}' for share in below)}.",
+        f"Lower at shares of {', '.join(f'{share:g}' for share in below)}; judged at "
+        f"{shares[-2]:g}.",
     )
 
 

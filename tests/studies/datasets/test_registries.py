@@ -1,4 +1,4 @@
-"""Real packages from the registries: LEVELLED_REQUIRE=registry."""
+"""Real packages, where the registries can be reached."""
 
 from dataclasses import replace
 from pathlib import Path

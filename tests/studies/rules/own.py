@@ -1,0 +1,365 @@
+"""The rules of the claims about Levelled itself, which state their bars."""
+
+import re
+from collections.abc import Sequence
+
+import numpy as np
+
+from levelled_studies.efficiency.peers import PACKAGES
+from levelled_studies.verdicts.settings import SETTINGS
+from studies.rules.reading import Row, Rule, Settings, column, pick, shown, yes
+
+__all__ = ["RULES"]
+
+
+def reaches(rows: Sequence[Row], bar: float, name: str) -> str:
+    """The worst coverage is at least the bar less three standard errors of its cell."""
+    cells = [row for row in rows if row[name] is not None]
+    worst = min(cells, key=lambda row: float(row[name]))
+    n = worst["repetitions"] * (1 - (worst["warned"] if name == "silent_coverage" else 0))
+    return yes(worst[name] >= bar - 3 * np.sqrt(bar * (1 - bar) / n))
+
+
+KINDS = {
+    "errors": ("0/1 losses", 0.93),
+    "bounded": ("losses with a bound", 0.93),
+    "differences": ("differences of 0/1 losses", 0.93),
+    "unbounded": ("losses without a bound", 0.90),
+}
+
+
+def default(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    kind, bar = KINDS[name]
+    floors = ("uniform", "floor 0.1", "floor 0.5")
+    own = [
+        row
+        for row in pick(rows, method="default", kind=kind)
+        if row["labels"] >= 100 and row["proposal"] in floors
+    ]
+    return reaches(own, bar, "silent_coverage")
+
+
+def everywhere(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return reaches(pick(rows, method="default", kind="0/1 losses"), 0.92, "coverage")
+
+
+def log_t(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [
+        row
+        for row in pick(rows, kind="losses without a bound")
+        if row["method"].startswith("default")
+        and row["proposal"] in ("floor 0.5", "adaptive")
+        and row["labels"] >= 100
+    ]
+    return reaches(own, 0.925, "coverage")
+
+
+def watched(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    bar = {"betting": 0.95, "anytime": 0.94}[name]
+    return reaches(pick(rows, method=f"{name}, watched"), bar, "silent_coverage")
+
+
+def width(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """The median width is at most so many times 5%."""
+    found = re.fullmatch(r"width-(\w+)-(uniform|floor-0\.5)", name)
+    assert found
+    kind, proposal = found[1], found[2].replace("-", " ")
+    method = "betting, watched" if kind == "betting" else kind
+    bar = {("default", "floor 0.5"): 0.65, ("default", "uniform"): 0.85}.get((kind, proposal), 1.05)
+    own = pick(rows, pool="errors 5%", pool_size=10_000, labels=500)
+    (cell,) = pick(own, proposal=proposal, method=method)
+    return yes(cell["width"] <= bar)
+
+
+def control(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """A t interval has less than this coverage, so the studies can fail."""
+    method, labels, bar = {
+        "control-5%": ("t, M-1 df, watched", 500, 0.65),
+        "control-0.5%": ("t, M-1 df", 25, 0.3),
+    }[name]
+    own = pick(rows, pool=f"errors {name.removeprefix('control-')}", labels=labels)
+    (cell,) = pick(own, pool_size=10_000, proposal="uniform", method=method)
+    return yes(cell["coverage"] < bar)
+
+
+METHODS = {
+    "ratios": ("precision", "recall", "F1"),
+    "macro": ("macro F1",),
+    "slices": ("error in the slice",),
+}
+
+
+def ratios(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [row for row in rows if row["method"] in METHODS[name]]
+    return reaches(own, 0.93, "silent_coverage")
+
+
+def ratios_watched(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [row for row in rows if row["method"].endswith("watched")]
+    return reaches(own, 0.95, "silent_coverage")
+
+
+def all_looks(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return reaches(rows, 0.945, "coverage")
+
+
+def stop(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [row | {"repetitions": row["paths"]} for row in rows if row["paths"]]
+    return reaches(own, 0.945, "stop_coverage")
+
+
+def at_the_budget(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """At most 1.08 in every cell; partly, if in the median."""
+    wide = column([row for row in rows if row["width_ratio"] is not None], "width_ratio")
+    if (wide <= 1.08).all():
+        return "holds"
+    return "holds partly" if np.median(wide) <= 1.08 else "does not hold"
+
+
+def saved(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    real = [row for row in rows if row["saved"] is not None]
+    last = pick(real, labels=max(settings["budgets"]))
+    if name == "labels-saved":
+        return yes(np.median(column(last, "saved")) >= 1.3)
+    if name == "worth":
+        worth = column(last, "worth_ratio")
+        return yes(((worth >= 0.9) & (worth <= 1.1)).all())
+    if name == "few-errors":
+        few = [row for row in rows if row["saved"] is None]
+        return yes((column(few, "width_once") / column(few, "width_random")).max() <= 1.1)
+    bars = {100: 0.75, 500: 0.85}
+    return yes(all((column(pick(real, labels=n), "saved") >= bar).all() for n, bar in bars.items()))
+
+
+def likely(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """The median ratio of a pool is within 0.7 to 1.3 on three quarters of the pools."""
+    labels = int(name.removeprefix("likely-"))
+    own = pick(rows, metric="error", resampled=0, labels=labels)
+    close = [
+        0.7 <= np.median(column(mine, "needed") / column(mine, "likely")) <= 1.3
+        for pool in {row["pool"] for row in own}
+        for mine in [pick(own, pool=pool)]
+    ]
+    return yes(np.mean(close) >= 0.75)
+
+
+def ranges(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """The range contains the number needed in 90% of the plans."""
+    _, labels, where = name.split("-")
+    own = [
+        row
+        for row in pick(rows, metric="error", labels=int(labels))
+        if bool(row["resampled"]) == (where == "resampled")
+    ]
+    return yes(np.mean([row["low"] <= row["needed"] <= row["high"] for row in own]) >= 0.9)
+
+
+def demo(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return yes(np.mean([row["low"] <= row["truth"] <= row["high"] for row in rows]) >= 0.95)
+
+
+SIX = ("fashion-mnist-strong", "mnist-strong", "credit-card", "adult", "imdb", "spam")
+
+
+def factor(row: Row) -> tuple[float, float]:
+    """The label factor, from squared errors where no other is known, and its standard error."""
+    kind = "label_factor" if row["label_factor"] is not None else "label_factor_mse"
+    return row[kind], row[f"{kind}_se"]
+
+
+def allowed(row: Row) -> float:
+    value, stderr = factor(row)
+    return value + 3 * stderr
+
+
+def six(rows: Sequence[Row], budget: int) -> list[Row]:
+    own = pick(rows, method="adaptive", budget=budget)
+    return [row for row in own if row["task"] in SIX]
+
+
+def six_pools(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    budget = int(name.split()[2])
+    bar = {500: 2.1, 100: 1.9}[budget]
+    return yes(np.median([allowed(row) for row in six(rows, budget)]) >= bar)
+
+
+def of_the_limit(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [row for row in six(rows, 500) if row["limit"] < 5]
+    return yes(np.median([allowed(row) / row["limit"] for row in own]) >= 0.85)
+
+
+def worst(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """At least 0.8 where the risk is at least 0.5%; label factors have an allowance."""
+    key = name.removeprefix("worst ").replace(" ", "_")
+    own = [
+        row
+        for row in pick(rows, method="adaptive")
+        if row["budget"] >= 100 and row["risk"] >= 0.005 and row[key] is not None
+        if key == "label_factor" or row["budget"] == 500
+    ]
+    slack = 3 if key == "label_factor" else 0
+    return yes(min(row[key] + slack * (row["label_factor_se"] or 0) for row in own) >= 0.8)
+
+
+def against(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """Within 3% of the peer, or ahead, on 80% of the tasks."""
+    at = {(row["task"], row["method"]): row for row in pick(rows, budget=500)}
+    peer = name.removeprefix("against ")
+    ours = [task for task, method in at if method == peer and (task, "adaptive") in at]
+    behind = [
+        task for task in ours if allowed(at[task, "adaptive"]) < 0.97 * factor(at[task, peer])[0]
+    ]
+    return yes(len(behind) <= 0.2 * len(ours))
+
+
+def width_shown(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return yes(np.median(column(six(rows, 500), "width_factor")) >= 1.8)
+
+
+def no_bias(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [row for row in pick(rows, method="adaptive") if row["bias_z"] is not None]
+    return yes(np.abs(column(own, "bias_z")).max() < 4)
+
+
+def looks_at_once(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """92% in every cell and 94.5% on average; an allowance decides from 400 repetitions on."""
+    own = [row for row in pick(rows, method="adaptive") if row["budget"] >= 100]
+    values, n = column(own, "coverage"), own[0]["repetitions"]
+    slack = 3 * np.sqrt(0.92 * 0.08 / n)
+    low = values.min() + slack < 0.92 or values.mean() + slack / np.sqrt(len(values)) < 0.945
+    return (
+        "does not hold" if low else "holds" if values.min() >= 0.92 or n >= 400 else "cannot tell"
+    )
+
+
+def packages(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return "holds" if set(PACKAGES) <= {row["method"] for row in rows} else "holds partly"
+
+
+DECIDED = ("correct", "do not correct", "no difference")
+
+
+class Truth:
+    """All runs of a setting: verdicts given, and the true gain of weights."""
+
+    def __init__(self, rows: Sequence[Row]) -> None:
+        self.runs = column(rows, "runs").sum()
+        self.counts = {name: column(rows, name).sum() for name in DECIDED}
+        naive = column(rows, "naive").sum() / self.runs
+        gain = naive - column(rows, "lure").sum() / self.runs
+        spread = max(column(rows, "gain squared").sum() / self.runs - gain**2, 0)
+        self.gain, self.stderr = gain / naive, np.sqrt(spread / (self.runs - 1)) / naive
+        moved = [f"{name}; {way}" for name in (*DECIDED, "not enough labels") for way in WAYS]
+        self.takes_weights = any(column(rows, name).any() for name in moved)
+
+    def right(self, gain: float) -> float:
+        held = {
+            "correct": gain > 0.02,
+            "do not correct": gain <= 0.02,
+            "no difference": abs(gain) <= 0.02,
+        }
+        return float(sum(self.counts[name] for name in DECIDED if held[name]))
+
+
+WAYS = ("lower", "higher")
+
+
+def truths(rows: Sequence[Row]) -> dict[str, Truth]:
+    names = dict.fromkeys(row["setting"] for row in rows)
+    return {name: Truth(pick(rows, setting=name)) for name in names}
+
+
+def on_the_line(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [truths(rows)[f"line, {M} labels"] for M in (30, 60)]
+    return yes(
+        all(
+            one.counts["correct"] >= 0.6 * one.runs
+            and one.counts["do not correct"] <= 0.05 * one.runs
+            for one in own
+        )
+    )
+
+
+def interpolating(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    rarely = [
+        one.counts["correct"] <= 0.1 * one.runs
+        for setting, one in truths(rows).items()
+        if SETTINGS[setting].interpolates and one.gain <= 0.02
+    ]
+    return shown(rarely, [not each for each in rarely])
+
+
+def mostly_right(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """90% are right, and would be were true gains up to two standard errors off."""
+    cases = truths(rows)
+    if name == "verdict-right-weights":
+        cases = {setting: one for setting, one in cases.items() if one.takes_weights}
+    if name == "verdict-right-unknown":
+        cases = {s: one for s, one in cases.items() if not SETTINGS[s].used_for_rule}
+    decided = sum(sum(one.counts.values()) for one in cases.values())
+    near = [
+        [one.right(one.gain + off * one.stderr) for off in (-2, 0, 2)] for one in cases.values()
+    ]
+    least, most = (sum(pick_(each) for each in near) / decided for pick_ in (min, max))
+    share = sum(each[1] for each in near) / decided
+    return yes(share >= 0.9) if (least >= 0.9) == (most >= 0.9) else "cannot tell"
+
+
+def classifiers(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    own = [
+        one
+        for setting, one in truths(rows).items()
+        if hasattr(SETTINGS[setting].model(), "predict_proba")
+    ]
+    given = sum(one.counts["correct"] for one in own)
+    return yes(sum(one.counts["correct"] for one in own if one.gain > 0.02) >= 0.9 * given)
+
+
+RULES: dict[str, dict[str, Rule]] = {
+    "demo": {"demo": demo},
+    "intervals": {
+        **dict.fromkeys(KINDS, default),
+        "errors-everywhere": everywhere,
+        "log-t": log_t,
+        "betting": watched,
+        "anytime": watched,
+        "width-default-floor-0.5": width,
+        "width-default-uniform": width,
+        "width-betting-floor-0.5": width,
+        "control-5%": control,
+        "control-0.5%": control,
+    },
+    "ratios": {**dict.fromkeys(METHODS, ratios), "betting": ratios_watched},
+    "looks": {"all-looks": all_looks, "stop": stop, "width-at-the-budget": at_the_budget},
+    "labels-saved": dict.fromkeys(
+        ("labels-saved", "labels-saved-least", "worth", "few-errors"), saved
+    ),
+    "planning": {
+        **{f"likely-{n}": likely for n in (0, 50, 100)},
+        **{f"range-{n}-real": ranges for n in (0, 50, 100)},
+        **{f"range-{n}-resampled": ranges for n in (0, 100)},
+    },
+    "label-efficiency": {
+        "six pools, 500 labels": six_pools,
+        "six pools, 100 labels": six_pools,
+        "share of the limit": of_the_limit,
+        "worst label factor": worst,
+        "worst width factor": worst,
+        **{
+            f"against {peer}": against
+            for peer in ("static", "active-testing", "ppi", "with-replacement")
+        },
+        "width shown": width_shown,
+        "unbiased": no_bias,
+        "coverage of all planned looks": looks_at_once,
+        "packages of others": packages,
+    },
+    "verdicts": {
+        "verdict-line": on_the_line,
+        "verdict-interpolating": interpolating,
+        "verdict-right": mostly_right,
+        "verdict-right-weights": mostly_right,
+        "verdict-right-unknown": mostly_right,
+        "verdict-correct-classifiers": classifiers,
+    },
+}
