@@ -22,7 +22,7 @@ bench: .venv/dev
 docs: .venv/dev
 	$(BIN)/python -m levelled_studies.manual docs
 	$(BIN)/python -m levelled_studies.ledger docs
-	$(BIN)/python -m levelled_studies.coverage docs
+	$(BIN)/python -m levelled_studies.statements docs
 	$(BIN)/python -m levelled_studies.images.page docs
 	$(BIN)/python -m levelled_studies.learning.page docs
 	$(BIN)/python -m levelled_studies.neighbours.page docs

@@ -1,8 +1,8 @@
 """The list of what the paper says, with the place of each item in this project.
 
-    python -m levelled_studies.coverage docs     # writes docs/paper/coverage.md
+    python -m levelled_studies.statements docs     # writes docs/paper/coverage.md
 
-The items stand in coverage.toml, in our own words. Every place that they name is looked up, so
+The items stand in statements.toml, in our own words. Every place that they name is looked up, so
 that an item cannot name a test, a function, a study, a claim or a plot that is not there.
 """
 
@@ -33,8 +33,8 @@ Statistical Bias in Active Learning: How and When to Fix It* (Farquhar, Gal and 
 ({partly}): with the reason. No item is missing. The status is about the place of an item here, not
 about its truth: the [ledger](claims.md) says which claims hold.
 
-The page is made from `src/levelled_studies/coverage.toml` by
-`python -m levelled_studies.coverage docs`, which refuses places that are not there."""
+The page is made from `src/levelled_studies/statements.toml` by
+`python -m levelled_studies.statements docs`, which refuses places that are not there."""
 _HEADER = ("no.", "where", "what it says", "in the project", "status")
 
 
@@ -73,7 +73,7 @@ def sections() -> tuple[Section, ...]:
     >>> sections()[0].items[0].where
     'abstract'
     """
-    text = resources.files("levelled_studies").joinpath("coverage.toml").read_text("utf-8")
+    text = resources.files("levelled_studies").joinpath("statements.toml").read_text("utf-8")
     return tuple(
         Section(
             part["title"],
@@ -140,7 +140,7 @@ def page(root: Path) -> str:
     """The list as Markdown, for docs/paper of the project at `root`."""
     items = [item for section in sections() for item in section.items]
     if absent := missing(root, items):
-        raise StudyError(f"coverage.toml names what is not there: {', '.join(absent)}.")
+        raise StudyError(f"statements.toml names what is not there: {', '.join(absent)}.")
     right = sum(item.status == "right" for item in items)
     counts = {"total": len(items), "right": right, "partly": len(items) - right}
     return "\n\n".join([_INTRODUCTION.format(**counts), *_tables(root)]) + "\n"

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from levelled_studies.coverage import Item, missing, page, sections
+from levelled_studies.statements import Item, missing, page, sections
 from levelled_studies.study import StudyError
 
 ROOT = Path(__file__).parents[2]
@@ -13,7 +13,7 @@ ITEMS = [item for section in sections() for item in section.items]
 
 def test_the_committed_page_is_the_generated_one() -> None:
     assert (ROOT / "docs/paper/coverage.md").read_text() == page(ROOT), (
-        "write it anew: python -m levelled_studies.coverage docs"
+        "write it anew: python -m levelled_studies.statements docs"
     )
 
 
