@@ -39,6 +39,12 @@ def registry() -> None:
         pytest.skip("fetches packages: only with LEVELLED_REQUIRE=registry")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let the keys of snapshots lie in a folder of the tests."""
+    os.environ["LEVELLED_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
         first, _, last = str(metafunc.config.getoption("--seeds")).partition("-")

@@ -47,9 +47,9 @@ def test_looks_in_between_change_nothing(tmp_path: Path) -> None:
     label(campaign, 10, truth)
     kept = [one.as_dict() for one in again.estimate()]
     assert kept == [one.as_dict() for one in campaign.estimate()]
-    again._cache = None
-    again._store.keep_snapshot("spam", "none", b"{}")
-    assert kept == [one.as_dict() for one in again.estimate()]
+    again._log.store.keep_snapshot("spam", "none", b"{}")
+    scratch = load_campaign("spam", storage=tmp_path / "a.db")
+    assert kept == [one.as_dict() for one in scratch.estimate()]
 
 
 def test_a_new_budget_counts_for_the_draws_after_it(tmp_path: Path) -> None:
@@ -104,6 +104,5 @@ def test_an_unlabelable_item_is_allowed_for_in_the_error_rate(tmp_path: Path) ->
 def interval_level(campaign: Campaign) -> float:
     """The level of the game behind the interval of the error."""
     campaign.estimate()
-    assert campaign._cache is not None
-    (game,) = [one for key, one in campaign._cache.games.items() if "'error'" in key]
+    (game,) = [one for key, one in campaign._log.cache.games.items() if "'error'" in key]
     return float(game.game.to_dict()["level"])

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 
 from levelled._check import between, choice, whole
-from levelled.campaigns.driving import KINDS
 from levelled.campaigns.records import (
+    KINDS,
     Ask,
     CampaignSettings,
     DrawnItem,

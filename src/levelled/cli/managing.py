@@ -1,4 +1,4 @@
-"""`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, `audit`, ..."""
+"""`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, ..."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -21,7 +21,6 @@ from levelled.cli.options import (
 
 __all__ = [
     "attach",
-    "audit",
     "change",
     "close",
     "create",
@@ -249,7 +248,9 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
-    summary = _summarise(lv.load_campaign(name, storage=storage))
+    campaign = lv.load_campaign(name, storage=storage)
+    summary = _summarise(campaign)
+    show.keep(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
         usual: dict[str, Any] = {
@@ -290,6 +291,8 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,
+        "n_events": state.n_events,
+        "last_hash": campaign.last_hash,
     }
 
 
@@ -298,16 +301,6 @@ def _cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(show.plain(one or "(unnamed)") for one in value)
     return show.plain(value)
-
-
-def audit(name: Name, storage: Storage = DEFAULT_STORAGE, pool: PoolFile = None) -> None:
-    """Recompute draws, probabilities and estimates from the log; print ok, or each difference."""
-    differences = lv.load_campaign(name, storage=storage, pool=pool).audit()
-    for difference in differences:
-        typer.echo(show.plain(difference, 1000))
-    if differences:
-        raise typer.Exit(1)
-    typer.echo("ok")
 
 
 def export(
