@@ -1,7 +1,7 @@
 """`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, ..."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -18,6 +18,9 @@ from levelled.cli.options import (
     PoolFile,
     Storage,
 )
+
+if TYPE_CHECKING:
+    from levelled.campaigns.state import CampaignState
 
 __all__ = [
     "attach",
@@ -229,8 +232,11 @@ def close(
 
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the campaigns of a storage."""
+    from levelled.campaigns.log import CampaignLog
+
     with lv.campaigns.open_store(storage, create=False) as store:
-        summaries = [_summarise(lv.Campaign(name, store)) for name in store.names()]
+        logs = [CampaignLog(name, store) for name in store.names()]
+        summaries = [_summarise(*log.overview()) for log in logs]
     chosen = show.chosen(form)
     if chosen is not Form.table:
         show.records(summaries, chosen)
@@ -249,7 +255,7 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
     campaign = lv.load_campaign(name, storage=storage)
-    summary = _summarise(campaign)
+    summary = _summarise(campaign.state, campaign.last_hash)
     show.keep(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
@@ -268,8 +274,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         show.records([summary], chosen)
 
 
-def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
-    state = campaign.state
+def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
     settings = state.settings
     is_static = settings.kind == "static"
     return {
@@ -292,7 +297,7 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         "fingerprint": settings.fingerprint,
         "closed": state.closed,
         "n_events": state.n_events,
-        "last_hash": campaign.last_hash,
+        "last_hash": last_hash,
     }
 
 
