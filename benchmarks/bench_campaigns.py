@@ -1,4 +1,4 @@
-"""Campaigns on one machine: ask and tell, one more label, and creating one on a large pool.
+"""Campaigns on one machine: ask and tell, one more label, large ones, many, and audits.
 
 python benchmarks/bench_campaigns.py [rows of the large pool]
 """
@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import partial
 from pathlib import Path
 from statistics import median
-from time import perf_counter
+from time import perf_counter, sleep
 
 import numpy as np
 import optuna
@@ -21,10 +21,15 @@ import pyarrow.parquet as pq
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.settled import FigureCache
+from levelled.sources import open_pool
 
 PAIRS, ROUNDS = 150, 3
 LABELS = 10_000
 LARGE = 10_000_000
+ROWS, MANY_LABELS, AT_ONCE = 1_000_000, 50_000, 5000
+CAMPAIGNS, AUDITS = 200, 200
+YARDSTICK = "import numpy, sqlalchemy, pyarrow, typer"
+"""Starting Python with the packages that a command needs, which no command can undercut."""
 
 
 @contextmanager
@@ -155,7 +160,85 @@ def report_large(n: int) -> None:
         subprocess.run(command, check=True)
 
 
+def label_all(campaign: Campaign, n: int, at_once: int) -> None:
+    for _ in range(n // at_once):
+        asks = campaign.ask(at_once)
+        campaign.tell_all([{"draw": one.draw, "label": one.data["truth"]} for one in asks])
+
+
+def run_command(words: list[str]) -> None:
+    subprocess.run([sys.executable, *words], stdout=subprocess.DEVNULL, check=False)
+
+
+def report_commands(title: str, commands: list[str], storage: Path, bar: float) -> None:
+    """Commands that somebody types: the first one, and the median of five more."""
+    yardstick = median(seconds(partial(run_command, ["-c", YARDSTICK])) for _ in range(5))
+    print(f"{title}; starting Python with its packages takes {yardstick:.2f} s:")
+    for command in commands:
+        words = ["-m", "levelled", *command.split(), "--storage", str(storage)]
+        first = seconds(partial(run_command, words))
+        taken = median(seconds(partial(run_command, words)) for _ in range(5))
+        print(f"  levelled {command}: {taken:.2f} s, {taken / yardstick:.1f} times that ", end="")
+        print(f"(the first time {first:.2f} s; bar: {bar:g} s)")
+
+
+def report_size() -> None:
+    with folder() as at:
+        pq.write_table(pool_of(ROWS), at / "pool.parquet")
+        campaign = create_campaign(
+            "big", str(at / "pool.parquet"), storage=at / "c.db", seed=7, in_flight=MANY_LABELS
+        )
+        label_all(campaign, MANY_LABELS, AT_ONCE)
+        commands = ["estimate big", "status big", "estimate big --format json"]
+        report_commands(f"{ROWS:,} rows, {MANY_LABELS:,} labels", commands, at / "c.db", 1.5)
+
+
+def report_many() -> None:
+    with folder() as at:
+        pool = open_pool(pool_of(5000))
+        for seed in range(CAMPAIGNS):
+            kind = "static" if seed % 2 else "adaptive"
+            campaign = create_campaign(f"c{seed}", pool, storage=at / "c.db", seed=seed, kind=kind)
+            label_all(campaign, 50, 50)
+        report_commands(f"{CAMPAIGNS} campaigns", ["list"], at / "c.db", 1.0)
+
+
+LABELLER = """
+import sys
+from levelled.campaigns import load_campaign
+campaign = load_campaign("spam", storage=sys.argv[1])
+while campaign.state.n_asked < campaign.settings.pool_size:
+    for one in campaign.ask(1, owner="ann"):
+        campaign.tell(one.draw, one.data["truth"], owner="ann")
+"""
+
+
+def report_audits() -> None:
+    """Audits while another process asks and tells as fast as it can."""
+    with folder() as at:
+        pq.write_table(pool_of(20_000), at / "pool.parquet")
+        create_campaign("spam", str(at / "pool.parquet"), storage=at / "c.db", seed=7)
+        labeller = subprocess.Popen([sys.executable, "-c", LABELLER, str(at / "c.db")])
+        try:
+            campaign = load_campaign("spam", storage=at / "c.db")
+            while not campaign.state.answers:
+                sleep(0.1)
+            sizes, alarms = set(), 0
+            for _ in range(AUDITS):
+                audit = campaign.audit()
+                sizes.add(audit.n_events)
+                alarms += bool(audit)
+        finally:
+            labeller.kill()
+            labeller.wait()
+    print(f"{alarms} of {AUDITS} audits false while labels arrived (bar: 0); ", end="")
+    print(f"the log had {min(sizes):,} to {max(sizes):,} events, {len(sizes)} sizes were seen")
+
+
 if __name__ == "__main__":
+    report_audits()
+    report_many()
+    report_size()
     report_pairs()
     report_one_more(["error"])
     report_one_more(["error", "f1:spam", "brier"])

@@ -66,6 +66,12 @@ def registry() -> None:
         pytest.skip(f"fetches packages, and {', '.join(_silent())} cannot reach any")
 
 
+@pytest.fixture(autouse=True, scope="session")
+def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Let the keys of snapshots lie in a folder of the tests."""
+    os.environ["LEVELLED_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "seed" in metafunc.fixturenames:
         first, _, last = str(metafunc.config.getoption("--seeds")).partition("-")

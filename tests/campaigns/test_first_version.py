@@ -64,7 +64,7 @@ def test_it_is_static_and_could_have_become_adaptive(path: Path) -> None:
     campaign = load_campaign("spam", storage=path, pool=FILES / "pool.csv")
     assert (campaign.settings.kind, campaign.settings.features) == ("static", ())
     assert (campaign.state.rounds, campaign.predictor) == ((), None)
-    events = [one.event for one in campaign._store.events("spam")]
+    events = [one.event for one in campaign._log.store.events("spam")]
     state = apply_events(event for event in events if event["type"] not in ("closed", "attached"))
     given = state.draws[: state.n_asked]
     later = apply_events(decide.change(state, None, datetime.now(UTC), kind="adaptive"), state)

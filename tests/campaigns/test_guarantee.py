@@ -47,9 +47,9 @@ def test_looks_in_between_change_nothing(tmp_path: Path) -> None:
     label(campaign, 10, truth)
     kept = [one.as_dict() for one in again.estimate()]
     assert kept == [one.as_dict() for one in campaign.estimate()]
-    again._cache = None
-    again._store.keep_snapshot("spam", "none", b"{}")
-    assert kept == [one.as_dict() for one in again.estimate()]
+    again._log.store.keep_snapshot("spam", "none", b"{}")
+    scratch = load_campaign("spam", storage=tmp_path / "a.db")
+    assert kept == [one.as_dict() for one in scratch.estimate()]
 
 
 def test_a_new_budget_counts_for_the_draws_after_it(tmp_path: Path) -> None:

@@ -136,7 +136,7 @@ def test_items_can_be_passed_on_given_up_and_corrected(levelled: Levelled, spam:
     assert levelled("amend", spam, 1, "ham" if before == "spam" else "spam").code == 0
     status = json.loads(levelled("status", spam).out)[0]
     assert (status["n_unlabelable"], status["n_amended"], status["n_pending"]) == (1, 1, 2)
-    assert levelled("audit", spam).out == "ok\n"
+    assert levelled("audit", spam).out.startswith("ok: ")
 
 
 def exported(levelled: Levelled, name: str) -> list[dict[str, Any]]:
@@ -194,7 +194,11 @@ def test_a_budget_ends_the_asking_and_can_be_raised(levelled: Levelled, spam: st
 def test_a_closed_campaign_keeps_its_estimates(levelled: Levelled, spam: str) -> None:
     before = figures(levelled, spam)
     assert levelled("close", spam, "--reason", "enough").code == 0
-    assert figures(levelled, spam) == before
+    after = figures(levelled, spam)
+    assert {one.pop("last_hash") for one in after}.isdisjoint(
+        one.pop("last_hash") for one in before
+    )
+    assert after == before
     refused = levelled("ask", spam)
     assert (refused.code, "enough" in refused.err) == (1, True)
     assert json.loads(levelled("list").out)[0]["closed"] == "enough"
@@ -228,7 +232,7 @@ def test_a_pool_that_moved_is_named(
     here.rename(tmp_path / "there.parquet")
     lost = levelled("audit", "moved")
     assert (lost.code, "here.parquet" in lost.out) == (1, True)
-    assert levelled("audit", "moved", "--pool", "there.parquet").out == "ok\n"
+    assert levelled("audit", "moved", "--pool", "there.parquet").out.startswith("ok: ")
 
 
 def test_a_change_of_kind_says_what_it_costs(levelled: Levelled, pool: Path) -> None:
@@ -293,7 +297,7 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     page = Path("r.html").read_text()
     assert "<script" not in page
     assert "\x1b" not in page
-    assert levelled("audit", "[red]x").out == "ok\n"
+    assert levelled("audit", "[red]x").out.startswith("ok: ")
 
 
 def test_a_campaign_whose_loss_is_gone_can_be_listed_and_labelled(
@@ -360,7 +364,7 @@ def test_a_plan_can_rest_on_the_labels_of_a_campaign(
 
 def test_a_storage_can_be_copied_and_upgraded(levelled: Levelled, spam: str) -> None:
     assert levelled("storage", "copy", "levelled.db", "other.db").err == "copied: spam\n"
-    assert levelled("audit", spam, "--storage", "other.db").out == "ok\n"
+    assert levelled("audit", spam, "--storage", "other.db").out.startswith("ok: ")
     assert "current version" in levelled("storage", "upgrade").err
 
 
@@ -422,7 +426,7 @@ def test_the_kind_is_chosen_shown_and_changed(
     assert changed.err.startswith("changed plain: kind adaptive\n")
     assert len(levelled("ask", "plain", "-n", 60).out.splitlines()) == 60
     assert json.loads(levelled("status", "plain").out)[0]["kind"] == "adaptive"
-    assert levelled("audit", "plain").out == "ok\n"
+    assert levelled("audit", "plain").out.startswith("ok: ")
     refused = levelled("change", "plain", "--kind", "clever")
     assert (refused.code, refused.err.count("\n")) == (1, 1)
     assert "adaptive, static, uniform" in refused.err
@@ -449,7 +453,7 @@ def test_new_predictions_replace_the_pools(
     assert done.err == "rescored spam with scores.parquet. Next: levelled ask spam\n"
     asked = levelled("ask", spam, "-n", 20)
     assert levelled("tell", spam, "-", given=answers(asked.out, truth)).code == 0
-    assert levelled("audit", spam).out == "ok\n"
+    assert levelled("audit", spam).out.startswith("ok: ")
     refused = levelled("rescore", spam, "--pool", pool)
     assert "has no predicted losses" in refused.err
 

@@ -110,6 +110,14 @@ class StoreContract:
         with pytest.raises(InputError, match="since"):
             store.events("digits", -1)
 
+    def test_events_that_draw_can_be_left_out(self, store: Store) -> None:
+        drawn = {"type": "drawn", "draws": [{"data": {"type": "answered"}}]}
+        told = {"type": "answered", "label": '"type":"drawn"}', "by": '{"type":"drawn"}'}
+        store.append("digits", [{"type": "created"}, drawn, told, drawn], expected=0)
+        assert [one.seq for one in store.events("digits", draws=False)] == [0, 2]
+        assert [one.seq for one in store.events("digits", 1, draws=False)] == [2]
+        assert [one.seq for one in store.events("digits", 1)] == [1, 2, 3]
+
     def test_a_campaign_nobody_started_has_no_events(self, store: Store) -> None:
         assert store.events("digits") == []
         assert store.last("digits") is None

@@ -1,5 +1,6 @@
 """Campaigns: labels of several people over days, nothing lost, every figure recomputable."""
 
+from levelled.campaigns.audit import Audit
 from levelled.campaigns.campaign import Campaign
 from levelled.campaigns.create import create_campaign, load_campaign
 from levelled.campaigns.drawing import draw_from_file
@@ -11,6 +12,7 @@ from levelled.metrics.figure import Figure
 
 __all__ = [
     "Ask",
+    "Audit",
     "Campaign",
     "CampaignPredictor",
     "Figure",

@@ -1,54 +1,150 @@
-"""The audit of a campaign: draws, probabilities and figures recomputed from log and pool."""
+"""The audit of a campaign: all that log and pool determine, computed again and compared."""
 
-from collections.abc import Callable, Iterator, Sequence
+import re
+from collections.abc import Iterator, Sequence
+from typing import Any
 
+from levelled.campaigns.comparing import compare_with_first
+from levelled.campaigns.decide import check_width
+from levelled.campaigns.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing import draw_again
+from levelled.campaigns.driving import check_guarantee, check_kind
 from levelled.campaigns.figures import estimate_figures
-from levelled.campaigns.hashing import StoredEvent, verify
+from levelled.campaigns.hashing import StoredEvent, canonical, verify
+from levelled.campaigns.plain import state_to_plain
 from levelled.campaigns.records import CampaignSettings, DrawnItem
 from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
 from levelled.campaigns.state import CampaignState, apply_events
-from levelled.errors import LevelledError
-from levelled.metrics.figure import Figure
-from levelled.sources import Pool
+from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
+from levelled.campaigns.stores import Snapshot
+from levelled.errors import CampaignError, InputError
 
-__all__ = ["find_differences"]
+__all__ = ["Audit", "audit_log"]
 
-_CLOSE = 1e-12
-"""The relative rounding error allowed between machines."""
+_ROUNDING, _FITTED = 1e-12, 1e-6
+"""The relative difference allowed between two machines: of probabilities, and of fitted numbers."""
+
+_SHORTEST = 12
+"""The least number of digits by which a hash may be named."""
 
 
-def find_differences(
-    events: Sequence[StoredEvent],
-    pool_at: Callable[[CampaignState, int], Pool],
-    estimate: Callable[[], Sequence[Figure]],
-) -> list[str]:
-    """Each difference between a campaign and its log in a line; none if all is well.
+class Audit(list[str]):
+    """The differences that an audit found, a line each, and what it checked.
 
-    Checks the chain of hashes, then the draws with their probabilities, which follow from the
-    rounds on record, the seed and the pool as it was at each draw (`pool_at`), then the figures
-    that `estimate` gives, which follow from the log.
+    It is an empty list if all is well.
     """
+
+    def __init__(self, n_events: int, last_hash: str) -> None:
+        super().__init__()
+        self.n_events = n_events
+        self.last_hash = last_hash
+        self.notes: list[str] = []
+        """Parts that could not be checked, each with the reason."""
+        self.since: int | None = None
+        """The number of events after the one that was expected; None if none was."""
+
+
+def audit_log(
+    name: str,
+    events: Sequence[StoredEvent],
+    snapshot: Snapshot | None,
+    pool_at: PoolAt,
+    expect: str | None = None,
+) -> Audit:
+    """Check one state of a campaign's log; `pool_at` gives the pool as a draw saw it.
+
+    Checks the chain of hashes, and each event against the state before it; then the settings and
+    draws, which follow from the pool, and the snapshot, which follows from the log.
+    """
+    if not events:
+        raise CampaignError(f"There is no campaign {name!r} in this storage.")
+    audit = Audit(len(events), events[-1].hash)
+    if expect is not None:
+        audit += _compare_expected(audit, events, expect)
     broken = verify(events)
     if broken is not None:
-        return [f"event {broken.seq}: {broken.because}"]
-    created = apply_events([events[0].event]).settings
-    state = apply_events(stored.event for stored in events)
-    return [*_compare_draws(state, created, pool_at), *_compare_figures(state, estimate)]
+        audit.append(f"event {broken.seq}: {broken.because}")
+        return audit
+    plain, checks = [stored.event for stored in events], StepChecks(pool_at)
+    try:
+        created, state = apply_events(plain[:1]).settings, apply_events(plain)
+    except CampaignError as unreadable:
+        audit.append(str(unreadable))
+        return audit
+    if state.settings.name != name:
+        audit.append(f"the log is of {state.settings.name!r}, and is stored as {name!r}")
+    for part in (
+        _compare_settings(created, state, pool_at),
+        checks.differences(plain),
+        _compare_draws(state, created, pool_at),
+        _compare_figures(state),
+        _compare_snapshot(events, snapshot),
+    ):
+        audit += [line for line in _lines(part) if line not in audit]
+    audit.notes = [*dict.fromkeys(checks.notes)]
+    return audit
+
+
+def _lines(part: Iterator[str]) -> Iterator[str]:
+    """The differences of one part; a log with which it cannot be computed is one."""
+    try:
+        yield from part
+    except UNREADABLE as wrong:
+        yield str(wrong) or repr(wrong)
+
+
+def _compare_expected(audit: Audit, events: Sequence[StoredEvent], expect: str) -> Iterator[str]:
+    """Look for the event whose hash somebody noted; those after it came since."""
+    wanted = expect.strip().lower()
+    if not re.fullmatch(f"[0-9a-f]{{{_SHORTEST},64}}", wanted):
+        raise InputError(
+            f"{expect!r:.80} is no hash to expect: give the 64 hexadecimal digits that levelled "
+            f"status shows, or at least the first {_SHORTEST}."
+        )
+    at = [stored.seq for stored in events if stored.hash.startswith(wanted)]
+    if at:
+        audit.since = len(events) - 1 - at[-1]
+    else:
+        yield (
+            f"no event has the hash {wanted}: since it was noted, events were cut off or the log "
+            f"was written anew"
+        )
+
+
+def _compare_settings(
+    created: CampaignSettings, state: CampaignState, pool_at: PoolAt
+) -> Iterator[str]:
+    """Settings that follow from others, and values that no campaign can have."""
+    looks = looks_over(created.budget, created.pool_size, created.level, len(created.looks))
+    if not nearly_equal(created.looks, looks, _FITTED):
+        yield "the planned looks are not those of this budget, pool size and level"
+    for wrong, what in (
+        (not 0 < created.level < 1, f"level {created.level}"),
+        (not 0 <= created.floor <= 1, f"floor {created.floor}"),
+        (created.seed < 0, f"seed {created.seed}"),
+        (created.budget is not None and created.budget < 1, f"budget {created.budget}"),
+        (created.lease_seconds < 1, f"a lease of {created.lease_seconds} seconds"),
+        (created.in_flight < 1, f"{created.in_flight} items in flight"),
+        (created.is_finite and created.looks, "planned looks beside a finite-sample guarantee"),
+    ):
+        if wrong:
+            yield f"no campaign can have {what}"
+    check_guarantee(created)
+    check_width(created.metrics[0], created.target_width)
+    pool = pool_at(state, 1)
+    check_kind(created, created.kind, lambda: pool)
+    for name, expected in settings_of_pool(pool, created.metrics, created.slices).items():
+        if (value := getattr(created, name)) != expected:
+            yield f"{name}: {value!r:.200} is on record, the pool gives {expected!r:.200}"
 
 
 def _compare_draws(
-    state: CampaignState,
-    created: CampaignSettings,
-    pool_at: Callable[[CampaignState, int], Pool],
+    state: CampaignState, created: CampaignSettings, pool_at: PoolAt
 ) -> Iterator[str]:
     rows = [item.row for item in state.draws]
-    try:
-        rounds = [(one, pool_at(state, one.first)) for one in state.rounds]
-        items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds)
-    except LevelledError as wrong:
-        yield str(wrong)
-        return
+    rounds = [(one, pool_at(state, one.first)) for one in state.rounds]
+    items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds)
     for item, expected in zip(state.draws, items, strict=True):
         difference = _compare_items(item, expected)
         if difference is not None:
@@ -58,38 +154,71 @@ def _compare_draws(
 def _compare_items(item: DrawnItem, expected: DrawnItem) -> str | None:
     if (item.row, item.id) != (expected.row, expected.id):
         return f"{item.id!r} is on record, the pool gives {expected.id!r}"
-    if not _same(item.probability, expected.probability):
+    if not nearly_equal(item.probability, expected.probability, _ROUNDING):
         return (
             f"probability {item.probability!r} is on record, the pool gives "
             f"{expected.probability!r}"
         )
-    if any(not _same(item.design[name], value) for name, value in expected.design.items()):
+    # Columns of slices, whose names have a blank, came later than others.
+    design = {
+        name: one for name, one in expected.design.items() if name in item.design or " " not in name
+    }
+    if not nearly_equal(item.design, design, _ROUNDING):
         return "its design columns differ from what the pool gives"
     if item.pred != expected.pred or item.slices != expected.slices:
         return "its predictions or slices differ from what the pool gives"
     if item.proba != expected.proba:
         return "its probabilities of the classes differ from the pool's"
+    if canonical({**item.data}) != canonical({**expected.data}):
+        return "the fields shown to the labeller differ from the pool's"
     return None
 
 
-def _compare_figures(
-    state: CampaignState, estimate: Callable[[], Sequence[Figure]]
-) -> Iterator[str]:
+def _compare_figures(state: CampaignState) -> Iterator[str]:
+    """Make the figures once; a log from which there are none has a difference."""
     try:
-        recomputed = estimate_figures(state, FigureCache())
-        shown = estimate()
-    except LevelledError as wrong:
+        estimate_figures(state, FigureCache())
+    except UNREADABLE as wrong:
         yield f"no figures can be made from this log: {wrong}"
+
+
+def _compare_snapshot(events: Sequence[StoredEvent], snapshot: Snapshot | None) -> Iterator[str]:
+    """Compare a snapshot with what the log gives at its event, if that is still there.
+
+    One of another version is never used, so it is no difference.
+    """
+    kept = None if snapshot is None else unpack(snapshot.data)
+    if kept is None:
+        if snapshot is not None and is_of_this_version(snapshot.data):
+            yield "the snapshot is damaged; it is not used"
         return
-    for figure, expected in zip(shown, recomputed, strict=True):
-        ours, theirs = (
-            (one.estimate.value, one.estimate.low, one.estimate.high) for one in (figure, expected)
-        )
-        if not all(_same(a, b) for a, b in zip(ours, theirs, strict=True)):
-            yield f"{figure.name}: the campaign gives {ours}, its log gives {theirs}"
+    n = kept.state.n_events
+    if n > len(events):
+        return  # it was kept after these events were read
+    if events[n - 1].hash != kept.hash:
+        yield "the snapshot is not of an event of this log; it is not used"
+        return
+    state = apply_events(stored.event for stored in events[:n])
+    if _plain(kept.state) != _plain(state):
+        yield "the state in the snapshot is not what the log gives"
+    elif not _same_results(kept, state):
+        yield "the results in the snapshot are not what the log gives"
 
 
-def _same(a: float | None, b: float | None) -> bool:
-    if a is None or b is None:
-        return a is b
-    return a == b or abs(a - b) <= _CLOSE * max(abs(a), abs(b))
+def _plain(state: CampaignState) -> list[Any]:
+    return [state.settings.to_json(), state_to_plain(state), tuple(state.draws)]
+
+
+def _same_results(kept: KeptState, state: CampaignState) -> bool:
+    """True if figures and games of a snapshot are those that the log gives."""
+    fresh = FigureCache()
+    figures, _ = estimate_figures(state, fresh), compare_with_first(state, fresh)
+    for key, game in kept.cache.games.items():
+        there = fresh.games.get(key)
+        if there is not None and there.n == game.n:
+            ours, theirs = game.to_json(), there.to_json()
+            if not nearly_equal(ours, theirs, _FITTED):
+                return False
+    shown = estimate_figures(state, kept.cache)
+    pairs = zip(shown, figures, strict=True)
+    return all(nearly_equal(a.as_dict(), b.as_dict(), _FITTED) for a, b in pairs)

@@ -1,6 +1,5 @@
 """Betting intervals that are kept between looks, so that one more label is one more round."""
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
@@ -10,13 +9,12 @@ import numpy as np
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
-from levelled.errors import LevelledError
 from levelled.estimators import Betting, RatioBetting
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.betting_games import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 
-__all__ = ["GameInput", "SavedGame", "games_from_bytes", "games_to_bytes", "play"]
+__all__ = ["GameInput", "SavedGame", "play"]
 
 
 AnyGame = Betting | RatioBetting | Hedged
@@ -120,19 +118,6 @@ def play(
             game.update(loss, float(inputs.denominators[m]), q, max_weight=most)
     saved.n, saved.fingerprint = n, fingerprint
     return game.interval(), saved
-
-
-def games_to_bytes(games: Mapping[str, SavedGame]) -> bytes:
-    """Games by their names as the content of a snapshot."""
-    return json.dumps({key: game.to_json() for key, game in games.items()}).encode()
-
-
-def games_from_bytes(data: bytes) -> dict[str, SavedGame]:
-    """The games of a snapshot; none if it is of another version, so that they begin anew."""
-    try:
-        return {key: SavedGame.from_json(game) for key, game in json.loads(data).items()}
-    except (LevelledError, ValueError, KeyError, TypeError):
-        return {}
 
 
 def _columns(inputs: GameInput, draws: Draws) -> list[str]:

@@ -11,20 +11,19 @@ from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event, draw_events, place_of
-from levelled.campaigns.audit import find_differences
-from levelled.campaigns.betting import games_from_bytes, games_to_bytes
+from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
+from levelled.campaigns.log import CampaignLog
 from levelled.campaigns.planning import plan_further
 from levelled.campaigns.pools import CampaignPool
 from levelled.campaigns.records import Ask, CampaignSettings, DrawnItem, Event
-from levelled.campaigns.settled import FigureCache
-from levelled.campaigns.state import CampaignState, apply_events
+from levelled.campaigns.state import CampaignState
 from levelled.campaigns.stores import Store
-from levelled.errors import CampaignError, ConflictError
+from levelled.errors import ConflictError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.plan_record import Plan
@@ -54,10 +53,8 @@ class Campaign:
         self, name: str, store: Store, *, pool: Pool | None = None, scores: Sequence[Pool] = ()
     ) -> None:
         self.name = name
-        self._store = store
+        self._log = CampaignLog(name, store)
         self._pool = CampaignPool(pool, scores)
-        self._state: CampaignState | None = None
-        self._cache: FigureCache | None = None
         self.note: str | None = None
         """The reason why the last `ask` gave fewer items than it should."""
 
@@ -79,17 +76,12 @@ class Campaign:
     @property
     def state(self) -> CampaignState:
         """The state after every event that is stored by now."""
-        n_events = 0 if self._state is None else self._state.n_events
-        new = [stored.event for stored in self._store.events(self.name, n_events)]
-        if self._state is None and not new:
-            raise CampaignError(
-                f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
-                f"campaigns; `levelled create` makes one."
-            )
-        if new:
-            self._state = apply_events(new, self._state)
-        assert self._state is not None
-        return self._state
+        return self._log.state
+
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last event that was read, for `audit` to compare later."""
+        return self._log.last_hash
 
     @property
     def settings(self) -> CampaignSettings:
@@ -99,7 +91,7 @@ class Campaign:
     @property
     def predictor(self) -> CampaignPredictor | None:
         """What an adaptive campaign has learnt about its losses; None before its first round."""
-        return predictor_of(self.state, self._pool.at)
+        return predictor_of(self.state, self._pool.at, self._log.cache)
 
     def ask(self, n: int = 1, *, owner: str | None = None) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
@@ -196,7 +188,7 @@ class Campaign:
         The intervals are valid however often you look, except where a warning says otherwise.
         `figure.difference("v2")` compares another model with a figure.
         """
-        return comparable_figures(self.state, self._figure_cache())
+        return comparable_figures(self.state, self._log.cache)
 
     def compare(
         self, model: str, against: str | None = None, metric: str | None = None
@@ -207,18 +199,18 @@ class Campaign:
         a `metric` all of the campaign are compared. `comparison.better` names the better model;
         the interval is valid like those of the estimates.
         """
-        return compare_models(self.state, self._figure_cache(), model, against, metric)
+        return compare_models(self.state, self._log.cache, model, against, metric)
 
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""
-        return plan_further(self.state, self._figure_cache(), self.pool(), width, metric, expected)
+        return plan_further(self.state, self._log.cache, self.pool(), width, metric, expected)
 
     def history(self) -> list[Figure]:
         """The first metric of the first model after 1, 2, ... settled draws.
 
         Long campaigns are read at about 150 evenly spaced numbers of draws.
         """
-        return estimate_history(self.state, self._figure_cache())
+        return estimate_history(self.state, self._log.cache)
 
     def is_reached(self, figures: Sequence[Figure], target_width: float | None = None) -> bool:
         """True if the first interval is at most `target_width` wide, or the campaign's width."""
@@ -250,20 +242,24 @@ class Campaign:
 
     def report(self, path: str | Path) -> None:
         """Write figures, plots, settings and corrections as one HTML file."""
-        last = self._store.last(self.name)
+        state, cache = self.state, self._log.cache
         report = make_report(
-            self.state,
-            self.estimate(),
-            self.history(),
-            compare_with_first(self.state, self._figure_cache()),
-            "" if last is None else last.hash,
-            [*learnt_sections(self.predictor)],
+            state,
+            comparable_figures(state, cache),
+            estimate_history(state, cache),
+            compare_with_first(state, cache),
+            self.last_hash,
+            [*learnt_sections(predictor_of(state, self._pool.at, cache))],
         )
         Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
 
-    def audit(self) -> list[str]:
-        """Recompute hashes, draws, probabilities and figures; return each difference in a line."""
-        return find_differences(self._store.events(self.name), self._pool.at, self.estimate)
+    def audit(self, *, expect: str | None = None) -> Audit:
+        """Recompute everything that log and pool determine; return each difference in a line.
+
+        `expect` is the hash of an event that was noted earlier, or its first 12 digits or more.
+        """
+        store, name = self._log.store, self.name
+        return audit_log(name, store.events(name), store.snapshot(name), self._pool.at, expect)
 
     def to_table(self) -> "pa.Table":
         """Draws, labels, predictions and training weights: one row for each draw given out."""
@@ -279,18 +275,8 @@ class Campaign:
         write_table(self.to_table(), Path(path), raw=raw)
 
     def keep(self) -> None:
-        """Store the betting games, so that the next process need not play them again."""
-        last = self._store.last(self.name)
-        if self._cache is not None and self._cache.games and last is not None:
-            self._store.keep_snapshot(self.name, last.hash, games_to_bytes(self._cache.games))
-
-    def _figure_cache(self) -> FigureCache:
-        """What earlier looks computed, in this process or in one that stored its games."""
-        if self._cache is None:
-            snapshot = self._store.snapshot(self.name)
-            games = {} if snapshot is None else games_from_bytes(snapshot.data)
-            self._cache = FigureCache(games=games)
-        return self._cache
+        """Store the state and the betting games, so that the next process begins with them."""
+        self._log.keep()
 
     def pool(self) -> Pool:
         """The pool; refuses one whose content is not that at creation."""
@@ -301,7 +287,7 @@ class Campaign:
         while min(state.n_asked + n, state.settings.last_draw) > len(state.draws):
             pool = self._pool.at(state, len(state.draws) + 1)
             events = draw_events(pool, state, state.n_asked + n, at=_stamp())
-            self._store.append(self.name, events, expected=state.n_events)
+            self._log.append(events)
             state = self.state
         return state
 
@@ -323,8 +309,7 @@ class Campaign:
             try:
                 events = decision(self.state)
                 if events:
-                    assert self._state is not None
-                    self._store.append(self.name, events, expected=self._state.n_events)
+                    self._log.append(events)
                 return len(events)
             except ConflictError:
                 continue

@@ -13,26 +13,20 @@ from levelled._check import between, whole
 from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_width
+from levelled.campaigns.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError
-from levelled.estimators.intervals.looks import (
-    SHARE,
-    PlannedLook,
-    plan_looks,
-    plan_without_budget,
-)
-from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign"]
 
 _YEAR = 366 * 24 * 3600
-_MOST_SLICES = _MOST_LOOKS = 100
+_MOST_SLICES = 100
 
 
 def create_campaign(
@@ -89,42 +83,33 @@ def create_campaign(
         opened = pool
     else:
         opened = open_pool(pool, classes=classes, slices=slices, features=features)
-    models, size = opened.models or ("",), len(opened)
-    by_model, fingerprint = {one: opened.predictions(one) for one in models}, opened.fingerprint
-    slice_counts = {column: opened.slice_values(column).counts() for column in slices}
-    predictions = by_model[models[0]]
-    pred_counts = {one: each.counts() for one, each in by_model.items()}
-    _refuse_many_slices(slice_counts)
+    derived = settings_of_pool(opened, metrics, slices)
+    models, size = derived["models"], derived["pool_size"]
+    by_model = {one: opened.predictions(one) for one in models}
+    _refuse_many_slices(derived["slice_counts"])
     settings = CampaignSettings(
         name=name,
         metrics=metrics,
         source=place_of(opened),
-        fingerprint=fingerprint,
-        pool_size=size,
         seed=whole("seed", seed, least=0),
-        models=models,
         model_name=_check_model_name(model, models),
-        classes=predictions.classes,
-        numeric=_is_numeric(metrics, has_numbers=predictions.number is not None),
         slices=tuple(slices),
-        slice_counts=slice_counts,
-        pred_counts=pred_counts,
         budget=None if budget is None else whole("budget", budget, least=1),
         target_width=check_width(metrics[0], target_width),
         level=between("level", level, 0, 1, open_=True),
-        looks=_plan_looks(0 if guarantee == "finite" else looks, budget, size, level),
+        looks=looks_over(budget, size, level, 0 if guarantee == "finite" else looks),
         score=score,
         proposal=proposal,
         floor=between("floor", floor, 0, 1),
         lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
         in_flight=whole("in_flight", in_flight, least=1),
-        kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: predictions),
-        features=opened.features,
+        kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: by_model[models[0]]),
         guarantee=guarantee,
         drive=drive,
+        **derived,
     )
     check_guarantee(settings)
-    check_drive(settings, predictions)
+    check_drive(settings, by_model[models[0]])
     check_predicted_losses(opened, metrics[0])
     for one in metrics:
         for each in by_model.values():
@@ -174,20 +159,6 @@ def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:
                 f"The column {column!r} has {len(counts)} values, and a slice each would rest on "
                 f"hardly any labels: choose a column with at most {_MOST_SLICES}."
             )
-
-
-def _plan_looks(
-    count: int, budget: int | None, pool_size: int, level: float
-) -> tuple[PlannedLook, ...]:
-    alpha = SHARE * (1 - level)
-    whole("looks", count, least=0)
-    if count > _MOST_LOOKS:
-        raise CampaignError(f"{count} looks are too many to plan: choose at most {_MOST_LOOKS}.")
-    if count == 0:
-        return ()
-    if budget is None:
-        return plan_without_budget(pool_size, alpha)
-    return plan_looks(min(budget, pool_size), pool_size, count, alpha)
 
 
 def _first_events(
@@ -256,18 +227,6 @@ def _check_model_name(name: str, models: Sequence[str]) -> str:
             f"predictions in columns without a name (pred, proba_<class>)."
         )
     return name
-
-
-def _is_numeric(metrics: Sequence[Metric], *, has_numbers: bool) -> bool:
-    """True if labels are numbers: as the metrics need it, or else like the predictions."""
-    kinds = {metric.label_kind for metric in metrics} - {None}
-    if len(kinds) > 1:
-        names = ", ".join(metric.name for metric in metrics)
-        raise CampaignError(
-            f"These metrics do not go together: {names}. Some need a number as label, others a "
-            f"class."
-        )
-    return kinds == {"number"} if kinds else has_numbers
 
 
 def _check_names(metric: object) -> list[str]:

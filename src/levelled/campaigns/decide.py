@@ -9,8 +9,8 @@ from itertools import chain, islice
 from typing import Any
 
 from levelled._check import choice, whole
-from levelled.campaigns.driving import KINDS
 from levelled.campaigns.records import (
+    KINDS,
     Ask,
     CampaignSettings,
     DrawnItem,

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, choice
-from levelled.campaigns.records import CampaignSettings, Round
+from levelled.campaigns.records import KINDS, CampaignSettings, Round
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
@@ -34,7 +34,6 @@ from levelled.surrogates.balance import Aim
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
-    "KINDS",
     "begin_round",
     "can_adapt",
     "check_drive",
@@ -48,7 +47,6 @@ __all__ = [
     "positive_class",
 ]
 
-KINDS = ("adaptive", "static", "uniform")
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
 """Metrics whose losses follow from an error of the predicted class."""

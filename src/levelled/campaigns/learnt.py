@@ -10,7 +10,7 @@ import numpy as np
 from levelled._check import FloatArray, IntArray
 from levelled.campaigns.driving import driver_of
 from levelled.campaigns.records import Round
-from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.settled import FigureCache, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import LevelledError
 from levelled.estimators.intervals.fixed import clopper_pearson, ranked_weights
@@ -156,14 +156,14 @@ class CampaignPredictor:
 
 
 def predictor_of(
-    state: CampaignState, pool_at: Callable[[CampaignState, int], Pool]
+    state: CampaignState, pool_at: Callable[[CampaignState, int], Pool], cache: FigureCache
 ) -> CampaignPredictor | None:
     """The predictor of a campaign and its record; None without an adaptive round."""
     rounds = tuple(one for one in state.rounds if one.predictor is not None)
     if not rounds or rounds[-1].predictor is None:
         return None
-    settings, base = state.settings, settled_draws(state)
-    metric = settings.metrics[0]
+    settings, base = state.settings, settled_draws(state, cache=cache)
+    metric, design = settings.metrics[0], base.draws.design or {}
     losses, _ = base.losses(metric if metric.kind == "average" else ERROR, settings.models[0])
     with_predictor = np.zeros(len(base), dtype=bool)
     ends = [*(one.first for one in state.rounds[1:]), len(state.draws) + 1]
@@ -171,10 +171,14 @@ def predictor_of(
         with_predictor[begun.first - 1 : end - 1] = begun.predictor is not None
     at = np.flatnonzero(with_predictor & base.labelable)
     last = state.rounds[-1].first
+    if "control" in design:
+        predicted = design["control"][at]
+    else:  # draws before the first round have none
+        predicted = np.array([state.draws[int(i)].design["control"] for i in at])
     return CampaignPredictor(
         LossPredictor.from_json(rounds[-1].predictor),
         rounds,
-        np.array([state.draws[i].design["control"] for i in at], dtype=np.float64),
+        predicted,
         losses[at],
         ranked_weights(base.draws.probability, settings.pool_size)[at],
         metric.possible if metric.kind == "average" else ERROR.possible,

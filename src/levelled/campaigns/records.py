@@ -1,16 +1,18 @@
 """The records of a campaign: settings, drawn items, leases, answers, and events."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields
+from types import NoneType
 from typing import Any, cast
 
-from levelled.errors import InputError
+from levelled.errors import CampaignError, InputError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 
 __all__ = [
+    "KINDS",
     "Answer",
     "Ask",
     "Attached",
@@ -28,6 +30,12 @@ __all__ = [
 Event = Mapping[str, Any]
 """One entry of the log as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
 
+
+KINDS = ("adaptive", "static", "uniform")
+"""The ways to draw items."""
+
+FORMAT = 1
+"""The format of the log; a newer Levelled may write another."""
 
 _LABEL_CHECKS = {True: parse_metric("mean"), False: parse_metric("error")}
 """A metric that refuses a label which is no number, and one that refuses an unknown class."""
@@ -92,7 +100,7 @@ class CampaignSettings:
     """Draws 1..n_sampled are a uniform sample that had labels before the campaign began."""
     lease_seconds: int = 24 * 3600
     in_flight: int = 200
-    format: int = 1
+    format: int = FORMAT
     kind: str = "static"
     """The way items are drawn: "static", "uniform", or "adaptive" in rounds."""
     features: tuple[str, ...] = ()
@@ -145,11 +153,55 @@ class CampaignSettings:
         """The settings that `to_json` wrote."""
         renamed = {"n_pool": "pool_size"}  # databases of the first version
         values = {renamed.get(name, name): value for name, value in plain.items()}
+        _check_plain(values)
         for name in ("models", "classes", "slices", "features"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
         return cls(**{**values, "metrics": metrics, "looks": looks_from_json(looks)})
+
+
+def _check_plain(values: Mapping[str, Any]) -> None:
+    """Refuse settings that this version does not know, and values that no version writes."""
+    name, unknown = values.get("name"), sorted({*values} - {one.name for one in _SETTINGS})
+    what = [f"the setting {one!r}" for one in unknown]
+    what += [f"format {values['format']!r}"] if values.get("format", FORMAT) != FORMAT else []
+    what += [
+        f"{key} {values[key]!r}"
+        for key, known in _CHOICES.items()
+        if values.get(key, "") not in known
+    ]
+    if what:
+        raise CampaignError(
+            f"{name!r} was made by a newer Levelled: this one does not know {what[0]}. Update "
+            f"with: pip install --upgrade levelled"
+        )
+    for one in _SETTINGS:
+        required = one.default is MISSING and one.default_factory is MISSING
+        if one.name not in values and required:
+            raise CampaignError(f"The settings of {name!r} lack {one.name}. {_ALTERED}")
+        kinds = _KINDS_OF_VALUES.get(one.name, (object,))
+        if one.name in values and not isinstance(values[one.name], kinds):
+            raise CampaignError(
+                f"The settings of {name!r} have {values[one.name]!r:.80} as {one.name}. {_ALTERED}"
+            )
+
+
+_ALTERED = "The database was changed by something else. Go back to a backup."
+_SETTINGS = fields(CampaignSettings)
+_CHOICES = {"kind": ("", *KINDS), "guarantee": ("", "asymptotic", "finite")}
+_KINDS_OF_VALUES: Mapping[str, tuple[type, ...]] = {
+    **dict.fromkeys(("name", "fingerprint", "model_name", "score", "proposal"), (str,)),
+    **dict.fromkeys(("pool_size", "seed", "n_sampled", "lease_seconds", "in_flight"), (int,)),
+    **dict.fromkeys(("level", "floor"), (int, float)),
+    **dict.fromkeys(("metrics", "models", "slices", "features", "looks"), (list, tuple)),
+    **dict.fromkeys(("slice_counts", "pred_counts"), (dict,)),
+    "classes": (list, tuple, NoneType),
+    "source": (str, list, NoneType),
+    "budget": (int, NoneType),
+    "target_width": (int, float, NoneType),
+    "numeric": (bool,),
+}
 
 
 def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:

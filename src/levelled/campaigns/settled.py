@@ -17,9 +17,11 @@ from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, Unseen
 
-__all__ = ["FigureCache", "SettledDraws", "settled_draws"]
+__all__ = ["FigureCache", "KeptLosses", "SettledDraws", "labels_of", "settled_draws"]
 
 Labels = tuple[Label | None, ...]
+LossKey = tuple[str, tuple[str, str | None]]
+"""A metric, a model, and the file of its predictions if they were attached."""
 
 
 @dataclass(slots=True)
@@ -34,7 +36,7 @@ class FigureCache:
     """The betting game of each figure."""
     looks: dict[object, tuple["Labels | None", Estimate]] = field(default_factory=dict)
     """The estimate of each planned look, and the labels it was made from."""
-    losses: dict[object, "_Losses"] = field(default_factory=dict)
+    losses: dict[LossKey, "KeptLosses"] = field(default_factory=dict)
     columns: dict[object, NDArray[Any]] = field(default_factory=dict)
 
     def column(
@@ -55,7 +57,7 @@ class FigureCache:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Losses:
+class KeptLosses:
     """Losses and denominators (2, n) of draws 1..n at an earlier look, and the labels then."""
 
     labels: Labels
@@ -69,7 +71,7 @@ class _Losses:
         return [*changed, *range(n, len(labels))]
 
 
-_NO_LOSSES = _Losses((), np.zeros((2, 0)))
+_NO_LOSSES = KeptLosses((), np.zeros((2, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -113,7 +115,7 @@ class SettledDraws:
 
         Only draws whose label is new or another one since the last look are computed.
         """
-        key, n = ("losses", metric.name, self.predictor(model)), len(self)
+        key, n = (metric.name, self.predictor(model)), len(self)
         earlier = self.cache.losses.get(key, _NO_LOSSES)
         new = earlier.changed(self.labels)
         table = np.zeros((2, n))
@@ -131,7 +133,7 @@ class SettledDraws:
             table[0, at] = values.losses
             table[1, at] = 0.0 if values.denominators is None else values.denominators
         if n >= len(earlier.labels):
-            self.cache.losses[key] = _Losses(self.labels, table)
+            self.cache.losses[key] = KeptLosses(self.labels, table)
         return table[0], table[1]
 
     def pairs(
@@ -191,8 +193,7 @@ def settled_draws(
     """The settled draws of a campaign, or its first n draws with the labels that are in."""
     n = state.n_settled if n is None else n
     cache = FigureCache() if cache is None else cache
-    answers = map(state.answers.get, range(1, n + 1))
-    labels = tuple([None if answer is None else answer.label for answer in answers])
+    labels = labels_of(state, n)
     items = state.draws[:n]
     row = cache.column("row", items, lambda new: [item.row for item in new], np.int64)
     q = cache.column("probability", items, lambda new: [item.probability for item in new], float)
@@ -203,6 +204,12 @@ def settled_draws(
         np.array([label is not None for label in labels], dtype=bool),
         cache,
     )
+
+
+def labels_of(state: CampaignState, n: int) -> Labels:
+    """The labels of draws 1..n; None for a draw without one."""
+    answers = map(state.answers.get, range(1, n + 1))
+    return tuple([None if answer is None else answer.label for answer in answers])
 
 
 def _design(state: CampaignState, n: int, cache: FigureCache) -> dict[str, FloatArray] | None:

@@ -3,9 +3,10 @@
 Nothing here reads a clock, a file or a database.
 """
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
+from levelled.campaigns.drawn_items import DrawnItems
 from levelled.campaigns.records import (
     Answer,
     Attached,
@@ -20,7 +21,7 @@ from levelled.campaigns.records import (
 from levelled.errors import CampaignError
 from levelled.labels import Label
 
-__all__ = ["CampaignState", "apply_events"]
+__all__ = ["CampaignState", "apply_events", "replay"]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -33,7 +34,7 @@ class CampaignState:
     """
 
     settings: CampaignSettings
-    draws: tuple[DrawnItem, ...] = ()
+    draws: tuple[DrawnItem, ...] | DrawnItems = ()
     n_asked: int = 0
     """Draws 1..n_asked have been given to somebody at some time."""
     leases: Mapping[int, Lease] = field(default_factory=dict)
@@ -88,16 +89,47 @@ def apply_events(events: Iterable[Event], state: CampaignState | None = None) ->
     """
     builder: _StateBuilder | None = None if state is None else _StateBuilder.of(state)
     for event in events:
-        if event["type"] == "created":
-            builder = _StateBuilder.of(CampaignState(CampaignSettings.from_json(event["settings"])))
-        elif builder is None:
-            raise CampaignError("The log does not begin with the creation of the campaign.")
-        else:
-            _APPLY[event["type"]](builder, event)
-        builder.n_events += 1
+        builder = _apply(builder, event)
     if builder is None:
         raise CampaignError("A campaign without events has no state.")
     return builder.build()
+
+
+def replay(events: Iterable[Event]) -> Iterator[tuple[CampaignState | None, Event]]:
+    """Each event with the state before it, which is None for the first.
+
+    The containers of a state change with the next event: use it before going on.
+    """
+    builder: _StateBuilder | None = None
+    for event in events:
+        yield (None if builder is None else builder.build()), event
+        builder = _apply(builder, event)
+
+
+def _apply(builder: "_StateBuilder | None", event: Event) -> "_StateBuilder":
+    """The builder after one more event; refuses an event that this version cannot read."""
+    kind, place = event.get("type"), 0 if builder is None else builder.n_events
+    if builder is None and kind != "created":
+        raise CampaignError("The log does not begin with the creation of the campaign.")
+    if kind != "created" and kind not in _APPLY:
+        raise CampaignError(
+            f"Event {place} is of a type that this version does not know, {kind!r}: it was written "
+            f"by a newer Levelled. Update with: pip install --upgrade levelled"
+        )
+    try:
+        if kind == "created":
+            builder = _StateBuilder.of(CampaignState(CampaignSettings.from_json(event["settings"])))
+        else:
+            assert builder is not None
+            _APPLY[kind](builder, event)
+    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
+        raise CampaignError(
+            f"Event {place} ({kind}) cannot be read ({wrong!r:.80}): it was changed by something "
+            f"else, or written by a newer Levelled. Update with pip install --upgrade levelled, "
+            f"or go back to a backup."
+        ) from wrong
+    builder.n_events += 1
+    return builder
 
 
 @dataclass(slots=True)
@@ -138,7 +170,7 @@ class _StateBuilder:
     def discard_unasked(self) -> None:
         """Forget the draws that nobody was given: no label depends on them."""
         self.own("draw_of")
-        draws, self.added = (*self.base.draws, *self.added), []
+        draws, self.added = self.base.draws + tuple(self.added), []
         for item in draws[self.n_asked :]:
             del self.draw_of[str(item.id)]
         self.base = replace(self.base, draws=draws[: self.n_asked])
@@ -149,9 +181,10 @@ class _StateBuilder:
         settled = self.base.n_settled
         while settled + 1 in self.answers or settled + 1 in self.unlabelable:
             settled += 1
-        draws = (*self.base.draws, *self.added) if self.added else self.base.draws
+        draws = self.base.draws + tuple(self.added) if self.added else self.base.draws
         copied = {name: getattr(self, name) for name in _COPIED}
-        return CampaignState(draws=draws, n_settled=settled, **copied)
+        self.base, self.added = CampaignState(draws=draws, n_settled=settled, **copied), []
+        return self.base
 
 
 _COPIED = tuple(one.name for one in fields(CampaignState) if one.name not in ("draws", "n_settled"))

@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import labelling, learning, managing, show, simulating, tools
+from levelled.cli import auditing, labelling, learning, managing, show, simulating, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -55,7 +55,7 @@ for command in (
     managing.attach,
     managing.rescore,
     managing.close,
-    managing.audit,
+    auditing.audit,
     managing.export,
     tools.plan,
     simulating.simulate,

@@ -181,10 +181,10 @@ def estimate(
         figures = _show_looks(looks, chosen, campaign)
         reached = campaign.is_reached(figures, target_width)
     else:
-        figures = campaign.estimate()
+        figures, last_hash = campaign.estimate(), campaign.last_hash
         reached = campaign.is_reached(figures, target_width)
-        _show_figures(figures, chosen, campaign)
-    _keep(campaign)
+        _show_figures(figures, chosen, campaign, last_hash)
+    show.keep(campaign)
     if not reached:
         raise typer.Exit(NOT_REACHED)
 
@@ -200,7 +200,7 @@ def _show_looks(
     try:
         if chosen is not Form.table:
             for figures in chain([first], looks):
-                _show_figures(figures, chosen, campaign)
+                _show_figures(figures, chosen, campaign, campaign.last_hash)
             return figures
         with Live(console=Console(), auto_refresh=False) as live:
             for figures in chain([first], looks):
@@ -210,13 +210,15 @@ def _show_looks(
     return figures
 
 
-def _show_figures(figures: "Sequence[Figure]", chosen: Form, campaign: "Campaign") -> None:
+def _show_figures(
+    figures: "Sequence[Figure]", chosen: Form, campaign: "Campaign", last_hash: str
+) -> None:
     from rich.console import Console
 
     if chosen is Form.table:
         Console().print(figure_table(figures, campaign))
     else:
-        show.records([figure.as_dict() for figure in figures], chosen)
+        show.records([{**one.as_dict(), "last_hash": last_hash} for one in figures], chosen)
 
 
 def compare(
@@ -248,14 +250,4 @@ def compare(
     for other in campaign.settings.metrics if metric is None else ():
         if why := why_not_compared(other):
             show.tell(f"not compared: {why}")
-    _keep(campaign)
-
-
-def _keep(campaign: "Campaign") -> None:
-    """Store the betting games for the next look; a storage that is read-only is no failure."""
-    try:
-        campaign.keep()
-    except lv.errors.StorageError as refused:
-        show.tell(
-            f"the next estimate starts from scratch, because this one was not stored: {refused}"
-        )
+    show.keep(campaign)

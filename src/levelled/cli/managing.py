@@ -1,7 +1,7 @@
-"""`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, `audit`, ..."""
+"""`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, ..."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -22,14 +22,15 @@ from levelled.cli.options import (
     Owner,
     PoolFile,
     Raw,
-    ScoreFiles,
     Storage,
     TargetWidth,
 )
 
+if TYPE_CHECKING:
+    from levelled.campaigns.state import CampaignState
+
 __all__ = [
     "attach",
-    "audit",
     "change",
     "close",
     "create",
@@ -210,8 +211,11 @@ def close(
 
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the campaigns of a storage."""
+    from levelled.campaigns.log import CampaignLog
+
     with lv.campaigns.open_store(storage, create=False) as store:
-        summaries = [_summarise(lv.Campaign(name, store)) for name in store.names()]
+        logs = [CampaignLog(name, store) for name in store.names()]
+        summaries = [_summarise(*log.overview()) for log in logs]
     chosen = show.chosen(form)
     if chosen is not Form.table:
         show.records(summaries, chosen)
@@ -229,7 +233,9 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
-    summary = _summarise(lv.load_campaign(name, storage=storage))
+    campaign = lv.load_campaign(name, storage=storage)
+    summary = _summarise(campaign.state, campaign.last_hash)
+    show.keep(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
         usual: dict[str, Any] = {
@@ -248,8 +254,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         show.records([summary], chosen)
 
 
-def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
-    state = campaign.state
+def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
     settings = state.settings
     is_static = settings.kind == "static"
     return {
@@ -272,6 +277,8 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,
+        "n_events": state.n_events,
+        "last_hash": last_hash,
     }
 
 
@@ -280,21 +287,6 @@ def _cell(value: object) -> str:
     if isinstance(value, list):
         return ", ".join(show.plain(one or "(unnamed)") for one in value)
     return show.plain(value)
-
-
-def audit(
-    name: Name,
-    storage: Storage = DEFAULT_STORAGE,
-    pool: PoolFile = None,
-    scores: ScoreFiles = [],  # noqa: B006
-) -> None:
-    """Recompute draws, probabilities and estimates from the log; print ok, or each difference."""
-    differences = lv.load_campaign(name, storage=storage, pool=pool, scores=scores).audit()
-    for difference in differences:
-        typer.echo(show.plain(difference, 1000))
-    if differences:
-        raise typer.Exit(1)
-    typer.echo("ok")
 
 
 def export(

@@ -21,6 +21,7 @@ _LARGEST = 2**31 - 1  # of the column "seq"
 _NAMED = EVENTS.c.campaign == bindparam("of")
 _WHOLE = select(EVENTS.c.seq, EVENTS.c.prev_hash, EVENTS.c.hash, EVENTS.c.body).where(_NAMED)
 _SINCE = _WHOLE.where(EVENTS.c.seq >= bindparam("since")).order_by(EVENTS.c.seq)
+_WITHOUT_DRAWS = _SINCE.where(EVENTS.c.body.not_like('%"type":"drawn"}'))
 _LAST = _WHOLE.order_by(EVENTS.c.seq.desc()).limit(1)
 _END = _LAST.with_only_columns(EVENTS.c.seq, EVENTS.c.hash)
 _NAMES = select(EVENTS.c.campaign).where(EVENTS.c.seq == 0)
@@ -54,8 +55,11 @@ class Store(Protocol):
         """
         ...
 
-    def events(self, campaign: str, since: int = 0) -> list[StoredEvent]:
-        """The events from place `since` on; empty for a campaign that does not exist."""
+    def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
+        """The events from place `since` on; empty for a campaign that does not exist.
+
+        Without `draws` those of the type "drawn" are left out, which are most of a log.
+        """
         ...
 
     def last(self, campaign: str) -> StoredEvent | None:
@@ -111,11 +115,11 @@ class SQLStore:
                 raise _conflict(name, expected) from taken
         return count + len(texts) - 1
 
-    def events(self, campaign: str, since: int = 0) -> list[StoredEvent]:
-        """The events from place `since` on; empty for a campaign that does not exist."""
+    def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
+        """The events from place `since` on, without those that draw if `draws` is False."""
         values = {"of": _checked(campaign), "since": min(whole("since", since, least=0), _LARGEST)}
         with self._database.reading() as connection:
-            rows = connection.execute(_SINCE, values).all()
+            rows = connection.execute(_SINCE if draws else _WITHOUT_DRAWS, values).all()
         return [self._stored(campaign, *row) for row in rows]
 
     def last(self, campaign: str) -> StoredEvent | None:

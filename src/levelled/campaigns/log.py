@@ -1,0 +1,95 @@
+"""The log of a campaign as this process has read it: the folded state, and what it keeps."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from levelled.campaigns.records import Event
+from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.snapshots import is_authentic, pack, unpack
+from levelled.campaigns.state import CampaignState, apply_events
+from levelled.campaigns.stores import Store
+from levelled.errors import CampaignError
+
+__all__ = ["CampaignLog"]
+
+
+class CampaignLog:
+    """The log of one campaign in a store.
+
+    The state is folded from the events that came since the last read, or since a snapshot that an
+    earlier process kept.
+    """
+
+    def __init__(self, name: str, store: Store) -> None:
+        self.name = name
+        self.store = store
+        self.cache = FigureCache()
+        """Results of earlier looks, in this process or in one that kept them."""
+        self._state: CampaignState | None = None
+        self._hash = ""
+        self._work_kept = 0
+
+    @property
+    def state(self) -> CampaignState:
+        """The state after every event that is stored by now."""
+        if self._state is None:
+            self._begin()
+        n_events = 0 if self._state is None else self._state.n_events
+        new = self.store.events(self.name, n_events)
+        if new:
+            self._state = apply_events((stored.event for stored in new), self._state)
+            self._hash = new[-1].hash
+        return self.read
+
+    @property
+    def read(self) -> CampaignState:
+        """The state as it was last read."""
+        if self._state is None:
+            raise CampaignError(
+                f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
+                f"campaigns; `levelled create` makes one."
+            )
+        return self._state
+
+    @property
+    def last_hash(self) -> str:
+        """The hash of the last event in the state that was last read."""
+        if self._state is None:
+            _ = self.state
+        return self._hash
+
+    def overview(self) -> tuple[CampaignState, str]:
+        """The state without its draws, which takes a fraction of the time, and the last hash."""
+        last, stored = self.store.last(self.name), self.store.events(self.name, draws=False)
+        state = apply_events(one.event for one in stored)
+        if last is None or last.seq < stored[-1].seq:
+            last = stored[-1]
+        return replace(state, n_events=last.seq + 1), last.hash
+
+    def append(self, events: Sequence[Event]) -> None:
+        """Add events that were decided on the state that was last read."""
+        self.store.append(self.name, events, expected=self.read.n_events)
+
+    def keep(self) -> None:
+        """Keep a snapshot for the next process, if it would save work to speak of."""
+        state = self.state
+        work = state.n_events + sum(game.n for game in self.cache.games.values())
+        if work > self._work_kept * 1.02:
+            data = pack(self._hash, state, self.cache)
+            if data is not None:
+                self.store.keep_snapshot(self.name, self._hash, data)
+                self._work_kept = work
+
+    def _begin(self) -> None:
+        """Begin with a snapshot whose last event is in the log; without one, from nothing."""
+        snapshot = self.store.snapshot(self.name)
+        if snapshot is None or not is_authentic(snapshot.data):
+            return
+        kept = unpack(snapshot.data)
+        if kept is None:
+            return
+        place = kept.state.n_events - 1
+        events = self.store.events(self.name, place)
+        if events and (events[0].seq, events[0].hash) == (place, kept.hash):
+            self._state, self.cache, self._hash = kept.state, kept.cache, kept.hash
+            self._work_kept = place + 1 + sum(game.n for game in kept.cache.games.values())

@@ -1,0 +1,378 @@
+"""Alterations of a log: each is named by the audit, or found by a hash that somebody kept.
+
+They are made twice: as somebody would who can only change the events, and as somebody would who
+also computes all hashes anew.
+"""
+
+import copy
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from campaigns.simulated import spam
+from levelled.campaigns import create_campaign
+from levelled.campaigns.audit import Audit, audit_log
+from levelled.campaigns.hashing import GENESIS, StoredEvent, canonical, hash_of
+from levelled.campaigns.pools import CampaignPool
+
+POOL, TRUTH = spam(90)
+
+Event = dict[str, Any]
+Change = Callable[[list[Event]], object]
+
+KEPT = "found only by a hash that somebody kept"
+
+
+class Log:
+    """The events of a campaign, and its pool."""
+
+    def __init__(self, events: Sequence[StoredEvent], pool: CampaignPool) -> None:
+        self.events = list(events)
+        self.pool = pool
+
+    def audit(self, events: Sequence[StoredEvent], expect: str | None = None) -> Audit:
+        return audit_log("spam", events, None, self.pool.at, expect)
+
+
+@pytest.fixture(scope="module")
+def log(tmp_path_factory: pytest.TempPathFactory) -> Log:
+    """A campaign in which everything happened: rounds, skips, amendments, models, a new budget."""
+    folder = tmp_path_factory.mktemp("alterations")
+    pq.write_table(POOL, folder / "pool.parquet")
+    ids, chance = POOL["id"], np.random.default_rng(1).random(90)
+    pq.write_table(
+        pa.table({"id": ids, "proba_ham": 1 - chance, "proba_spam": chance}), folder / "v2.parquet"
+    )
+    pq.write_table(pa.table({"id": ids, "loss_hat": chance}), folder / "scores.parquet")
+    campaign = create_campaign(
+        "spam",
+        str(folder / "pool.parquet"),
+        ["error", "f1:spam"],
+        storage=folder / "c.db",
+        seed=7,
+        slices=["country"],
+        budget=40,
+        in_flight=12,
+        lease_seconds=3600,
+    )
+
+    def work(n: int, owner: str) -> None:
+        for one in campaign.ask(n, owner=owner):
+            campaign.tell(one.draw, TRUTH[str(one.id)], owner=owner)
+
+    work(12, "ann")
+    campaign.attach(str(folder / "v2.parquet"), "v2")
+    asks = campaign.ask(4, owner="bob")
+    campaign.skip(asks[0].draw, owner="bob")
+    campaign.mark_unlabelable(asks[1].draw, reason="blank", owner="bob")
+    campaign.tell(asks[2].draw, "ham", owner="bob")
+    campaign.tell(asks[2].draw, "spam", owner="carl")
+    campaign.amend(5, "spam" if TRUTH[str(campaign.state.draws[4].id)] == "ham" else "ham")
+    campaign.rescore(str(folder / "scores.parquet"))
+    campaign.change(budget=50)
+    work(12, "ann")
+    campaign.ask(2, owner="bob")
+    return Log(campaign._log.store.events("spam"), campaign._pool)
+
+
+def chain(events: Sequence[Event]) -> list[StoredEvent]:
+    """The events with hashes computed anew."""
+    stored, prev = [], GENESIS
+    for seq, event in enumerate(events):
+        new = hash_of(prev, canonical(event))
+        stored.append(StoredEvent(seq, prev, new, event))
+        prev = new
+    return stored
+
+
+def nth(kind: str, at: int = 0) -> Callable[[list[Event]], Event]:
+    """The event of a kind at a place among those of the kind."""
+    return lambda events: [event for event in events if event["type"] == kind][at]
+
+
+def put(kind: str, *path: Any, at: int = 0) -> Change:  # noqa: ANN401
+    """Set a value in the event of a kind; a function is given the value before."""
+    *names, last, value = path
+
+    def change(events: list[Event]) -> None:
+        place: Any = nth(kind, at)(events)
+        for name in names:
+            place = place[name]
+        place[last] = value(place[last]) if callable(value) else value
+
+    return change
+
+
+def setting(name: str, value: object) -> Change:
+    return put("created", "settings", name, value)
+
+
+def draw(*path: Any, at: int = -1) -> Change:  # noqa: ANN401
+    return put("drawn", "draws", *path, at=at)
+
+
+def drop(kind: str, at: int = 0) -> Change:
+    return lambda events: events.remove(nth(kind, at)(events))
+
+
+def insert(event: Event, after: int) -> Change:
+    return lambda events: events.insert(after, {"at": events[after]["at"], "by": "eve", **event})
+
+
+def swap(first: int, second: int) -> Change:
+    def change(events: list[Event]) -> None:
+        events[first], events[second] = events[second], events[first]
+
+    return change
+
+
+def flipped(label: str) -> str:
+    return "ham" if label == "spam" else "spam"
+
+
+def answers_before_leases(events: list[Event]) -> None:
+    lease = nth("leased")(events)
+    events.remove(lease)
+    events.insert(len(events) - 2, lease)
+
+
+def drop_opinion(events: list[Event]) -> None:
+    (opinion,) = [event for event in events if event["by"] == "carl"]
+    events.remove(opinion)
+
+
+def other_round(events: list[Event]) -> None:
+    at = events.index(nth("round", 1)(events))
+    events.insert(at, copy.deepcopy(events[at]))
+
+
+SETTINGS: dict[str, tuple[Change, str]] = {
+    "name": (setting("name", "ham"), "is stored as 'spam'"),
+    "pool size": (setting("pool_size", 91), "pool_size: 91 is on record"),
+    "fingerprint": (setting("fingerprint", "0" * 64), "its content differs"),
+    "seed": (setting("seed", 8), "draw 1: "),
+    "level": (setting("level", 0.5), "planned looks"),
+    "level beyond 1": (setting("level", 1.5), ""),
+    "budget": (setting("budget", 39), "planned looks"),
+    "look earlier": (put("created", "settings", "looks", 0, 0, 1), "planned looks"),
+    "look with more error": (put("created", "settings", "looks", 0, 1, 0.01), "planned looks"),
+    "no looks": (setting("looks", []), "is on record"),
+    "classes": (setting("classes", ["spam", "ham"]), ""),
+    "numeric": (setting("numeric", True), "numeric: True is on record"),
+    "models": (setting("models", ["v9"]), ""),
+    "slice counts": (put("created", "settings", "slice_counts", "country", "de", 31), "slice_co"),
+    "counts of predictions": (put("created", "settings", "pred_counts", "", "ham", 1), "pred_co"),
+    "kind": (setting("kind", "static"), "the labels give"),
+    "kind unknown": (setting("kind", "sorcery"), "newer Levelled"),
+    "metric of other draws": (setting("metrics", ["brier", "f1:spam"]), "draw 1: "),
+    "sample": (setting("n_sampled", 3), "draw 1: "),
+    "features": (setting("features", ["f_1"]), ""),
+    "floor": (setting("floor", 0.9), "floor choose the weights"),
+    "shorter leases": (setting("lease_seconds", 60), "its leases end at"),
+    "items in flight": (setting("in_flight", 2), "items would have been in flight"),
+    "guarantee": (setting("guarantee", "finite"), "guarantee"),
+    "setting of a newer version": (setting("sorcery", 1), "newer Levelled"),
+    "format": (setting("format", 2), "newer Levelled"),
+    "no seed": (lambda events: events[0]["settings"].pop("seed"), "lack seed"),
+    "pool size as text": (setting("pool_size", "90"), "as pool_size"),
+}
+DRAWS: dict[str, tuple[Change, str]] = {
+    "probability": (draw(0, "probability", lambda q: q * (1 + 1e-9)), "probability"),
+    "row": (draw(0, "row", 0), ""),
+    "id": (draw(0, "id", "r0"), "the pool gives"),
+    "number of a draw": (draw(0, "draw", 1), "do not continue"),
+    "design": (draw(0, "design", "control", 0.5), "design columns"),
+    "design column too many": (draw(0, "design", lambda one: {**one, "x": 1.0}), "design columns"),
+    "design column missing": (
+        lambda e: nth("drawn", -1)(e)["draws"][0]["design"].pop("control"),
+        "",
+    ),
+    "prediction": (draw(0, "pred", "", "eggs"), "predictions or slices"),
+    "class probabilities": (draw(0, "proba", "", [0.5, 0.5]), "probabilities of the classes"),
+    "slice": (draw(0, "slices", "country", "it"), "predictions or slices"),
+    "shown field": (draw(0, "data", "text", "other"), "fields shown"),
+    "shown field missing": (draw(0, "data", {}), "fields shown"),
+    "draw left out": (lambda events: nth("drawn", -1)(events)["draws"].pop(0), "do not continue"),
+    "draws swapped": (
+        lambda events: nth("drawn", -1)(events)["draws"].reverse(),
+        "do not continue",
+    ),
+    "item drawn twice": (
+        lambda events: nth("drawn", -1)(events)["draws"].append(
+            nth("drawn", 1)(events)["draws"][0]
+        ),
+        "",
+    ),
+    "floor of a round": (put("round", "floor", 0.4, at=-1), "the labels give"),
+    "coefficient of a round": (
+        put("round", "predictor", "regressions", 0, 1, 0, lambda b: b + 1e-4, at=-1),
+        "its predictor is not",
+    ),
+    "background of a round": (put("round", "predictor", "background", 0.5, at=-1), "predictor is"),
+    "first draw of a round": (put("round", "first", 3, at=-1), "the next draw is"),
+    "round left out": (drop("round", -1), ""),
+    "round twice": (other_round, ""),
+}
+WORK: dict[str, tuple[Change, str]] = {
+    "lease before its turn": (put("leased", "draws", [14, 15], at=1), "before their turn"),
+    "lease for longer": (put("leased", "until", "2099-01-01T00:00:00+00:00"), "its leases end at"),
+    "lease of another's item": (
+        lambda events: events.append({**nth("leased", -1)(events), "by": "eve"}),
+        "was kept for bob",
+    ),
+    "lease of a settled item": (
+        lambda events: events.append({**nth("leased", -1)(events), "draws": [1]}),
+        "draw 1 was settled before",
+    ),
+    "lease beyond the draws": (put("leased", "draws", [10**6], at=-1), ""),
+    "lease left out": (drop("leased", 0), "was never asked"),
+    "answers before leases": (answers_before_leases, "was never asked"),
+    "label of no class": (put("answered", "label", "eggs", at=-1), "label 'eggs' is refused"),
+    "label of another type": (put("answered", "label", 1, at=-1), "label 1"),
+    "empty label": (put("answered", "label", "", at=-1), "is refused"),
+    "no label": (lambda events: nth("answered", -1)(events).pop("label"), "cannot be read"),
+    "label that a round learnt from": (
+        put("answered", "label", flipped, at=1),
+        "its predictor is not the one",
+    ),
+    "answer that a round learnt from left out": (drop("answered", 1), "is not the one"),
+    "answer to a draw never asked": (put("answered", "draw", 45, at=-1), "draw 45 was never asked"),
+    "answer to no draw": (put("answered", "draw", "1", at=-1), "draw '1' was never asked"),
+    "owner that is a number": (put("answered", "by", 3), "3 is no name"),
+    "time that is none": (put("answered", "at", "yesterday"), "it has no time"),
+    "amended without a label": (
+        lambda e: e.append({**nth("amended")(e), "draw": nth("leased", -1)(e)["draws"][0]}),
+        "had no label to amend",
+    ),
+    "amended to no class": (put("amended", "label", "eggs"), "'eggs' is refused"),
+    "skipped after its label": (
+        lambda e: e.append({**nth("skipped")(e), "draw": 1}),
+        "draw 1 was settled",
+    ),
+    "unlabelable after its label": (
+        lambda e: e.append({**nth("resolved")(e), "draw": 1}),
+        "draw 1 was settled",
+    ),
+    "attached prediction": (put("attached", "pred", "1", flipped), "pred of 'v2' is not what"),
+    "attached probabilities": (put("attached", "proba", "1", [0.1, 0.9]), "proba of 'v2' is not"),
+    "attached counts": (put("attached", "pred_counts", "ham", 1), "pred_counts of 'v2' is not"),
+    "attached fingerprint": (put("attached", "fingerprint", "0" * 64), "'v2'"),
+    "attached draw left out": (lambda e: nth("attached")(e)["pred"].pop("3"), "for every draw"),
+    "another model's name": (put("attached", "model", "v3"), "for every draw"),
+    "budget without looks": (
+        lambda events: nth("changed")(events)["settings"].pop("looks"),
+        "the state before it gives",
+    ),
+    "changed looks": (put("changed", "settings", "looks", -1, 1, 0.049), "the state before it"),
+    "changed budget": (put("changed", "settings", "budget", 60), "the state before it gives"),
+    "changed setting unknown": (put("changed", "settings", "sorcery", 1), "cannot be read"),
+    "changed to nothing in flight": (put("changed", "settings", "in_flight", 0), ""),
+    "scores": (put("rescored", "fingerprint", "0" * 64), ""),
+    "scores left out": (drop("rescored"), ""),
+    "created twice": (lambda events: events.append(copy.deepcopy(events[0])), "only once"),
+    "creation left out": (drop("created"), "does not begin with the creation"),
+    "closed before the last labels": (
+        insert({"type": "closed", "reason": "over"}, -4),
+        "was closed before (over)",
+    ),
+    "event of a newer version": (insert({"type": "sorcery"}, -1), "newer Levelled"),
+    "event without a type": (lambda events: events[-1].pop("type"), ""),
+}
+UNDETERMINED: dict[str, tuple[Change, str]] = {
+    "last events cut off": (lambda events: events.__delitem__(slice(-3, None)), KEPT),
+    "all labels cut off": (lambda events: events.__delitem__(slice(2, None)), KEPT),
+    "label after the last round": (put("answered", "label", flipped, at=-1), KEPT),
+    "metric shown": (setting("metrics", ["accuracy", "f1:spam"]), KEPT),
+    "target width": (setting("target_width", 0.3), KEPT),
+    "name of the model": (setting("model_name", "v1"), KEPT),
+    "labeller": (put("answered", "by", "zoe"), KEPT),
+    "second opinion left out": (drop_opinion, KEPT),
+    "reason": (put("resolved", "reason", "rude"), KEPT),
+    "time of a label": (put("answered", "at", "2026-01-01T00:00:00+00:00"), KEPT),
+}
+ALL = {**SETTINGS, **DRAWS, **WORK, **UNDETERMINED}
+
+
+def altered(log: Log, change: Change) -> list[Event]:
+    events = copy.deepcopy([stored.event for stored in log.events])
+    change(events)
+    return events
+
+
+def test_the_log_itself_passes(log: Log) -> None:
+    audit = log.audit(log.events, expect=log.events[-1].hash)
+    assert audit == []
+    assert (audit.n_events, audit.last_hash) == (len(log.events), log.events[-1].hash)
+    assert (audit.since, audit.notes) == (0, [])
+    kinds = {stored.event["type"] for stored in log.events}
+    assert len(kinds) == 11, "every type of event but the closing"
+
+
+def test_there_are_at_least_40_kinds_that_log_and_pool_determine() -> None:
+    assert len(ALL) - len(UNDETERMINED) >= 40
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_an_altered_event_is_named_where_hashes_stay(log: Log, kind: str) -> None:
+    events = altered(log, ALL[kind][0])
+    hashes = [(stored.prev_hash, stored.hash) for stored in log.events]
+    hashes += [hashes[-1]] * len(events)
+    stored = [StoredEvent(at, *hashes[at], event) for at, event in enumerate(events)]
+    audit = log.audit(stored, expect=log.events[-1].hash)
+    assert audit
+    if not kind.endswith("cut off"):
+        assert any(line.startswith("event ") for line in audit)
+
+
+@pytest.mark.parametrize("kind", ALL)
+def test_an_altered_event_is_named_where_hashes_are_computed_anew(log: Log, kind: str) -> None:
+    change, message = ALL[kind]
+    stored = chain(altered(log, change))
+    audit = log.audit(stored)
+    if message is KEPT:
+        assert audit == []
+        (line,) = log.audit(stored, expect=log.events[-1].hash[:12])
+        assert "events were cut off or the log was written anew" in line
+    else:
+        assert audit
+        assert any(message in line for line in audit), [*audit]
+
+
+@pytest.mark.parametrize(
+    ("at", "change"),
+    [
+        (5, {"prev_hash": "0" * 64}),
+        (5, {"hash": "0" * 64}),
+        (5, {"seq": 6}),
+        (0, {"prev_hash": "1" * 64}),
+        (-1, {"hash": "f" * 64}),
+    ],
+)
+def test_altered_hashes_and_places_are_named(log: Log, at: int, change: dict[str, Any]) -> None:
+    events = list(log.events)
+    events[at] = replace(events[at], **change)
+    assert log.audit(events)[0].startswith("event ")
+
+
+def test_missing_repeated_and_moved_events_are_named(log: Log) -> None:
+    events = log.events
+    moved = [*events[:4], events[5], events[4], *events[6:]]
+    for wrong in (events[1:], [*events[:7], *events[8:]], [*events[:7], *events[6:]], moved):
+        assert log.audit(wrong)[0].startswith("event ")
+
+
+def test_a_hash_of_an_earlier_event_says_how_many_came_since(log: Log) -> None:
+    audit = log.audit(log.events, expect=log.events[9].hash.upper()[:12])
+    assert audit == []
+    assert audit.since == len(log.events) - 10
+
+
+@pytest.mark.parametrize("hash_", ["", "6f0c", "z" * 64, "0" * 65, "0" * 11])
+def test_a_text_that_is_no_hash_is_refused(log: Log, hash_: str) -> None:
+    with pytest.raises(ValueError, match="is no hash to expect"):
+        log.audit(log.events, expect=hash_)
