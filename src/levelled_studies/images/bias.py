@@ -162,18 +162,19 @@ def claims(table: pa.Table, settings: BiasSettings) -> list[Claim]:
 
 
 def _overestimates(naive: Mapping[str, Curve], risks: Mapping[str, float]) -> Claim:
+    labels = _told(naive["BALD"])[-1]
     each = ", ".join(
-        f"{curve.text(_told(curve)[-1])} with {PROPOSALS[name].text} ({-curve.z.max():.0f})"
-        for name, curve in naive.items()
+        f"{curve.text(labels)} with {PROPOSALS[at].text}" for at, curve in naive.items()
     )
+    z = [-float(curve.z.max()) for curve in naive.values()]
     return Claim(
         "image-naive-overestimates",
         "section 6, Figure 2b",
         "On MNIST the unweighted risk overestimates, because active learning samples the hardest "
         "points.",
-        f"true risk ({risks['mnist']:.4f}) less estimate at M = {_told(naive['BALD'])[-1]}: {each}",
-        verdict([bool(curve.z.max() < -5) for curve in naive.values()]),
-        "In brackets the fewest standard errors at any M; more than 5 are asked for.",
+        f"true risk ({risks['mnist']:.4f}) less estimate at M = {labels}: {each}; {min(z):.0f} "
+        f"standard errors or more at every M",
+        verdict([one > 5 for one in z]),
     )
 
 
@@ -246,9 +247,9 @@ def _small_on_fashion(name: str, bias: Mapping[str, Curve], risks: Mapping[str, 
         f"image-fashion-small-{name}",
         f"section 6, Figure 2c{PROPOSALS[name].note}",
         f"With {PROPOSALS[name].text}, the active learning bias is small for FashionMNIST.",
-        f"naive less true risk at M = {labels}: {share['fashion-mnist']:.2f} of "
+        f"naive less true risk at M = {labels}: {share['fashion-mnist']:.3g} of "
         f"the risk on FashionMNIST ({with_error(-fashion.mean[at], fashion.stderr[at])}), "
-        f"{share['mnist']:.2f} of it on MNIST",
+        f"{share['mnist']:.3g} of it on MNIST",
         verdict([small, small or share["fashion-mnist"] < share["mnist"]]),
         f"Small: less than {SMALL:g} of the risk; partly so if smaller than on MNIST.",
     )
