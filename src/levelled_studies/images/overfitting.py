@@ -23,24 +23,25 @@ _NAMES = {"mnist": "MNIST", "fashion-mnist": "FashionMNIST"}
 TIMES = 3
 """Up to this factor two biases are of similar scale."""
 OURS = "same"
+_AS_IN_2 = (
+    f"The active learning bias is that of a network trained on {OWN_TRAIN:,} points, which chooses "
+    f"its own among test images; its size and steps are those of Figure 4."
+)
 PAIRINGS = {
-    "10000": (
-        "",
-        f"Active learning bias as in Figure 2: a network trained on {OWN_TRAIN:,} points chooses "
-        f"its own among test images, at T = 10,000.",
-    ),
+    "10000": ("", "as in Figure 2 at T = 10,000", _AS_IN_2),
     "proportional": (
-        " (as the authors' script draws)",
-        f"Active learning bias as in Figure 2: a network trained on {OWN_TRAIN:,} points chooses "
-        f"its own among test images, in proportion to BALD.",
+        " (the authors' script)",
+        "as in Figure 2 in proportion to BALD",
+        _AS_IN_2,
     ),
     OURS: (
-        " (ours: both on the same points)",
-        "Active learning bias of a network trained on the validation set, on the points that the "
-        "networks of Figure 4 were trained on.",
+        " (ours)",
+        "on the same points",
+        "The active learning bias is that of a network trained on the validation set, on the "
+        "points that the networks of Figure 4 were trained on.",
     ),
 }
-"""The biases that overfitting bias is compared with: a note for the place, and what it is."""
+"""The biases that overfitting bias is compared with: a note for the place, a name, what it is."""
 WAYS = [
     Way(data, proposal=proposal, acquire=acquire)
     for data in DATA
@@ -130,12 +131,12 @@ def _similar(name: str, over: FloatArray, bias: FloatArray) -> Claim:
     size = _mean(bias, comparisons=3)
     most, least = _excess(over, bias, TIMES), _excess(over, bias, 1 / TIMES)
     far = size.shows(-1) and (most.shows(1) or least.shows(-1))
-    note, what = PAIRINGS[name]
+    note, which, what = PAIRINGS[name]
     return Claim(
         f"overfitting-similar-mnist-{name}",
         f"section 7, Figures 2b and 4b{note}",
         "On MNIST the two biases are of similar scale and partly cancel.",
-        _describe_both(over, bias),
+        _describe_both(over, bias, which),
         judge([size.shows(-1) and most.shows(-1) and least.shows(1)], [size.shows(1) or far]),
         f"Similar: within a factor of {TIMES}. {what}",
     )
@@ -143,21 +144,23 @@ def _similar(name: str, over: FloatArray, bias: FloatArray) -> Claim:
 
 def _dominates(name: str, over: FloatArray, bias: FloatArray) -> Claim:
     excess, other = _excess(over, bias, TIMES), _excess(over, bias, -TIMES)
-    note, what = PAIRINGS[name]
+    note, which, what = PAIRINGS[name]
     return Claim(
         f"overfitting-dominates-fashion-{name}",
         f"section 7, Figures 2c and 4c{note}",
         "On FashionMNIST the overfitting bias is much larger than the active learning bias.",
-        _describe_both(over, bias),
+        _describe_both(over, bias, which),
         judge([excess.shows(1) and other.shows(1)], [excess.shows(-1) or other.shows(-1)]),
         f"Much larger: more than {TIMES} times. {what}",
     )
 
 
-def _describe_both(over: FloatArray, bias: FloatArray) -> str:
+def _describe_both(over: FloatArray, bias: FloatArray, which: str) -> str:
     one, other = _mean(over), _mean(bias, comparisons=3)
-    times = f", {-one.mean / other.mean:.1f} times as much" if other.shows(-1) else ""
-    return f"overfitting bias of the naive network {one}, active learning bias {other}{times}"
+    times = f" (ratio {-one.mean / other.mean:.1f})" if other.shows(-1) else ""
+    return (
+        f"overfitting bias of the naive network {one}, active learning bias {which} {other}{times}"
+    )
 
 
 def _excess(over: FloatArray, bias: FloatArray, times: float) -> Difference:
