@@ -66,6 +66,19 @@ def test_panels_stand_in_the_rows_of_the_paper_and_leave_gaps(tmp_path: Path) ->
     ]
 
 
+def test_panels_of_unfinished_studies_are_named(tmp_path: Path) -> None:
+    for panel in (panel for figure in FIGURES for panel in figure):
+        if "mnist-cnn-28" not in panel.file:
+            (tmp_path / panel.file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / panel.file).touch()
+    finish(tmp_path / "image-training/other", claimed("Figure 3"))
+    assert "not finished" not in page(tmp_path)  # no study has
+    (tmp_path / "image-bias/claims.json").write_text("[]")
+    (tmp_path / "image-bias/settings.json").write_text('{"study": "image-bias"}')
+    missing = "not finished: MNIST at 28 pixels: test NLL; MNIST at 28 pixels: accuracy."
+    assert missing in page(tmp_path)
+
+
 def test_figures_come_in_the_order_of_the_paper(tmp_path: Path) -> None:
     for folder in {panel.folder for figure in FIGURES for panel in figure}:
         finish(tmp_path / folder, claimed("appendix C.2"))

@@ -97,8 +97,15 @@ def page(results: Path) -> str:
     sections = [
         _section(figure, results) for figure in FIGURES if _finished_studies(figure, results)
     ]
-    top = [_INTRODUCTION, settings_table(results), _OPEN]
+    top = [_INTRODUCTION, settings_table(results), _OPEN, _missing(results) if sections else ""]
     return "\n\n".join([*filter(None, top), *sections]) + "\n"
+
+
+def _missing(results: Path) -> str:
+    """The panels of studies that have not finished, in words."""
+    panels = [panel for figure in FIGURES for panel in figure]
+    left_out = [panel.caption for panel in panels if not (results / panel.file).exists()]
+    return f"Panels whose study has not finished: {'; '.join(left_out)}." if left_out else ""
 
 
 def write(docs: Path) -> Path:
