@@ -73,7 +73,7 @@ which all these studies but the first share. A study that was stopped continues 
 with the same numbers, and `--trajectories` adds more trajectories at any time. This page is
 generated: `python -m levelled_studies.images.page docs/`.
 
-A trajectory of 28 pixels with the steps of the 16-pixel ones takes some ten minutes of one core.
+A trajectory of 28 pixels with the steps of the 16-pixel ones takes some twelve minutes of one core.
 With `--preset paper`, one acquisition step took on one core, in seconds of the processor (`python
 benchmarks/bench_bayes.py paper`):
 
