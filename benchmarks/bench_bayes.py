@@ -3,6 +3,7 @@
 pytest benchmarks/bench_bayes.py --benchmark-only
 python benchmarks/bench_bayes.py                 ratios, tables of times, memory
 python benchmarks/bench_bayes.py accuracy        trained on 1,000 images each of two data sets
+python benchmarks/bench_bayes.py paper           an acquisition step at the size of the paper
 
 Times are of one thread, in seconds of the processor, so that other work shows little in them.
 """
@@ -27,6 +28,9 @@ from levelled.bayes.posterior import one_thread
 from levelled.bayes.radial import RadialPosterior
 from levelled.bayes.training import AMSGrad, TrainingSet, loss
 from levelled_studies.datasets import load_data
+from levelled_studies.images.data import image_set
+from levelled_studies.images.networks import classifier
+from levelled_studies.images.settings import EPOCHS, PAPER
 
 Step = Callable[[], object]
 CLASSES = 10
@@ -188,7 +192,42 @@ def accuracy(name: str, model: RadialClassifier | DropoutClassifier) -> None:
     )
 
 
+def paper() -> None:
+    """One step of acquisition at the paper's size: train on the labels so far, score the pool."""
+    rng = np.random.default_rng(0)
+    images = image_set("mnist", size=PAPER.size, rng=rng)
+    seconds = []
+    for n_labels in (PAPER.start, PAPER.budget):
+        own = rng.choice(len(images), n_labels, replace=False)
+        model = classifier("cnn", PAPER, seed=0)
+        start = time.process_time()
+        model.fit(
+            images.pool[own],
+            images.pool_labels[own],
+            validation=(images.validation, images.validation_labels),
+        )
+        trained = time.process_time()
+        model.sample_proba(images.pool, PAPER.acquisition_samples)
+        scored = time.process_time()
+        n_steps = len(model.validation_losses_) * PAPER.epoch
+        seconds.append((trained - start) / n_steps)
+        print(
+            f"{n_labels} labels: {n_steps:,} steps in {trained - start:.0f} s "
+            f"({1e3 * seconds[-1]:.0f} ms each, validation included), {len(images):,} images "
+            f"scored with {PAPER.acquisition_samples} samples in {scored - trained:.0f} s",
+            flush=True,
+        )
+    checkpoints = (PAPER.budget - PAPER.start) // PAPER.every + 1
+    networks = PAPER.budget - PAPER.start + 3 * checkpoints + 1
+    most = networks * EPOCHS * PAPER.epoch
+    hours = most * np.mean(seconds) / 3600
+    print(f"a trajectory: {networks} networks, at most {most:,} steps, {hours:.1f} h of this core")
+
+
 def main() -> None:
+    if sys.argv[1:] == ["paper"]:
+        paper()
+        return
     if sys.argv[1:] == ["accuracy"]:
         for name in ("mnist", "fashion-mnist"):
             accuracy(name, RadialClassifier())

@@ -124,8 +124,9 @@ def _prepared(study: Study, settings: StudySettings, out: Path, shared: Path | N
     if not isinstance(study.run, Resumable):
         _same_settings(out, _settings_record(study, settings))
         return out / "parts"
-    parts = shared or out / study.run.home
-    made_of = {"trajectories": study.run.home, "version": study.run.version}
+    home = study.run.folder(settings)
+    parts = shared or out / home
+    made_of = {"trajectories": home, "version": study.run.version}
     _same_settings(parts, made_of | dict(study.run.made_of(settings)))
     out.mkdir(parents=True, exist_ok=True)
     return parts / "parts"

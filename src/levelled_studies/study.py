@@ -49,9 +49,10 @@ class Resumable:
     `steps` yields the rows of a part that come after those it is given, so that an interrupted
     one goes on after its last row, with the same numbers as if nothing had happened. Studies
     with the same `home` use the same trajectories: the name of a part and the settings that
-    `made_of` returns determine it, and more may be added at any time. Parts of the same `stream`
-    use the same random numbers, so that they can be compared pair by pair. `version` goes up when
-    `steps` gives other numbers, so that old parts are not mixed with new ones.
+    `made_of` returns determine it, and more may be added at any time. `variant` is the ending of
+    the folder for settings that are run beside others. Parts of the same `stream` use the same
+    random numbers, so that they can be compared pair by pair. `version` goes up when `steps` gives
+    other numbers, so that old parts are not mixed with new ones.
     """
 
     home: str
@@ -59,6 +60,11 @@ class Resumable:
     made_of: Callable[[Any], Mapping[str, object]]
     stream: Callable[[str], str] = lambda task: task
     version: int = 1
+    variant: Callable[[Any], str] = lambda settings: ""
+
+    def folder(self, settings: StudySettings) -> str:
+        """The name of the folder that parts with these settings are kept in."""
+        return self.home + self.variant(settings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,9 +2,11 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Literal
 
 import numpy as np
 import pyarrow as pa
+from scipy.special import ndtri
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.estimators.intervals.fixed import t_quantile
@@ -22,8 +24,11 @@ __all__ = [
     "judge",
     "summarise",
     "verdict",
+    "would_decide",
 ]
 
+POWER, MOST = 0.8, 100_000
+"""The chance with which trajectories would decide, and the most that are counted."""
 ALARM = 0.05
 """The most that the chance may be that a claim shows a difference where there is none."""
 
@@ -105,6 +110,26 @@ class Difference:
         size = abs(self.mean)
         return judge([size + self.least <= within], [size - self.least > within])
 
+    def needed(self, gap: float, *, sides: Literal[1, 2] = 1) -> int:
+        """Trajectories that would decide, with a chance of 80%, if the spread stays as it is.
+
+        The true difference is `gap` away from the limit, or `gap` within limits on both sides.
+        The smallest n with
+
+            (t + z) s / sqrt(n) <= gap,    s = stderr sqrt(n of this difference),
+
+        t the quantile by which a difference shows, z the normal one at 0.8 (two sides: 0.9).
+
+        >>> Difference(0.0, 0.1, n=8).needed(0.1), Difference(0.0, 0.1, n=8).needed(0.1, sides=2)
+        (65, 86)
+        """
+        level = 1 - ALARM / (2 * self.comparisons)
+        z = ndtri(1 - (1 - POWER) / sides)
+        n = np.arange(2, MOST + 1)
+        margin = (t_quantile(np.asarray(n - 1.0), level) + z) / np.sqrt(n)
+        enough = margin * self.stderr * np.sqrt(self.n) <= gap
+        return int(n[enough.argmax()]) if enough.any() else MOST
+
     @property
     def reach(self) -> str:
         """The size of differences that so many trajectories can show, in words."""
@@ -115,6 +140,17 @@ class Difference:
             f"{alarm_rate(self.comparisons)}; smaller ones, of either sign, they cannot tell from "
             f"chance."
         )
+
+
+def would_decide(*needed: int) -> str:
+    """The number of trajectories that would decide all of several comparisons, in words.
+
+    >>> would_decide(120, 86), would_decide(MOST)
+    ('120 trajectories would decide (chance 80%)', 'more than 100,000 trajectories would be needed')
+    """
+    if max(needed) >= MOST:
+        return f"more than {MOST:,} trajectories would be needed"
+    return f"{max(needed):,} trajectories would decide (chance {POWER:.0%})"
 
 
 def alarm_rate(comparisons: int) -> str:

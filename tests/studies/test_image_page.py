@@ -1,7 +1,7 @@
 """The page of the image experiments, its panels and its captions."""
 
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 
@@ -13,9 +13,10 @@ from levelled_studies import find
 from levelled_studies.images import bias, overfitting, proposals, temperature, training
 from levelled_studies.images import throughout as lure_throughout
 from levelled_studies.images.layout import FIGURES
+from levelled_studies.images.loop import OWN_BIAS, Way
 from levelled_studies.images.page import page
 from levelled_studies.images.settings import CPU, PAPER, BiasSettings
-from levelled_studies.images.shared import DROPOUT, KL, WEIGHT_DECAY
+from levelled_studies.images.table1 import DROPOUT, KL, WEIGHT_DECAY, settings_table
 from levelled_studies.images.training import TrainingSettings
 from levelled_studies.runner import run
 from levelled_studies.study import Claim, Plot, Study, StudySettings
@@ -46,14 +47,14 @@ def section(of: str, title: str) -> str:
 
 
 def test_without_results_there_is_a_page_without_figures(tmp_path: Path) -> None:
-    assert "\n## " not in page(tmp_path)
+    assert "\n## Figure" not in page(tmp_path)
 
 
 def test_panels_stand_in_the_rows_of_the_paper_and_leave_gaps(tmp_path: Path) -> None:
     mnist, balanced = (tmp_path / "image-training" / way for way in ("mnist-cnn", "mnist-dropout"))
     finish(mnist, claimed("Figure 3b"), ["nll", "accuracy"])
     finish(balanced, claimed("Figure 3e"))
-    rows = [line for line in section(page(tmp_path), "Figure 3").splitlines() if line[:1] == "|"]
+    rows = section(page(tmp_path), "Figure 3").split("\n\n")[1].splitlines()
     assert rows == [
         "|  | ![(b) MNIST: test NLL](../results/image-training/mnist-cnn/nll.png) | "
         "![(c) MNIST: test accuracy](../results/image-training/mnist-cnn/accuracy.png) |",
@@ -65,10 +66,24 @@ def test_panels_stand_in_the_rows_of_the_paper_and_leave_gaps(tmp_path: Path) ->
     ]
 
 
+def test_panels_of_unfinished_studies_are_named(tmp_path: Path) -> None:
+    for panel in (panel for figure in FIGURES for panel in figure):
+        if "mnist-cnn-28" not in panel.file:
+            (tmp_path / panel.file).parent.mkdir(parents=True, exist_ok=True)
+            (tmp_path / panel.file).touch()
+    finish(tmp_path / "image-training/other", claimed("Figure 3"))
+    assert "not finished" not in page(tmp_path)  # no study has
+    (tmp_path / "image-bias/claims.json").write_text("[]")
+    (tmp_path / "image-bias/settings.json").write_text('{"study": "image-bias"}')
+    missing = "not finished: MNIST at 28 pixels: test NLL; MNIST at 28 pixels: accuracy."
+    assert missing in page(tmp_path)
+
+
 def test_figures_come_in_the_order_of_the_paper(tmp_path: Path) -> None:
     for folder in {panel.folder for figure in FIGURES for panel in figure}:
         finish(tmp_path / folder, claimed("appendix C.2"))
-    headings = [line for line in page(tmp_path).splitlines() if line.startswith("## ")]
+    lines = page(tmp_path).splitlines()
+    headings = [line for line in lines if line.startswith(("## Figure", "## Told"))]
     numbers = [heading.removeprefix("## Figure ").partition(":")[0] for heading in headings]
     assert numbers == ["2", "3", "4", "5", "7", "8", "9", "10", "## Told in words"]
 
@@ -77,11 +92,11 @@ def test_a_claim_stands_under_the_figures_it_names_with_their_letters(tmp_path: 
     finish(tmp_path / "image-training/mnist-cnn", claimed("section 6, Figures 3b, 3c and 8"))
     finish(tmp_path / "image-bias", claimed("section 6, Figures 2b and 5b", "section 6"))
     written = page(tmp_path)
-    assert "- (b), (c): Said of section 6, Figures 3b" in section(written, "Figure 3")
-    assert "- Said of section 6, Figures 3b" in section(written, "Figure 8")
-    assert "- (b): Said of section 6, Figures 2b" in section(written, "Figure 2")
-    assert "- (b): Said of section 6, Figures 2b" in section(written, "Figure 5")
-    assert "- (b), (c): Said of section 6." in section(written, "Figure 2")
+    assert "| (b), (c) | Said of section 6, Figures 3b" in section(written, "Figure 3")
+    assert "|  | Said of section 6, Figures 3b" in section(written, "Figure 8")
+    assert "| (b) | Said of section 6, Figures 2b" in section(written, "Figure 2")
+    assert "| (b) | Said of section 6, Figures 2b" in section(written, "Figure 5")
+    assert "| (b), (c) | Said of section 6." in section(written, "Figure 2")
     assert "Said of section 6." not in section(written, "Figure 5")
 
 
@@ -99,33 +114,56 @@ def test_what_captions_share_is_said_once_with_the_letters_of_all(tmp_path: Path
 @pytest.mark.parametrize(
     ("caption", "ran"),
     [
-        (training.caption(replace(TRAINED, size=16)), "the paper: 45"),
-        (overfitting.caption(SMALL), "the paper: 150"),
-        (temperature.caption(SMALL), "45 for Figures 3b and 3c"),
-        (lure_throughout.caption(SMALL), "45 for Figures 3b and 3c"),
-        (proposals.caption(SMALL), "the paper tells this in words"),
-        (bias.caption(BiasSettings(size=16)), "the paper: 1,000"),
+        (lambda: training.caption(replace(TRAINED, size=16)), "the paper: 45"),
+        (lambda: overfitting.caption(SMALL), "the paper: 150"),
+        (lambda: temperature.caption(SMALL), "45 for Figures 3b and 3c"),
+        (lambda: lure_throughout.caption(SMALL), "45 for Figures 3b and 3c"),
+        (lambda: proposals.caption(SMALL), "the paper tells this in words"),
+        (lambda: bias.caption(BiasSettings(size=16)), "no number for images"),
     ],
 )
-def test_a_caption_tells_how_much_was_run_and_what_differs_from_table_1(
-    caption: str, ran: str
+def test_a_caption_tells_how_much_was_run_and_how_large_the_network_is(
+    caption: Callable[[], str], ran: str
 ) -> None:
-    first, *others = caption.splitlines()
+    pytest.importorskip("torch")
+    first, _ = caption().splitlines()
     assert ran in first
-    assert "seed 0" in first
-    assert any("pixels a side 16 (Table 1: 28)" in line for line in others)
-    assert any(line.startswith("Test images are in the unbalanced") for line in others)
+    assert "seed 0; 16 x 16 pixels, 18,762 weights" in first
+    assert "(the paper: 28 x 28 pixels, 80,202 weights" in first
 
 
-def test_a_caption_names_the_images_and_the_posterior_of_its_networks() -> None:
-    balanced = training.caption(replace(TRAINED, data="mnist-balanced"))
-    dropout = training.caption(replace(TRAINED, network="dropout"))
-    assert "of all classes alike" in balanced
-    assert "unbalanced" not in balanced
-    assert "KL divergence times 0.1" in balanced
-    assert "probability 0.5" in dropout
-    assert "KL divergence" not in dropout
-    assert "as in Table 1" in training.caption(TrainingSettings(**asdict(PAPER)))
+def test_a_caption_tells_the_weights_of_the_small_network() -> None:
+    pytest.importorskip("torch")
+    caption = training.caption(replace(TRAINED, network="mlp", size=16))
+    assert "16 x 16 pixels, 13,360 weights of the MLP" in caption
+    assert "28 x 28 pixels, 80,202 weights." in training.caption(TrainingSettings(**asdict(PAPER)))
+
+
+def test_what_differs_from_table_1_is_a_table_with_a_column_for_each_size(tmp_path: Path) -> None:
+    pytest.importorskip("torch")
+    for folder, settings in {
+        "image-bias": BiasSettings(steps=1000),
+        "image-training/mnist-cnn": replace(TRAINED, size=16),
+        "image-training/mnist-mlp": replace(TRAINED, size=16, network="mlp"),
+        "image-temperature": replace(SMALL, steps=7),
+    }.items():
+        (tmp_path / folder).mkdir(parents=True)
+        (tmp_path / folder / "settings.json").write_text(json.dumps(asdict(settings)))
+    head, _, *rows = (
+        line.strip("| ").split(" | ") for line in settings_table(tmp_path).split("\n")
+    )
+    assert head == [
+        "Table 1",
+        "Figures 2, 5 (28 pixels)",
+        "Figures 3, 8, 10 (16 pixels)",
+        "Figures 9 (16 pixels)",
+    ]
+    by_name = {name: values for name, *values in rows}
+    assert by_name["pixels a side"] == ["28", "28", "16", "16"]
+    assert by_name["weights of the CNN"] == ["80,202", "80,202", "18,762", "18,762"]
+    epochs = "1,600 (100 epochs of 16 steps)"
+    assert by_name["training steps at most"] == [epochs, "1,000", epochs, "7"]
+    assert "batch" not in by_name
 
 
 def test_captions_tell_what_the_networks_do() -> None:
@@ -147,6 +185,8 @@ def rows(task: str) -> list[dict[str, object]]:
     }
     draw = {"probability": 0.1, "evenness": 0.5, "spread": 1.0, "pool_size": 10}
     loss = {"fixed_loss": 1.0, "fixed_risk": 0.5}
+    if Way.of(task).acquire == "own":
+        return [{"task": task, "labels": m, OWN_BIAS: -0.5} for m in (2, 4)]
     return [
         {"task": task, "labels": m}
         | draw
@@ -167,14 +207,15 @@ def estimates() -> pa.Table:
             "proposal", [[proposal] * len(table)]
         )
         for data in bias.DATA
-        for proposal in ("BALD", "floor")
+        for proposal in bias.PROPOSALS
     ]
     return pa.concat_tables(parts)
 
 
 def drawn(study: str, settings: StudySettings, *, folder: str = "") -> set[str]:
     (found,) = find(study)
-    table = pa.Table.from_pylist([row for task in found.tasks(settings) for row in rows(task)])
+    parts = [pa.Table.from_pylist(rows(task)) for task in found.tasks(settings)]
+    table = pa.concat_tables(parts, promote_options="default")
     return {f"{folder or study}/{name}.png" for name in found.figures(table, settings)}
 
 
@@ -186,6 +227,7 @@ def test_every_panel_of_the_page_is_drawn_by_its_study() -> None:
     for data, network in training.FIGURES:
         settings = replace(TRAINED, data=data, network=network)
         made |= drawn("image-training", settings, folder=f"image-training/{data}-{network}")
+    made |= drawn("image-training", TRAINED, folder="image-training/mnist-cnn-28")
     wanted = {panel.file for figure in FIGURES for panel in figure}
     assert {file for file in wanted if file.startswith("image-")} <= made
 

@@ -17,10 +17,12 @@ pytest.importorskip("matplotlib")
 
 from levelled_studies import NAMES, find
 from levelled_studies.images.loop import TRAJECTORIES, Way, steps
+from levelled_studies.images.networks import classifier, n_weights
 from levelled_studies.images.page import page
 from levelled_studies.images.reading import difference, read
-from levelled_studies.images.settings import PAPER, SMOKE, differences
+from levelled_studies.images.settings import PAPER, SMOKE
 from levelled_studies.runner import run
+from levelled_studies.study import StudyError
 
 IMAGES = [name for name in NAMES if name.startswith("image-")]
 
@@ -117,9 +119,29 @@ def test_a_difference_is_paired() -> None:
     assert (found.mean, found.stderr) == (0.5, 0.0)
 
 
-def test_what_differs_from_table_1_is_told() -> None:
-    assert differences(PAPER) == "as in Table 1"
-    assert "pixels a side 16 (Table 1: 28)" in differences(SMOKE)
+def test_an_epoch_is_a_thousand_items_in_all() -> None:
+    model = classifier("cnn", PAPER, seed=0)
+    assert (model.max_steps, model.check_every, model.patience) == (1600, 16, 20)
+
+
+def test_the_small_network_has_a_quarter_of_the_weights() -> None:
+    assert [n_weights(kind, 28) for kind in ("cnn", "dropout", "mlp")] == [80_202, 80_202, 39_760]
+    assert [n_weights(kind, 16) for kind in ("cnn", "dropout", "mlp")] == [18_762, 18_762, 13_360]
+
+
+@pytest.mark.usefixtures("registry")
+def test_a_fixed_network_that_chooses_its_own_points_leaves_its_bias_at_checkpoints() -> None:
+    task = Way(acquire="own").task(0)
+    rows = list(steps(SMOKE, task, np.random.default_rng(0), ()))
+    assert [row["labels"] for row in rows] == [4, 6, 8]
+    assert list(steps(SMOKE, task, np.random.default_rng(0), rows[:1])) == rows[1:]
+
+
+def test_sizes_are_kept_apart_and_others_refused() -> None:
+    assert TRAJECTORIES.folder(SMOKE) == "image-trajectories"
+    assert TRAJECTORIES.folder(PAPER) == "image-trajectories-28"
+    with pytest.raises(StudyError, match="--size must be 16 or 28 pixels; it is 20"):
+        replace(SMOKE, size=20)
 
 
 def test_all_image_studies_share_their_trajectories_but_the_one_of_a_fixed_network() -> None:

@@ -34,6 +34,9 @@ def reproduce(
     network: Annotated[
         str | None, typer.Option(help="Network for image-training: cnn, dropout or mlp.")
     ] = None,
+    size: Annotated[
+        int | None, typer.Option(help="Pixels a side of the images of image-training: 16 or 28.")
+    ] = None,
     device: Annotated[
         str | None, typer.Option(help="Device that trains networks: cpu, or cuda for a GPU.")
     ] = None,
@@ -57,6 +60,7 @@ def reproduce(
         "seed": seed,
         "data": data,
         "network": network,
+        "size": size,
         "device": device,
     }
     for study in studies.find(name):
@@ -81,7 +85,7 @@ def _run(study: "Study", settings: "StudySettings", root: Path, workers: int) ->
     from levelled_studies.study import Resumable
 
     out = root / study.name / study.variant(settings)
-    shared = root / study.run.home if isinstance(study.run, Resumable) else None
+    shared = root / study.run.folder(settings) if isinstance(study.run, Resumable) else None
     progress = with_progress(local(workers), study.name)
     results = run(study, settings, out, trajectories=shared, backend=progress)
     if results.already_done:

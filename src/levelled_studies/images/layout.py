@@ -47,20 +47,30 @@ def _temperature(T: int, quantity: str, caption: str, letter: str = "") -> Panel
     return Panel(f"image-temperature/T{T}-{quantity}.png", f"T = {T:,}: {caption}", letter)
 
 
+def _fixed(ending: str, caption: str, letters: str = "  ") -> tuple[Panel, Panel]:
+    """Figures 2b and 2c with one proposal."""
+    return (
+        Panel(f"image-bias/figure-2b{ending}.png", f"MNIST: {caption}", letters[0].strip()),
+        Panel(f"image-bias/figure-2c{ending}.png", f"FashionMNIST: {caption}", letters[1].strip()),
+    )
+
+
+def _variance(ending: str, caption: str, letter: str = "") -> Panel:
+    return Panel(f"image-bias/figure-5b{ending}.png", f"MNIST: {caption}", letter)
+
+
 FIGURES = (
     PaperFigure(
         "Figure 2: the bias of active learning, for a fixed model",
         (
             (
                 Panel("linear-bias/figure-2a.png", "Linear regression", "a"),
-                Panel("image-bias/figure-2b.png", "BNN: MNIST", "b"),
-                Panel("image-bias/figure-2c.png", "BNN: FashionMNIST", "c"),
+                *_fixed("", "T = 10,000 (Table 1)", letters="bc"),
             ),
-            (
-                None,
-                Panel("image-bias/figure-2b-floor.png", "ours: (b) with a floor"),
-                Panel("image-bias/figure-2c-floor.png", "ours: (c) with a floor"),
-            ),
+            (None, *_fixed("-proportional", "in proportion to BALD (the authors' script)")),
+            (None, *_fixed("-T2500", "T = 2,500 (ours)")),
+            (None, *_fixed("-T1000", "T = 1,000 (ours)")),
+            (None, *_fixed("-floor", "T = 10,000 over a floor (ours)")),
         ),
         "2",
     ),
@@ -76,6 +86,11 @@ FIGURES = (
                 _training("fashion-mnist-cnn", "nll", "FashionMNIST: test NLL", "d"),
                 _training("mnist-dropout", "nll", "MNIST (MC dropout): test NLL", "e"),
                 _training("mnist-balanced-cnn", "nll", "MNIST (balanced): test NLL", "f"),
+            ),
+            (
+                None,
+                _training("mnist-cnn-28", "nll", "MNIST at 28 pixels: test NLL", "b"),
+                _training("mnist-cnn-28", "accuracy", "MNIST at 28 pixels: accuracy", "c"),
             ),
         ),
         "3",
@@ -96,7 +111,13 @@ FIGURES = (
         (
             (
                 Panel("linear-variance/figure-5a.png", "Linear regression", "a"),
-                Panel("image-bias/figure-5b.png", "Bayesian neural network (MNIST)", "b"),
+                _variance("", "T = 10,000 (Table 1)", "b"),
+                _variance("-proportional", "in proportion to BALD (the authors' script)"),
+            ),
+            (
+                _variance("-T2500", "T = 2,500 (ours)"),
+                _variance("-T1000", "T = 1,000 (ours)"),
+                _variance("-floor", "T = 10,000 over a floor (ours)"),
             ),
         ),
         "5",

@@ -10,15 +10,21 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.losses import log_loss, zero_one
-from levelled.proposals import boltzmann, proportional, uniform
+from levelled.proposals import uniform
 from levelled.scores import bald
+from levelled_studies.images.acquisition import propose
 from levelled_studies.images.data import ImageSet, image_set
+from levelled_studies.images.fixed import fixed_network, risk_errors
 from levelled_studies.images.networks import classifier
-from levelled_studies.images.settings import ImageSettings
+from levelled_studies.images.settings import SMALL, ImageSettings
 from levelled_studies.objectives import WEIGHTS
-from levelled_studies.study import Resumable, Row, StudyError
+from levelled_studies.study import Resumable, Row
 
-__all__ = ["TRAJECTORIES", "Way", "steps"]
+__all__ = ["OWN_BIAS", "OWN_TRAIN", "TRAJECTORIES", "Way", "steps"]
+
+OWN_BIAS = "own bias"
+OWN_TRAIN, OWN_RACES = 1000, 200
+"""Points that a fixed network is trained on, and sets of points that it draws."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +36,8 @@ class Way:
     proposal: str = "10000"
     """The temperature of the Boltzmann proposal, or "proportional"."""
     acquire: str = "naive"
-    """The objective of the network that chooses the points: "naive" or "LURE"."""
+    """The objective of the network that chooses the points: "naive" or "LURE". "own" is not a
+    trajectory of training: a fixed network chooses test points to estimate its own risk."""
 
     def task(self, number: int) -> str:
         """The name of the trajectory of that number.
@@ -54,6 +61,9 @@ def steps(settings: ImageSettings, task: str, rng: Generator, done: Sequence[Row
     """
     way = Way.of(task)
     images = image_set(way.data, size=settings.size, rng=rng, most=settings.images)
+    if way.acquire == "own":
+        yield from _own_bias(task, settings, images, rng)[len(done) :]
+        return
     seeds = rng.integers(2**31, size=(settings.budget + 1, 3))
     fixed = _fixed_losses(way, settings, images, int(seeds[0, 0]))
     index = [row["index"] for row in done]
@@ -82,6 +92,20 @@ def steps(settings: ImageSettings, task: str, rng: Generator, done: Sequence[Row
         yield row
 
 
+def _own_bias(
+    task: str, settings: ImageSettings, images: ImageSet, rng: Generator
+) -> Sequence[Row]:
+    """The active learning bias of Figures 2b and 2c at each checkpoint: true less naive risk."""
+    fixed = fixed_network(images, settings, train=OWN_TRAIN, rng=rng)
+    p = propose(fixed.scores, Way.of(task).proposal)
+    checkpoints = np.arange(settings.start, settings.budget + 1, settings.every)
+    errors = risk_errors(fixed.losses, p, checkpoints, OWN_RACES, rng=rng)["naive"].mean(axis=0)
+    return [
+        {"task": task, "labels": int(labels), OWN_BIAS: float(error)}
+        for labels, error in zip(checkpoints, errors, strict=True)
+    ]
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class _Proposed:
     """Probabilities of the points left, and how even they and their scores are."""
@@ -104,26 +128,16 @@ def _proposed(
     if len(draws) < settings.start:
         return _Proposed(uniform(len(left)), 1.0, 0.0)
     weights = lure_weights(draws) if way.acquire == "LURE" else None
-    model = classifier(way.network, settings, len(draws), seed=seed).fit(
+    model = classifier(way.network, settings, seed=seed).fit(
         images.pool[draws.index],
         images.pool_labels[draws.index],
         sample_weight=weights,
         validation=(images.validation, images.validation_labels),
     )
     scores = bald(model.sample_proba(images.pool[left], settings.acquisition_samples))
-    p = (
-        proportional(scores + np.finfo(float).tiny)
-        if way.proposal == "proportional"
-        else boltzmann(scores, _temperature(way.proposal), normalise="sum", allow_zero=True)
-    )
+    p = propose(scores, way.proposal)
     evenness = np.exp(-np.sum(p * np.log(np.maximum(p, 1e-300)))) / len(p)
     return _Proposed(p, float(evenness), float(scores.std() / scores.mean()))
-
-
-def _temperature(proposal: str) -> float:
-    if not proposal.isdigit():
-        raise StudyError(f"A proposal is a temperature or 'proportional'; it is {proposal!r}.")
-    return float(proposal)
 
 
 def _checkpoint(
@@ -133,7 +147,7 @@ def _checkpoint(
     row: Row = {}
     X, y = images.pool[draws.index], images.pool_labels[draws.index]
     for name, weights in WEIGHTS.items():
-        model = classifier(way.network, settings, len(draws), seed=seed).fit(
+        model = classifier(way.network, settings, seed=seed).fit(
             X,
             y,
             sample_weight=None if weights is None else weights(draws),
@@ -153,7 +167,7 @@ def _fixed_losses(way: Way, settings: ImageSettings, images: ImageSet, seed: int
     """The losses on the pool of a network trained on four fifths of the validation set."""
     X, y = images.validation, images.validation_labels
     n = len(X) * 4 // 5
-    model = classifier(way.network, settings, n, copies=1, seed=seed).fit(
+    model = classifier(way.network, settings, seed=seed).fit(
         X[:n], y[:n], validation=(X[n:], y[n:])
     )
     return log_loss(images.pool_labels, model.predict_proba(images.pool), cap=50)
@@ -177,4 +191,11 @@ def _stream(task: str) -> str:
     return Way(data, network).task(int(number))
 
 
-TRAJECTORIES = Resumable("image-trajectories", steps, _made_of, _stream, version=2)
+def _variant(settings: ImageSettings) -> str:
+    """Images of 28 pixels are run beside those of 16."""
+    return "" if settings.size == SMALL else f"-{settings.size}"
+
+
+TRAJECTORIES = Resumable(
+    "image-trajectories", steps, _made_of, _stream, version=2, variant=_variant
+)

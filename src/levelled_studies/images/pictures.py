@@ -13,6 +13,7 @@ from levelled_studies.tables import Curve
 
 __all__ = [
     "BIAS",
+    "OWN",
     "QUANTITIES",
     "THROUGHOUT",
     "WIDTHS",
@@ -31,7 +32,7 @@ WIDTHS: dict[Width, str] = {"sd": "± s.d.", "stderr": "± s.e."}
 """The half-width of a band, and its name in a title."""
 NETWORKS = {"cnn": "radial CNN", "dropout": "MC dropout CNN", "mlp": "radial MLP"}
 QUANTITIES = {"nll": "test NLL", "accuracy": "test accuracy"}
-BIAS, THROUGHOUT = "active learning bias", "LURE throughout"
+BIAS, OWN, THROUGHOUT = "active learning bias", "the same, as in Figure 2", "LURE throughout"
 """The names of curves that some panels have beside the three of the objectives."""
 
 _DASH_DOT = (0, (6, 1.5, 1, 1.5))
@@ -40,6 +41,7 @@ _LOOKS: dict[str, tuple[str, Any]] = {
     "PURE": (COLOURS["PURE"], (0, (3.5, 3.5))),  # so that as much is seen of LURE below it
     THROUGHOUT: ("#7B3294", _DASH_DOT),
     BIAS: (BLACK, _DASH_DOT),
+    OWN: ("#666666", (0, (1, 1.5))),
 }
 
 

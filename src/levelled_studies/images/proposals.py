@@ -56,8 +56,8 @@ def caption(settings: ImageSettings) -> str:
     return small_print(
         settings,
         WAYS.values(),
-        "Means over trajectories at each draw that a network chose. Evenness is exp(entropy) of "
-        "the proposal over the number of points left: 1 is uniform.",
+        "Means over trajectories at each draw that a network chose; evenness is exp(entropy) of "
+        "the proposal over the number of points left.",
         paper_ran="the paper tells this in words",
     )
 

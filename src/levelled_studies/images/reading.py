@@ -9,12 +9,12 @@ import pyarrow as pa
 
 from levelled._check import FloatArray, IntArray
 from levelled.estimators.running import running_lure, running_naive
-from levelled_studies.images.loop import Way
+from levelled_studies.images.loop import OWN_BIAS, Way
 from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Ruling
 from levelled_studies.tables import ALARM, Curve, Difference, curves, judge, summarise
 
-__all__ = ["SLIGHT", "WayRuns", "compare_groups", "difference", "read"]
+__all__ = ["SLIGHT", "WayRuns", "compare_groups", "difference", "read", "read_own"]
 
 SLIGHT = 0.05
 """The share of a figure up to which a difference counts as slight."""
@@ -66,6 +66,13 @@ def read(table: pa.Table, way: Way) -> WayRuns:
     series["active learning bias"] = _errors(draws, running_naive)[:, labels - 1]
     series["LURE error"] = _errors(draws, running_lure)[:, labels - 1]
     return WayRuns(labels, series, draws)
+
+
+def read_own(table: pa.Table, way: Way) -> FloatArray:
+    """The bias of fixed networks that choose their own points: [trajectories, checkpoints]."""
+    rows = [row for row in table.to_pylist() if Way.of(row["task"]) == way]
+    labels = {row["labels"] for row in rows}
+    return np.array([row[OWN_BIAS] for row in rows]).reshape(-1, len(labels))
 
 
 def _errors(draws: Mapping[str, FloatArray], running: Callable[..., FloatArray]) -> FloatArray:

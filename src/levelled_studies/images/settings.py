@@ -4,17 +4,29 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields, replace
 
 from levelled._check import whole
-from levelled_studies.study import StudySettings
+from levelled_studies.study import StudyError, StudySettings
 
 __all__ = [
     "CPU",
+    "EPOCHS",
+    "EPOCH_ITEMS",
+    "FULL",
     "PAPER",
+    "SIZES",
+    "SMALL",
     "SMOKE",
     "BiasSettings",
     "ImageSettings",
     "NetworkSettings",
-    "differences",
 ]
+
+
+SMALL, FULL = SIZES = (16, 28)
+"""Pixels a side: averages of 2 x 2, the least that the convolutions take, and all of them."""
+
+EPOCHS, EPOCH_ITEMS = 100, 1000
+"""Table 1 trains for up to 100 epochs "with 1000 copies of data". In the authors' code an epoch is
+1,000 items in all, the labels repeated as often as needed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,15 +34,15 @@ class NetworkSettings(StudySettings):
     """Table 1's settings of the images, the networks and their training."""
 
     trajectories: int = 45
-    size: int = 28
-    """Pixels on a side: 28, or 16."""
+    size: int = FULL
+    """Pixels a side."""
     images: int | None = None
     """At most so many images in pool, validation set and test set each; None: all."""
     training_samples: int = 8
     test_samples: int = 8
     acquisition_samples: int = 100
     steps: int | None = None
-    """Training steps at most; None: 100 epochs, of 1,000 copies of points that were drawn."""
+    """Training steps at most; None: 100 epochs."""
     dropout_steps: int | None = None
     """The same for networks with dropout, which take longer to fit."""
     check_every: int | None = None
@@ -41,6 +53,19 @@ class NetworkSettings(StudySettings):
     batch_size: int = 64
     device: str = "cpu"
     """The device that trains networks, such as "cuda"."""
+
+    def __post_init__(self) -> None:
+        if self.size not in SIZES:
+            raise StudyError(f"--size must be {SMALL} or {FULL} pixels; it is {self.size}.")
+
+    @property
+    def epoch(self) -> int:
+        """Steps of an epoch, the last of which may be smaller.
+
+        >>> PAPER.epoch
+        16
+        """
+        return -(-EPOCH_ITEMS // self.batch_size)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +79,7 @@ class ImageSettings(NetworkSettings):
     """New points between two checkpoints at which networks are trained and tested."""
 
     def __post_init__(self) -> None:
+        NetworkSettings.__post_init__(self)
         whole("trajectories", self.trajectories, least=2)
 
     def made_of(self) -> Mapping[str, object]:
@@ -72,6 +98,7 @@ class BiasSettings(NetworkSettings):
     """The largest number of test points drawn."""
 
     def __post_init__(self) -> None:
+        NetworkSettings.__post_init__(self)
         whole("trajectories", self.trajectories, least=10)
 
 
@@ -79,7 +106,7 @@ PAPER = ImageSettings()
 CPU = replace(
     PAPER,
     trajectories=8,
-    size=16,
+    size=SMALL,
     every=6,
     training_samples=4,
     test_samples=4,
@@ -105,39 +132,3 @@ SMOKE = replace(
     check_every=2,
     patience=1,
 )
-
-
-_WORDS = {
-    "size": "pixels a side",
-    "images": "images of each set",
-    "steps": "training steps",
-    "dropout_steps": "training steps with dropout",
-    "check_every": "steps between looks at the validation set",
-    "start": "starting points",
-    "budget": "points",
-    "every": "points between checkpoints",
-}
-_UNSET = {
-    "images": "all",
-    "steps": "100 epochs",
-    "dropout_steps": "100 epochs",
-    "check_every": "an epoch",
-}
-
-
-def differences(settings: NetworkSettings, paper: NetworkSettings = PAPER) -> str:
-    """The differences from Table 1, for a caption; trajectories are given beside it.
-
-    >>> differences(replace(PAPER, size=16, steps=300))
-    'pixels a side 16 (Table 1: 28), training steps 300 (100 epochs)'
-    """
-    changes = [
-        f"{_WORDS.get(name, name.replace('_', ' '))} {getattr(settings, name)} "
-        f"({{}}{_UNSET[name] if value is None else value})"
-        for name, value in asdict(paper).items()
-        if name not in ("seed", "trajectories", "device") and getattr(settings, name) != value
-    ]
-    return (
-        ", ".join(text.format("Table 1: " if at == 0 else "") for at, text in enumerate(changes))
-        or "as in Table 1"
-    )

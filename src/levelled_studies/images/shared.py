@@ -5,17 +5,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 import pyarrow as pa
 
 from levelled_studies.images.loop import TRAJECTORIES, Way
-from levelled_studies.images.settings import (
-    CPU,
-    PAPER,
-    SMOKE,
-    ImageSettings,
-    NetworkSettings,
-    differences,
-)
+from levelled_studies.images.networks import n_weights
+from levelled_studies.images.settings import CPU, FULL, PAPER, SMOKE, ImageSettings, NetworkSettings
 from levelled_studies.study import Claim, Plot, Study
 
-__all__ = ["DROPOUT", "KL", "WEIGHT_DECAY", "make_study", "small_print", "tasks"]
+__all__ = ["make_study", "small_print", "tasks"]
 
 
 def tasks(ways: Iterable[Way], settings: ImageSettings) -> list[str]:
@@ -45,54 +39,18 @@ def make_study(
     )
 
 
-KL, WEIGHT_DECAY, DROPOUT = 0.1, 1e-4, 0.5
-"""Values that Table 1 does not give; they are the defaults of `levelled.bayes`."""
+def small_print(settings: NetworkSettings, ways: Iterable[Way], *shown: str, paper_ran: str) -> str:
+    """One statement a line: trajectories and sizes of images and networks, then what is shown."""
+    kinds = dict.fromkeys(way.network for way in ways)
+    paper = "" if settings.size == FULL else f" (the paper: {_size(kinds, FULL)})"
+    first = (
+        f"{settings.trajectories:,} trajectories ({paper_ran}), seed {settings.seed}; "
+        f"{_size(kinds, settings.size)}{paper}."
+    )
+    return "\n".join([first, *shown])
 
 
-def small_print(
-    settings: NetworkSettings,
-    ways: Iterable[Way],
-    *shown: str,
-    paper_ran: str,
-    paper: NetworkSettings = PAPER,
-) -> str:
-    """One statement a line: trajectories, what is shown, and every difference from Table 1."""
-    ways = list(ways)
-    lines = [
-        f"{settings.trajectories:,} trajectories ({paper_ran}), seed {settings.seed}.",
-        *shown,
-        f"Differences from Table 1: {differences(settings, paper)}."
-        if differences(settings, paper) != differences(paper, paper)
-        else "Everything is as in Table 1.",
-        *_tested({way.data for way in ways}),
-        *_left_open({way.network for way in ways}),
-    ]
-    return "\n".join(lines)
-
-
-def _tested(data: set[str]) -> list[str]:
-    balanced = {name for name in data if name.endswith("-balanced")}
-    statements = {
-        "Test images are in the unbalanced class ratios of the pool, with clean labels.": (
-            data - balanced
-        ),
-        "Test images are of all classes alike, with clean labels.": balanced,
-    }
-    return [line for line, some in statements.items() if some]
-
-
-def _left_open(networks: set[str]) -> list[str]:
-    """The choices made where the paper leaves something open."""
-    lines = []
-    if networks - {"dropout"}:
-        lines.append(
-            f"Where Table 1 gives no value, docs/bayes.md says which was chosen: the KL divergence "
-            f"times {KL:g} is divided by the number of labels and not weighted, weight decay is "
-            f"{WEIGHT_DECAY:g}."
-        )
-    if "dropout" in networks:
-        lines.append(
-            f"MC dropout leaves out channels and hidden units with probability {DROPOUT:g}, other "
-            f"ones for each image; it has no KL term, and weight decay is {WEIGHT_DECAY:g}."
-        )
-    return lines
+def _size(kinds: Iterable[str], size: int) -> str:
+    weights = [f"{n_weights(kind, size):,} weights" for kind in kinds if kind != "mlp"][:1]
+    weights += [f"{n_weights(kind, size):,} weights of the MLP" for kind in kinds if kind == "mlp"]
+    return f"{size} x {size} pixels, {', '.join(weights)}"

@@ -15,7 +15,7 @@ from levelled_studies.images.settings import ImageSettings
 from levelled_studies.images.shared import make_study, small_print
 from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Claim, Plot
-from levelled_studies.tables import Curve, judge
+from levelled_studies.tables import Curve, judge, would_decide
 
 __all__ = ["STUDIES", "weight_spread"]
 
@@ -55,8 +55,8 @@ def caption(settings: ImageSettings) -> str:
     return small_print(
         settings,
         map(_way, TEMPERATURES),
-        "Means over trajectories; shading is one standard deviation.",
-        "One vertical axis for all temperatures.",
+        "Means over trajectories; shading is one standard deviation; one vertical axis for all "
+        "temperatures.",
         paper_ran="the paper gives no number here, and 45 for Figures 3b and 3c",
     )
 
@@ -94,7 +94,8 @@ def _little_effect(runs: Mapping[int, WayRuns]) -> Claim:
         f"paired difference in naive NLL to T = {BASE:,} ({base.mean():.3f}), mean over "
         f"checkpoints: {text}",
         judge([one == "holds" for one in each], [one == "does not hold" for one in each]),
-        f"Little: up to {within:.2g} either way. {apart[20_000].reach}",
+        f"Little: up to {within:.2g} either way. {apart[20_000].reach} If there is no difference, "
+        f"{would_decide(*(one.needed(within, sides=2) for one in apart.values()))}.",
     )
 
 
@@ -112,7 +113,9 @@ def _same_pattern(runs: Mapping[int, WayRuns]) -> Claim:
         "The overall pattern, naive training no worse than corrected, is consistent.",
         f"paired difference in NLL, LURE - naive: {text}",
         judge([one == "holds" for one in verdicts], [one == "does not hold" for one in verdicts]),
-        f"No worse: at most {within:.2g} higher. {each[BASE].reach}",
+        f"No worse: at most {within:.2g} higher. {each[BASE].reach} If the differences are as "
+        f"measured, "
+        f"{would_decide(*(one.needed(abs(one.mean + within)) for one in each.values()))}.",
     )
 
 
@@ -132,7 +135,9 @@ def _weights(runs: Mapping[int, WayRuns]) -> Claim:
         + f"; paired differences from one to the next {', '.join(map(str, steps))}",
         judge([step.shows(1) for step in steps], [step.shows(-1) for step in steps]),
         "The heavier a weight, the rarer it is: a few trajectories look even as long as none of "
-        f"the heaviest has come up, so a small spread says little. {steps[-1].reach}",
+        f"the heaviest has come up, so a small spread says little. {steps[-1].reach} If the "
+        f"differences are as measured, "
+        f"{would_decide(*(step.needed(abs(step.mean)) for step in steps))}.",
     )
 
 
@@ -155,7 +160,8 @@ def _nearly_uniform(runs: Mapping[int, WayRuns]) -> Claim:
         + ", ".join(f"{e.mean():.3f} at T = {T:,}" for T, e in even.items())
         + f"; paired difference between {BASE:,} and 20,000 {hot}",
         judge([cold.shows(1), hot.shows(1)], [cold.shows(-1), hot.shows(-1)]),
-        f"Nearly uniform: above {UNIFORM:g} at T = 1,000. {hot.reach}",
+        f"Nearly uniform: above {UNIFORM:g} at T = 1,000. {hot.reach} If the differences are "
+        f"as measured, {would_decide(*(one.needed(abs(one.mean)) for one in (cold, hot)))}.",
     )
 
 

@@ -17,6 +17,7 @@ from levelled_studies.images.reading import SLIGHT, WayRuns, difference, read
 from levelled_studies.images.settings import ImageSettings
 from levelled_studies.images.shared import make_study, small_print
 from levelled_studies.study import Claim, Plot
+from levelled_studies.tables import would_decide
 
 __all__ = ["STUDIES"]
 
@@ -44,9 +45,8 @@ def caption(settings: ImageSettings) -> str:
     return small_print(
         settings,
         WAYS.values(),
-        "Means over trajectories; shading is one standard error.",
-        "Networks trained naive and with LURE, on points that a network trained naive chose; and "
-        "LURE throughout, on points that a network trained with LURE chose.",
+        "Means over trajectories; shading is one standard error. LURE throughout: a network "
+        "trained with LURE chose the points, too.",
         paper_ran="the paper gives no number here, and 45 for Figures 3b and 3c",
     )
 
@@ -68,7 +68,8 @@ def _nearly_identical(runs: Mapping[str, WayRuns], what: str) -> Claim:
         f"LURE-trained networks, LURE throughout less points chosen naive, paired: {apart} "
         f"(naive choice {other.mean():.3f})",
         apart.negligible(within=within),
-        f"Up to {within:.2g} either way counts as none. {apart.reach}",
+        f"Up to {within:.2g} either way counts as none. {apart.reach} If there is no difference, "
+        f"{would_decide(apart.needed(within, sides=2))}.",
     )
 
 
