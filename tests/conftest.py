@@ -2,9 +2,12 @@
 
 import importlib.util
 import os
+from collections.abc import Iterator
 
 import pytest
 from hypothesis import settings
+
+from postgres_server import PostgresServer, find_binaries, run_server
 
 # Arrays here are small: threads of BLAS and torch would only compete with the other workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when NumPy or torch is first imported
@@ -21,14 +24,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    modules = _required() - {"registry"}
+    modules = {"psycopg" if one == "postgres" else one for one in _required() - {"registry"}}
     missing = sorted(part for part in modules if importlib.util.find_spec(part) is None)
     if missing:
         pytest.exit(f"LEVELLED_REQUIRE names what is not there: {', '.join(missing)}", 2)
 
 
 def _required() -> set[str]:
-    """What must not be skipped: modules, and `registry` for fetching packages."""
+    """Names of what must not be skipped.
+
+    Modules, `registry` for fetching packages, and `postgres` for the server and its driver.
+    """
     return set(filter(None, os.environ.get("LEVELLED_REQUIRE", "").split(",")))
 
 
@@ -37,6 +43,17 @@ def registry() -> None:
     """Skip a test that fetches packages, unless it is asked for."""
     if "registry" not in _required():
         pytest.skip("fetches packages: only with LEVELLED_REQUIRE=registry")
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that runs for the tests of one process."""
+    if "postgres" not in _required():
+        pytest.importorskip("psycopg")
+        if find_binaries() is None:
+            pytest.skip("PostgreSQL is not installed; LEVELLED_REQUIRE=postgres fails instead")
+    with run_server() as server:
+        yield server
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -33,7 +33,10 @@ NO_STORAGE = [
     "sqlite:///level\nled.db",
     "sqlite:///\ud800.db",
     "mysql://ann:secret@host/levelled",
-    "postgres://ann:secret@host/levelled",
+    "postgresql://ann:secret@host",
+    "postgresql://ann:secret@host:port/levelled",
+    "postgresql+asyncpg://ann:secret@host/levelled",
+    "sqlite://ann:secret@host/levelled",
     "http://ann:secret@host:port:port",
     "C:",
     None,
@@ -198,7 +201,7 @@ def test_an_older_database_is_refused_until_it_is_upgraded_and_keeps_its_events(
     with pytest.raises(StorageError, match=r"levelled storage upgrade --storage sqlite:.*old\.db"):
         open_store(oldest)
     assert oldest.read_bytes() == before
-    assert upgrade(oldest) == ("0001", VERSIONS[-1])
+    assert upgrade(oldest) == ("0001", VERSIONS[-1], oldest.with_name("old.version-0001.db"))
     with open_store(oldest) as store:
         events = store.events("digits")
         assert [stored.event for stored in events] == [{"step": 0}, {"step": 1}, {"step": 2}]
@@ -209,7 +212,7 @@ def test_an_older_database_is_refused_until_it_is_upgraded_and_keeps_its_events(
 
 def test_upgrading_twice_is_harmless(oldest: Path) -> None:
     upgrade(oldest)
-    assert upgrade(oldest) == (VERSIONS[-1], VERSIONS[-1])
+    assert upgrade(oldest) == (VERSIONS[-1], VERSIONS[-1], None)
     with open_store(oldest) as store:
         assert store.count("digits") == 3
 
@@ -237,7 +240,7 @@ def test_a_newer_database_asks_for_a_newer_levelled(tmp_path: Path) -> None:
 
 def test_there_is_nothing_to_upgrade_where_there_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(StorageError, match="nothing to upgrade"):
+    with pytest.raises(StorageError, match="there is nothing in it"):
         upgrade(tmp_path / "empty.db")
     with pytest.raises(StorageError, match="There is no database at"):
         upgrade(tmp_path / "missing.db")

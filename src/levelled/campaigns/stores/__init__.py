@@ -1,6 +1,26 @@
 """Stores keep the events of campaigns. One string names a storage, everywhere."""
 
-from levelled.campaigns.stores.opening import DEFAULT_STORAGE, copy, open_store, upgrade
-from levelled.campaigns.stores.store import Snapshot, SQLStore, Store
+from levelled.campaigns.stores.opening import (
+    DEFAULT_STORAGE,
+    Upgrade,
+    backup,
+    copy,
+    open_store,
+    place_of,
+    upgrade,
+)
+from levelled.campaigns.stores.store import Read, Snapshot, SQLStore, Store
 
-__all__ = ["DEFAULT_STORAGE", "SQLStore", "Snapshot", "Store", "copy", "open_store", "upgrade"]
+__all__ = [
+    "DEFAULT_STORAGE",
+    "Read",
+    "SQLStore",
+    "Snapshot",
+    "Store",
+    "Upgrade",
+    "backup",
+    "copy",
+    "open_store",
+    "place_of",
+    "upgrade",
+]
