@@ -57,6 +57,11 @@ NOT_RUN = (
     "git clone ",
     "cd ",
     ".venv/bin/pre-commit ",  # changes the repository's hooks
+    "createuser ",  # needs a PostgreSQL server, as do the next ones
+    "createdb ",
+    "export LEVELLED_STORAGE=postgresql:",
+    "levelled storage copy sqlite:///levelled.db postgresql:",
+    "pg_dump ",
 )
 """How each command in a console block may begin, and why it is not run here."""
 

@@ -237,7 +237,7 @@ def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
 @storage_app.command()
 def backup(
     source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
-    file: Annotated[Path, typer.Argument(help="The new SQLite file to write.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="The new SQLite file to write.", show_default=False)],
 ) -> None:
     """Write a storage to a new file, also while others use it and before an upgrade."""
     show.tell(f"written: {lv.campaigns.backup(source, file)}")
@@ -297,5 +297,5 @@ def _check_storage(storage: str) -> tuple[bool, str]:
     try:
         with lv.campaigns.open_store(storage, create=False) as store:
             return True, f"opens, {len(store.names())} campaigns"
-    except lv.errors.StorageError as refused:
+    except lv.errors.LevelledError as refused:
         return False, str(refused)

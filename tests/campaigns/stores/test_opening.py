@@ -1,14 +1,17 @@
 """Opening, upgrading and copying a storage."""
 
 import os
+import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from levelled.campaigns.hashing import GENESIS, hash_of, verify
-from levelled.campaigns.stores import copy, open_store, upgrade
+from levelled.campaigns.stores import SQLStore, backup, copy, open_store, upgrade
 from levelled.campaigns.stores.opening import migrations
 from levelled.campaigns.stores.schema import VERSIONS
 from levelled.errors import ConflictError, StorageError
@@ -312,6 +315,95 @@ def test_a_log_that_was_changed_does_not_become_a_good_one_by_copying(
         copy(source, tmp_path / "to.db")
     with open_store(tmp_path / "to.db") as store:
         assert store.names() == []
+
+
+def test_a_campaign_that_has_gone_on_is_continued_in_its_copy(source: Path, tmp_path: Path) -> None:
+    copy(source, tmp_path / "to.db")
+    with open_store(source) as store:
+        store.append("letters", [{"step": "b"}], expected=1)
+        assert copy(source, tmp_path / "to.db") == ["letters"]
+        with open_store(tmp_path / "to.db") as target:
+            assert target.events("letters") == store.events("letters")
+    with pytest.raises(ConflictError, match="'letters' is in both"):
+        copy(shorter(tmp_path / "to.db", tmp_path), source)
+
+
+def shorter(path: Path, folder: Path) -> Path:
+    """A copy in which the last event of "letters" is another one."""
+    with open_store(folder / "other.db") as store:
+        store.append("letters", [{"step": "a"}, {"step": "c"}], expected=0)
+    assert path.exists()
+    return folder / "other.db"
+
+
+def test_a_backup_has_what_a_copied_file_may_lack(source: Path, tmp_path: Path) -> None:
+    with open_store(source) as store:
+        store.append("digits", [{"step": 2}], expected=2)
+        assert source.with_name("from.db-wal").stat().st_size > 0
+        shutil.copy(source, tmp_path / "cp.db")  # without the file -wal beside it
+        assert backup(f"sqlite:///{source}", tmp_path / "safe.db") == tmp_path / "safe.db"
+        assert not (tmp_path / "safe.db-wal").exists()
+        before = store.events("digits")
+        with open_store(tmp_path / "cp.db") as lacking:
+            assert len(lacking.events("digits")) < len(before)
+    with open_store(tmp_path / "safe.db") as safe:
+        assert safe.events("digits") == before
+        safe.append("digits", [{"step": 3}], expected=3)
+
+
+def test_a_backup_is_one_state_while_others_write(source: Path, tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def write(store: SQLStore) -> None:
+        while not stop.is_set():
+            count = store.count("shared")
+            store.append("shared", [{"text": "x" * 1000}] * 50, expected=count)
+
+    with open_store(source) as store, ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write, store)
+        for n in range(5):
+            backup(source, tmp_path / f"safe{n}.db")
+            with open_store(tmp_path / f"safe{n}.db") as safe:
+                assert verify(safe.events("shared")) is None
+                assert safe.count("shared") % 50 == 0
+        stop.set()
+        writing.result()
+
+
+def test_an_older_database_is_backed_up_as_it_is(oldest: Path, tmp_path: Path) -> None:
+    backup(oldest, tmp_path / "safe.db")
+    assert tables(tmp_path / "safe.db") == tables(oldest)
+    upgrade(oldest)
+    kept = tmp_path / "old.version-0001.db"
+    assert tables(kept) == tables(tmp_path / "safe.db") != tables(oldest)
+    shutil.copy(kept, oldest)  # somebody goes back, and upgrades again
+    assert upgrade(oldest).backup == tmp_path / "old.version-0001-2.db"
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("from.db", "a backup replaces nothing"),
+        ("missing/safe.db", "cannot be written"),
+        ("postgresql://ann:secret@host/safe", "A backup is a file"),
+    ],
+)
+def test_a_backup_that_cannot_be_made_leaves_nothing_behind(
+    source: Path, tmp_path: Path, target: str, told: str
+) -> None:
+    before = files(tmp_path)
+    with pytest.raises(StorageError, match=told) as caught:
+        backup(source, target if "://" in target else tmp_path / target)
+    assert "secret" not in str(caught.value)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["a long text", "another database", "a damaged database"])
+def test_what_is_no_storage_is_not_backed_up(tmp_path: Path, kind: str) -> None:
+    make(tmp_path / "levelled.db", kind)
+    with pytest.raises(StorageError, match=r"not a database|not one of Levelled|damaged"):
+        backup(tmp_path / "levelled.db", tmp_path / "safe.db")
+    assert files(tmp_path) == ["levelled.db"]
 
 
 def test_there_must_be_something_to_copy(tmp_path: Path) -> None:

@@ -38,6 +38,11 @@ def store(url: str) -> Iterator[SQLStore]:
 class TestPostgreSQL(StoreContract):
     """All that a store promises, and below what is particular to a server."""
 
+    @pytest.fixture
+    def store(self, postgres: PostgresServer) -> Iterator[SQLStore]:
+        with open_store(postgres.new_schema()) as opened:
+            yield opened
+
 
 def name_of(url: str) -> str:
     return url.rpartition("/")[2]
@@ -332,18 +337,29 @@ def test_a_watcher_that_lost_its_connection_listens_again(
         wait(30)
 
 
-def test_nobody_overtakes_a_decision_that_takes_long(store: SQLStore) -> None:
-    started = threading.Event()
+def test_turns_come_in_the_order_of_arrival(
+    postgres: PostgresServer, url: str, store: SQLStore
+) -> None:
+    waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
-    def decide(read: Callable[[int], list[StoredEvent]]) -> tuple[Sequence[dict[str, Any]], int]:
-        seen = len(read(0))
-        started.set()
-        time.sleep(0.3)
-        return [{"by": "slow"}], seen
+    def append(writer: int) -> None:
+        store.update("digits", lambda read: ([{"by": writer}], len(read(0))))
 
-    with ThreadPoolExecutor(1) as threads:
-        slow = threads.submit(store.update, "digits", decide)
-        started.wait()
-        with pytest.raises(ConflictError):
-            store.append("digits", [{"by": "quick"}], expected=0)
-        assert slow.result() == 0
+    with ThreadPoolExecutor(8) as threads, store._database.turn("digits"):
+        for writer in range(8):
+            threads.submit(append, writer)
+            while postgres.execute(waiting, name_of(url)) != [(writer + 1,)]:
+                time.sleep(0.01)
+    assert [stored.event["by"] for stored in store.events("digits")] == list(range(8))
+
+
+def test_somebody_who_keeps_the_turn_too_long_is_named(
+    store: SQLStore, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with store._database.turn("digits"):
+        monkeypatch.setattr(database, "PATIENCE", 0.05)
+        with (
+            ThreadPoolExecutor(1) as threads,
+            pytest.raises(StorageError, match=r"is busy: .* Nothing was stored"),
+        ):
+            threads.submit(store.append, "digits", [{}], expected=0).result()

@@ -115,7 +115,7 @@ def backup(url: str | Path, to: str | Path) -> Path:
     ['digits']
     """
     target = Path(str(to).removeprefix("sqlite:///"))
-    if "://" in str(target):
+    if "://" in str(to) and not str(to).startswith("sqlite:///"):
         raise StorageError(f"A backup is a file, and this is none: {_hide(str(to))!r}.")
     database = _connect(url, create=False)
     try:
