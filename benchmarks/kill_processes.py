@@ -29,6 +29,7 @@ import pyarrow.parquet as pq
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.campaigns.hashing import verify
 from levelled.campaigns.stores import open_store
+from levelled.errors import StorageError
 from postgres_server import PostgresServer, run_server
 
 __all__ = ["kill_rounds"]
@@ -40,10 +41,28 @@ def write_pool(path: Path, n: int) -> None:
     pq.write_table(pa.table({"id": ids, "proba_ham": 1 - chance, "proba_spam": chance}), path)
 
 
+def open_campaign(storage: str) -> Campaign | None:
+    """The campaign; None while the server is down."""
+    try:
+        return load_campaign("spam", storage=storage)
+    except StorageError:
+        return None
+
+
+def label_or_report(storage: str, name: str, acknowledged: Path) -> None:
+    """Label until the process is killed; an error is written down for the check."""
+    try:
+        label_forever(storage, name, acknowledged)
+    except Exception as failed:
+        acknowledged.with_suffix(".error").write_text(str(failed))
+        raise
+
+
 def label_forever(storage: str, name: str, acknowledged: Path) -> None:
     """Ask and tell; write down each step once it is acknowledged."""
     said = os.open(acknowledged, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
-    campaign = load_campaign("spam", storage=storage)
+    while (campaign := open_campaign(storage)) is None:
+        time.sleep(0.05)
     while True:
         for ask in campaign.ask(2, owner=name):
             os.write(said, f"{json.dumps(['asked', name, ask.draw])}\n".encode())
@@ -58,7 +77,7 @@ def run_round(
     fork = multiprocessing.get_context("fork")
     before = len(list(acknowledged_steps(folder)))
     workers = [
-        fork.Process(target=label_forever, args=(storage, f"w{i}", folder / f"w{i}.jsonl"))
+        fork.Process(target=label_or_report, args=(storage, f"w{i}", folder / f"w{i}.jsonl"))
         for i in range(processes)
     ]
     for worker in workers:
@@ -72,7 +91,6 @@ def run_round(
         server.kill()
         time.sleep(0.02)
     for worker in workers:
-        assert worker.is_alive(), "a labeller failed"
         worker.kill()
     for worker in workers:
         worker.join()
@@ -89,6 +107,8 @@ def acknowledged_steps(folder: Path) -> Iterator[tuple[str, str, int]]:
 
 def check_log(storage: str, folder: Path) -> tuple[int, int]:
     """Check the log against what was acknowledged; returns the number of events and of labels."""
+    errors = [path.read_text() for path in folder.glob("*.error")]
+    assert not errors, f"a labeller failed: {errors[0]}"
     with open_store(storage, create=False) as store:
         events = store.events("spam")
     assert verify(events) is None

@@ -35,11 +35,7 @@ Name = Annotated[str, typer.Argument(help="Name of the campaign.", show_default=
 Draw = Annotated[int, typer.Argument(help="Number of the draw.", show_default=False)]
 Storage = Annotated[
     str,
-    typer.Option(
-        envvar="LEVELLED_STORAGE",
-        help="Database of the campaigns: sqlite:///FILE or postgresql://USER@HOST/DATABASE.",
-        show_envvar=True,
-    ),
+    typer.Option(envvar="LEVELLED_STORAGE", help="Database of the campaigns.", show_envvar=True),
 ]
 Owner = Annotated[
     str | None,

@@ -117,11 +117,13 @@ def lose_the_acknowledgement(
     meanwhile: Callable[[], object] = list,
 ) -> None:
     """End the connection of the next append just before or just after its commit."""
-    do_commit, used = default.DefaultDialect.do_commit, []
+    do_commit: Any = default.DefaultDialect.do_commit
+    used: list[bool] = []
 
     def commit(self: default.DefaultDialect, connection: Any) -> None:  # noqa: ANN401
         if used:
-            return do_commit(self, connection)
+            do_commit(self, connection)
+            return
         used.append(True)
         if when == "after":
             do_commit(self, connection)

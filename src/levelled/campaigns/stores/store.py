@@ -131,8 +131,10 @@ class SQLStore:
         try:
             return self._database.persist(attempt)
         except LostConnectionError as lost:
-            known = "Look whether the last step was stored" if unsure else "Nothing was stored"
-            raise StorageError(f"{lost} {known}; then try again.") from lost
+            known = (
+                "Look if the last step was stored before you" if unsure else "Nothing was stored;"
+            )
+            raise StorageError(f"{lost} {known} try again.") from lost
 
     def _append(
         self,
