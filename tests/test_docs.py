@@ -61,7 +61,6 @@ NOT_RUN = (
     "createdb ",
     "export LEVELLED_STORAGE=postgresql:",
     "levelled storage copy sqlite:///levelled.db postgresql:",
-    "pg_dump ",
 )
 """How each command in a console block may begin, and why it is not run here."""
 
