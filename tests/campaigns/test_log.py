@@ -10,6 +10,7 @@ import pytest
 
 from campaigns.simulated import begun, spam
 from levelled.campaigns import load_campaign, open_store
+from levelled.campaigns.hashing import canonical
 from levelled.campaigns.log import CampaignLog
 from levelled.campaigns.records import Event
 from levelled.campaigns.state import CampaignState
@@ -61,19 +62,18 @@ def test_draws_and_their_lease_are_one_step(tmp_path: Path) -> None:
 
 def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL)
-    skipped: Event = {"type": "leased", "at": "2026-11-16T09:00:00+00:00", "by": None, "draws": []}
-    skipped["until"] = skipped["at"]
+    stamp = "2026-11-16T09:00:00+00:00"
+    nothing: Event = {"type": "leased", "at": stamp, "by": None, "draws": [], "until": stamp}
 
     def overtake(state: CampaignState) -> Sequence[Event]:
         with campaign._store._database.writing() as connection:  # type: ignore[attr-defined]
             connection.exec_driver_sql(
                 "INSERT INTO events SELECT campaign, seq + 1, hash, hash, ? FROM events "
                 "ORDER BY seq DESC LIMIT 1",
-                ('{"at":"2026-11-16T09:00:00+00:00","by":null,"draws":[],"type":"leased",'
-                 '"until":"2026-11-16T09:00:00+00:00"}',),
-            )  # fmt: skip
+                (canonical(dict(nothing)),),
+            )
         assert state.n_events > 0
-        return [skipped]
+        return [nothing]
 
     with pytest.raises(ConflictError, match="too busy"):
         campaign._do(overtake)
