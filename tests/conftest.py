@@ -4,10 +4,13 @@ import importlib.util
 import os
 import subprocess
 import sys
+from collections.abc import Iterator
 from functools import cache
 
 import pytest
 from hypothesis import settings
+
+from postgres_server import PostgresServer, find_binaries, run_server
 
 # Arrays here are small: threads of BLAS and torch would only compete with the other workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when NumPy or torch is first imported
@@ -24,14 +27,17 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    modules = _required() - {"registry"}
+    modules = {"psycopg" if one == "postgres" else one for one in _required() - {"registry"}}
     missing = sorted(part for part in modules if importlib.util.find_spec(part) is None)
     if missing:
         pytest.exit(f"LEVELLED_REQUIRE names what is not there: {', '.join(missing)}", 2)
 
 
 def _required() -> set[str]:
-    """What must not be skipped: modules, and `registry` for fetching packages."""
+    """Names of what must not be skipped.
+
+    Modules, `registry` for fetching packages, and `postgres` for the server and its driver.
+    """
     return set(filter(None, os.environ.get("LEVELLED_REQUIRE", "").split(",")))
 
 
@@ -70,6 +76,17 @@ def registry() -> None:
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
     """Let the keys of snapshots lie in a folder of the tests."""
     os.environ["LEVELLED_CACHE"] = str(tmp_path_factory.mktemp("cache"))
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[PostgresServer]:
+    """A PostgreSQL server that runs for the tests of one process."""
+    if "postgres" not in _required():
+        pytest.importorskip("psycopg")
+        if find_binaries() is None:
+            pytest.skip("PostgreSQL is not installed; LEVELLED_REQUIRE=postgres fails instead")
+    with run_server() as server:
+        yield server
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:

@@ -60,6 +60,10 @@ NOT_RUN = (
     "git clone ",
     "cd ",
     ".venv/bin/pre-commit ",  # changes the repository's hooks
+    "createuser ",  # needs a PostgreSQL server, as do the next ones
+    "createdb ",
+    "export LEVELLED_STORAGE=postgresql:",
+    "levelled storage copy sqlite:///levelled.db postgresql:",
 )
 """How each command in a console block may begin, and why it is not run here."""
 

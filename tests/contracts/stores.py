@@ -1,6 +1,8 @@
 """What every store promises, written once. Provide a `store` fixture and inherit the tests."""
 
 import math
+import threading
+import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
@@ -10,7 +12,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from levelled.campaigns.hashing import GENESIS, canonical, hash_of, verify
-from levelled.campaigns.stores import Store
+from levelled.campaigns.stores import Read, Store
 from levelled.errors import ConflictError, InputError
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]))
@@ -218,6 +220,53 @@ class StoreContract:
         with pytest.raises(InputError, match="must be bytes"):
             store.keep_snapshot("digits", GENESIS, "text")  # type: ignore[arg-type]
         assert store.snapshot("digits") == (GENESIS, b"before")
+
+    def test_an_update_is_decided_on_what_is_stored(self, store: Store) -> None:
+        store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
+
+        def decide(read: Read) -> tuple[list[dict[str, Any]], int]:
+            assert read(0) == store.events("digits")
+            assert read(1) == store.events("digits", 1)
+            return [{"step": 2}, {"step": 3}], 2
+
+        assert store.update("digits", decide) == 3
+        assert [stored.event["step"] for stored in store.events("digits")] == [0, 1, 2, 3]
+        assert verify(store.events("digits")) is None
+
+    def test_a_decision_that_is_refused_stores_nothing(self, store: Store) -> None:
+        def refuse(read: Read) -> tuple[list[dict[str, Any]], int]:
+            raise InputError(f"There are {len(read(0))} events.")
+
+        with pytest.raises(InputError, match="There are 0 events"):
+            store.update("digits", refuse)
+        with pytest.raises(ConflictError):
+            store.update("digits", lambda _: ([{"step": 1}], 1))
+        assert store.update("digits", lambda _: ([], 0)) == -1
+        assert store.append("digits", [{"step": 0}], expected=0) == 0
+
+    def test_nobody_overtakes_a_decision_that_takes_long(self, store: Store) -> None:
+        started = threading.Event()
+
+        def decide(read: Read) -> tuple[list[dict[str, Any]], int]:
+            seen = len(read(0))
+            started.set()
+            time.sleep(0.1)
+            return [{"by": "slow"}], seen
+
+        with ThreadPoolExecutor(1) as threads:
+            slow = threads.submit(store.update, "digits", decide)
+            started.wait()
+            with pytest.raises(ConflictError):
+                store.append("digits", [{"by": "quick"}], expected=0)
+            store.append("letters", [{"by": "another campaign"}], expected=0)
+            assert slow.result() == 0
+
+    def test_a_watcher_sees_what_comes_in(self, store: Store) -> None:
+        with store.watching("digits") as wait:
+            for step in range(3):
+                store.append("digits", [{"step": step}], expected=step)
+                wait(0.01)
+                assert store.count("digits") == step + 1
 
     def test_threads_neither_lose_nor_repeat_an_event(self, store: Store) -> None:
         def write(writer: int) -> int:

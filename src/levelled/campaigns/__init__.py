@@ -7,7 +7,7 @@ from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.learnt import CampaignPredictor
 from levelled.campaigns.planning import plan_campaign
 from levelled.campaigns.records import Ask
-from levelled.campaigns.stores import copy, open_store, upgrade
+from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
 from levelled.metrics.figure import Figure
 
 __all__ = [
@@ -16,11 +16,14 @@ __all__ = [
     "Campaign",
     "CampaignPredictor",
     "Figure",
+    "Upgrade",
+    "backup",
     "copy",
     "create_campaign",
     "draw_from_file",
     "load_campaign",
     "open_store",
+    "place_of",
     "plan_campaign",
     "upgrade",
 ]

@@ -1,6 +1,5 @@
 """Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from html import escape
@@ -17,13 +16,12 @@ from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
-from levelled.campaigns.log import CampaignLog
+from levelled.campaigns.log import CampaignLog, Decision
 from levelled.campaigns.planning import plan_further
 from levelled.campaigns.pools import CampaignPool
 from levelled.campaigns.records import Ask, CampaignSettings, DrawnItem, Event
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
-from levelled.errors import ConflictError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.plan_record import Plan
@@ -37,9 +35,6 @@ __all__ = ["Campaign"]
 
 AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
-_TRIES = 50
-
-Decision = Callable[[CampaignState], Sequence[Event]]
 
 
 class Campaign:
@@ -103,12 +98,13 @@ class Campaign:
         asks: list[Ask] = []
 
         def decision(state: CampaignState) -> Sequence[Event]:
-            if state.closed is None:
-                state = self._draw_ahead(state, n)
-            handout = decide.ask(state, n, owner, _now())
+            drawn = self._draw_ahead(state, n)
+            handout = decide.ask(apply_events(drawn, state), n, owner, _now())
             asks[:], self.note = handout.asks, handout.note
-            return handout.events
+            return [*drawn, *handout.events]
 
+        if self._must_draw(state := self.state, n):
+            self._pool.at(state, len(state.draws) + 1)  # opened before anybody has to wait for it
         self._do(decision)
         return asks
 
@@ -222,19 +218,21 @@ class Campaign:
     ) -> Iterator[list[Figure]]:
         """Yield the figures after each change, until the target is reached or the campaign closed.
 
-        Looks for changes all `every` seconds. Without a target it ends when the campaign does.
+        PostgreSQL tells of changes; in SQLite it looks for them every `every` seconds. Without a
+        target it ends when the campaign does.
         """
         seen, has_target = -1, self._target(target_width) is not None
-        while True:
-            state = self.state
-            if state.n_events != seen:
-                seen, figures = state.n_events, self.estimate()
-                yield figures
-                if state.closed is not None:
-                    return
-                if has_target and self.is_reached(figures, target_width):
-                    return
-            time.sleep(every)
+        with self._log.store.watching(self.name) as wait:
+            while True:
+                state = self.state
+                if state.n_events != seen:
+                    seen, figures = state.n_events, self.estimate()
+                    yield figures
+                    if state.closed is not None:
+                        return
+                    if has_target and self.is_reached(figures, target_width):
+                        return
+                wait(every)
 
     def _target(self, width: float | None) -> float | None:
         settings = self.settings
@@ -282,14 +280,17 @@ class Campaign:
         """The pool; refuses one whose content is not that at creation."""
         return self._pool.open(self.settings)
 
-    def _draw_ahead(self, state: CampaignState, n: int) -> CampaignState:
-        """Draw and store items until n more can be handed out, also if others take some."""
-        while min(state.n_asked + n, state.settings.last_draw) > len(state.draws):
-            pool = self._pool.at(state, len(state.draws) + 1)
-            events = draw_events(pool, state, state.n_asked + n, at=_stamp())
-            self._log.append(events)
-            state = self.state
-        return state
+    def _must_draw(self, state: CampaignState, n: int) -> bool:
+        """True if fewer than n drawn items are left to hand out, and there may be more."""
+        needed = min(state.n_asked + n, state.settings.last_draw)
+        return state.closed is None and needed > len(state.draws)
+
+    def _draw_ahead(self, state: CampaignState, n: int) -> list[Event]:
+        """The events of further draws, until n more can be handed out."""
+        if not self._must_draw(state, n):
+            return []
+        pool = self._pool.at(state, len(state.draws) + 1)
+        return draw_events(pool, state, state.n_asked + n, at=_stamp())
 
     def _on_item(
         self,
@@ -304,16 +305,7 @@ class Campaign:
         )
 
     def _do(self, decision: Decision) -> int:
-        """Decide on the newest state and append; decide again if others appended meanwhile."""
-        for _ in range(_TRIES):
-            try:
-                events = decision(self.state)
-                if events:
-                    self._log.append(events)
-                return len(events)
-            except ConflictError:
-                continue
-        raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
+        return self._log.do(decision)
 
 
 def _now() -> datetime:

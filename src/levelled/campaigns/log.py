@@ -1,20 +1,26 @@
 """The log of a campaign as this process has read it: the folded state, and what it keeps."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
+from functools import partial
 
 from levelled.campaigns.records import Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.snapshots import is_authentic, pack, unpack
 from levelled.campaigns.state import CampaignState, apply_events
-from levelled.campaigns.stores import Store
-from levelled.errors import CampaignError
+from levelled.campaigns.stores import Read, Store
+from levelled.errors import CampaignError, ConflictError
 
-__all__ = ["CampaignLog"]
+__all__ = ["CampaignLog", "Decision"]
+
+Decision = Callable[[CampaignState], Sequence[Event]]
+"""Returns the events that a step appends to the log."""
+
+_TRIES = 50
 
 
 class CampaignLog:
-    """The log of one campaign in a store.
+    """The log of one campaign in a store, of which only new events are read again.
 
     The state is folded from the events that came since the last read, or since a snapshot that an
     earlier process kept.
@@ -34,22 +40,7 @@ class CampaignLog:
         """The state after every event that is stored by now."""
         if self._state is None:
             self._begin()
-        n_events = 0 if self._state is None else self._state.n_events
-        new = self.store.events(self.name, n_events)
-        if new:
-            self._state = apply_events((stored.event for stored in new), self._state)
-            self._hash = new[-1].hash
-        return self.read
-
-    @property
-    def read(self) -> CampaignState:
-        """The state as it was last read."""
-        if self._state is None:
-            raise CampaignError(
-                f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
-                f"campaigns; `levelled create` makes one."
-            )
-        return self._state
+        return self._read_on(partial(self.store.events, self.name))
 
     @property
     def last_hash(self) -> str:
@@ -58,6 +49,25 @@ class CampaignLog:
             _ = self.state
         return self._hash
 
+    def do(self, decision: Decision) -> int:
+        """Decide on the newest state while others wait, append, and return how many events."""
+        events: Sequence[Event] = ()
+        _ = self.state  # most of it is read before anybody has to wait
+
+        def decide_now(read: Read) -> tuple[Sequence[Event], int]:
+            nonlocal events
+            state = self._read_on(read)
+            events = decision(state)
+            return events, state.n_events
+
+        for _ in range(_TRIES):
+            try:
+                self.store.update(self.name, decide_now)
+                return len(events)
+            except ConflictError:  # somebody did not wait
+                continue
+        raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
+
     def overview(self) -> tuple[CampaignState, str]:
         """The state without its draws, which takes a fraction of the time, and the last hash."""
         last, stored = self.store.last(self.name), self.store.events(self.name, draws=False)
@@ -65,10 +75,6 @@ class CampaignLog:
         if last is None or last.seq < stored[-1].seq:
             last = stored[-1]
         return replace(state, n_events=last.seq + 1), last.hash
-
-    def append(self, events: Sequence[Event]) -> None:
-        """Add events that were decided on the state that was last read."""
-        self.store.append(self.name, events, expected=self.read.n_events)
 
     def keep(self) -> None:
         """Keep a snapshot for the next process, if it would save work to speak of."""
@@ -79,6 +85,21 @@ class CampaignLog:
             if data is not None:
                 self.store.keep_snapshot(self.name, self._hash, data)
                 self._work_kept = work
+
+    def _read_on(self, read: Read) -> CampaignState:
+        """The state after what `read` finds behind the events that are known."""
+        n_events = 0 if self._state is None else self._state.n_events
+        new = read(n_events)
+        if self._state is None and not new:
+            raise CampaignError(
+                f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
+                f"campaigns; `levelled create` makes one."
+            )
+        if new:
+            self._state = apply_events((stored.event for stored in new), self._state)
+            self._hash = new[-1].hash
+        assert self._state is not None
+        return self._state
 
     def _begin(self) -> None:
         """Begin with a snapshot whose last event is in the log; without one, from nothing."""

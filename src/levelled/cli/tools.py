@@ -14,9 +14,15 @@ from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Form, Format, Stor
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
 
 _NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "alembic", "typer", "rich")
-_EXTRAS = {"matplotlib": "plots", "scikit-learn": "sklearn", "pandas": "pandas", "torch": "torch"}
+_EXTRAS = {
+    "matplotlib": "plots",
+    "scikit-learn": "sklearn",
+    "pandas": "pandas",
+    "torch": "torch",
+    "psycopg": "postgres",
+}
 
-storage_app = typer.Typer(help="Upgrade a storage, or copy it to another.", no_args_is_help=True)
+storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
 
 
 def demo(
@@ -221,9 +227,20 @@ def _print_draws(draws: "lv.Draws", ids: Sequence[str | int], chosen: Form) -> N
 @storage_app.command()
 def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
     """Upgrade a database of an older version to the current one."""
-    before, after = lv.campaigns.upgrade(storage)
+    before, after, kept = lv.campaigns.upgrade(storage)
+    if kept is not None:
+        show.tell(f"a backup of version {before} is in {kept}")
     outcome = "is of the current version" if before == after else f"upgraded from {before}"
-    show.tell(f"{storage} {outcome}: {after}")
+    show.tell(f"{lv.campaigns.place_of(storage)} {outcome}: {after}")
+
+
+@storage_app.command()
+def backup(
+    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="The new SQLite file to write.", show_default=False)],
+) -> None:
+    """Write a storage to a new file, also while others use it and before an upgrade."""
+    show.tell(f"written: {lv.campaigns.backup(source, file)}")
 
 
 @storage_app.command()
@@ -231,7 +248,10 @@ def copy(
     source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
     target: Annotated[str, typer.Argument(help="The storage to write.", show_default=False)],
 ) -> None:
-    """Copy all campaigns to another storage, event by event, with the same hashes."""
+    """Copy all campaigns to another storage, event by event, with the same hashes.
+
+    Run it again to copy what has been added since.
+    """
     names = lv.campaigns.copy(source, target)
     show.tell(f"copied: {', '.join(names)}" if names else "nothing to copy: all is there already")
 
@@ -249,7 +269,7 @@ def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
             name: _version(name) or f"not installed: pip install 'levelled[{extra}]'"
             for name, extra in _EXTRAS.items()
         },
-        "storage": f"{storage}: {state}",
+        "storage": f"{lv.campaigns.place_of(storage)}: {state}",
     }
     chosen = show.chosen(form)
     if chosen is Form.table:
@@ -277,5 +297,5 @@ def _check_storage(storage: str) -> tuple[bool, str]:
     try:
         with lv.campaigns.open_store(storage, create=False) as store:
             return True, f"opens, {len(store.names())} campaigns"
-    except lv.errors.StorageError as refused:
+    except lv.errors.LevelledError as refused:
         return False, str(refused)

@@ -1,14 +1,17 @@
 """Opening, upgrading and copying a storage."""
 
 import os
+import shutil
 import sqlite3
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from levelled.campaigns.hashing import GENESIS, hash_of, verify
-from levelled.campaigns.stores import copy, open_store, upgrade
+from levelled.campaigns.stores import SQLStore, backup, copy, open_store, upgrade
 from levelled.campaigns.stores.opening import migrations
 from levelled.campaigns.stores.schema import VERSIONS
 from levelled.errors import ConflictError, StorageError
@@ -33,7 +36,10 @@ NO_STORAGE = [
     "sqlite:///level\nled.db",
     "sqlite:///\ud800.db",
     "mysql://ann:secret@host/levelled",
-    "postgres://ann:secret@host/levelled",
+    "postgresql://ann:secret@host",
+    "postgresql://ann:secret@host:port/levelled",
+    "postgresql+asyncpg://ann:secret@host/levelled",
+    "sqlite://ann:secret@host/levelled",
     "http://ann:secret@host:port:port",
     "C:",
     None,
@@ -198,7 +204,7 @@ def test_an_older_database_is_refused_until_it_is_upgraded_and_keeps_its_events(
     with pytest.raises(StorageError, match=r"levelled storage upgrade --storage sqlite:.*old\.db"):
         open_store(oldest)
     assert oldest.read_bytes() == before
-    assert upgrade(oldest) == ("0001", VERSIONS[-1])
+    assert upgrade(oldest) == ("0001", VERSIONS[-1], oldest.with_name("old.version-0001.db"))
     with open_store(oldest) as store:
         events = store.events("digits")
         assert [stored.event for stored in events] == [{"step": 0}, {"step": 1}, {"step": 2}]
@@ -209,7 +215,7 @@ def test_an_older_database_is_refused_until_it_is_upgraded_and_keeps_its_events(
 
 def test_upgrading_twice_is_harmless(oldest: Path) -> None:
     upgrade(oldest)
-    assert upgrade(oldest) == (VERSIONS[-1], VERSIONS[-1])
+    assert upgrade(oldest) == (VERSIONS[-1], VERSIONS[-1], None)
     with open_store(oldest) as store:
         assert store.count("digits") == 3
 
@@ -237,7 +243,7 @@ def test_a_newer_database_asks_for_a_newer_levelled(tmp_path: Path) -> None:
 
 def test_there_is_nothing_to_upgrade_where_there_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(StorageError, match="nothing to upgrade"):
+    with pytest.raises(StorageError, match="there is nothing in it"):
         upgrade(tmp_path / "empty.db")
     with pytest.raises(StorageError, match="There is no database at"):
         upgrade(tmp_path / "missing.db")
@@ -309,6 +315,90 @@ def test_a_log_that_was_changed_does_not_become_a_good_one_by_copying(
         copy(source, tmp_path / "to.db")
     with open_store(tmp_path / "to.db") as store:
         assert store.names() == []
+
+
+def test_a_campaign_that_has_gone_on_is_continued_in_its_copy(source: Path, tmp_path: Path) -> None:
+    copy(source, tmp_path / "to.db")
+    with open_store(source) as store:
+        store.append("letters", [{"step": "b"}], expected=1)
+        assert copy(source, tmp_path / "to.db") == ["letters"]
+        with open_store(tmp_path / "to.db") as target:
+            assert target.events("letters") == store.events("letters")
+    forked = tmp_path / "forked.db"
+    with open_store(forked) as store:
+        store.append("letters", [{"step": "a"}, {"step": "c"}], expected=0)
+    with pytest.raises(ConflictError, match="'letters' is in both"):
+        copy(forked, source)
+
+
+def test_a_backup_has_what_a_copied_file_may_lack(source: Path, tmp_path: Path) -> None:
+    with open_store(source) as store:
+        store.append("digits", [{"step": 2}], expected=2)
+        assert source.with_name("from.db-wal").stat().st_size > 0
+        shutil.copy(source, tmp_path / "cp.db")  # without the file -wal beside it
+        assert backup(f"sqlite:///{source}", tmp_path / "safe.db") == tmp_path / "safe.db"
+        assert not (tmp_path / "safe.db-wal").exists()
+        before = store.events("digits")
+        with open_store(tmp_path / "cp.db") as lacking:
+            assert len(lacking.events("digits")) < len(before)
+    with open_store(tmp_path / "safe.db") as safe:
+        assert safe.events("digits") == before
+        safe.append("digits", [{"step": 3}], expected=3)
+
+
+def test_a_backup_is_one_state_while_others_write(source: Path, tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def write(store: SQLStore) -> None:
+        while not stop.is_set():
+            count = store.count("shared")
+            store.append("shared", [{"text": "x" * 1000}] * 50, expected=count)
+
+    with open_store(source) as store, ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write, store)
+        for n in range(5):
+            backup(source, tmp_path / f"safe{n}.db")
+            with open_store(tmp_path / f"safe{n}.db") as safe:
+                assert verify(safe.events("shared")) is None
+                assert safe.count("shared") % 50 == 0
+        stop.set()
+        writing.result()
+
+
+def test_an_older_database_is_backed_up_as_it_is(oldest: Path, tmp_path: Path) -> None:
+    backup(oldest, tmp_path / "safe.db")
+    assert tables(tmp_path / "safe.db") == tables(oldest)
+    upgrade(oldest)
+    kept = tmp_path / "old.version-0001.db"
+    assert tables(kept) == tables(tmp_path / "safe.db") != tables(oldest)
+    shutil.copy(kept, oldest)  # somebody goes back, and upgrades again
+    assert upgrade(oldest).backup == tmp_path / "old.version-0001-2.db"
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("from.db", "a backup replaces nothing"),
+        ("missing/safe.db", "cannot be written"),
+        ("postgresql://ann:secret@host/safe", "A backup is a file"),
+    ],
+)
+def test_a_backup_that_cannot_be_made_leaves_nothing_behind(
+    source: Path, tmp_path: Path, target: str, told: str
+) -> None:
+    before = files(tmp_path)
+    with pytest.raises(StorageError, match=told) as caught:
+        backup(source, target if "://" in target else tmp_path / target)
+    assert "secret" not in str(caught.value)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["a long text", "another database", "a damaged database"])
+def test_what_is_no_storage_is_not_backed_up(tmp_path: Path, kind: str) -> None:
+    make(tmp_path / "levelled.db", kind)
+    with pytest.raises(StorageError, match=r"not a database|not one of Levelled|damaged"):
+        backup(tmp_path / "levelled.db", tmp_path / "safe.db")
+    assert files(tmp_path) == ["levelled.db"]
 
 
 def test_there_must_be_something_to_copy(tmp_path: Path) -> None:

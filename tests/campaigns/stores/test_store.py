@@ -12,7 +12,7 @@ from sqlalchemy.pool import ConnectionPoolEntry
 
 from contracts.stores import StoreContract
 from levelled.campaigns.hashing import verify
-from levelled.campaigns.stores import SQLStore, database, open_store
+from levelled.campaigns.stores import SQLStore, database, open_store, sqlite
 from levelled.errors import StorageError
 
 WRITER = [sys.executable, str(Path(__file__).with_name("writer.py"))]
@@ -35,14 +35,14 @@ class TestSQLite(StoreContract):
 
 def settings(monkeypatch: pytest.MonkeyPatch, *pragmas: str) -> None:
     """Let every connection that is opened from now on begin with `pragmas`."""
-    before = database._on_connect
+    before = sqlite._on_connect
 
     def on_connect(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:
         before(connection, entry)
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
 
-    monkeypatch.setattr(database, "_on_connect", on_connect)
+    monkeypatch.setattr(sqlite, "_on_connect", on_connect)
 
 
 def test_what_was_written_is_there_after_closing_and_opening(path: Path) -> None:

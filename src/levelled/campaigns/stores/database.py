@@ -1,47 +1,64 @@
-"""Databases: connections to read and to write with, and errors in plain words.
-
-SQLite keeps all campaigns in one file, with many readers and one writer at a time; what was
-acknowledged is on the disk.
-"""
+"""Databases: connections to read and to write with, turns, and errors in plain words."""
 
 import os
-import sqlite3
-import threading
 import time
 import weakref
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext
-from pathlib import Path
+from typing import NamedTuple, TypeVar
 
-from sqlalchemy import URL, Connection, Engine, Pool, QueuePool, create_engine, event
-from sqlalchemy.engine.interfaces import DBAPICursor
+from sqlalchemy import Connection, Engine, Pool
 from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
 
-from levelled.campaigns.stores.file_system import network_kind
 from levelled.errors import StorageError
 
-__all__ = ["Database", "SQLite"]
+__all__ = ["PATIENCE", "WRITES", "Appended", "Database", "LostConnectionError", "Turn", "reason"]
 
 WRITES = "levelled_writes"
 """The execution option of a transaction that is going to write."""
 
 PATIENCE = 30.0
-"""Seconds to wait for another process to finish writing."""
+"""Seconds to wait for another process to finish writing, or for a server that is gone."""
 
-_MESSAGES = {
-    sqlite3.SQLITE_BUSY: "{place} is locked: another process has been writing to it for "
-    "{patience:g} seconds. Nothing was stored; try again, or end that process.",
-    sqlite3.SQLITE_READONLY: "{place} cannot be written: the file or its folder is read-only. "
-    "Nothing was stored; make both writable.",
-    sqlite3.SQLITE_FULL: "{place} has no room left: the disk is full. Nothing was stored; make "
-    "room and try again.",
-    sqlite3.SQLITE_CANTOPEN: "{place} cannot be opened. Check that you may read and write the "
-    "file and its folder.",
-    sqlite3.SQLITE_NOTADB: "{place} is not a database. It was left as it is; name another file.",
-    sqlite3.SQLITE_CORRUPT: "{place} is damaged ({reason}). Take a copy of it first, then go back "
-    "to a backup or try: sqlite3 FILE .recover",
-}
+T = TypeVar("T")
+
+
+class LostConnectionError(StorageError):
+    """A connection that ended, or could not be made, for a reason that may pass."""
+
+
+class Appended(NamedTuple):
+    """The last event of an append: its campaign, place and hash, and the transaction's number."""
+
+    campaign: str
+    seq: int
+    hash: str
+    transaction: int
+
+
+class Turn:
+    """The right to write to a campaign while all others who want to write to it wait."""
+
+    def __init__(self, database: "Database") -> None:
+        self._database = database
+
+    def reading(self) -> AbstractContextManager[Connection]:
+        """A transaction that sees one state of the database and writes nothing."""
+        return self._database.reading()
+
+    def writing(self) -> AbstractContextManager[Connection]:
+        """A transaction that is stored at the end of the turn at the latest, or not at all."""
+        return self._database.writing()
+
+    def announce(self, campaign: str) -> int:
+        """Tell those who watch the campaign; returns the number of the transaction, if any."""
+        del campaign
+        return 0
+
+    def has_stored(self, appended: Appended) -> bool:
+        """True if the transaction of an append whose connection was lost has been stored."""
+        del appended
+        return False
 
 
 class Database:
@@ -69,6 +86,26 @@ class Database:
         with self._explained(), self.write_lock(), self._writer.begin() as connection:
             yield connection
 
+    @contextmanager
+    def turn(self, campaign: str) -> Iterator[Turn]:
+        """Wait until nobody else writes to the campaign, and keep the others waiting."""
+        del campaign
+        yield Turn(self)
+
+    def persist(self, work: Callable[[], T]) -> T:
+        """The result of `work`, which is done again if the connection is lost meanwhile."""
+        return work()
+
+    @contextmanager
+    def watching(self, campaign: str) -> Iterator[Callable[[float], None]]:
+        """A function that waits for the next event of a campaign.
+
+        It may return too early: it waits for the seconds it is given where the database says
+        nothing of its own accord.
+        """
+        del campaign
+        yield time.sleep
+
     def close(self) -> None:
         """Close the connections that are open."""
         self._close()
@@ -86,22 +123,22 @@ class Database:
         return True
 
     def prepare(self) -> None:
-        """Set lasting options of the file, once it is known to be Levelled's or empty."""
+        """Set lasting options of the database, once it is known to be Levelled's or empty."""
 
     def write_lock(self) -> AbstractContextManager[object]:
         """A lock to hold while writing."""
         return nullcontext()
 
-    def explain(self, failed: SQLAlchemyError) -> str:
-        """A sentence on what happened and what to do about it."""
-        return f"{self.place} cannot be used: {reason(failed)}."
+    def explain(self, failed: SQLAlchemyError) -> StorageError:
+        """An error whose message says what happened and what to do about it."""
+        return StorageError(f"{self.place} cannot be used: {reason(failed)}.")
 
     @contextmanager
     def _explained(self) -> Iterator[None]:
         try:
             yield
         except SQLAlchemyError as failed:
-            raise StorageError(self.explain(failed)) from failed
+            raise self.explain(failed) from failed
 
 
 def reason(failed: SQLAlchemyError) -> str:
@@ -121,127 +158,3 @@ def _after_fork() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_after_fork)
-
-
-class SQLite(Database):
-    """The database in the file at `path`, which need not exist yet."""
-
-    def __init__(self, path: Path, place: str) -> None:
-        self._path = _checked(path, place)
-        engine = create_engine(
-            _url(self._path),
-            poolclass=QueuePool,
-            pool_size=16,
-            max_overflow=-1,
-            connect_args={"timeout": PATIENCE, "check_same_thread": False},
-        )
-        event.listen(engine, "connect", _on_connect)
-        event.listen(engine, "begin", _on_begin)
-        super().__init__(engine, place)
-        self._lock = threading.Lock()
-        self._file: tuple[int, int] | None = None
-
-    def forked(self) -> None:
-        """Open new connections in the child of a fork, where no other thread holds the lock."""
-        self._lock = threading.Lock()
-        super().forked()
-
-    def is_there(self) -> bool:
-        """True if the file exists."""
-        return self._path.exists()
-
-    def prepare(self) -> None:
-        """Turn on write-ahead logging, so that others can read while one writes.
-
-        On a network drive it is not safe, and turned off.
-        """
-        mode = "wal" if network_kind(self._path) is None else "delete"
-        with self._explained(), self.engine.connect() as connection:
-            _set_journal(connection.connection.cursor(), mode)
-        self._file = self._file_identity()
-
-    @contextmanager
-    def write_lock(self) -> Iterator[None]:
-        """Let one thread write at a time; processes wait for each other by trying again."""
-        with self._lock:
-            if self._file is not None and self._file_identity() != self._file:
-                raise StorageError(
-                    f"{self.place} was moved, replaced or deleted while it was in use. Nothing was "
-                    f"stored; put the file back, or start again to use what is there now."
-                )
-            yield
-
-    def explain(self, failed: SQLAlchemyError) -> str:
-        """A sentence on what happened and what to do about it."""
-        code = getattr(getattr(failed, "orig", None), "sqlite_errorcode", 0) & 0xFF
-        message = _MESSAGES.get(code)
-        if message is None:
-            return super().explain(failed)
-        return message.format(place=self.place, patience=PATIENCE, reason=reason(failed))
-
-    def _file_identity(self) -> tuple[int, int] | None:
-        try:
-            status = self._path.stat()
-        except OSError:
-            return None
-        return status.st_dev, status.st_ino
-
-
-def _checked(path: Path, place: str) -> Path:
-    # SQLite itself says no more than "unable to open database file", and waits for ever on a pipe.
-    try:
-        path = path.absolute()  # a later change of folder must not lead elsewhere
-        if path.is_dir():
-            raise StorageError(f"{place} is a folder. Name a file in it: {place}/levelled.db")
-        if path.exists() and not path.is_file():
-            raise StorageError(f"{place} is not a file. Name a file, as in sqlite:///levelled.db")
-        if not path.parent.is_dir():
-            raise StorageError(
-                f"{place} cannot be made: there is no folder {path.parent}. Make it first, or "
-                f"name another place."
-            )
-    except OSError as wrong:
-        raise StorageError(f"{place} cannot be opened: {wrong.strerror}.") from wrong
-    return path
-
-
-def _on_connect(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # transactions begin where _on_begin says so
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error:  # no database: let go of the file
-        connection.close()
-        raise
-
-
-def _on_begin(connection: Connection) -> None:
-    # A transaction that reads first and asks for the lock later can be refused half-way.
-    writes = connection.get_execution_options().get(WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _url(path: Path) -> URL:
-    """The URL of a file; in a folder that cannot be written, to read only.
-
-    A reader of a write-ahead log keeps notes beside it. Where it cannot, SQLite has to be told
-    that nobody writes, unless those who do have left their notes there.
-    """
-    if not path.exists() or os.access(path.parent, os.W_OK):
-        return URL.create("sqlite", database=str(path))
-    how = {"mode": "ro"} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
-    return URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **how})
-
-
-def _set_journal(cursor: DBAPICursor, mode: str) -> None:
-    # A file that cannot change its mode is slower, and just as safe.
-    deadline = time.monotonic() + PATIENCE
-    while time.monotonic() < deadline:
-        try:
-            cursor.execute("PRAGMA journal_mode")
-            if cursor.fetchone() != (mode,):
-                cursor.execute(f"PRAGMA journal_mode = {mode}")
-            return
-        except sqlite3.Error as failed:
-            if failed.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:
-                return
-            time.sleep(0.01)  # SQLite does not wait by itself here

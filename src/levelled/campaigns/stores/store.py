@@ -1,21 +1,29 @@
 """Stores: the protocol of a place that keeps events, and the store in a database."""
 
 import json
-from collections.abc import Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self
+from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select
 from sqlalchemy.exc import IntegrityError
 
 from levelled._check import whole
 from levelled.campaigns.hashing import GENESIS, StoredEvent, canonical, hash_of
-from levelled.campaigns.stores.database import Database
+from levelled.campaigns.stores.database import Appended, Database, LostConnectionError, Turn
 from levelled.campaigns.stores.schema import EVENTS, SNAPSHOTS
 from levelled.errors import ConflictError, InputError, StorageError
 
-__all__ = ["SQLStore", "Snapshot", "Store"]
+__all__ = ["Decision", "Read", "SQLStore", "Snapshot", "Store"]
+
+Read = Callable[[int], list[StoredEvent]]
+"""Reads the events of a campaign from a place on."""
+
+Decision = Callable[[Read], tuple[Sequence[Mapping[str, Any]], int]]
+"""Reads what is new and returns events to append, with the number of events it has seen."""
+
+T = TypeVar("T")
 
 _LARGEST = 2**31 - 1  # of the column "seq"
 _NAMED = EVENTS.c.campaign == bindparam("of")
@@ -55,6 +63,15 @@ class Store(Protocol):
         """
         ...
 
+    def update(self, campaign: str, decide: Decision) -> int:
+        """Append what `decide` returns, and return the place of the last event.
+
+        Others who want to write to the campaign wait meanwhile, and writers get their turns in the
+        order in which they came. `decide` may be called more than once; only what its last call
+        returned is stored.
+        """
+        ...
+
     def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
         """The events from place `since` on; empty for a campaign that does not exist.
 
@@ -82,6 +99,10 @@ class Store(Protocol):
         """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
         ...
 
+    def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
+        """A function that waits until there may be new events, about as long as it is told to."""
+        ...
+
     def close(self) -> None:
         """Close files and connections."""
         ...
@@ -96,9 +117,40 @@ class SQLStore:
     def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
         """Add all `events` or none, and return the place of the last event."""
         whole("expected", expected, least=0)
-        name = _checked(campaign)
+        list(map(canonical, events))  # refuses what is no JSON before anybody has to wait
+        return self.update(campaign, lambda _: (events, expected))
+
+    def update(self, campaign: str, decide: Decision) -> int:
+        """Append what `decide` returns, while others who write to the campaign wait."""
+        name, unsure = _checked(campaign), list[Appended]()
+
+        def attempt() -> int:
+            with self._database.turn(name) as turn:
+                for appended in unsure:  # the connection was lost, perhaps after it was stored
+                    if turn.has_stored(appended):
+                        return appended.seq
+                events, expected = decide(lambda since: self._events(turn, name, since))
+                return self._append(turn, name, events, expected, unsure)
+
+        try:
+            return self._database.persist(attempt)
+        except LostConnectionError as lost:
+            known = (
+                "Look if the last step was stored before you" if unsure else "Nothing was stored;"
+            )
+            raise StorageError(f"{lost} {known} try again.") from lost
+
+    def _append(
+        self,
+        turn: Turn,
+        name: str,
+        events: Sequence[Mapping[str, Any]],
+        expected: int,
+        unsure: list[Appended],
+    ) -> int:
+        """Write events in a turn, and note them as long as it is not known that they are stored."""
         texts = [canonical(event) for event in events]
-        with self._database.writing() as connection:
+        with turn.writing() as connection:
             end = connection.execute(_END, {"of": name}).one_or_none()
             count, hash_ = (end.seq + 1, end.hash) if end else (0, GENESIS)
             if count != expected:
@@ -108,54 +160,75 @@ class SQLStore:
                 row = {"campaign": name, "seq": seq, "prev_hash": hash_, "body": text}
                 hash_ = hash_of(hash_, text)
                 rows.append({**row, "hash": hash_})
+            last = count + len(texts) - 1
             try:
                 if rows:
                     connection.execute(_APPEND, rows)
-            except IntegrityError as taken:  # in databases with several writers at once
+                    unsure.append(Appended(name, last, hash_, turn.announce(name)))
+            except IntegrityError as taken:  # by somebody who did not wait
                 raise _conflict(name, expected) from taken
-        return count + len(texts) - 1
+        return last
 
     def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
         """The events from place `since` on, without those that draw if `draws` is False."""
-        values = {"of": _checked(campaign), "since": min(whole("since", since, least=0), _LARGEST)}
-        with self._database.reading() as connection:
+        name = _checked(campaign)
+        return self._database.persist(
+            lambda: self._events(self._database, name, since, draws=draws)
+        )
+
+    def _events(
+        self, reader: Database | Turn, name: str, since: int, *, draws: bool = True
+    ) -> list[StoredEvent]:
+        values = {"of": name, "since": min(whole("since", since, least=0), _LARGEST)}
+        with reader.reading() as connection:
             rows = connection.execute(_SINCE if draws else _WITHOUT_DRAWS, values).all()
-        return [self._stored(campaign, *row) for row in rows]
+        return [self._stored(name, *row) for row in rows]
 
     def last(self, campaign: str) -> StoredEvent | None:
         """The last event."""
-        with self._database.reading() as connection:
-            row = connection.execute(_LAST, {"of": _checked(campaign)}).one_or_none()
-        return self._stored(campaign, *row) if row else None
+        row = self._first_row(_LAST, _checked(campaign))
+        return self._stored(campaign, row.seq, row.prev_hash, row.hash, row.body) if row else None
 
     def count(self, campaign: str) -> int:
         """The number of events; 0 for a campaign that does not exist."""
-        with self._database.reading() as connection:
-            end = connection.execute(_END, {"of": _checked(campaign)}).one_or_none()
+        end = self._first_row(_END, _checked(campaign))
         return end.seq + 1 if end else 0
 
     def names(self) -> list[str]:
         """The campaigns that have events, sorted."""
-        with self._database.reading() as connection:
-            return sorted(connection.scalars(_NAMES))
+        return sorted(self._read(lambda connection: connection.scalars(_NAMES).all()))
 
     def snapshot(self, campaign: str) -> Snapshot | None:
         """The snapshot that was stored last."""
-        with self._database.reading() as connection:
-            row = connection.execute(_SNAPSHOT, {"of": _checked(campaign)}).one_or_none()
-        return Snapshot(row.hash, row.data) if row else None
+        row = self._first_row(_SNAPSHOT, _checked(campaign))
+        return Snapshot(row.hash, bytes(row.data)) if row else None
+
+    def _first_row(self, statement: Select[Any], name: str) -> Row[Any] | None:
+        return self._read(lambda connection: connection.execute(statement, {"of": name}).first())
+
+    def _read(self, query: Callable[[Connection], T]) -> T:
+        def attempt() -> T:
+            with self._database.reading() as connection:
+                return query(connection)
+
+        return self._database.persist(attempt)
 
     def keep_snapshot(self, campaign: str, last_hash: str, data: bytes) -> None:
         """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
         if not isinstance(data, bytes):
             raise InputError(f"A snapshot must be bytes; it is of type {type(data).__name__}.")
         row = {"campaign": _checked(campaign), "hash": last_hash, "data": data}
-        with self._database.writing() as connection:
-            connection.execute(_FORGET, {"of": campaign})
-            with suppress(
-                IntegrityError
-            ):  # one that another process stored meanwhile serves as well
+
+        def attempt() -> None:
+            with self._database.turn(campaign) as turn, turn.writing() as connection:
+                connection.execute(_FORGET, {"of": campaign})
                 connection.execute(_KEEP, row)
+
+        self._database.persist(attempt)
+
+    def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
+        """A function that waits until there may be new events, about as long as it is told to."""
+        return self._database.watching(_checked(campaign))
 
     def close(self) -> None:
         """Close files and connections."""
