@@ -21,7 +21,7 @@ from levelled.campaigns import load_campaign
 from levelled.campaigns.stores import DEFAULT_STORAGE
 from levelled.cli import options
 
-HOSTILE = '[red]"quoted"[/red]\x1b[31m\n<script>alert(1)</script>\u202e' + "x" * 5000
+HOSTILE = '[red]"quoted"[/red]\x1b[31m\n<script>alert(1)</script>\u202e' + "x" * 900
 
 
 def answers(asked: str, truth: dict[str, str]) -> str:
@@ -254,7 +254,7 @@ def test_a_file_of_scores_that_moved_is_named(
     lost = levelled("ask", "moved", "-n", 3)
     assert (lost.code, "--scores" in lost.err) == (1, True)
     assert levelled("ask", "moved", "-n", 3, "--scores", "there.parquet").code == 0
-    assert levelled("audit", "moved", "--scores", "there.parquet").out == "ok\n"
+    assert levelled("audit", "moved", "--scores", "there.parquet").out.startswith("ok: ")
 
 
 def test_the_report_is_one_file_that_fetches_nothing(levelled: Levelled, spam: str) -> None:
