@@ -229,11 +229,13 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
-    summary = _summarise(lv.load_campaign(name, storage=storage))
+    campaign = lv.load_campaign(name, storage=storage)
+    summary = _summarise(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
+        summary["agreement"] = campaign.agreement()
         usual: dict[str, Any] = {
-            **dict.fromkeys(_OF_STATIC),
+            **dict.fromkeys((*_OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
             "features": [],
@@ -249,7 +251,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
 
 
 def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
-    state = campaign.state
+    state, agreement = campaign.state, campaign.agreement()
     settings = state.settings
     is_static = settings.kind == "static"
     return {
@@ -264,6 +266,7 @@ def _summarise(campaign: "lv.Campaign") -> dict[str, Any]:
         "n_unlabelable": len(state.unlabelable),
         "n_amended": len(state.amended),
         "n_second_opinions": sum(map(len, state.opinions.values())),
+        "agreement": None if agreement is None else agreement.as_dict(),
         **{name: getattr(settings, name) for name in _SETTINGS},
         **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
         "guarantee": settings.guarantee,

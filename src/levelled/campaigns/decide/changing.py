@@ -4,14 +4,20 @@ from datetime import datetime
 from typing import Any
 
 from levelled._check import choice, whole
-from levelled.campaigns.decide.checks import check_text, check_width, refuse_closed, stamp
+from levelled.campaigns.decide.checks import (
+    check_name,
+    check_text,
+    check_width,
+    refuse_closed,
+    stamp,
+)
 from levelled.campaigns.driving import KINDS
 from levelled.campaigns.records import Event, looks_to_json
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 
-__all__ = ["change", "close", "rescore"]
+__all__ = ["change", "close", "rename", "reopen", "rescore"]
 
 
 def change(
@@ -100,3 +106,17 @@ def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -
     refuse_closed(state)
     check_text("The reason", reason)
     return ({**stamp("closed", owner, now), "reason": reason},)
+
+
+def reopen(state: CampaignState, owner: str | None, now: datetime) -> tuple[Event, ...]:
+    """Let a closed campaign go on."""
+    if state.closed is None:
+        raise CampaignError(f"{state.settings.name!r} is not closed, so it cannot be reopened.")
+    return (stamp("reopened", owner, now),)
+
+
+def rename(state: CampaignState, name: str, owner: str | None, now: datetime) -> Event:
+    """The event that gives the campaign another name; the log goes on under it."""
+    if check_name(name) == state.settings.name:
+        raise CampaignError(f"The campaign is called {name!r} already.")
+    return {**stamp("renamed", owner, now), "name": name}

@@ -1,7 +1,7 @@
 """Checks that several steps of a campaign make, and the parts that their events share."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 from levelled._check import whole
@@ -14,9 +14,12 @@ from levelled.metrics.plan_record import check_range
 
 __all__ = [
     "check_labels",
+    "check_name",
     "check_text",
     "check_width",
     "find_draw",
+    "lease_end",
+    "name_owner",
     "refuse_closed",
     "refuse_settled",
     "stamp",
@@ -119,3 +122,24 @@ def refuse_settled(state: CampaignState, item: DrawnItem) -> None:
         raise CampaignError(f"Draw {item.draw} has an answer already: amend it instead.")
     if item.draw in state.unlabelable:
         raise CampaignError(f"Draw {item.draw} is already marked as unlabelable.")
+
+
+def check_name(name: str) -> str:
+    """The name of a campaign; refuses one that cannot be typed or would be misread."""
+    if not name or len(name) > 100 or not name.isprintable() or "/" in name or name != name.strip():
+        raise CampaignError(
+            f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
+            f"and without blanks at the ends."
+        )
+    return name
+
+
+def lease_end(state: CampaignState, now: datetime) -> str:
+    """The time until which an item that is handed out now is kept for its owner."""
+    end = now + timedelta(seconds=state.settings.lease_seconds)
+    return end.isoformat(timespec="seconds")
+
+
+def name_owner(owner: str | None) -> str:
+    """The owner in a sentence; one without a name is addressed as you."""
+    return "you" if owner is None else owner

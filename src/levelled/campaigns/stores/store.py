@@ -6,7 +6,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self
 
-from sqlalchemy import bindparam, delete, insert, select
+from sqlalchemy import bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from levelled._check import whole
@@ -31,6 +31,11 @@ _SNAPSHOT = select(SNAPSHOTS.c.hash, SNAPSHOTS.c.data).where(
 )
 _FORGET = delete(SNAPSHOTS).where(SNAPSHOTS.c.campaign == bindparam("of"))
 _KEEP = insert(SNAPSHOTS)
+_ERASE = delete(EVENTS).where(_NAMED)
+_MOVE = [
+    update(table).where(table.c.campaign == bindparam("of")).values(campaign=bindparam("to"))
+    for table in (EVENTS, SNAPSHOTS)
+]
 
 
 class Snapshot(NamedTuple):
@@ -76,6 +81,17 @@ class Store(Protocol):
 
     def keep_snapshot(self, campaign: str, last_hash: str, data: bytes) -> None:
         """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
+        ...
+
+    def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
+        """Move all events to another name and add `event`, in one step.
+
+        Raises a `ConflictError` like `append`, and an `InputError` if the name is taken.
+        """
+        ...
+
+    def delete(self, campaign: str) -> None:
+        """Remove all events of a campaign and its snapshot, in one step."""
         ...
 
     def close(self) -> None:
@@ -152,6 +168,27 @@ class SQLStore:
                 IntegrityError
             ):  # one that another process stored meanwhile serves as well
                 connection.execute(_KEEP, row)
+
+    def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
+        """Move all events to another name and add `event`, in one step."""
+        old, new, text = _checked(campaign), _checked(name), canonical(event)
+        with self._database.writing() as connection:
+            end = connection.execute(_END, {"of": old}).one_or_none()
+            if end is None or end.seq + 1 != expected:
+                raise _conflict(old, expected)
+            if connection.execute(_END, {"of": new}).one_or_none() is not None:
+                raise InputError(f"There is a campaign {new!r} already: choose another name.")
+            connection.execute(_FORGET, {"of": new})
+            for statement in _MOVE:
+                connection.execute(statement, {"of": old, "to": new})
+            row = {"campaign": new, "seq": expected, "prev_hash": end.hash, "body": text}
+            connection.execute(_APPEND, [{**row, "hash": hash_of(end.hash, text)}])
+
+    def delete(self, campaign: str) -> None:
+        """Remove all events of a campaign and its snapshot, in one step."""
+        with self._database.writing() as connection:
+            for statement in (_ERASE, _FORGET):
+                connection.execute(statement, {"of": _checked(campaign)})
 
     def close(self) -> None:
         """Close files and connections."""
