@@ -58,8 +58,8 @@ def cohen_kappa(first: Sequence[Label], second: Sequence[Label]) -> tuple[float,
         kappa = (p_o - p_e) / (1 - p_e)
 
     p_o is the share of equal labels, p_e = sum of p_i. p_.i the share expected by chance. The
-    standard error is that of Fleiss, Cohen and Everitt (1969, Psychological Bulletin 72, 323-327,
-    equation 13), for kappa other than 0:
+    standard error is that of Fleiss, Cohen and Everitt (1969, Psychological Bulletin 72, 323-327),
+    for kappa other than 0:
 
         n (1 - p_e)^2 se^2 = sum_i p_ii (1 - (p_i. + p_.i) (1 - kappa))^2
                              + (1 - kappa)^2 sum_{i != j} p_ij (p_.i + p_j.)^2

@@ -16,6 +16,7 @@ from levelled.campaigns.comparing import comparable_figures, compare_models, com
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
+from levelled.campaigns.hashing import StoredEvent
 from levelled.campaigns.labellers import Decision, Labellers, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.planning import plan_further
@@ -55,6 +56,7 @@ class Campaign(Labellers):
         self._store = store
         self._pool = CampaignPool(pool, scores)
         self._state: CampaignState | None = None
+        self._last_hash = ""
         self._cache: FigureCache | None = None
         self.note: str | None = None
 
@@ -77,16 +79,28 @@ class Campaign(Labellers):
     def state(self) -> CampaignState:
         """The state after every event that is stored by now."""
         n_events = 0 if self._state is None else self._state.n_events
-        new = [stored.event for stored in self._store.events(self.name, n_events)]
+        new = self._store.events(self.name, n_events)
         if self._state is None and not new:
             raise CampaignError(
                 f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
                 f"campaigns; `levelled create` makes one."
             )
+        if self._state is not None:
+            self._refuse_gone(n_events, new)
         if new:
-            self._state = apply_events(new, self._state)
+            self._state = apply_events((stored.event for stored in new), self._state)
+            self._last_hash = new[-1].hash
         assert self._state is not None
         return self._state
+
+    def _refuse_gone(self, n_events: int, new: Sequence[StoredEvent]) -> None:
+        """Refuse to go on with events that do not continue those read, or that are no more."""
+        ours = new[0].prev_hash if new else self._last_hash
+        if ours != self._last_hash or (not new and self._store.count(self.name) < n_events):
+            raise CampaignError(
+                f"{self.name!r} was deleted or renamed while it was in use. Nothing was stored; "
+                f"`levelled list` shows what is there now."
+            )
 
     @property
     def settings(self) -> CampaignSettings:
@@ -304,16 +318,8 @@ class Campaign(Labellers):
                     self._store.append(self.name, events, expected=self._state.n_events)
                 return len(events)
             except ConflictError:
-                self._refuse_gone()
+                continue
         raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
-
-    def _refuse_gone(self) -> None:
-        """Refuse to go on if the campaign was deleted or renamed meanwhile."""
-        if self._state is not None and self._store.count(self.name) < self._state.n_events:
-            raise CampaignError(
-                f"{self.name!r} was deleted or renamed while it was in use. Nothing was stored; "
-                f"`levelled list` shows what is there now."
-            )
 
 
 def _stamp() -> str:
