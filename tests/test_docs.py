@@ -50,6 +50,7 @@ NOT_RUN = (
     "apt-get download ",
     "levelled data fetch ",
     "levelled reproduce ",  # minutes to hours
+    "levelled --install-completion",  # changes the files of the user's shell
     "levelled estimate spam --watch",  # runs until it is interrupted
     "python -m levelled_studies.",  # rewrites pages and plots of this repository
     "python -m pytest",  # runs the tests, and this one among them

@@ -105,3 +105,10 @@ def tell_one(
 ) -> tuple[Event, ...]:
     """The events of one label for an item."""
     return decide.tell_all(state, [{"draw": item.draw, "label": label}], owner, now)
+
+
+def amend_one(
+    state: CampaignState, item: DrawnItem, label: object, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """The events of one corrected label."""
+    return decide.amend_all(state, [{"draw": item.draw, "label": label}], owner, now)

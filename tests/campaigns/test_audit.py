@@ -153,7 +153,7 @@ def test_a_snapshot_that_does_not_follow_from_the_log_is_found(path: Path, part:
     assert content is not None
     state, data = content.state, b""
     if part == "labels":
-        answers = {**state.answers, 1: Answer("eggs", None, "now")}
+        answers = {**state.answers, 1: Answer("eggs", None, "now", 0)}
         data = pack(kept.hash, replace(state, answers=answers), FigureCache()) or b""
     elif part == "games":
         key, game = next(iter(content.cache.games.items()))

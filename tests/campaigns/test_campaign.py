@@ -73,7 +73,7 @@ def test_two_processes_in_turn_never_get_the_same_draw(tmp_path: Path) -> None:
     given = []
     for step in range(10):
         for campaign, owner in ((first, "ann"), (second, "bob")):
-            asks = campaign.ask(1 + step % 3, owner=owner)
+            asks = campaign.ask(1 + step % 3, owner=f"{owner} on day {step}")
             given += [one.draw for one in asks]
             for one in asks[::2]:
                 campaign.tell(one.draw, TRUTH[str(one.id)], owner=owner)
@@ -133,7 +133,8 @@ def test_what_is_drawn_further_while_others_work_is_drawn_once(tmp_path: Path) -
     store = open_store(tmp_path / "c.db")
     others = [Campaign("spam", store, pool=campaign.pool()) for _ in range(2)]
     campaign.change(budget=60)
-    given = [one.draw for other in others for one in other.ask(12, owner="ann")]
+    asks = [other.ask(12, owner=owner) for other, owner in zip(others, "ab", strict=True)]
+    given = [one.draw for each in asks for one in each]
     assert given == list(range(1, 25))
     assert [item.draw for item in campaign.state.draws] == list(
         range(1, len(campaign.state.draws) + 1)

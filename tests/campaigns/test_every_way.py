@@ -9,7 +9,15 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from campaigns.simulated import START, beginning, by_hand, spam, tell_one, weights_by_hand
+from campaigns.simulated import (
+    START,
+    amend_one,
+    beginning,
+    by_hand,
+    spam,
+    tell_one,
+    weights_by_hand,
+)
 from levelled.campaigns import Figure, decide
 from levelled.campaigns.attaching import draw_events
 from levelled.campaigns.drawing import draw_again
@@ -53,6 +61,8 @@ class Campaigning(RuleBasedStateMachine):
         self.labels: dict[int, str] = {}
         self.lost: set[int] = set()
         self.passed: dict[int, set[str | None]] = {}
+        self.before: dict[int, list[str | None]] = {}
+        self.lease = LEASE
 
     def draw_ahead(self, n: int) -> None:
         """Draw n more items; here all of them are drawn already."""
@@ -85,19 +95,63 @@ class Campaigning(RuleBasedStateMachine):
     def ask(self, n: int, owner: str | None) -> None:
         self.draw_ahead(n)
         in_flight = {d for d, (_, until) in self.held.items() if until > self.now}
+        own = sorted(d for d in in_flight if owner is not None and self.held[d][0] == owner)
         given = decide.ask(self.state, n, owner, self.now)
         draws = [one.draw for one in given.asks]
         assert len(set(draws)) == len(draws) <= n
         assert (given.note is None) == (len(draws) == n)
-        assert not in_flight & set(draws), "held by somebody"
-        assert len(in_flight) + len(draws) <= self.state.settings.in_flight
+        assert draws[: len(own)] == own[:n], "what the owner has comes first"
+        new = draws[len(own) :]
+        assert not in_flight & set(new), "held by somebody"
+        assert len(in_flight) + len(new) <= max(self.state.settings.in_flight, len(in_flight))
         for draw in draws:
             assert not self.is_settled(draw)
             assert draw > self.state.n_asked or owner not in self.passed.get(draw, set())
             assert self.state.settings.budget is None or draw <= self.state.settings.budget
-            self.held[draw] = (owner, self.now + timedelta(seconds=LEASE))
+        self.hold(draws, owner)
         self.do(given.events)
-        self.nothing_open_was_passed_over(n, len(in_flight), owner, draws)
+        self.nothing_open_was_passed_over(n - len(own[:n]), len(in_flight), owner, new)
+
+    def hold(self, draws: list[int], owner: str | None) -> None:
+        until = self.now + timedelta(seconds=self.lease)
+        self.held |= dict.fromkeys(draws, (owner, until))
+
+    @precondition(goes_on)
+    @rule(owner=OWNERS)
+    def mine(self, owner: str | None) -> None:
+        """An owner has all open items again, but for expired ones that there is no room for."""
+        in_flight = {d for d, (_, until) in self.held.items() if until > self.now}
+        own = {d for d, (by, _) in self.held.items() if by == owner}
+        given = decide.mine(self.state, owner, self.now)
+        draws = [one.draw for one in given.asks]
+        assert own & in_flight <= {*draws} <= own
+        room = max(self.state.settings.in_flight - len(in_flight), 0)
+        assert len(draws) == len(own & in_flight) + min(len(own - in_flight), room)
+        self.hold(draws, owner)
+        self.do(given.events)
+
+    @precondition(goes_on)
+    @rule(owner=OWNERS, everyone=st.booleans())
+    def give_back(self, owner: str | None, everyone: bool) -> None:
+        back = {d for d, (by, _) in self.held.items() if everyone or by == owner}
+        self.do(decide.give_back(self.state, owner, None, everyone, self.now))
+        for draw in back:
+            del self.held[draw]
+
+    @precondition(goes_on)
+    @rule(seconds=st.sampled_from([1, LEASE, 3 * LEASE]))
+    def change_the_lease(self, seconds: int) -> None:
+        """What is out is kept as long as what is handed out from now on."""
+        self.do(decide.change(self.state, "ann", self.now, lease_seconds=seconds))
+        more = timedelta(seconds=seconds - self.lease)
+        self.held = {d: (by, until + more) for d, (by, until) in self.held.items()}
+        self.lease = seconds
+
+    @precondition(lambda self: self.state.closed is not None)
+    @rule()
+    def reopen(self) -> None:
+        self.do(decide.reopen(self.state, "ann", self.now))
+        assert self.goes_on()
 
     def nothing_open_was_passed_over(
         self, n: int, in_flight: int, owner: str | None, given: list[int]
@@ -121,27 +175,73 @@ class Campaigning(RuleBasedStateMachine):
         item_found = decide.find_draw(self.state, id=item.id) if by_id else item
         assert item_found is item
         first, opinions = not self.is_settled(item.draw), self.state.opinions.get(item.draw, ())
+        answer, own = self.state.answers.get(item.draw), self.own_label(item.draw, owner)
+        if own not in (None, label):
+            with pytest.raises(CampaignError, match="use amend"):
+                self.on_item(tell_one, item, label, owner)
+            return
         self.on_item(tell_one, item, label, owner)
         if first:
             self.labels[item.draw] = label
             self.held.pop(item.draw, None)
             self.passed.pop(item.draw, None)
         later = self.state.opinions.get(item.draw, ())
-        known = {answer.label for answer in opinions} | {self.labels.get(item.draw)}
-        assert len(later) - len(opinions) == (label not in known)
+        is_known = label in {one.label for one in opinions} | {self.labels.get(item.draw)}
+        named = owner is not None and (answer is None or answer.by is not None)
+        is_added = not first and own is None and (named or not is_known)
+        assert len(later) - len(opinions) == is_added
         assert tell_one(self.state, item, label, owner, self.now) == (), "told twice"
+
+    def own_label(self, draw: int, owner: str | None) -> object:
+        """The label that this owner gave a draw, if it is known who is who."""
+        answer, opinions = self.state.answers.get(draw), self.state.opinions.get(draw, ())
+        if answer is not None and answer.by == owner:
+            return answer.label
+        return next((one.label for one in opinions if one.by == owner and owner), None)
 
     @precondition(lambda self: self.state.n_asked > 0)
     @rule(part=PART, label=LABELS, owner=OWNERS)
     def amend(self, part: int, label: str, owner: str | None) -> None:
         item = self.one(part)
+        answer, opinions = self.state.answers.get(item.draw), self.state.opinions.get(item.draw, ())
+        has_opinion = owner is not None and any(one.by == owner for one in opinions)
+        if has_opinion and (answer is None or answer.by != owner):  # that is corrected
+            self.on_item(amend_one, item, label, owner)
+            assert self.own_label(item.draw, owner) == label
+            return
         if not self.is_settled(item.draw):
             with pytest.raises(CampaignError, match="no answer to amend"):
-                self.on_item(decide.amend, item, label, owner)
+                self.on_item(amend_one, item, label, owner)
             return
-        self.on_item(decide.amend, item, label, owner)
+        self.on_item(amend_one, item, label, owner)
+        if self.labels.get(item.draw) != label:
+            self.before.setdefault(item.draw, []).append(self.labels.get(item.draw))
         self.labels[item.draw] = label
         self.lost.discard(item.draw)
+
+    @precondition(asked)
+    @rule(owner=OWNERS)
+    def undo(self, owner: str | None) -> None:
+        """Back to the label before, or to another labeller's, or to an open draw."""
+        try:
+            (event,) = decide.undo(self.state, owner, self.now)
+        except CampaignError:
+            assert all(one.by != owner for one in self.state.answers.values())
+            return
+        draw, opinions = event["draw"], self.state.opinions.get(event["draw"], ())
+        self.do((event,))
+        if event.get("opinion"):
+            return
+        label: object = self.before[draw].pop() if self.before.get(draw) else None
+        if label is None and draw in self.state.unlabelable:
+            self.lost.add(draw)
+        elif label is None and opinions:
+            label = opinions[0].label
+        del self.labels[draw]
+        if label is not None:
+            self.labels[draw] = str(label)
+        elif draw not in self.lost:
+            self.hold([draw], owner)
 
     @precondition(asked)
     @rule(part=PART, owner=OWNERS)

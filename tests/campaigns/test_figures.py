@@ -9,6 +9,7 @@ import pytest
 import levelled as lv
 from campaigns.simulated import (
     START,
+    amend_one,
     beginning,
     begun,
     by_hand,
@@ -311,7 +312,7 @@ def test_an_amended_answer_replays_what_depends_on_it() -> None:
     estimate_figures(state, cache)
     item = state.draws[2]
     other = "ham" if state.answers[3].label == "spam" else "spam"
-    state = apply_events(decide.amend(state, item, other, None, START), state)
+    state = apply_events(amend_one(state, item, other, None, START), state)
     kept = estimate_figures(state, cache)
     scratch = estimate_figures(state, FigureCache())
     for one, again in zip(kept, scratch, strict=True):

@@ -207,6 +207,52 @@ class StoreContract:
         store.events("digits")[0].event["labels"].append("ham")
         assert store.events("digits")[0].event == {"labels": ["spam"]}
 
+    def test_a_campaign_is_renamed_with_its_chain_and_its_snapshot(self, store: Store) -> None:
+        store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
+        store.append("other", [{"step": 5}], expected=0)
+        before = store.events("digits")
+        store.keep_snapshot("digits", before[-1].hash, b"kept")
+        store.rename("digits", "numbers", {"step": 2}, expected=2)
+        after = store.events("numbers")
+        assert after[:2] == before
+        assert after[2].event == {"step": 2}
+        assert verify(after) is None
+        snapshot = store.snapshot("numbers")
+        assert snapshot is not None
+        assert snapshot.data == b"kept"
+        assert store.names() == ["numbers", "other"]
+        assert store.snapshot("digits") is None
+
+    def test_a_name_that_is_taken_is_refused(self, store: Store) -> None:
+        for name in ("digits", "other"):
+            store.append(name, [{"of": name}], expected=0)
+        with pytest.raises(InputError, match="'other' already"):
+            store.rename("digits", "other", {}, expected=1)
+        assert [stored.event for stored in store.events("digits")] == [{"of": "digits"}]
+
+    @pytest.mark.parametrize("expected", [0, 1, 3])
+    def test_a_campaign_that_others_wrote_to_is_not_renamed(
+        self, store: Store, expected: int
+    ) -> None:
+        store.append("digits", [{}, {}], expected=0)
+        with pytest.raises(ConflictError):
+            store.rename("digits", "numbers", {}, expected=expected)
+        with pytest.raises(ConflictError):
+            store.rename("nowhere", "numbers", {}, expected=0)
+        assert store.names() == ["digits"]
+
+    def test_a_deleted_campaign_is_gone_and_its_name_is_free(self, store: Store) -> None:
+        for name in ("digits", "other"):
+            store.append(name, [{"of": name}], expected=0)
+            store.keep_snapshot(name, GENESIS, b"kept")
+        store.delete("digits")
+        assert store.names() == ["other"]
+        assert store.snapshot("digits") is None
+        with pytest.raises(ConflictError):
+            store.append("digits", [{}], expected=1)
+        store.append("digits", [{"new": True}], expected=0)
+        assert store.events("digits")[0].prev_hash == GENESIS
+
     def test_the_last_snapshot_is_kept(self, store: Store) -> None:
         for data in [b"", b"\x00\xff", bytes(range(256)) * 10_000]:
             store.keep_snapshot("digits", f"{len(data):064}", data)

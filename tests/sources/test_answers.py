@@ -124,3 +124,23 @@ def test_rows_may_be_known_by_their_place_alone() -> None:
     ]
     with pytest.raises(PoolError, match="Row 1 of The input names neither"):
         read_answers(io.StringIO(text))
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "draw,label,answer\n1,ham,spam\n",
+        "draw,label,answer\n1,,spam\n",
+        "draw,label,label\n1,ham,spam\n",
+        '{"draw": 1, "label": "ham", "answer": "ham"}',
+    ],
+)
+def test_two_columns_that_may_be_the_label_are_refused(text: str) -> None:
+    with pytest.raises(PoolError, match="either may be meant"):
+        read_answers(io.StringIO(text))
+
+
+@pytest.mark.parametrize("text", ["1,ham\n2,spam\n", "ham\nspam\n"])
+def test_a_file_without_a_header_is_told_to_have_one(text: str) -> None:
+    with pytest.raises(PoolError, match="first line of a CSV file names its columns"):
+        read_answers(io.StringIO(text))

@@ -1,7 +1,6 @@
 """Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from datetime import UTC, datetime
+from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -15,11 +14,12 @@ from levelled.campaigns.comparing import comparable_figures, compare_models, com
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
+from levelled.campaigns.labellers import Labellers, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog, Decision
 from levelled.campaigns.planning import plan_further
 from levelled.campaigns.pools import CampaignPool
-from levelled.campaigns.records import Ask, CampaignSettings, DrawnItem, Event
+from levelled.campaigns.records import Ask, CampaignSettings, Event
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
 from levelled.metrics.comparison import Comparison
@@ -37,7 +37,7 @@ AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
 
 
-class Campaign:
+class Campaign(Labellers):
     """An evaluation under way: ask for items, tell their labels, read the estimate.
 
     Made by `create_campaign` and `load_campaign`. Several people and processes may work on the
@@ -51,7 +51,6 @@ class Campaign:
         self._log = CampaignLog(name, store)
         self._pool = CampaignPool(pool, scores)
         self.note: str | None = None
-        """The reason why the last `ask` gave fewer items than it should."""
 
     def __repr__(self) -> str:
         state = self.state
@@ -91,6 +90,8 @@ class Campaign:
     def ask(self, n: int = 1, *, owner: str | None = None) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
 
+        The owner's open items come first, so nothing is lost with a file or a terminal. Without
+        a name all are new ones, because somebody else may have those that are out.
         Each draw was stored with its probability before it is shown here. There are fewer items
         if the budget is used up or too many are in flight already; `note` then says why.
         """
@@ -98,8 +99,9 @@ class Campaign:
         asks: list[Ask] = []
 
         def decision(state: CampaignState) -> Sequence[Event]:
-            drawn = self._draw_ahead(state, n)
-            handout = decide.ask(apply_events(drawn, state), n, owner, _now())
+            own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
+            drawn = self._draw_ahead(state, n - own)
+            handout = decide.ask(apply_events(drawn, state), n, owner, current_time())
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 
@@ -108,43 +110,11 @@ class Campaign:
         self._do(decision)
         return asks
 
-    def tell(
-        self,
-        draw: int | None = None,
-        label: object = None,
-        *,
-        id: str | int | None = None,  # noqa: A002
-        owner: str | None = None,
-    ) -> None:
-        """Record the label of a draw, or of the item with that id."""
-        self.tell_all([{"draw": draw, "id": id, "label": label}], owner=owner)
-
-    def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
-        """Record many labels at once, all or none, and return how many were new.
-
-        An answer has a "label" and the "draw" or "id" it belongs to. Its optional "where", such
-        as "Row 3 of done.csv", begins the message if it is refused.
-        """
-        messages = list(answers)
-        return self._do(lambda state: decide.tell_all(state, messages, owner, _now()))
-
-    def amend(self, draw: int, label: object, *, owner: str | None = None) -> None:
-        """Replace a label, also in a closed campaign; log and report keep the one before."""
-        self._on_item(decide.amend, draw, label, owner)
-
-    def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
-        """Pass an item on to another labeller, under the same number."""
-        self._on_item(decide.skip, draw, reason, owner)
-
-    def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
-        """Declare that an item cannot be labelled; estimates are then over the items that can."""
-        self._on_item(decide.mark_unlabelable, draw, reason, owner)
-
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
         if "kind" in settings:
             check_kind(self.settings, settings["kind"], self.pool)
-        self._do(lambda state: decide.change(state, owner, _now(), **settings))
+        self._do(lambda state: decide.change(state, owner, current_time(), **settings))
 
     def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
         """Estimate another model from the same labels: a file or frame of ids and predictions.
@@ -172,11 +142,24 @@ class Campaign:
         """
         scores = self._pool.open_scores(self.settings, predictions, save_as)
         where, content = place_of(scores), scores.fingerprint
-        self._do(lambda state: decide.rescore(state, where, content, owner, _now()))
+        self._do(lambda state: decide.rescore(state, where, content, owner, current_time()))
 
     def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
         """End the campaign; its estimates remain."""
-        self._do(lambda state: decide.close(state, reason, owner, _now()))
+        self._do(lambda state: decide.close(state, reason, owner, current_time()))
+
+    def reopen(self, *, owner: str | None = None) -> None:
+        """Let a closed campaign go on."""
+        self._do(lambda state: decide.reopen(state, owner, current_time()))
+
+    def rename(self, name: str, *, owner: str | None = None) -> None:
+        """Give the campaign another name; its log records when, and by whom."""
+        self._log.rename(name, lambda state: decide.rename(state, name, owner, current_time()))
+        self.name = name
+
+    def delete(self) -> None:
+        """Remove the campaign with all its events for good."""
+        self._log.delete()
 
     def estimate(self) -> list[Figure]:
         """Every metric, model and slice with its interval, from the settled draws.
@@ -292,25 +275,9 @@ class Campaign:
         pool = self._pool.at(state, len(state.draws) + 1)
         return draw_events(pool, state, state.n_asked + n, at=_stamp())
 
-    def _on_item(
-        self,
-        decision: Callable[[CampaignState, DrawnItem, Any, str | None, datetime], Sequence[Event]],
-        draw: int,
-        value: object,
-        owner: str | None,
-    ) -> None:
-        """Take a decision on one item: `value` is its new label, or a reason."""
-        self._do(
-            lambda state: decision(state, decide.find_draw(state, draw=draw), value, owner, _now())
-        )
-
     def _do(self, decision: Decision) -> int:
         return self._log.do(decision)
 
 
-def _now() -> datetime:
-    return datetime.now(UTC)
-
-
 def _stamp() -> str:
-    return _now().isoformat(timespec="seconds")
+    return current_time().isoformat(timespec="seconds")

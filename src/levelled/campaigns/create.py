@@ -12,7 +12,7 @@ import numpy as np
 from levelled._check import between, whole
 from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
-from levelled.campaigns.decide import check_labels, check_width
+from levelled.campaigns.decide import check_labels, check_name, check_width
 from levelled.campaigns.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
@@ -75,7 +75,7 @@ def create_campaign(
     store = find_store(storage)  # a campaign that cannot begin leaves no database behind
     if load_if_exists and store is not None and store.count(name):
         return load_campaign(name, storage=storage)
-    _check_name(name)
+    check_name(name)
     _refuse_duplicates("metric", names := _check_names(metric))
     _refuse_duplicates("slice", slices)
     metrics = tuple(map(parse_metric, names))
@@ -205,14 +205,6 @@ def _read_sample(
     if len(np.unique(rows)) < len(rows):
         raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
     return rows.tolist(), [answer.label for answer in answers]
-
-
-def _check_name(name: str) -> None:
-    if not name or len(name) > 100 or not name.isprintable() or "/" in name or name != name.strip():
-        raise CampaignError(
-            f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
-            f"and without blanks at the ends."
-        )
 
 
 def _check_model_name(name: str, models: Sequence[str]) -> str:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from levelled.campaigns.agreement import agreement_of
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
@@ -178,7 +179,7 @@ def _amended(state: CampaignState) -> Section:
     rows = [
         (
             *_draw_and_id(state, draw),
-            " → ".join("(none)" if label is None else str(label) for label in before),
+            " → ".join("(none)" if one.label is None else str(one.label) for one in before),
             str(state.answers[draw].label),
         )
         for draw, before in sorted(state.amended.items())
@@ -199,9 +200,11 @@ def _second_opinions(state: CampaignState) -> Section:
         for draw, answers in sorted(state.opinions.items())
         for answer in answers
     ]
-    about = "None that differ."
+    about = "None."
     if rows:
         about = f"{_count(len(rows), 'label')} beside the one that the figures use."
+    if (agreement := agreement_of(state)) is not None:
+        about += f" Two labellers gave {agreement}."
     columns = ("draw", "id", "label used", "second opinion", "by", "at")
     return Section("Second opinions", about, columns, rows)
 

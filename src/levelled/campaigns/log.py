@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from levelled.campaigns.hashing import StoredEvent
 from levelled.campaigns.records import Event
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.snapshots import is_authentic, pack, unpack
@@ -68,6 +69,24 @@ class CampaignLog:
                 continue
         raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
 
+    def rename(self, name: str, event_of: Callable[[CampaignState], Event]) -> None:
+        """Move the log to another name, with an event that says so."""
+        for _ in range(_TRIES):
+            state = self.state
+            try:
+                self.store.rename(self.name, name, event_of(state), expected=state.n_events)
+            except ConflictError:
+                continue
+            self.name = name
+            return
+        raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
+
+    def delete(self) -> None:
+        """Remove the log for good."""
+        _ = self.state  # refuses a campaign that is not there
+        self.store.delete(self.name)
+        self._state, self._hash = None, ""
+
     def overview(self) -> tuple[CampaignState, str]:
         """The state without its draws, which takes a fraction of the time, and the last hash."""
         last, stored = self.store.last(self.name), self.store.events(self.name, draws=False)
@@ -95,11 +114,22 @@ class CampaignLog:
                 f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
                 f"campaigns; `levelled create` makes one."
             )
+        if self._state is not None:
+            self._refuse_gone(n_events, new)
         if new:
             self._state = apply_events((stored.event for stored in new), self._state)
             self._hash = new[-1].hash
         assert self._state is not None
         return self._state
+
+    def _refuse_gone(self, n_events: int, new: Sequence[StoredEvent]) -> None:
+        """Refuse to go on with events that do not continue those read, or that are no more."""
+        before = new[0].prev_hash if new else self._hash
+        if before != self._hash or (not new and self.store.count(self.name) < n_events):
+            raise CampaignError(
+                f"{self.name!r} was deleted or renamed while it was in use. Nothing was stored; "
+                f"`levelled list` shows what is there now."
+            )
 
     def _begin(self) -> None:
         """Begin with a snapshot whose last event is in the log; without one, from nothing."""

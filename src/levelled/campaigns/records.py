@@ -21,6 +21,8 @@ __all__ = [
     "Event",
     "Handout",
     "Lease",
+    "OpenItem",
+    "Replaced",
     "Rescored",
     "Round",
     "looks_from_json",
@@ -282,7 +284,22 @@ class Lease:
     """The labeller for whom an item is kept, and until when."""
 
     owner: str | None
+    since: str
     until: str
+
+
+@dataclass(frozen=True, slots=True)
+class OpenItem:
+    """An item that was handed out and has no label yet: who has it, since when and until when.
+
+    `since` and `until` are None if nobody has it, because it was given back or skipped.
+    """
+
+    draw: int
+    id: str | int
+    owner: str | None
+    since: str | None
+    until: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -311,6 +328,20 @@ class Answer:
     label: Label
     by: str | None
     at: str
+    place: int
+    """The place of its event in the log, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
+class Replaced:
+    """A label that was amended, as `Answer` keeps it; None for an item that was unlabelable."""
+
+    label: Label | None
+    by: str | None
+    at: str
+    place: int
+    reason: str
+    """The reason why the item was unlabelable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from levelled.campaigns.drawn_items import DrawnItems
+from levelled.campaigns.label_events import LABEL_EVENTS, move_leases
 from levelled.campaigns.records import (
     Answer,
     Attached,
@@ -14,6 +15,7 @@ from levelled.campaigns.records import (
     DrawnItem,
     Event,
     Lease,
+    Replaced,
     Rescored,
     Round,
     looks_from_json,
@@ -45,8 +47,8 @@ class CampaignState:
     """The labellers who passed on a draw that is still open."""
     opinions: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
     """Answers to draws that had one already."""
-    amended: Mapping[int, tuple[Label | None, ...]] = field(default_factory=dict)
-    """The labels of a draw before it was amended; None for one that was unlabelable."""
+    amended: Mapping[int, tuple[Replaced, ...]] = field(default_factory=dict)
+    """The labels of a draw before it was amended, in order."""
     attached: Mapping[str, Attached] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     """The rounds of the draws, in order; a static campaign has none until it is switched."""
@@ -144,7 +146,7 @@ class _StateBuilder:
     unlabelable: dict[int, str]
     skipped: dict[int, tuple[str | None, ...]]
     opinions: dict[int, tuple[Answer, ...]]
-    amended: dict[int, tuple[Label | None, ...]]
+    amended: dict[int, tuple[Replaced, ...]]
     attached: dict[str, Attached]
     rounds: tuple[Round, ...]
     rescored: tuple[Rescored, ...]
@@ -177,6 +179,12 @@ class _StateBuilder:
         self.rounds = tuple(one for one in self.rounds if one.first <= self.n_asked)
         self.restarted = True
 
+    def reopen_draw(self, draw: int, lease: Lease) -> None:
+        """Lease a draw that has no label any more; later draws are settled no longer."""
+        self.own("leases")
+        self.leases[draw] = lease
+        self.base = replace(self.base, n_settled=min(self.base.n_settled, draw - 1))
+
     def build(self) -> CampaignState:
         settled = self.base.n_settled
         while settled + 1 in self.answers or settled + 1 in self.unlabelable:
@@ -202,55 +210,6 @@ def _apply_round(state: _StateBuilder, event: Event) -> None:
     state.rounds = (*state.rounds, Round.from_json(event))
 
 
-def _apply_leased(state: _StateBuilder, event: Event) -> None:
-    state.own("leases")
-    for draw in event["draws"]:
-        state.leases[draw] = Lease(event["by"], event["until"])
-        state.n_asked = max(state.n_asked, draw)
-
-
-def _apply_answered(state: _StateBuilder, event: Event) -> None:
-    draw, answer = event["draw"], Answer(event["label"], event["by"], event["at"])
-    if draw in state.answers or draw in state.unlabelable:
-        state.own("opinions")
-        state.opinions[draw] = (*state.opinions.get(draw, ()), answer)
-        return
-    state.own("answers")
-    state.answers[draw] = answer
-    _close_draw(state, draw)
-
-
-def _apply_amended(state: _StateBuilder, event: Event) -> None:
-    state.own("answers", "amended", "unlabelable")
-    draw = event["draw"]
-    before = state.answers.get(draw)
-    was = None if before is None else before.label
-    state.amended[draw] = (*state.amended.get(draw, ()), was)
-    state.answers[draw] = Answer(event["label"], event["by"], event["at"])
-    state.unlabelable.pop(draw, None)
-
-
-def _apply_skipped(state: _StateBuilder, event: Event) -> None:
-    state.own("skipped", "leases")
-    draw, by = event["draw"], event["by"]
-    state.skipped[draw] = (*state.skipped.get(draw, ()), by)
-    lease = state.leases.get(draw)
-    if lease is not None and by in (None, lease.owner):  # else another labeller has it by now
-        del state.leases[draw]
-
-
-def _apply_resolved(state: _StateBuilder, event: Event) -> None:
-    state.own("unlabelable")
-    state.unlabelable[event["draw"]] = event["reason"]
-    _close_draw(state, event["draw"])
-
-
-def _close_draw(state: _StateBuilder, draw: int) -> None:
-    state.own("leases", "skipped")
-    state.leases.pop(draw, None)
-    state.skipped.pop(draw, None)
-
-
 def _apply_attached(state: _StateBuilder, event: Event) -> None:
     state.own("attached")
     before = state.attached.get(event["model"])
@@ -269,6 +228,8 @@ def _apply_changed(state: _StateBuilder, event: Event) -> None:
         new["looks"] = looks_from_json(new["looks"])
     if "budget" in new:
         state.budgets = (*state.budgets, (state.n_asked, state.settings.budget))
+    if "lease_seconds" in new:
+        move_leases(state, new["lease_seconds"] - state.settings.lease_seconds)
     state.settings = replace(state.settings, **new)
     if "kind" in new:
         state.discard_unasked()
@@ -284,16 +245,22 @@ def _apply_closed(state: _StateBuilder, event: Event) -> None:
     state.closed = event["reason"]
 
 
+def _apply_reopened(state: _StateBuilder, event: Event) -> None:
+    state.closed = None
+
+
+def _apply_renamed(state: _StateBuilder, event: Event) -> None:
+    state.settings = replace(state.settings, name=event["name"])
+
+
 _APPLY: dict[str, Callable[[_StateBuilder, Event], None]] = {
+    **LABEL_EVENTS,
     "round": _apply_round,
     "drawn": _apply_drawn,
-    "leased": _apply_leased,
-    "answered": _apply_answered,
-    "amended": _apply_amended,
-    "skipped": _apply_skipped,
-    "resolved": _apply_resolved,
     "attached": _apply_attached,
     "changed": _apply_changed,
     "rescored": _apply_rescored,
     "closed": _apply_closed,
+    "reopened": _apply_reopened,
+    "renamed": _apply_renamed,
 }

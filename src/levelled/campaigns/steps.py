@@ -31,6 +31,8 @@ _NOT_WHEN_CLOSED = {
     "answered",
     "skipped",
     "resolved",
+    "returned",
+    "withdrawn",
     "changed",
     "rescored",
     "closed",
@@ -112,6 +114,8 @@ class StepChecks:
             yield f"floor {event['floor']!r} is on record, the labels give {expected.floor!r}"
         if not nearly_equal(event["predictor"], expected.predictor, _CLOSE):
             yield "its predictor is not the one that the labels before it give"
+        if not nearly_equal(event.get("shares", []), [*expected.shares], _CLOSE):
+            yield "its shares of the metrics are not those that the predictor gives"
 
     def _check_leased(self, state: CampaignState, event: Event) -> Iterator[str]:
         settings, at, draws = state.settings, event["at"], event["draws"]
@@ -136,8 +140,25 @@ class StepChecks:
             yield f"its leases end at {event['until']}, not within {settings.lease_seconds} seconds"
 
     def _check_amended(self, state: CampaignState, event: Event) -> Iterator[str]:
-        if event["draw"] not in state.answers and event["draw"] not in state.unlabelable:
+        if event.get("opinion"):
+            yield from self._check_withdrawn(state, event)
+        elif event["draw"] not in state.answers and event["draw"] not in state.unlabelable:
             yield f"draw {event['draw']} had no label to amend"
+
+    def _check_withdrawn(self, state: CampaignState, event: Event) -> Iterator[str]:
+        answer, opinions = state.answers.get(event["draw"]), state.opinions.get(event["draw"], ())
+        told = opinions if event.get("opinion") else [one for one in (answer,) if one is not None]
+        if all(one.by != event["by"] for one in told):
+            yield f"draw {event['draw']} had no such label of {event['by'] or 'nobody'}"
+
+    def _check_returned(self, state: CampaignState, event: Event) -> Iterator[str]:
+        free = [draw for draw in event["draws"] if draw not in state.leases]
+        if free:
+            yield f"draw {free[0]} was not kept for anybody"
+
+    def _check_reopened(self, state: CampaignState, event: Event) -> Iterator[str]:
+        if state.closed is None:
+            yield "the campaign was not closed"
 
     def _check_open(self, state: CampaignState, event: Event) -> Iterator[str]:
         if event["draw"] in state.answers or event["draw"] in state.unlabelable:
@@ -198,6 +219,9 @@ _CHECKS: dict[str, Callable[[StepChecks, CampaignState, Event], Iterator[str]]] 
     "round": StepChecks._check_round,
     "leased": StepChecks._check_leased,
     "amended": StepChecks._check_amended,
+    "withdrawn": StepChecks._check_withdrawn,
+    "returned": StepChecks._check_returned,
+    "reopened": StepChecks._check_reopened,
     "skipped": StepChecks._check_open,
     "resolved": StepChecks._check_open,
     "changed": StepChecks._check_changed,

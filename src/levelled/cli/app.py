@@ -13,7 +13,7 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import auditing, labelling, learning, managing, show, simulating, tools
+from levelled.cli import auditing, labelling, learning, managing, mending, show, simulating, tools
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -33,7 +33,6 @@ app = typer.Typer(
     help="Unbiased estimates and corrective training weights from actively chosen labels.",
     epilog="Every option has a variable: LEVELLED_ASK_COUNT is --count of levelled ask.",
     no_args_is_help=True,
-    add_completion=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
     context_settings={"auto_envvar_prefix": "LEVELLED"},
@@ -44,10 +43,14 @@ for command in (
     managing.list_,
     managing.status,
     labelling.ask,
+    mending.mine,
+    mending.return_,
+    mending.open_,
     labelling.tell,
     labelling.skip,
     labelling.unlabelable,
     labelling.amend,
+    mending.undo,
     labelling.estimate,
     labelling.compare,
     managing.report,
@@ -55,6 +58,9 @@ for command in (
     managing.attach,
     managing.rescore,
     managing.close,
+    mending.reopen,
+    mending.rename,
+    mending.delete,
     auditing.audit,
     managing.export,
     tools.plan,

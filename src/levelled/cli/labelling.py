@@ -33,6 +33,7 @@ __all__ = [
     "ask",
     "compare",
     "estimate",
+    "show_asks",
     "skip",
     "tell",
     "unlabelable",
@@ -54,13 +55,32 @@ def ask(
     pool: PoolFile = None,
     scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
-    """Print the next items to label.
+    """Print the next items to label, first those that the labeller already has.
 
     They are kept for the labeller until the lease runs out. As csv they have a column for the
-    label.
+    label. Without a name of the labeller all are new.
     """
     campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
+    n_out = sum(one.since is not None and one.owner is None for one in campaign.open_items())
     asks = campaign.ask(count, owner=owner)
+    try:
+        show_asks(name, asks, form, raw=raw)
+        sys.stdout.flush()
+    except OSError:  # nobody saw them, and without a name nobody could ask for them again
+        if owner is None and asks:
+            campaign.give_back(draws=[one.draw for one in asks])
+        raise
+    if campaign.note is not None:
+        show.tell(f"{len(asks)} of {count} items: {campaign.note}")
+    if owner is None and n_out:
+        show.tell(
+            f"{n_out} items that were asked for without a name wait for a label: levelled mine "
+            f"{name} prints them again"
+        )
+
+
+def show_asks(name: str, asks: "Sequence[Ask]", form: Form | None, *, raw: bool) -> None:
+    """Print items to label: a table on a terminal, else JSONL by default."""
     chosen = show.chosen(form, Form.jsonl)
     if chosen is Form.table:
         rows = [(str(one.draw), show.plain(one.id), _describe(one)) for one in asks]
@@ -68,8 +88,6 @@ def ask(
     else:
         to_row = _sheet_row if chosen is Form.csv else asdict
         show.records([to_row(one) for one in asks], chosen, raw=raw)
-    if campaign.note is not None:
-        show.tell(f"{len(asks)} of {count} items: {campaign.note}")
 
 
 def _sheet_row(one: "Ask") -> dict[str, Any]:
@@ -150,14 +168,34 @@ def unlabelable(
 
 def amend(
     name: Name,
-    draw: Draw,
-    label: Annotated[str, typer.Argument(help="The correct label.", show_default=False)],
+    what: Annotated[
+        str,
+        typer.Argument(
+            metavar="DRAW|FILE",
+            help="Number of a draw, or a file of corrections like those of tell; - is stdin.",
+            show_default=False,
+        ),
+    ],
+    label: Annotated[
+        str | None, typer.Argument(help="The correct label of the draw.", show_default=False)
+    ] = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Replace a label; the one before stays in the log and in the report."""
-    lv.load_campaign(name, storage=storage).amend(draw, label, owner=owner)
-    show.tell(f"draw {draw} is now {label}")
+    """Replace labels, all or none; those before stay in the log and in the report."""
+    campaign = lv.load_campaign(name, storage=storage)
+    if label is not None:
+        if not what.isdecimal():
+            raise typer.BadParameter(f"{what!r} is no number of a draw.", param_hint="DRAW")
+        campaign.amend(int(what), label, owner=owner)
+        show.tell(f"draw {what} is now {label}")
+        return
+    if what.isdecimal():
+        raise typer.BadParameter(f"Draw {what} needs its correct label.", param_hint="LABEL")
+    rows = [row for row in _read_rows(what) if row["label"] is not None]
+    n_changed = campaign.amend_all(rows, owner=owner)
+    same = len(rows) - n_changed
+    show.tell(f"{n_changed} labels replaced" + (f", {same} as they were" if same else ""))
 
 
 def estimate(

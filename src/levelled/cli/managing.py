@@ -238,8 +238,9 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
     show.keep(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
+        summary["agreement"] = campaign.agreement()
         usual: dict[str, Any] = {
-            **dict.fromkeys(_OF_STATIC),
+            **dict.fromkeys((*_OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
             "features": [],
@@ -255,6 +256,9 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
 
 
 def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
+    from levelled.campaigns.agreement import agreement_of
+
+    agreement = agreement_of(state)
     settings = state.settings
     is_static = settings.kind == "static"
     return {
@@ -269,6 +273,7 @@ def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
         "n_unlabelable": len(state.unlabelable),
         "n_amended": len(state.amended),
         "n_second_opinions": sum(map(len, state.opinions.values())),
+        "agreement": None if agreement is None else agreement.as_dict(),
         **{name: getattr(settings, name) for name in _SETTINGS},
         **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
         "guarantee": settings.guarantee,

@@ -18,6 +18,7 @@ __all__ = [
     "Kind",
     "Looks",
     "Name",
+    "NewName",
     "Owner",
     "PoolFile",
     "Raw",
@@ -39,7 +40,23 @@ class Form(StrEnum):
     csv = "csv"
 
 
-Name = Annotated[str, typer.Argument(help="Name of the campaign.", show_default=False)]
+def _campaigns(ctx: typer.Context, incomplete: str) -> list[str]:
+    """The campaigns whose name begins like this, for the completion of the shell."""
+    from levelled.campaigns import open_store
+    from levelled.errors import LevelledError
+
+    try:
+        with open_store(ctx.params.get("storage") or DEFAULT_STORAGE, create=False) as store:
+            return [name for name in store.names() if name.startswith(incomplete)]
+    except LevelledError:
+        return []
+
+
+Name = Annotated[
+    str,
+    typer.Argument(help="Name of the campaign.", show_default=False, autocompletion=_campaigns),
+]
+NewName = Annotated[str, typer.Argument(help="New name of the campaign.", show_default=False)]
 Draw = Annotated[int, typer.Argument(help="Number of the draw.", show_default=False)]
 Storage = Annotated[
     str,

@@ -56,7 +56,16 @@ def read_answers(
     rows, name = _rows(source, id_column)
     if rows and not any("label" in row or "answer" in row for row in rows):
         columns = ", ".join(repr(column) for column in rows[0])
-        raise PoolError(f"{name} has no column 'label'; it has {columns}.")
+        raise PoolError(
+            f"{name} has no column 'label'; it has {columns}. The first line of a CSV file names "
+            f"its columns, for example: draw,label"
+        )
+    for number, row in enumerate(rows, start=1):
+        if "label" in row and "answer" in row:
+            raise PoolError(
+                f"Row {number} of {name} has both a 'label' and an 'answer', and either may be "
+                f"meant: leave out or rename one of the two."
+            )
     answers = [_check_row(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
     for one in answers:
         if named and one.draw is None and one.id is None:
@@ -155,6 +164,12 @@ def _wanted(names: Sequence[str], id_column: str) -> list[str]:
     """The columns that matter; all where there are no labels, so that an error can list them."""
     if not {"label", "answer"} & {*names}:
         return [*names]
+    for name in (*_COLUMNS, id_column):
+        if names.count(name) > 1:
+            raise PoolError(
+                f"There are two columns {name!r}, and either may be meant: leave out or rename one "
+                f"of the two."
+            )
     return [name for name in names if name in (*_COLUMNS, id_column)]
 
 

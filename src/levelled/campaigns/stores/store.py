@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select
+from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
 
 from levelled._check import whole
@@ -40,6 +40,11 @@ _SNAPSHOT = select(SNAPSHOTS.c.hash, SNAPSHOTS.c.data).where(
 )
 _FORGET = delete(SNAPSHOTS).where(SNAPSHOTS.c.campaign == bindparam("of"))
 _KEEP = insert(SNAPSHOTS)
+_ERASE = delete(EVENTS).where(_NAMED)
+_MOVE = [
+    update(table).where(table.c.campaign == bindparam("of")).values(campaign=bindparam("to"))
+    for table in (EVENTS, SNAPSHOTS)
+]
 
 
 class Snapshot(NamedTuple):
@@ -101,6 +106,17 @@ class Store(Protocol):
 
     def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
         """A function that waits until there may be new events, about as long as it is told to."""
+        ...
+
+    def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
+        """Move all events to another name and add `event`, in one step.
+
+        Raises a `ConflictError` like `append`, and an `InputError` if the name is taken.
+        """
+        ...
+
+    def delete(self, campaign: str) -> None:
+        """Remove all events of a campaign and its snapshot, in one step."""
         ...
 
     def close(self) -> None:
@@ -229,6 +245,28 @@ class SQLStore:
     def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
         """A function that waits until there may be new events, about as long as it is told to."""
         return self._database.watching(_checked(campaign))
+
+    def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
+        """Move all events to another name and add `event`, in one step."""
+        old, new, text = _checked(campaign), _checked(name), canonical(event)
+        with self._database.turn(old) as turn, turn.writing() as connection:
+            end = connection.execute(_END, {"of": old}).one_or_none()
+            if end is None or end.seq + 1 != expected:
+                raise _conflict(old, expected)
+            if connection.execute(_END, {"of": new}).one_or_none() is not None:
+                raise InputError(f"There is a campaign {new!r} already: choose another name.")
+            connection.execute(_FORGET, {"of": new})
+            for statement in _MOVE:
+                connection.execute(statement, {"of": old, "to": new})
+            row = {"campaign": new, "seq": expected, "prev_hash": end.hash, "body": text}
+            connection.execute(_APPEND, [{**row, "hash": hash_of(end.hash, text)}])
+
+    def delete(self, campaign: str) -> None:
+        """Remove all events of a campaign and its snapshot, in one step."""
+        name = _checked(campaign)
+        with self._database.turn(name) as turn, turn.writing() as connection:
+            for statement in (_ERASE, _FORGET):
+                connection.execute(statement, {"of": name})
 
     def close(self) -> None:
         """Close files and connections."""

@@ -1,0 +1,155 @@
+"""The part of a campaign that its labellers use."""
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import UTC, datetime
+from typing import Any
+
+from levelled.campaigns import decide
+from levelled.campaigns.agreement import Agreement, agreement_of
+from levelled.campaigns.records import Ask, DrawnItem, Event, OpenItem
+from levelled.campaigns.state import CampaignState
+
+__all__ = ["Decision", "Labellers", "current_time"]
+
+Decision = Callable[[CampaignState], Sequence[Event]]
+
+
+def current_time() -> datetime:
+    """The time for the next event."""
+    return datetime.now(UTC)
+
+
+class Labellers(ABC):
+    """The steps of labellers: answers, corrections, and the items they have.
+
+    A subclass knows the state and appends the events of a decision.
+    """
+
+    note: str | None
+    """The reason why the last `ask` or `mine` gave fewer items than it should."""
+
+    @property
+    @abstractmethod
+    def state(self) -> CampaignState:
+        """The state after every event that is stored by now."""
+
+    @abstractmethod
+    def _do(self, decision: Decision) -> int:
+        """Decide on the newest state and append; the number of events."""
+
+    def tell(
+        self,
+        draw: int | None = None,
+        label: object = None,
+        *,
+        id: str | int | None = None,  # noqa: A002
+        owner: str | None = None,
+    ) -> None:
+        """Record the label of a draw, or of the item with that id."""
+        self.tell_all([{"draw": draw, "id": id, "label": label}], owner=owner)
+
+    def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
+        """Record many labels at once, all or none, and return how many were new.
+
+        An answer has a "label" and the "draw" or "id" it belongs to. Its optional "where", such
+        as "Row 3 of done.csv", begins the message if it is refused. A label that differs from
+        what the same owner told before is refused: `amend_all` corrects it.
+        """
+        messages = list(answers)
+        return self._do(lambda state: decide.tell_all(state, messages, owner, current_time()))
+
+    def amend(self, draw: int, label: object, *, owner: str | None = None) -> None:
+        """Replace a label, also in a closed campaign; log and report keep the one before."""
+        self.amend_all([{"draw": draw, "label": label}], owner=owner)
+
+    def amend_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
+        """Replace many labels at once, all or none, and return how many changed.
+
+        Answers are like those of `tell_all`. Estimates follow the new labels; the probabilities
+        of past draws stay as they are. An owner whose label is a second opinion replaces that.
+        """
+        messages = list(answers)
+        return self._do(lambda state: decide.amend_all(state, messages, owner, current_time()))
+
+    def undo(self, *, owner: str | None = None) -> int:
+        """Withdraw the last label that the owner told or amended, and return its draw.
+
+        The draw has the label before the amendment again, or another labeller's second opinion;
+        without either it is open and kept for the owner.
+        """
+        undone: list[Event] = []
+
+        def decision(state: CampaignState) -> Sequence[Event]:
+            undone[:] = decide.undo(state, owner, current_time())
+            return undone
+
+        self._do(decision)
+        return int(undone[0]["draw"])
+
+    def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
+        """Pass an item on to another labeller, under the same number."""
+        self._on_item(decide.skip, draw, reason, owner)
+
+    def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
+        """Declare that an item cannot be labelled; estimates are then over the items that can."""
+        self._on_item(decide.mark_unlabelable, draw, reason, owner)
+
+    def mine(self, owner: str | None = None) -> list[Ask]:
+        """The owner's open items again, with the same numbers; their leases begin anew.
+
+        Without an owner they are those that were asked for without a name.
+        """
+        asks: list[Ask] = []
+
+        def decision(state: CampaignState) -> Sequence[Event]:
+            handout = decide.mine(state, owner, current_time())
+            asks[:], self.note = handout.asks, handout.note
+            return handout.events
+
+        self._do(decision)
+        return asks
+
+    def give_back(
+        self,
+        *,
+        owner: str | None = None,
+        draws: Iterable[int] | None = None,
+        everyone: bool = False,
+    ) -> list[int]:
+        """End leases, so that others can have the items now, and return their draws.
+
+        They are all items of the owner, or only some `draws`; with `everyone`, those of all
+        labellers. The draws keep their numbers. The shell's word for it is `levelled return`.
+        """
+        wanted, returned = None if draws is None else list(draws), list[int]()
+
+        def decision(state: CampaignState) -> Sequence[Event]:
+            events = decide.give_back(state, owner, wanted, everyone, current_time())
+            returned[:] = [draw for event in events for draw in event["draws"]]
+            return events
+
+        self._do(decision)
+        return returned
+
+    def open_items(self) -> list[OpenItem]:
+        """Every item that was handed out and has no label yet: who has it, and since when."""
+        return decide.open_items(self.state)
+
+    def agreement(self) -> Agreement | None:
+        """How far labellers agree on items that two of them labelled; None without any."""
+        return agreement_of(self.state)
+
+    def _on_item(
+        self,
+        decision: Callable[[CampaignState, DrawnItem, Any, str | None, datetime], Sequence[Event]],
+        draw: int,
+        value: object,
+        owner: str | None,
+    ) -> None:
+        """Take a decision on one item; `value` is a reason."""
+        self._do(
+            lambda state: decision(
+                state, decide.find_draw(state, draw=draw), value, owner, current_time()
+            )
+        )
