@@ -5,7 +5,8 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Any, Protocol
 
-from levelled.campaigns.records import Answer, Event, Lease, Replaced
+from levelled.campaigns.answers import Answer, Replaced
+from levelled.campaigns.records import Event, Lease
 
 __all__ = ["LABEL_EVENTS", "LabelsBuilder", "move_leases"]
 

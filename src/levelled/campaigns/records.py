@@ -13,7 +13,6 @@ from levelled.metrics.named import parse_metric
 
 __all__ = [
     "KINDS",
-    "Answer",
     "Ask",
     "Attached",
     "CampaignSettings",
@@ -22,7 +21,6 @@ __all__ = [
     "Handout",
     "Lease",
     "OpenItem",
-    "Replaced",
     "Rescored",
     "Round",
     "looks_from_json",
@@ -319,29 +317,6 @@ class Handout:
     asks: tuple[Ask, ...]
     events: tuple[Event, ...]
     note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Answer:
-    """A label, who gave it, and when."""
-
-    label: Label
-    by: str | None
-    at: str
-    place: int
-    """The place of its event in the log, counted from 0."""
-
-
-@dataclass(frozen=True, slots=True)
-class Replaced:
-    """A label that was amended, as `Answer` keeps it; None for an item that was unlabelable."""
-
-    label: Label | None
-    by: str | None
-    at: str
-    place: int
-    reason: str
-    """The reason why the item was unlabelable."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,16 +6,15 @@ Nothing here reads a clock, a file or a database.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
+from levelled.campaigns.answers import Answer, Replaced
 from levelled.campaigns.drawn_items import DrawnItems
 from levelled.campaigns.label_events import LABEL_EVENTS, move_leases
 from levelled.campaigns.records import (
-    Answer,
     Attached,
     CampaignSettings,
     DrawnItem,
     Event,
     Lease,
-    Replaced,
     Rescored,
     Round,
     looks_from_json,

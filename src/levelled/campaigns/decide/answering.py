@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
+from levelled.campaigns.answers import Answer
 from levelled.campaigns.decide.checks import (
     check_labels,
     check_text,
@@ -14,7 +15,7 @@ from levelled.campaigns.decide.checks import (
     refuse_settled,
     stamp,
 )
-from levelled.campaigns.records import Answer, DrawnItem, Event
+from levelled.campaigns.records import DrawnItem, Event
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
