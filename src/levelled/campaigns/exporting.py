@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from levelled.campaigns.agreement import agreement_of
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.records import CampaignSettings, DrawnItem
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
@@ -49,15 +49,19 @@ def as_table(state: CampaignState) -> "pa.Table":
         "sample_weight": [*weights, *[None] * (len(items) - len(weights))],
     }
     for model in (*state.settings.models, *state.attached):
-        later = state.attached.get(model)
-        name = f"pred@{model}" if model else "pred"
-        rows[name] = [
-            item.pred.get(model) if later is None else later.pred.get(item.draw) for item in items
-        ]
+        rows[f"pred@{model}" if model else "pred"] = _predicted(state, items, model)
     for column in state.settings.slices:
         name = f"slice.{column}" if column in rows else column
         rows[name] = [item.slices[column] for item in items]
     return pa.table(rows)
+
+
+def _predicted(state: CampaignState, items: Sequence[DrawnItem], model: str) -> list[Any]:
+    """The prediction of a model for each item, None where it has none."""
+    later = state.attached.get(model)
+    if later is None:
+        return [item.pred.get(model) for item in items]
+    return [later.pred.get(item.draw) for item in items]
 
 
 def write_table(table: "pa.Table", path: Path, *, raw: bool = False) -> None:

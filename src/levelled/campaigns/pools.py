@@ -94,7 +94,7 @@ class CampaignPool:
         if hasattr(predictions, "predict"):
             predictions = _predict(predictions, pool, settings)
             if save_as is not None:
-                write_table(predictions, Path(save_as))
+                write_table(predictions, Path(save_as), raw=True)
                 predictions = str(save_as)
         scores = open_pool(predictions, classes=settings.classes)
         check_predicted_losses(scores, settings.metrics[0])

@@ -176,6 +176,12 @@ def _check_plain(values: Mapping[str, Any]) -> None:
             f"{name!r} was made by a newer Levelled: this one does not know {what[0]}. Update "
             f"with: pip install --upgrade levelled"
         )
+    _check_values(values)
+
+
+def _check_values(values: Mapping[str, Any]) -> None:
+    """Refuse settings that lack a value, or have one of another type."""
+    name = values.get("name")
     for one in _SETTINGS:
         required = one.default is MISSING and one.default_factory is MISSING
         if one.name not in values and required:

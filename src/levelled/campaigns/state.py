@@ -109,14 +109,10 @@ def replay(events: Iterable[Event]) -> Iterator[tuple[CampaignState | None, Even
 
 def _apply(builder: "_StateBuilder | None", event: Event) -> "_StateBuilder":
     """The builder after one more event; refuses an event that this version cannot read."""
-    kind, place = event.get("type"), 0 if builder is None else builder.n_events
+    kind, place = str(event.get("type")), 0 if builder is None else builder.n_events
     if builder is None and kind != "created":
         raise CampaignError("The log does not begin with the creation of the campaign.")
-    if kind != "created" and kind not in _APPLY:
-        raise CampaignError(
-            f"Event {place} is of a type that this version does not know, {kind!r}: it was written "
-            f"by a newer Levelled. Update with: pip install --upgrade levelled"
-        )
+    _refuse_unknown(kind, place)
     try:
         if kind == "created":
             builder = _StateBuilder.of(CampaignState(CampaignSettings.from_json(event["settings"])))
@@ -131,6 +127,14 @@ def _apply(builder: "_StateBuilder | None", event: Event) -> "_StateBuilder":
         ) from wrong
     builder.n_events += 1
     return builder
+
+
+def _refuse_unknown(kind: str, place: int) -> None:
+    if kind != "created" and kind not in _APPLY:
+        raise CampaignError(
+            f"Event {place} is of a type that this version does not know, {kind!r}: it was written "
+            f"by a newer Levelled. Update with: pip install --upgrade levelled"
+        )
 
 
 @dataclass(slots=True)

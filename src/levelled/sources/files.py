@@ -133,6 +133,11 @@ def _expand(source: PathName) -> list[Path]:
         )
     if not any(sign in str(path) for sign in "*?["):
         raise PoolError(f"There is no file {str(path)!r} (looked from {Path.cwd()}).")
+    return _matches(path)
+
+
+def _matches(path: Path) -> list[Path]:
+    """The files that match a pattern."""
     try:
         matches = [*Path(path.anchor).glob(str(path.relative_to(path.anchor)))]
     except ValueError as wrong:
