@@ -187,7 +187,7 @@ def _letters(figure: PaperFigure, folders: Sequence[str], among: str = ascii_low
     A figure that is all of one study needs none.
     """
     letters = [panel.letter for panel in figure if panel.letter and panel.folder in folders]
-    caption = ", ".join(f"({letter})" for letter in letters if letter in among)
+    caption = ", ".join(f"({one})" for one in dict.fromkeys(letters) if one in among)
     return f"{caption}: " if caption and len(figure.folders) > 1 else ""
 
 

@@ -64,7 +64,7 @@ def _groups(results: Path) -> dict[str, Settings]:
             if figure.number and figure.number not in numbers:
                 numbers.append(figure.number)
     return {
-        f"Figures {', '.join(numbers)} ({own['size']} pixels)": own
+        f"Figure{'s' * (len(numbers) > 1)} {', '.join(numbers)} ({own['size']} pixels)": own
         for text, numbers in kept.items()
         for own in [json.loads(text)]
     }
