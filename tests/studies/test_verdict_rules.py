@@ -20,13 +20,13 @@ pytest.importorskip("sklearn")
 pytest.importorskip("scipy")
 
 from levelled_studies import NAMES, find
-from studies.rules import images, learning, linear, neighbours, own
+from studies.rules import adaptive, images, learning, linear, neighbours, own
 from studies.rules.reading import Row, Rule
 
 RESULTS = Path(__file__).parents[2] / "docs/results"
 RULES: Mapping[tuple[str, str], Rule] = {
     (study, claim): rule
-    for rules in (linear.RULES, neighbours.RULES, own.RULES)
+    for rules in (linear.RULES, neighbours.RULES, own.RULES, adaptive.RULES)
     for study, each in rules.items()
     for claim, rule in each.items()
 }

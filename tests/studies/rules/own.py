@@ -5,7 +5,6 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from levelled_studies.efficiency.peers import PACKAGES
 from levelled_studies.verdicts.settings import SETTINGS
 from studies.rules.reading import Row, Rule, Settings, column, pick, shown, yes
 
@@ -158,84 +157,6 @@ def demo(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return yes(np.mean([row["low"] <= row["truth"] <= row["high"] for row in rows]) >= 0.95)
 
 
-SIX = ("fashion-mnist-strong", "mnist-strong", "credit-card", "adult", "imdb", "spam")
-
-
-def factor(row: Row) -> tuple[float, float]:
-    """The label factor, from squared errors where no other is known, and its standard error."""
-    kind = "label_factor" if row["label_factor"] is not None else "label_factor_mse"
-    return row[kind], row[f"{kind}_se"]
-
-
-def allowed(row: Row) -> float:
-    value, stderr = factor(row)
-    return value + 3 * stderr
-
-
-def six(rows: Sequence[Row], budget: int) -> list[Row]:
-    own = pick(rows, method="adaptive", budget=budget)
-    return [row for row in own if row["task"] in SIX]
-
-
-def six_pools(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    budget = int(name.split()[2])
-    bar = {500: 2.1, 100: 1.9}[budget]
-    return yes(np.median([allowed(row) for row in six(rows, budget)]) >= bar)
-
-
-def of_the_limit(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    own = [row for row in six(rows, 500) if row["limit"] < 5]
-    return yes(np.median([allowed(row) / row["limit"] for row in own]) >= 0.85)
-
-
-def worst(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    """At least 0.8 where the risk is at least 0.5%; label factors have an allowance."""
-    key = name.removeprefix("worst ").replace(" ", "_")
-    own = [
-        row
-        for row in pick(rows, method="adaptive")
-        if row["budget"] >= 100 and row["risk"] >= 0.005 and row[key] is not None
-        if key == "label_factor" or row["budget"] == 500
-    ]
-    slack = 3 if key == "label_factor" else 0
-    return yes(min(row[key] + slack * (row["label_factor_se"] or 0) for row in own) >= 0.8)
-
-
-def against(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    """Within 3% of the peer, or ahead, on 80% of the tasks."""
-    at = {(row["task"], row["method"]): row for row in pick(rows, budget=500)}
-    peer = name.removeprefix("against ")
-    ours = [task for task, method in at if method == peer and (task, "adaptive") in at]
-    behind = [
-        task for task in ours if allowed(at[task, "adaptive"]) < 0.97 * factor(at[task, peer])[0]
-    ]
-    return yes(len(behind) <= 0.2 * len(ours))
-
-
-def width_shown(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    return yes(np.median(column(six(rows, 500), "width_factor")) >= 1.8)
-
-
-def no_bias(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    own = [row for row in pick(rows, method="adaptive") if row["bias_z"] is not None]
-    return yes(np.abs(column(own, "bias_z")).max() < 4)
-
-
-def looks_at_once(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    """92% in every cell and 94.5% on average; an allowance decides from 400 repetitions on."""
-    own = [row for row in pick(rows, method="adaptive") if row["budget"] >= 100]
-    values, n = column(own, "coverage"), own[0]["repetitions"]
-    slack = 3 * np.sqrt(0.92 * 0.08 / n)
-    low = values.min() + slack < 0.92 or values.mean() + slack / np.sqrt(len(values)) < 0.945
-    return (
-        "does not hold" if low else "holds" if values.min() >= 0.92 or n >= 400 else "cannot tell"
-    )
-
-
-def packages(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    return "holds" if set(PACKAGES) <= {row["method"] for row in rows} else "holds partly"
-
-
 DECIDED = ("correct", "do not correct", "no difference")
 
 
@@ -338,21 +259,6 @@ RULES: dict[str, dict[str, Rule]] = {
         **{f"likely-{n}": likely for n in (0, 50, 100)},
         **{f"range-{n}-real": ranges for n in (0, 50, 100)},
         **{f"range-{n}-resampled": ranges for n in (0, 100)},
-    },
-    "label-efficiency": {
-        "six pools, 500 labels": six_pools,
-        "six pools, 100 labels": six_pools,
-        "share of the limit": of_the_limit,
-        "worst label factor": worst,
-        "worst width factor": worst,
-        **{
-            f"against {peer}": against
-            for peer in ("static", "active-testing", "ppi", "with-replacement")
-        },
-        "width shown": width_shown,
-        "unbiased": no_bias,
-        "coverage of all planned looks": looks_at_once,
-        "packages of others": packages,
     },
     "verdicts": {
         "verdict-line": on_the_line,
