@@ -112,21 +112,23 @@ def check_log(storage: str, folder: Path) -> tuple[int, int]:
     with open_store(storage, create=False) as store:
         events = store.events("spam")
     assert verify(events) is None
-    told, asked, until = Counter[int](), set[tuple[str, int]](), dict[int, datetime]()
+    told, asked = Counter[tuple[str, int]](), set[tuple[str, int]]()
+    out: dict[int, tuple[str, datetime]] = {}
     for event in (stored.event for stored in events):
         at = datetime.fromisoformat(event["at"])
         if event["type"] == "leased":
             for draw in event["draws"]:
-                assert until.get(draw, at) <= at, f"draw {draw} was out and given out again"
-                until[draw] = datetime.fromisoformat(event["until"])
+                owner, until = out.get(draw, (event["by"], at))
+                assert owner == event["by"] or until <= at, f"draw {draw} was out and given away"
+                out[draw] = event["by"], datetime.fromisoformat(event["until"])
                 asked.add((event["by"], draw))
         elif event["type"] == "answered":
-            told[event["draw"]] += 1
+            told[event["by"], event["draw"]] += 1
     assert max(told.values(), default=1) == 1, "an answer was stored twice"
     for step, name, draw in acknowledged_steps(folder):
-        is_there = (name, draw) in asked and (step == "asked" or draw in told)
+        is_there = (name, draw) in (asked if step == "asked" else told)
         assert is_there, f"{step} {draw} of {name} is lost"
-    return len(events), len(told)
+    return len(events), len({draw for _, draw in told})
 
 
 def finish(campaign: Campaign) -> int:

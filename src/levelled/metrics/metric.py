@@ -199,9 +199,9 @@ class Metric(ABC):
             )
         if self.needs != "label" and predictions.pred is None and predictions.proba is None:
             raise InputError(f"{self.name} needs predictions: add a column pred to the pool.")
-        if self.needs == "number":
-            if predictions.number is None:
-                raise InputError(f"{self.name} needs numbers; this pool has classes: use error.")
+        if self.needs == "number" and predictions.number is None:
+            raise InputError(f"{self.name} needs numbers; this pool predicts classes: use error.")
+        if self.needs == "number" and predictions.number is not None:
             as_numbers("A prediction", predictions.number)
         if self.label_kind == "class" and predictions.number is not None:
             refuse_fractions(pred=predictions.number)
