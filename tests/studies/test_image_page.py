@@ -156,7 +156,7 @@ def test_what_differs_from_table_1_is_a_table_with_a_column_for_each_size(tmp_pa
         "Table 1",
         "Figures 2, 5 (28 pixels)",
         "Figures 3, 8, 10 (16 pixels)",
-        "Figures 9 (16 pixels)",
+        "Figure 9 (16 pixels)",
     ]
     by_name = {name: values for name, *values in rows}
     assert by_name["pixels a side"] == ["28", "28", "16", "16"]
