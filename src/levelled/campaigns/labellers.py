@@ -7,12 +7,11 @@ from typing import Any
 
 from levelled.campaigns import decide
 from levelled.campaigns.agreement import Agreement, agreement_of
+from levelled.campaigns.log import Decision
 from levelled.campaigns.records import Ask, DrawnItem, Event, OpenItem
 from levelled.campaigns.state import CampaignState
 
-__all__ = ["Decision", "Labellers", "current_time"]
-
-Decision = Callable[[CampaignState], Sequence[Event]]
+__all__ = ["Labellers", "current_time"]
 
 
 def current_time() -> datetime:

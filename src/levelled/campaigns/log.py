@@ -53,7 +53,8 @@ class CampaignLog:
     def do(self, decision: Decision) -> int:
         """Decide on the newest state while others wait, append, and return how many events."""
         events: Sequence[Event] = ()
-        _ = self.state  # most of it is read before anybody has to wait
+        if self._state is None:
+            _ = self.state  # read before anybody has to wait
 
         def decide_now(read: Read) -> tuple[Sequence[Event], int]:
             nonlocal events
