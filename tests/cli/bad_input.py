@@ -228,6 +228,7 @@ LABELS = [
     tell('{"draw": 11, "label": "ham"}\n{"draw": 12, "label": "eggs"}', "Row 2"),
     tell('{"draw": 11, "label": "ham"}\n{"draw": 12,', "2"),
     tell('{"draw": 11, "label": "ham"}\nnonsense', "2"),
+    tell('{"draw": 11, "label": "ham", "label": "spam"}', "twice"),
     tell("draw,verdict\n11,ham\n", "label"),
     tell("draw,label,answer\n11,ham,spam\n", "both a 'label' and an 'answer'"),
     tell("draw,label,answer\n11,,spam\n", "both a 'label' and an 'answer'"),

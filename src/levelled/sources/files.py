@@ -105,7 +105,7 @@ def json_lines(file: IO[bytes], name: str) -> Iterator[tuple[int, bytes]]:
 def parse_object(line: bytes, number: int, name: str) -> dict[str, Any]:
     """The object of one line; anything else is refused with the number of the line."""
     try:
-        value = json.loads(line)
+        value = json.loads(line, object_pairs_hook=_with_names_once)
     except (ValueError, RecursionError) as wrong:
         raise PoolError(f"Line {number} of {name} is not JSON: {wrong}.") from wrong
     if not isinstance(value, dict):
@@ -113,6 +113,13 @@ def parse_object(line: bytes, number: int, name: str) -> dict[str, Any]:
             f'Line {number} of {name} is no object; write one a line, such as {{"id": 1}}.'
         )
     return value
+
+
+def _with_names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    values = dict(pairs)
+    if len(values) < len(pairs):
+        raise ValueError("a name stands twice in one object")
+    return values
 
 
 def _expand(source: PathName) -> list[Path]:
