@@ -79,7 +79,7 @@ def open_(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -
 
 
 def undo(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:
-    """Withdraw the last label that the labeller told or amended."""
+    """Withdraw the labeller's last label, amendment or mark of an unlabelable item."""
     campaign = lv.load_campaign(name, storage=storage)
     draw = campaign.undo(owner=owner)
     state = campaign.state
