@@ -245,6 +245,17 @@ def test_a_campaign_goes_on_under_another_name(tmp_path: Path) -> None:
     assert campaign.name == "ham"
 
 
+def test_another_campaign_of_the_same_name_and_length_is_not_taken_for_the_one_before(
+    tmp_path: Path,
+) -> None:
+    campaign = begun(tmp_path / "c.db", POOL)
+    other = load_campaign("spam", storage=tmp_path / "c.db")
+    campaign.delete()
+    create_campaign("spam", POOL, storage=tmp_path / "c.db", seed=2)
+    with pytest.raises(CampaignError, match="deleted or renamed"):
+        other.ask(1, owner="ann")
+
+
 def test_a_deleted_campaign_leaves_nothing_behind(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL)
     label(campaign, 5, TRUTH)
