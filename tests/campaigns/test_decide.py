@@ -241,6 +241,12 @@ def test_a_resolution_can_be_amended_by_a_label() -> None:
     )
 
 
+@pytest.mark.parametrize("owner", ["", " ", " ann", "ann\t", "an\nn", "\x1b[31mann"])
+def test_an_owner_who_could_be_taken_for_another_is_refused(owner: str) -> None:
+    with pytest.raises(CampaignError, match="is no name of a labeller"):
+        ask_items(started(), 1, owner)
+
+
 @pytest.mark.parametrize("label", [None, "", "  ", "eggs", ["ham"], float("nan")])
 def test_a_label_that_is_no_class_is_refused(label: object) -> None:
     state, _ = ask_items(started(), 1)

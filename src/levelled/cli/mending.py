@@ -115,8 +115,9 @@ def delete(
     campaign = lv.load_campaign(name, storage=storage)
     if not yes:
         if sys.stdin.isatty():
-            n_labels = len(campaign.state.answers)
-            show.tell(f"this deletes {n_labels} labels for good. Type the name {name} to confirm:")
+            n = len(campaign.state.answers)
+            labels = "1 label" if n == 1 else f"{n} labels"
+            show.tell(f"this deletes {labels} for good. Type the name {name} to confirm:")
         if sys.stdin.readline().strip() != name:
             raise lv.errors.CampaignError(
                 f"{name!r} was not deleted: type its name to confirm, or give --yes."
