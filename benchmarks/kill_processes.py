@@ -16,6 +16,7 @@ import os
 import sys
 import tempfile
 import time
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import ExitStack
@@ -53,8 +54,8 @@ def label_or_report(storage: str, name: str, acknowledged: Path) -> None:
     """Label until the process is killed; an error is written down for the check."""
     try:
         label_forever(storage, name, acknowledged)
-    except Exception as failed:
-        acknowledged.with_suffix(".error").write_text(str(failed))
+    except Exception:
+        acknowledged.with_suffix(".error").write_text(traceback.format_exc())
         raise
 
 
@@ -108,7 +109,7 @@ def acknowledged_steps(folder: Path) -> Iterator[tuple[str, str, int]]:
 def check_log(storage: str, folder: Path) -> tuple[int, int]:
     """Check the log against what was acknowledged; returns the number of events and of labels."""
     errors = [path.read_text() for path in folder.glob("*.error")]
-    assert not errors, f"a labeller failed: {errors[0]}"
+    assert not errors, "a labeller failed:\n" + "\n".join(errors)
     with open_store(storage, create=False) as store:
         events = store.events("spam")
     assert verify(events) is None

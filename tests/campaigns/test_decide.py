@@ -36,8 +36,8 @@ def tell_label(
 
 
 def skip_item(state: CampaignState, draw: int, owner: str | None, at: int = 1) -> CampaignState:
-    item = decide.find_draw(state, draw=draw)
-    return apply_events(decide.skip(state, item, "unsure", owner, after(at)), state)
+    events = decide.set_aside(state, "skipped", draw, "unsure", owner, after(at))
+    return apply_events(events, state)
 
 
 def test_items_are_given_out_in_the_order_of_the_draws() -> None:
@@ -87,9 +87,7 @@ def test_telling_the_same_thing_again_changes_nothing() -> None:
 
 def test_an_answer_to_what_cannot_be_labelled_is_a_second_opinion_told_once() -> None:
     state, _ = ask_items(started(), 1)
-    state = apply_events(
-        decide.mark_unlabelable(state, state.draws[0], "blank", "ann", after(1)), state
-    )
+    state = apply_events(decide.set_aside(state, "resolved", 1, "blank", "ann", after(1)), state)
     state = tell_label(state, 1, "ham", "bob")
     assert not state.answers
     assert len(state.opinions[1]) == 1
@@ -234,15 +232,19 @@ def test_an_amended_answer_counts_and_the_one_before_is_kept() -> None:
 
 def test_a_resolution_can_be_amended_by_a_label() -> None:
     state, _ = ask_items(started(), 1)
-    state = apply_events(
-        decide.mark_unlabelable(state, state.draws[0], "blank", "ann", after(1)), state
-    )
+    state = apply_events(decide.set_aside(state, "resolved", 1, "blank", "ann", after(1)), state)
     state = apply_events(amend_one(state, state.draws[0], "spam", "bob", after(2)), state)
     assert (state.answers[1].label, state.unlabelable, [one.label for one in state.amended[1]]) == (
         "spam",
         {},
         [None],
     )
+
+
+@pytest.mark.parametrize("owner", ["", " ", " ann", "ann\t", "an\nn", "\x1b[31mann"])
+def test_an_owner_who_could_be_taken_for_another_is_refused(owner: str) -> None:
+    with pytest.raises(CampaignError, match="is no name of a labeller"):
+        ask_items(started(), 1, owner)
 
 
 @pytest.mark.parametrize("label", [None, "", "  ", "eggs", ["ham"], float("nan")])

@@ -226,18 +226,20 @@ class Campaigning(RuleBasedStateMachine):
         try:
             (event,) = decide.undo(self.state, owner, self.now)
         except CampaignError:
-            assert all(one.by != owner for one in self.state.answers.values())
+            for told in (self.state.answers, self.state.unlabelable):
+                assert all(one.by != owner for one in told.values())
             return
         draw, opinions = event["draw"], self.state.opinions.get(event["draw"], ())
         self.do((event,))
         if event.get("opinion"):
             return
         label: object = self.before[draw].pop() if self.before.get(draw) else None
+        self.lost.discard(draw)
         if label is None and draw in self.state.unlabelable:
             self.lost.add(draw)
         elif label is None and opinions:
             label = opinions[0].label
-        del self.labels[draw]
+        self.labels.pop(draw, None)
         if label is not None:
             self.labels[draw] = str(label)
         elif draw not in self.lost:
@@ -249,22 +251,24 @@ class Campaigning(RuleBasedStateMachine):
         item = self.one(part)
         if self.is_settled(item.draw):
             with pytest.raises(CampaignError, match="already"):
-                self.on_item(decide.skip, item, "", owner)
+                self.do(decide.set_aside(self.state, "skipped", item.draw, "", owner, self.now))
             return
-        self.on_item(decide.skip, item, "", owner)
+        self.do(decide.set_aside(self.state, "skipped", item.draw, "", owner, self.now))
         self.passed.setdefault(item.draw, set()).add(owner)
         if owner is None or self.held.get(item.draw, (None,))[0] == owner:
             self.held.pop(item.draw, None)
 
     @precondition(asked)
-    @rule(part=PART)
-    def mark_unlabelable(self, part: int) -> None:
+    @rule(part=PART, owner=OWNERS)
+    def mark_unlabelable(self, part: int, owner: str | None) -> None:
         item = self.one(part)
         if self.is_settled(item.draw):
             with pytest.raises(CampaignError, match="already"):
-                self.on_item(decide.mark_unlabelable, item, "blank", "ann")
+                self.do(
+                    decide.set_aside(self.state, "resolved", item.draw, "blank", owner, self.now)
+                )
             return
-        self.on_item(decide.mark_unlabelable, item, "blank", "ann")
+        self.do(decide.set_aside(self.state, "resolved", item.draw, "blank", owner, self.now))
         self.lost.add(item.draw)
         self.held.pop(item.draw, None)
         self.passed.pop(item.draw, None)
@@ -291,7 +295,7 @@ class Campaigning(RuleBasedStateMachine):
         for refused in (
             lambda: decide.ask(self.state, 1, "ann", self.now),
             lambda: tell_one(self.state, item, "ham", "ann", self.now),
-            lambda: decide.mark_unlabelable(self.state, item, "blank", "ann", self.now),
+            lambda: decide.set_aside(self.state, "resolved", 1, "blank", "ann", self.now),
             lambda: decide.change(self.state, "ann", self.now, budget=None),
         ):
             with pytest.raises(CampaignError, match="closed"):

@@ -46,8 +46,8 @@ def labelled(
 
 def unlabelable(state: CampaignState, *draws: int) -> CampaignState:
     for draw in draws:
-        item = state.draws[draw - 1]
-        state = apply_events(decide.mark_unlabelable(state, item, "blank", None, START), state)
+        events = decide.set_aside(state, "resolved", draw, "blank", None, START)
+        state = apply_events(events, state)
     return state
 
 

@@ -49,7 +49,7 @@ def test_its_figures_are_the_same(path: Path) -> None:
 def test_it_passes_an_audit_with_its_pool(path: Path) -> None:
     campaign = load_campaign("spam", storage=path, pool=FILES / "pool.csv")
     assert campaign.audit() == []
-    assert campaign.state.unlabelable == {17: "empty"}
+    assert {draw: mark.reason for draw, mark in campaign.state.unlabelable.items()} == {17: "empty"}
 
 
 def test_it_can_be_copied_and_reported(path: Path, tmp_path: Path) -> None:

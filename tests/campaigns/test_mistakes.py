@@ -175,7 +175,33 @@ def test_undoing_an_amendment_restores_what_was_unlabelable(tmp_path: Path) -> N
     campaign.mark_unlabelable(1, reason="blank", owner="ann")
     campaign.amend(1, "ham", owner="bob")
     campaign.undo(owner="bob")
-    assert (campaign.state.unlabelable, campaign.state.answers) == ({1: "blank"}, {})
+    assert campaign.to_table()["unlabelable"].to_pylist() == ["blank"]
+    assert (campaign.state.unlabelable[1].by, campaign.state.answers) == ("ann", {})
+
+
+def test_a_mark_as_unlabelable_can_be_undone_by_who_set_it(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL)
+    campaign.ask(2, owner="ann")
+    campaign.tell(2, "ham", owner="ann")
+    campaign.mark_unlabelable(1, reason="blank", owner="ann")
+    with pytest.raises(CampaignError, match="bob has told nothing"):
+        campaign.undo(owner="bob")
+    assert campaign.undo(owner="ann") == 1
+    assert (campaign.state.unlabelable, campaign.state.n_settled) == ({}, 0)
+    assert [one.draw for one in campaign.mine("ann")] == [1]
+    campaign.tell(1, "spam", owner="ann")
+    assert (campaign.state.n_settled, campaign.audit()) == (2, [])
+
+
+def test_after_the_undo_of_a_mark_the_label_told_meanwhile_counts(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", POOL)
+    campaign.ask(1, owner="ann")
+    campaign.mark_unlabelable(1, reason="blank", owner="ann")
+    campaign.tell(1, "spam", owner="bob")
+    campaign.undo(owner="ann")
+    answer = campaign.state.answers[1]
+    assert (answer.label, answer.by, campaign.state.opinions) == ("spam", "bob", {})
+    assert campaign.audit() == []
 
 
 def test_labels_of_the_sample_at_the_beginning_are_not_undone(tmp_path: Path) -> None:
@@ -217,6 +243,17 @@ def test_a_campaign_goes_on_under_another_name(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="'spam' already"):
         campaign.rename("spam")
     assert campaign.name == "ham"
+
+
+def test_another_campaign_of_the_same_name_and_length_is_not_taken_for_the_one_before(
+    tmp_path: Path,
+) -> None:
+    campaign = begun(tmp_path / "c.db", POOL)
+    other = load_campaign("spam", storage=tmp_path / "c.db")
+    campaign.delete()
+    create_campaign("spam", POOL, storage=tmp_path / "c.db", seed=2)
+    with pytest.raises(CampaignError, match="deleted or renamed"):
+        other.ask(1, owner="ann")
 
 
 def test_a_deleted_campaign_leaves_nothing_behind(tmp_path: Path) -> None:

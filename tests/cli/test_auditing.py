@@ -102,13 +102,25 @@ def test_a_log_of_a_newer_version_is_one_line(
         assert "pip install --upgrade levelled" in refused.err
 
 
-def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
+def make_keys(name: str) -> None:
     pytest.importorskip("cryptography")
-    for name in ("key", "other"):
-        made = ["openssl", "genpkey", "-algorithm", "ed25519", "-out", f"{name}.pem"]
-        subprocess.run(made, check=True)
-        public = ["openssl", "pkey", "-in", f"{name}.pem", "-pubout", "-out", f"{name}.pub"]
-        subprocess.run(public, check=True)
+    made = ["openssl", "genpkey", "-algorithm", "ed25519", "-out", f"{name}.pem"]
+    subprocess.run(made, check=True)
+    public = ["openssl", "pkey", "-in", f"{name}.pem", "-pubout", "-out", f"{name}.pub"]
+    subprocess.run(public, check=True)
+
+
+def test_a_signature_holds_under_another_name(levelled: Levelled, last: str) -> None:
+    make_keys("key")
+    levelled("audit", "spam", "--sign", "key.pem", "--out", "signed.json")
+    levelled("rename", "spam", "ham")
+    found = levelled("audit", "ham", "--verify", "signed.json", "--key", "key.pub")
+    assert (found.code, "events up to 10 unchanged, 1 more since" in found.out) == (0, True)
+
+
+def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
+    make_keys("key")
+    make_keys("other")
     signed = levelled("audit", "spam", "--sign", "key.pem")
     assert (signed.code, signed.err) == (0, "signed: audit.json\n")
     plain = json.loads(Path("audit.json").read_text())
@@ -131,3 +143,4 @@ def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
     found = levelled("audit", "spam", "--verify", "audit.json", "--key", "key.pub")
     assert (found.code, "the log was written anew" in found.out) == (1, True)
     assert levelled("audit", "spam", "--verify", "audit.json").code == 2
+    assert levelled("audit", "spam", "--out", "other.json").code == 2

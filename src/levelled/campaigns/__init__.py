@@ -1,15 +1,22 @@
-"""Campaigns: labels of several people over days, nothing lost, every figure recomputable."""
+"""Campaigns: labels of several people over days, nothing lost, every figure recomputable.
 
-from levelled.campaigns.agreement import Agreement
-from levelled.campaigns.audit import Audit
-from levelled.campaigns.campaign import Campaign
-from levelled.campaigns.create import create_campaign, load_campaign
-from levelled.campaigns.drawing import draw_from_file
-from levelled.campaigns.learnt import CampaignPredictor
-from levelled.campaigns.planning import plan_campaign
-from levelled.campaigns.records import Ask, OpenItem
-from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
-from levelled.metrics.figure import Figure
+Parts are loaded at first use: a command that lists campaigns needs no estimator.
+"""
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from levelled.campaigns.agreement import Agreement
+    from levelled.campaigns.audit import Audit
+    from levelled.campaigns.campaign import Campaign
+    from levelled.campaigns.create import create_campaign, load_campaign
+    from levelled.campaigns.drawing import draw_from_file
+    from levelled.campaigns.learnt import CampaignPredictor
+    from levelled.campaigns.planning import plan_campaign
+    from levelled.campaigns.records import Ask, OpenItem
+    from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
+    from levelled.metrics.figure import Figure
 
 __all__ = [
     "Agreement",
@@ -30,3 +37,35 @@ __all__ = [
     "plan_campaign",
     "upgrade",
 ]
+
+_HOME = {
+    "Agreement": "campaigns.agreement",
+    "Ask": "campaigns.records",
+    "Audit": "campaigns.audit",
+    "Campaign": "campaigns.campaign",
+    "CampaignPredictor": "campaigns.learnt",
+    "Figure": "metrics.figure",
+    "OpenItem": "campaigns.records",
+    "Upgrade": "campaigns.stores",
+    "backup": "campaigns.stores",
+    "copy": "campaigns.stores",
+    "create_campaign": "campaigns.create",
+    "draw_from_file": "campaigns.drawing",
+    "load_campaign": "campaigns.create",
+    "open_store": "campaigns.stores",
+    "place_of": "campaigns.stores",
+    "plan_campaign": "campaigns.planning",
+    "upgrade": "campaigns.stores",
+}
+
+
+def __getattr__(name: str) -> Any:  # noqa: ANN401
+    if name not in _HOME:
+        raise AttributeError(f"module 'levelled.campaigns' has no attribute {name!r}")
+    value = getattr(importlib.import_module(f"levelled.{_HOME[name]}"), name)
+    globals()[name] = value
+    return value
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

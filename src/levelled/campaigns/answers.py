@@ -1,10 +1,10 @@
-"""Labels as the log keeps them: those that count, and those that were amended."""
+"""Labels as the log keeps them: those that count, those that were amended, and items without."""
 
 from dataclasses import dataclass
 
 from levelled.labels import Label
 
-__all__ = ["Answer", "Replaced"]
+__all__ = ["Answer", "Replaced", "Unlabelable"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,8 +19,19 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlabelable:
+    """The mark of an item that cannot be labelled: why, who set it, and when."""
+
+    reason: str
+    by: str | None
+    at: str
+    place: int
+    """The place of its event in the log, counted from 0."""
+
+
+@dataclass(frozen=True, slots=True)
 class Replaced:
-    """A label that was amended, as `Answer` keeps it; None for an item that was unlabelable."""
+    """What was amended: a label, as `Answer` keeps it, or None for the mark `Unlabelable`."""
 
     label: Label | None
     by: str | None

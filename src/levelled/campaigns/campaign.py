@@ -105,7 +105,7 @@ class Campaign(Labellers):
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 
-        if self._must_draw(state := self.state, n):
+        if self._must_draw(state := self._log.known_state, n):
             self._pool.at(state, len(state.draws) + 1)  # opened before anybody has to wait for it
         self._do(decision)
         return asks

@@ -13,7 +13,7 @@ from levelled._check import between, whole
 from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_name, check_width
-from levelled.campaigns.derived import looks_over, settings_of_pool
+from levelled.campaigns.derived import looks_over, predictions_by_model, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
@@ -83,9 +83,9 @@ def create_campaign(
         opened = pool
     else:
         opened = open_pool(pool, classes=classes, slices=slices, features=features)
-    derived = settings_of_pool(opened, metrics, slices)
+    by_model = predictions_by_model(opened)
+    derived = settings_of_pool(opened, by_model, metrics, slices)
     models, size = derived["models"], derived["pool_size"]
-    by_model = {one: opened.predictions(one) for one in models}
     _refuse_many_slices(derived["slice_counts"])
     settings = CampaignSettings(
         name=name,

@@ -1,6 +1,6 @@
 """The settings of a campaign that follow from others: from its pool, its budget and its level."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from levelled._check import whole
@@ -12,19 +12,26 @@ from levelled.estimators.intervals.looks import (
     plan_without_budget,
 )
 from levelled.metrics.metric import Metric
-from levelled.sources import Pool
+from levelled.sources import Pool, PoolPredictions
 
-__all__ = ["looks_over", "settings_of_pool"]
+__all__ = ["looks_over", "predictions_by_model", "settings_of_pool"]
 
 _MOST_LOOKS = 100
 
 
+def predictions_by_model(pool: Pool) -> dict[str, PoolPredictions]:
+    """What each model of a pool predicts; a pool that names none has one without a name."""
+    return {one: pool.predictions(one) for one in pool.models or ("",)}
+
+
 def settings_of_pool(
-    pool: Pool, metrics: Sequence[Metric], slices: Sequence[str]
+    pool: Pool,
+    by_model: Mapping[str, PoolPredictions],
+    metrics: Sequence[Metric],
+    slices: Sequence[str],
 ) -> dict[str, Any]:
     """The settings that a pool determines: its size, content, models, classes and counts."""
-    models = pool.models or ("",)
-    by_model = {one: pool.predictions(one) for one in models}
+    models = tuple(by_model)
     first = by_model[models[0]]
     return {
         "fingerprint": pool.fingerprint,

@@ -45,7 +45,7 @@ def as_table(state: CampaignState) -> "pa.Table":
     for name, part in {"label": "label", "labelled_by": "by", "labelled_at": "at"}.items():
         rows[name] = [getattr(answer, part, None) for answer in answers]  # None if there is none
     rows |= {
-        "unlabelable": [state.unlabelable.get(item.draw) for item in items],
+        "unlabelable": [getattr(state.unlabelable.get(n), "reason", None) for n in rows["draw"]],
         "sample_weight": [*weights, *[None] * (len(items) - len(weights))],
     }
     for model in (*state.settings.models, *state.attached):
@@ -214,7 +214,10 @@ def _second_opinions(state: CampaignState) -> Section:
 
 
 def _unlabelable(state: CampaignState, first: Figure) -> Section:
-    rows = [(*_draw_and_id(state, draw), why) for draw, why in sorted(state.unlabelable.items())]
+    rows = [
+        (*_draw_and_id(state, draw), mark.reason)
+        for draw, mark in sorted(state.unlabelable.items())
+    ]
     about = "None."
     if rows:
         about = (

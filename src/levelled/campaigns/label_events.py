@@ -1,35 +1,41 @@
 """Events of labellers, applied to a state while it is built: leases, answers and corrections."""
 
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from typing import Any, Protocol
+from typing import Any
 
-from levelled.campaigns.answers import Answer, Replaced
+from levelled.campaigns.answers import Answer, Replaced, Unlabelable
 from levelled.campaigns.records import Event, Lease
 
 __all__ = ["LABEL_EVENTS", "LabelsBuilder", "move_leases"]
 
 
-class LabelsBuilder(Protocol):
-    """The parts of a state that these events change; `CampaignState` describes them."""
+@dataclass(slots=True, kw_only=True)
+class LabelsBuilder:
+    """The parts of a state that these events change; `CampaignState` describes them.
+
+    A container is copied before its first change.
+    """
 
     n_asked: int
+    n_settled: int
     n_events: int
     leases: dict[int, Lease]
     answers: dict[int, Answer]
-    unlabelable: dict[int, str]
+    unlabelable: dict[int, Unlabelable]
     skipped: dict[int, tuple[str | None, ...]]
     opinions: dict[int, tuple[Answer, ...]]
     amended: dict[int, tuple[Replaced, ...]]
+    owned: set[str] = field(default_factory=set)
+    """The containers that are copies already."""
 
     def own(self, *names: str) -> None:
         """Copy these containers, unless they are copies already."""
-        ...
-
-    def reopen_draw(self, draw: int, lease: Lease) -> None:
-        """Lease a draw that has no label any more; later draws are settled no longer."""
-        ...
+        for name in names:
+            if name not in self.owned:
+                setattr(self, name, dict(getattr(self, name)))
+                self.owned.add(name)
 
 
 def _apply_leased(state: LabelsBuilder, event: Event) -> None:
@@ -71,7 +77,8 @@ def _apply_amended(state: LabelsBuilder, event: Event) -> None:
     state.own("answers", "amended", "unlabelable")
     before = state.answers.get(draw)
     if before is None:
-        was = Replaced(None, None, "", -1, state.unlabelable.pop(draw, ""))
+        mark = state.unlabelable.pop(draw, Unlabelable("", None, "", -1))  # the audit tells
+        was = Replaced(None, mark.by, mark.at, mark.place, mark.reason)
     else:
         was = Replaced(before.label, before.by, before.at, before.place, "")
     state.amended[draw] = (*state.amended.get(draw, ()), was)
@@ -96,25 +103,27 @@ def _set_or_drop(values: dict[int, tuple[Any, ...]], draw: int, new: tuple[Any, 
 
 
 def _apply_withdrawn(state: LabelsBuilder, event: Event) -> None:
-    """Undo the last answer: go back to what it amended, to another opinion, or to an open draw."""
+    """Undo an answer or mark: back to what it amended, to another opinion, or to an open draw."""
     draw, by = event["draw"], event["by"]
     if event.get("opinion"):
         _replace_opinion(state, draw, by, ())
         return
     state.own("answers", "amended", "opinions", "unlabelable")
-    del state.answers[draw]
+    del (state.answers if draw in state.answers else state.unlabelable)[draw]
     if draw in state.amended:
         *earlier, last = state.amended[draw]
         _set_or_drop(state.amended, draw, tuple(earlier))
         if last.label is None:
-            state.unlabelable[draw] = last.reason
+            state.unlabelable[draw] = Unlabelable(last.reason, last.by, last.at, last.place)
         else:
             state.answers[draw] = Answer(last.label, last.by, last.at, last.place)
     elif draw in state.opinions:
         state.answers[draw], *others = state.opinions[draw]
         _set_or_drop(state.opinions, draw, tuple(others))
     else:
-        state.reopen_draw(draw, Lease(by, event["at"], event["until"]))
+        state.own("leases")
+        state.leases[draw] = Lease(by, event["at"], event["until"])
+        state.n_settled = min(state.n_settled, draw - 1)
 
 
 def _apply_skipped(state: LabelsBuilder, event: Event) -> None:
@@ -128,8 +137,12 @@ def _apply_skipped(state: LabelsBuilder, event: Event) -> None:
 
 def _apply_resolved(state: LabelsBuilder, event: Event) -> None:
     state.own("unlabelable")
-    state.unlabelable[event["draw"]] = event["reason"]
-    _close_draw(state, event["draw"])
+    draw, mark = (
+        event["draw"],
+        Unlabelable(event["reason"], event["by"], event["at"], state.n_events),
+    )
+    state.unlabelable[draw] = mark
+    _close_draw(state, draw)
 
 
 def _close_draw(state: LabelsBuilder, draw: int) -> None:

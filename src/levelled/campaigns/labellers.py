@@ -1,14 +1,14 @@
 """The part of a campaign that its labellers use."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
 from levelled.campaigns import decide
 from levelled.campaigns.agreement import Agreement, agreement_of
 from levelled.campaigns.log import Decision
-from levelled.campaigns.records import Ask, DrawnItem, Event, OpenItem
+from levelled.campaigns.records import Ask, Event, OpenItem
 from levelled.campaigns.state import CampaignState
 
 __all__ = ["Labellers", "current_time"]
@@ -72,7 +72,7 @@ class Labellers(ABC):
         return self._do(lambda state: decide.amend_all(state, messages, owner, current_time()))
 
     def undo(self, *, owner: str | None = None) -> int:
-        """Withdraw the last label that the owner told or amended, and return its draw.
+        """Withdraw the owner's last label, amendment or mark as unlabelable; return its draw.
 
         The draw has the label before the amendment again, or another labeller's second opinion;
         without either it is open and kept for the owner.
@@ -88,11 +88,15 @@ class Labellers(ABC):
 
     def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
         """Pass an item on to another labeller, under the same number."""
-        self._on_item(decide.skip, draw, reason, owner)
+        self._do(
+            lambda state: decide.set_aside(state, "skipped", draw, reason, owner, current_time())
+        )
 
     def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
         """Declare that an item cannot be labelled; estimates are then over the items that can."""
-        self._on_item(decide.mark_unlabelable, draw, reason, owner)
+        self._do(
+            lambda state: decide.set_aside(state, "resolved", draw, reason, owner, current_time())
+        )
 
     def mine(self, owner: str | None = None) -> list[Ask]:
         """The owner's open items again, with the same numbers; their leases begin anew.
@@ -138,17 +142,3 @@ class Labellers(ABC):
     def agreement(self) -> Agreement | None:
         """How far labellers agree on items that two of them labelled; None without any."""
         return agreement_of(self.state)
-
-    def _on_item(
-        self,
-        decision: Callable[[CampaignState, DrawnItem, Any, str | None, datetime], Sequence[Event]],
-        draw: int,
-        value: object,
-        owner: str | None,
-    ) -> None:
-        """Take a decision on one item; `value` is a reason."""
-        self._do(
-            lambda state: decision(
-                state, decide.find_draw(state, draw=draw), value, owner, current_time()
-            )
-        )

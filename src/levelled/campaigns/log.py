@@ -44,6 +44,11 @@ class CampaignLog:
         return self._read_on(partial(self.store.events, self.name))
 
     @property
+    def known_state(self) -> CampaignState:
+        """The state as it was last read, which others may have changed since."""
+        return self.state if self._state is None else self._state
+
+    @property
     def last_hash(self) -> str:
         """The hash of the last event in the state that was last read."""
         if self._state is None:
@@ -108,25 +113,26 @@ class CampaignLog:
 
     def _read_on(self, read: Read) -> CampaignState:
         """The state after what `read` finds behind the events that are known."""
-        n_events = 0 if self._state is None else self._state.n_events
-        new = read(n_events)
-        if self._state is None and not new:
-            raise CampaignError(
-                f"There is no campaign {self.name!r} in this storage. `levelled list` shows all "
-                f"campaigns; `levelled create` makes one."
-            )
-        if self._state is not None:
-            self._refuse_gone(n_events, new)
+        if self._state is None:
+            new = read(0)
+            if not new:
+                raise CampaignError(
+                    f"There is no campaign {self.name!r} in this storage. `levelled list` shows "
+                    f"all campaigns; `levelled create` makes one."
+                )
+        else:
+            old = read(self._state.n_events - 1)
+            self._refuse_gone(old[0] if old else None)
+            new = old[1:]
         if new:
             self._state = apply_events((stored.event for stored in new), self._state)
             self._hash = new[-1].hash
         assert self._state is not None
         return self._state
 
-    def _refuse_gone(self, n_events: int, new: Sequence[StoredEvent]) -> None:
-        """Refuse to go on with events that do not continue those read, or that are no more."""
-        before = new[0].prev_hash if new else self._hash
-        if before != self._hash or (not new and self.store.count(self.name) < n_events):
+    def _refuse_gone(self, known: StoredEvent | None) -> None:
+        """Refuse to go on if the last event that was read is no more, or is another one by now."""
+        if known is None or known.hash != self._hash:
             raise CampaignError(
                 f"{self.name!r} was deleted or renamed while it was in use. Nothing was stored; "
                 f"`levelled list` shows what is there now."

@@ -6,9 +6,9 @@ Nothing here reads a clock, a file or a database.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from levelled.campaigns.answers import Answer, Replaced
+from levelled.campaigns.answers import Answer, Replaced, Unlabelable
 from levelled.campaigns.drawn_items import DrawnItems
-from levelled.campaigns.label_events import LABEL_EVENTS, move_leases
+from levelled.campaigns.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
 from levelled.campaigns.records import (
     Attached,
     CampaignSettings,
@@ -40,8 +40,8 @@ class CampaignState:
     """Draws 1..n_asked have been given to somebody at some time."""
     leases: Mapping[int, Lease] = field(default_factory=dict)
     answers: Mapping[int, Answer] = field(default_factory=dict)
-    unlabelable: Mapping[int, str] = field(default_factory=dict)
-    """Draws whose items cannot be labelled, with the reason."""
+    unlabelable: Mapping[int, Unlabelable] = field(default_factory=dict)
+    """Draws whose items cannot be labelled."""
     skipped: Mapping[int, tuple[str | None, ...]] = field(default_factory=dict)
     """The labellers who passed on a draw that is still open."""
     opinions: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
@@ -137,40 +137,24 @@ def _refuse_unknown(kind: str, place: int) -> None:
         )
 
 
-@dataclass(slots=True)
-class _StateBuilder:
-    """A state while events change it. A container is copied before its first change."""
+@dataclass(slots=True, kw_only=True)
+class _StateBuilder(LabelsBuilder):
+    """A state while events change it."""
 
     base: CampaignState
     settings: CampaignSettings
-    n_asked: int
-    leases: dict[int, Lease]
-    answers: dict[int, Answer]
-    unlabelable: dict[int, str]
-    skipped: dict[int, tuple[str | None, ...]]
-    opinions: dict[int, tuple[Answer, ...]]
-    amended: dict[int, tuple[Replaced, ...]]
     attached: dict[str, Attached]
     rounds: tuple[Round, ...]
     rescored: tuple[Rescored, ...]
     restarted: bool
     budgets: tuple[tuple[int, int | None], ...]
     closed: str | None
-    n_events: int
     draw_of: dict[str, int]
     added: list[DrawnItem] = field(default_factory=list)
-    owned: set[str] = field(default_factory=set)
 
     @classmethod
     def of(cls, state: CampaignState) -> "_StateBuilder":
         return cls(base=state, **{name: getattr(state, name) for name in _COPIED})
-
-    def own(self, *names: str) -> None:
-        """Copy these containers, unless they are copies already."""
-        for name in names:
-            if name not in self.owned:
-                setattr(self, name, dict(getattr(self, name)))
-                self.owned.add(name)
 
     def discard_unasked(self) -> None:
         """Forget the draws that nobody was given: no label depends on them."""
@@ -182,23 +166,16 @@ class _StateBuilder:
         self.rounds = tuple(one for one in self.rounds if one.first <= self.n_asked)
         self.restarted = True
 
-    def reopen_draw(self, draw: int, lease: Lease) -> None:
-        """Lease a draw that has no label any more; later draws are settled no longer."""
-        self.own("leases")
-        self.leases[draw] = lease
-        self.base = replace(self.base, n_settled=min(self.base.n_settled, draw - 1))
-
     def build(self) -> CampaignState:
-        settled = self.base.n_settled
-        while settled + 1 in self.answers or settled + 1 in self.unlabelable:
-            settled += 1
+        while (next_ := self.n_settled + 1) in self.answers or next_ in self.unlabelable:
+            self.n_settled = next_
         draws = self.base.draws + tuple(self.added) if self.added else self.base.draws
         copied = {name: getattr(self, name) for name in _COPIED}
-        self.base, self.added = CampaignState(draws=draws, n_settled=settled, **copied), []
+        self.base, self.added = CampaignState(draws=draws, **copied), []
         return self.base
 
 
-_COPIED = tuple(one.name for one in fields(CampaignState) if one.name not in ("draws", "n_settled"))
+_COPIED = tuple(one.name for one in fields(CampaignState) if one.name != "draws")
 
 
 def _apply_drawn(state: _StateBuilder, event: Event) -> None:

@@ -146,10 +146,11 @@ class StepChecks:
             yield f"draw {event['draw']} had no label to amend"
 
     def _check_withdrawn(self, state: CampaignState, event: Event) -> Iterator[str]:
-        answer, opinions = state.answers.get(event["draw"]), state.opinions.get(event["draw"], ())
-        told = opinions if event.get("opinion") else [one for one in (answer,) if one is not None]
+        draw = event["draw"]
+        counts = [marks[draw] for marks in (state.answers, state.unlabelable) if draw in marks]
+        told = state.opinions.get(draw, ()) if event.get("opinion") else counts
         if all(one.by != event["by"] for one in told):
-            yield f"draw {event['draw']} had no such label of {event['by'] or 'nobody'}"
+            yield f"draw {draw} had no such label of {event['by'] or 'nobody'}"
 
     def _check_returned(self, state: CampaignState, event: Event) -> Iterator[str]:
         free = [draw for draw in event["draws"] if draw not in state.leases]

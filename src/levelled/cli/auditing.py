@@ -25,7 +25,9 @@ def audit(
         Path | None,
         typer.Option(help="Private key (Ed25519, PEM) to sign the log with, if the audit passes."),
     ] = None,
-    out: Annotated[Path, typer.Option(help="The file that --sign writes.")] = Path("audit.json"),
+    out: Annotated[
+        Path | None, typer.Option(help="The file that --sign writes; by default audit.json.")
+    ] = None,
     verify: Annotated[
         Path | None, typer.Option(help="A file that --sign wrote, to compare the log with.")
     ] = None,
@@ -41,23 +43,23 @@ def audit(
 
     if (verify is None) != (key is None):
         raise typer.BadParameter("--verify needs the public key (--key), and --key a file.")
+    if out is not None and sign is None:
+        raise typer.BadParameter("--out is for the signature, and needs a key (--sign).")
     if verify is not None and expect is not None:
         raise typer.BadParameter("Name a hash with --expect or a file with --verify, not both.")
     signed = None if verify is None or key is None else read_signature(verify, key)
     campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
     result = campaign.audit(expect=expect if signed is None else signed.last_hash)
-    if signed is not None and (signed.campaign, result.since) != (
-        name,
-        result.n_events - signed.n_events,
-    ):
+    if signed is not None and result.since != result.n_events - signed.n_events:
         result.append(
             f"the signature is of {signed.campaign!r} after {signed.n_events:,} events, and not of "
             f"this log"
         )
     _show(result)
     if sign is not None:
-        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, out)
-        show.tell(f"signed: {out}")
+        written = out or Path("audit.json")
+        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
+        show.tell(f"signed: {written}")
 
 
 def _show(result: "Audit") -> None:

@@ -195,7 +195,8 @@ def amend(
     rows = [row for row in _read_rows(what) if row["label"] is not None]
     n_changed = campaign.amend_all(rows, owner=owner)
     same = len(rows) - n_changed
-    show.tell(f"{n_changed} labels replaced" + (f", {same} as they were" if same else ""))
+    labels = "1 label" if n_changed == 1 else f"{n_changed} labels"
+    show.tell(f"{labels} replaced" + (f", {same} as they were" if same else ""))
 
 
 def estimate(

@@ -79,7 +79,7 @@ def open_(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -
 
 
 def undo(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:
-    """Withdraw the last label that the labeller told or amended."""
+    """Withdraw the labeller's last label, amendment or mark of an unlabelable item."""
     campaign = lv.load_campaign(name, storage=storage)
     draw = campaign.undo(owner=owner)
     state = campaign.state
@@ -115,8 +115,9 @@ def delete(
     campaign = lv.load_campaign(name, storage=storage)
     if not yes:
         if sys.stdin.isatty():
-            n_labels = len(campaign.state.answers)
-            show.tell(f"this deletes {n_labels} labels for good. Type the name {name} to confirm:")
+            n = len(campaign.state.answers)
+            labels = "1 label" if n == 1 else f"{n} labels"
+            show.tell(f"this deletes {labels} for good. Type the name {name} to confirm:")
         if sys.stdin.readline().strip() != name:
             raise lv.errors.CampaignError(
                 f"{name!r} was not deleted: type its name to confirm, or give --yes."

@@ -20,7 +20,7 @@ from levelled.reports import plots
 from levelled.simulation import KnownLosses
 from levelled.simulation.methods import LEVEL
 from levelled.simulation.trajectories import draw_in_rounds
-from levelled_studies.efficiency.pools import load_losses
+from levelled_studies.efficiency.pools import IMAGES, MISLEADING, load_losses
 from levelled_studies.efficiency.report import rule_coverage
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings
 
@@ -37,11 +37,7 @@ class CoverageSettings(StudySettings):
     """The pools, the numbers of labels, and the number of campaigns in each pool."""
 
     pools: tuple[str, ...] = (
-        "fashion-mnist",
-        "fashion-mnist-strong",
-        "mnist",
-        "mnist-strong",
-        "cifar-10",
+        *IMAGES,
         "adult",
         "adult-tree",
         "errors-0.1%",
@@ -52,11 +48,7 @@ class CoverageSettings(StudySettings):
         "judge",
         "fashion-mnist-strong brier",
         "prevalence-1%",
-        "useless",
-        "invisible",
-        "overconfident",
-        "sharp",
-        "reversed",
+        *MISLEADING,
     )
     budgets: tuple[int, ...] = (100, 200, 500)
     trajectories: int = 100

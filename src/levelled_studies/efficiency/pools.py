@@ -16,7 +16,19 @@ from levelled._optional import optional
 from levelled.simulation import KnownLosses, known_losses
 from levelled_studies.real_pools import REAL_POOLS, RealPool, load_real_pool
 
-__all__ = ["SYNTHETIC", "load_losses", "load_task", "real_losses", "variance_limit"]
+__all__ = [
+    "IMAGES",
+    "MISLEADING",
+    "SYNTHETIC",
+    "load_losses",
+    "load_task",
+    "real_losses",
+    "variance_limit",
+]
+
+IMAGES = ("fashion-mnist", "fashion-mnist-strong", "mnist", "mnist-strong", "cifar-10")
+MISLEADING = ("useless", "invisible", "overconfident", "sharp", "reversed")
+"""Synthetic pools whose predictions mislead, each in a way of its own."""
 
 _SIZE = 10_000
 _LEAST = 1e-4

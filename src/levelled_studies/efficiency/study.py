@@ -8,7 +8,7 @@ from numpy.random import Generator
 from levelled.simulation import repeat_methods
 from levelled_studies.efficiency.peers import methods_for
 from levelled_studies.efficiency.plotting import figures
-from levelled_studies.efficiency.pools import load_task
+from levelled_studies.efficiency.pools import IMAGES, MISLEADING, load_task
 from levelled_studies.efficiency.report import claims
 from levelled_studies.study import Study, StudySettings
 
@@ -20,11 +20,7 @@ class EfficiencySettings(StudySettings):
     """The pools, the numbers of labels, and how often each method is repeated."""
 
     pools: tuple[str, ...] = (
-        "fashion-mnist",
-        "fashion-mnist-strong",
-        "mnist",
-        "mnist-strong",
-        "cifar-10",
+        *IMAGES,
         "adult",
         "credit-card",
         "imdb",
@@ -32,11 +28,7 @@ class EfficiencySettings(StudySettings):
         "fashion-mnist-strong brier",
         "amount",
         "prevalence-1%",
-        "useless",
-        "invisible",
-        "overconfident",
-        "sharp",
-        "reversed",
+        *MISLEADING,
         "errors-0.1%",
         "judge",
         "credit-card f1",

@@ -6,12 +6,15 @@ import subprocess
 import sys
 import threading
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
 
+from levelled.campaigns.hashing import verify
+from levelled.campaigns.stores import open_store
 from levelled.campaigns.stores.turns import Turns, _read, lane_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs locks of open files")
@@ -139,6 +142,34 @@ def test_the_file_may_be_used_by_all_who_may_use_the_database(path: Path) -> Non
 def test_where_there_can_be_no_line_nobody_waits(tmp_path: Path) -> None:
     with Turns(tmp_path / "missing" / "levelled.db").take(1, patience=60):
         pass
+
+
+WITHOUT_LINE = """
+import sys
+from levelled.campaigns.stores import open_store, turns
+from levelled.errors import ConflictError
+turns._AVAILABLE = False  # as on macOS and Windows
+left = 20
+with open_store(sys.argv[1]) as store:
+    while left:
+        try:
+            store.update("digits", lambda read: ([{"by": sys.argv[2]}], len(read(0))))
+            left -= 1
+        except ConflictError:
+            pass
+"""
+
+
+def test_without_a_line_nothing_is_lost_or_doubled(path: Path) -> None:
+    with open_store(path) as store:
+        store.append("digits", [{"type": "created"}], expected=0)
+    command = [sys.executable, "-c", WITHOUT_LINE, str(path)]
+    writers = [subprocess.Popen([*command, name]) for name in "abc"]
+    assert [one.wait(60) for one in writers] == [0, 0, 0]
+    with open_store(path) as store:
+        events = store.events("digits")
+    assert Counter(one.event.get("by") for one in events[1:]) == {"a": 20, "b": 20, "c": 20}
+    assert verify(events) is None
 
 
 def test_the_child_of_a_fork_does_not_keep_the_turn_of_its_parent(path: Path) -> None:

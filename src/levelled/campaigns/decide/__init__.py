@@ -3,7 +3,7 @@
 They are pure functions of the state, the request and the time. `Campaign` appends the events.
 """
 
-from levelled.campaigns.decide.answering import amend_all, mark_unlabelable, skip, tell_all, undo
+from levelled.campaigns.decide.answering import amend_all, set_aside, tell_all, undo
 from levelled.campaigns.decide.changing import change, close, rename, reopen, rescore
 from levelled.campaigns.decide.checks import check_labels, check_name, check_width, find_draw
 from levelled.campaigns.decide.handing_out import ask, draws_kept_for, give_back, mine, open_items
@@ -19,13 +19,12 @@ __all__ = [
     "draws_kept_for",
     "find_draw",
     "give_back",
-    "mark_unlabelable",
     "mine",
     "open_items",
     "rename",
     "reopen",
     "rescore",
-    "skip",
+    "set_aside",
     "tell_all",
     "undo",
 ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, Literal
 
 from levelled.campaigns.answers import Answer
 from levelled.campaigns.decide.checks import (
@@ -20,7 +20,7 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 
-__all__ = ["amend_all", "mark_unlabelable", "skip", "tell_all", "undo"]
+__all__ = ["amend_all", "set_aside", "tell_all", "undo"]
 
 
 def tell_all(
@@ -141,48 +141,49 @@ def _at(answer: Mapping[str, Any], why: str) -> CampaignError:
 
 
 def undo(state: CampaignState, owner: str | None, now: datetime) -> tuple[Event, ...]:
-    """Withdraw the owner's last answer, second opinion or amendment.
+    """Withdraw the owner's last answer, second opinion, amendment or mark of an unlabelable item.
 
     A draw that then has no label is leased to the owner again; an amended one has the label
     before; one with a second opinion has that.
     """
     refuse_closed(state)
-    answers = [
+    told = [
         (one.place, draw, False)
-        for draw, one in state.answers.items()
+        for marks in (state.answers, state.unlabelable)
+        for draw, one in marks.items()
         if one.by == owner and draw > state.settings.n_sampled
     ]
-    opinions = [
+    told += [
         (one.place, draw, True)
         for draw, others in state.opinions.items()
         for one in others
         if one.by == owner
     ]
-    if not answers and not opinions:
+    if not told:
         who = "Nobody without a name" if owner is None else owner
         raise CampaignError(
             f"{who} has told nothing in {state.settings.name!r} that can be undone."
         )
-    _, draw, is_opinion = max(answers + opinions)
+    _, draw, is_opinion = max(told)
     event = {**stamp("withdrawn", owner, now), "draw": draw, "until": lease_end(state, now)}
     return ({**event, "opinion": True},) if is_opinion else (event,)
 
 
-def skip(
-    state: CampaignState, item: DrawnItem, reason: str, owner: str | None, now: datetime
+def set_aside(
+    state: CampaignState,
+    kind: Literal["skipped", "resolved"],
+    draw: int,
+    reason: str,
+    owner: str | None,
+    now: datetime,
 ) -> tuple[Event, ...]:
-    """Pass an item on to another labeller, under the same number."""
+    """Pass an item on to another labeller, or declare that nobody can label it.
+
+    A skipped item keeps its number. After a resolved one the estimate is over the items that can be
+    labelled.
+    """
     refuse_closed(state)
+    item = find_draw(state, draw=draw)
     refuse_settled(state, item)
     check_text("The reason", reason)
-    return ({**stamp("skipped", owner, now), "draw": item.draw, "reason": reason},)
-
-
-def mark_unlabelable(
-    state: CampaignState, item: DrawnItem, reason: str, owner: str | None, now: datetime
-) -> tuple[Event, ...]:
-    """Declare that an item cannot be labelled; the estimate is then over the items that can."""
-    refuse_closed(state)
-    refuse_settled(state, item)
-    check_text("The reason", reason)
-    return ({**stamp("resolved", owner, now), "draw": item.draw, "reason": reason},)
+    return ({**stamp(kind, owner, now), "draw": item.draw, "reason": reason},)

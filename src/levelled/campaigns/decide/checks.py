@@ -107,13 +107,20 @@ def check_text(name: str, text: str | None) -> None:
 def stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:
     """The type, the time and the owner with which an event begins."""
     check_text("The name of the owner", owner)
+    if owner is not None and not (owner and owner.isprintable() and owner == owner.strip()):
+        raise CampaignError(
+            f"{owner!r} is no name of a labeller: printable characters, without blanks at the ends."
+        )
     return {"type": kind, "at": now.isoformat(timespec="seconds"), "by": owner}
 
 
 def refuse_closed(state: CampaignState) -> None:
     """Refuse a step that a closed campaign does not take."""
     if state.closed is not None:
-        raise CampaignError(f"{state.settings.name!r} is closed ({state.closed}).")
+        name = state.settings.name
+        raise CampaignError(
+            f"{name!r} is closed ({state.closed}). To go on: levelled reopen {name}"
+        )
 
 
 def refuse_settled(state: CampaignState, item: DrawnItem) -> None:

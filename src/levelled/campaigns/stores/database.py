@@ -43,7 +43,7 @@ class Turn:
         self._database = database
 
     def reading(self) -> AbstractContextManager[Connection]:
-        """A transaction that sees one state of the database and writes nothing."""
+        """A connection to read with. A statement sees one state of the database."""
         return self._database.reading()
 
     def writing(self) -> AbstractContextManager[Connection]:
@@ -70,14 +70,15 @@ class Database:
     def __init__(self, engine: Engine, place: str) -> None:
         self.place = place
         self.engine = engine
+        self._reader = engine
         self._writer = engine.execution_options(**{WRITES: True})
         self._close = weakref.finalize(self, engine.dispose)
         _IN_USE.add(self)
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
-        """A transaction that sees one state of the database and writes nothing."""
-        with self._explained(), self.engine.connect() as connection:
+        """A connection to read with. A statement sees one state of the database."""
+        with self._explained(), self._reader.connect() as connection:
             yield connection
 
     @contextmanager

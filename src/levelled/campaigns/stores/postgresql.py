@@ -39,14 +39,14 @@ _CHANNEL = "levelled"
 _LOCKS = int.from_bytes(b"Lvld")
 """The first half of the number of each lock; the second half is that of the campaign."""
 
-_LIMITS = text(
+_WAIT = text(
     "SELECT set_config('lock_timeout', :patience, true), "
     "set_config('idle_in_transaction_session_timeout', '300s', true), "
     "set_config('tcp_keepalives_idle', '30', true), "
-    "set_config('tcp_keepalives_interval', '10', true)"
+    "set_config('tcp_keepalives_interval', '10', true), "
+    "pg_advisory_xact_lock(:locks, :lane)"
 )
-"""For this transaction: nobody waits for ever, also not for a machine that vanished."""
-_WAIT = text("SELECT pg_advisory_xact_lock(:locks, :lane)")
+"""The lock; for this transaction nobody waits for ever, also not for a machine that vanished."""
 _ANNOUNCE = text("SELECT txid_current() % 4294967296, pg_notify(:channel, :campaign)")
 _HAS_STORED = text(
     "SELECT 1 FROM events WHERE campaign = :campaign AND seq = :seq AND hash = :hash "
@@ -91,6 +91,8 @@ class PostgreSQL(Database):
             pool_timeout=database.PATIENCE,
         )
         super().__init__(engine, place)
+        # without a transaction, whose begin and end would be two more trips to the server
+        self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
         self._was_reached = False
 
     def prepare(self) -> None:
@@ -112,8 +114,8 @@ class PostgreSQL(Database):
         """
         lane = crc32(campaign.encode()) - 2**31
         with self.writing() as connection:
-            connection.execute(_LIMITS, {"patience": f"{database.PATIENCE:g}s"})
-            connection.execute(_WAIT, {"locks": _LOCKS, "lane": lane})
+            patience = f"{database.PATIENCE:g}s"
+            connection.execute(_WAIT, {"patience": patience, "locks": _LOCKS, "lane": lane})
             yield _Transaction(self, connection)
 
     def persist(self, work: Callable[[], T]) -> T:

@@ -6,12 +6,13 @@ are gone. A number is a byte of a small file beside the database, locked by who 
 system frees the byte however the process ends, so a kill leaves nobody waiting.
 
 The line is only about who is next. That writers do not harm each other is the promise of the
-database, which also holds where there is no line: on systems without these locks, and for a
+database, which also holds where there is no line: on systems other than Linux, and for a
 writer that has waited too long for somebody who does not move.
 """
 
 import os
 import struct
+import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -25,7 +26,7 @@ except ImportError:  # Windows
 
 __all__ = ["Turns", "lane_of"]
 
-_AVAILABLE = hasattr(fcntl, "F_OFD_SETLK")
+_AVAILABLE = sys.platform == "linux" and hasattr(fcntl, "F_OFD_SETLK")  # _LOCK is Linux's
 _LANES = 1024
 _SPAN = 1 << 50
 """Bytes that each lane has for its numbers, far beyond the end of the file."""
