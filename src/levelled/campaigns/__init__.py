@@ -5,6 +5,7 @@ from levelled.campaigns.audit import Audit
 from levelled.campaigns.campaign import Campaign
 from levelled.campaigns.create import create_campaign, load_campaign
 from levelled.campaigns.drawing import draw_from_file
+from levelled.campaigns.gate import GateClaim
 from levelled.campaigns.learnt import CampaignPredictor
 from levelled.campaigns.planning import plan_campaign
 from levelled.campaigns.records import Ask, OpenItem
@@ -18,6 +19,7 @@ __all__ = [
     "Campaign",
     "CampaignPredictor",
     "Figure",
+    "GateClaim",
     "OpenItem",
     "Upgrade",
     "backup",

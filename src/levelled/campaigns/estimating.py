@@ -54,6 +54,8 @@ class Subject:
     """The number of items in the pool or the slice."""
     column: str | None = None
     value: str | None = None
+    tested: tuple[float, ...] = ()
+    """Mean losses (or ratios) that its betting game tests beside those of the grid."""
 
     @property
     def is_share(self) -> bool:
@@ -68,7 +70,7 @@ class Subject:
     @property
     def key(self) -> str:
         """The name of its betting game in a snapshot."""
-        return repr((self.metric.name, self.model, self.slice))
+        return repr((self.metric.name, self.model, self.slice, *self.tested))
 
 
 def estimate_subject(
@@ -129,7 +131,7 @@ def _bet_on_average(
     est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
     if _is_hedged(base, subject):
         return est.with_limits(*_hedge(base, subject, level), "hedged")
-    inputs = GameInput(losses, bounds, control=subject.has_control)
+    inputs = GameInput(losses, bounds, control=subject.has_control, tested=subject.tested)
     return est.with_limits(*bet(base, subject.key, inputs, level), "betting")
 
 
@@ -144,7 +146,8 @@ def _hedge(base: SettledDraws, subject: Subject, level: float) -> Limits:
     losses, _ = base.losses(subject.metric, subject.model)
     losses = np.where(base.labelable, losses, np.nan)
     budgets = base.state.budgets_of(len(base))
-    return bet(base, subject.key, GameInput(losses, (0.0, 1.0), budgets=budgets), level)
+    inputs = GameInput(losses, (0.0, 1.0), budgets=budgets, tested=subject.tested)
+    return bet(base, subject.key, inputs, level)
 
 
 def estimator_of(base: SettledDraws, subject: Subject) -> str:
@@ -170,7 +173,9 @@ def _bet_on_ratio(
     if _is_hedged(base, subject):
         return est.with_limits(*_hedge(base, subject, level), "hedged", pairs.possible)
     mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
-    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
+    low, high = (0.0, 1.0) if subject.is_ratio else subject.metric.bounds or (0.0, 1.0)
+    tested = tuple((value - low) / (high - low) for value in subject.tested)
+    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean, tested=tested)
     return est.with_limits(*bet(base, subject.key, inputs, level), "betting", pairs.possible)
 
 
