@@ -32,6 +32,7 @@ __all__ = [
     "compare_models",
     "compare_with_first",
     "find_metric",
+    "find_metrics",
     "find_model",
     "watched_difference",
     "why_not_compared",
@@ -54,7 +55,7 @@ def compare_models(
     base = settled_draws(state, cache=cache)
     other = state.settings.models[0] if against is None else find_model(state, against)
     one = _find_other_model(state, model, other)
-    return [_compare(base, each, one, other) for each in _find_metrics(state.settings, metric)]
+    return [_compare(base, each, one, other) for each in find_metrics(state.settings, metric)]
 
 
 def comparable_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -85,7 +86,7 @@ def _compare_figure(
 ) -> Comparison:
     """The metric of `model` minus that of the figure, in the slice of the figure."""
     settings = state.settings
-    (metric,) = _find_metrics(settings, figure.metric)
+    (metric,) = find_metrics(settings, figure.metric)
     other = find_model(state, figure.model or "first")
     one = _find_other_model(state, model, other)
     slices = ((c, v) for c in settings.slices for v in settings.slice_counts[c])
@@ -123,8 +124,8 @@ def _name(settings: CampaignSettings, model: str) -> str:
     return settings.shown_name(model) or "first"
 
 
-def _find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
-    """The metric of this name, or all that can be compared."""
+def find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
+    """The metric of this name, or all in which models can be compared."""
     if name is None:
         chosen = [one for one in settings.metrics if why_not_compared(one) is None]
         if chosen:

@@ -9,12 +9,13 @@ labels at once, and one that covers the truth never leads to a wrong word. So wi
 """
 
 from dataclasses import dataclass, replace
-from math import ceil, isfinite
+from math import ceil, inf, isfinite
 from typing import Any, Literal
 
 from levelled._check import between
 from levelled.campaigns.comparing import (
     find_metric,
+    find_metrics,
     find_model,
     watched_difference,
     why_not_compared,
@@ -37,6 +38,8 @@ _SLACK = 1e-9
 """Values so near to the limit, as a share of the range of the metric, are equal to it."""
 _FEW = 20
 """With fewer labels there is no telling how many more it takes."""
+_REACH = 2.3
+"""The standard errors that a hedged interval reaches from the value at its budget."""
 _ALTERNATIVES = {
     "log_loss": "log_loss:CAP, such as log_loss:10",
     "mean": "mean:LOW:HIGH, such as mean:1:5",
@@ -161,7 +164,7 @@ def decide_better(
     margin: float,
 ) -> GateClaim:
     """The word on the claim that a model is better than another by more than a margin."""
-    chosen, base = find_metric(state.settings, metric), settled_draws(state, cache=cache)
+    chosen, base = find_metrics(state.settings, metric)[0], settled_draws(state, cache=cache)
     models = _two_models(state, chosen, model, against)
     low, high = _bounds(chosen)
     margin = _number("margin", margin, low - high, high - low, chosen)
@@ -180,6 +183,7 @@ def _claim(
     settings, (low, high) = base.state.settings, _bounds(metric)
     word = _word(figure, relation, limit, _SLACK * (high - low))
     one, other = (None if each is None else settings.shown_name(each) for each in models)
+    last = settings.last_draw
     return GateClaim(
         metric=metric.name,
         model=(one or "first") if other is not None else one or "",
@@ -190,8 +194,8 @@ def _claim(
         figure=figure,
         n_settled=len(base),
         n_pending=len(base.state.open_draws()),
-        more_labels=_more_labels(figure, limit, len(base)) if word == "not yet" else 0,
-        labels_left=settings.last_draw - len(base),
+        more_labels=0 if word != "not yet" else _more_labels(figure, limit, len(base), last),
+        labels_left=last - len(base),
     )
 
 
@@ -242,12 +246,13 @@ def _word(figure: Estimate, relation: Relation, limit: float, slack: float) -> W
     return "refuted" if refuted else "not yet"
 
 
-def _more_labels(figure: Estimate, limit: float, n: int) -> int | None:
+def _more_labels(figure: Estimate, limit: float, n: int, budget: int) -> int | None:
     """About how many more labels it takes until the interval excludes the limit.
 
     It is for an interval that narrows in proportion to the root of the number of labels, as a
-    finite pool counts them, around a value that stays. None where the value lies within one
-    standard error of the limit, so that it may well be on the other side.
+    finite pool counts them, around a value that stays. A hedged one is narrow at its budget. None
+    where the value lies within one standard error of the limit, so that it may well be on the
+    other side.
     """
     value, stderr, N = figure.value, figure.stderr, figure.pool_size
     if value is None or not stderr or n < _FEW or n >= N:
@@ -256,8 +261,17 @@ def _more_labels(figure: Estimate, limit: float, n: int) -> int | None:
     if distance <= stderr:
         return None
     reach = value - figure.low if value > limit else figure.high - value
-    information = n * N / (N - n) * (reach / distance) ** 2
+    ratio = reach / distance
+    if figure.interval == "hedged" and n < budget:
+        at_budget = (_counted(budget, N) / _counted(n, N)) ** 0.5
+        ratio = min(ratio, max(_REACH * stderr / distance, at_budget))
+    information = _counted(n, N) * ratio**2
     return max(ceil(N * information / (N + information)) - n, 1)
+
+
+def _counted(n: int, pool_size: int) -> float:
+    """The number of labels that would be as precise in an infinite pool."""
+    return n * pool_size / (pool_size - n) if n < pool_size else inf
 
 
 def _bounds(metric: Metric) -> tuple[float, float]:
@@ -301,8 +315,6 @@ def _two_models(
     state: CampaignState, metric: Metric, model: str | None, against: str
 ) -> tuple[str, str]:
     """The model that is to be better, and the other one."""
-    if why := why_not_compared(metric):
-        raise CampaignError(f"{why} Name another metric, or claim a limit for this one.")
     if metric.higher_is_better is None:
         raise CampaignError(f"{metric.name} has no better and worse: claim a limit for it.")
     other = find_model(state, against)
