@@ -395,7 +395,7 @@ OPTIONS = [
     Case("gate nowhere --at-most 0.1", "nowhere"),
     Case("gate spam --metric error", "--at-least"),
     Case("gate spam --at-most 92", "did you mean 0.92"),
-    Case("gate spam --at-most much", "much"),
+    Case("gate spam --at-most much", "--at-most"),
     Case("gate spam --at-most nan", "nan"),
     Case("gate spam --metric brier --at-most 0.1", "brier"),
     Case("gate spam --better-than v9", "v9"),
