@@ -40,8 +40,9 @@ PUBLIC = [
     "levelled.sources",
 ]
 
-LANGUAGES = {"python", "sh", "text", "console"}
-"""Blocks in Python and sh are run; text is what the block before it prints; console is not run."""
+LANGUAGES = {"python", "sh", "text", "console", "yaml"}
+"""Blocks in Python and sh are run; text is what the block before it prints; console is not run.
+YAML is configuration for other programs; the tests of the command read it."""
 
 NOT_RUN = (
     "make ",  # makes an environment, and may take minutes

@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.campaign import Campaign
     from levelled.campaigns.create import create_campaign, load_campaign
     from levelled.campaigns.drawing import draw_from_file
+    from levelled.campaigns.gate import GateClaim
     from levelled.campaigns.learnt import CampaignPredictor
     from levelled.campaigns.planning import plan_campaign
     from levelled.campaigns.records import Ask, OpenItem
@@ -25,6 +26,7 @@ __all__ = [
     "Campaign",
     "CampaignPredictor",
     "Figure",
+    "GateClaim",
     "OpenItem",
     "Upgrade",
     "backup",
@@ -45,6 +47,7 @@ _HOME = {
     "Campaign": "campaigns.campaign",
     "CampaignPredictor": "campaigns.learnt",
     "Figure": "metrics.figure",
+    "GateClaim": "campaigns.gate",
     "OpenItem": "campaigns.records",
     "Upgrade": "campaigns.stores",
     "backup": "campaigns.stores",

@@ -39,14 +39,17 @@ class GameInput:
     """True where the design's predictor predicts these losses."""
     budgets: Sequence[int] = ()
     """The budget in force at each draw, where the interval is hedged."""
+    tested: tuple[float, ...] = ()
+    """Values that are tested themselves, beside those of the grid."""
 
     def new_game(self, pool_size: int, level: float) -> AnyGame:
         """A game on these values before its first round."""
         if self.budgets:
-            return Hedged(pool_size, self.budgets[0], level)
+            return Hedged(pool_size, self.budgets[0], level, self.tested)
         if self.denominators is None:
-            return Betting(pool_size, self.bounds, level)
-        return RatioBetting(pool_size, self.bounds[1], level, self.denominator_mean)
+            return Betting(pool_size, self.bounds, level, tested=self.tested)
+        most, mean = self.bounds[1], self.denominator_mean
+        return RatioBetting(pool_size, most, level, mean, self.tested)
 
     @property
     def kind(self) -> str:
@@ -55,15 +58,16 @@ class GameInput:
             return "hedged"
         return "average" if self.denominators is None else "ratio"
 
-    def fingerprint(self, n: int, columns: Sequence[str]) -> str:
+    def fingerprint(self, n: int, columns: Sequence[str], level: float) -> str:
         """A hash of the input of the first n rounds, which changes when a label is amended.
 
-        `columns` are the design columns that the rounds use.
+        `columns` are the design columns that the rounds use, `level` is that of the game.
         """
         parts = [self.losses[:n]]
         if self.denominators is not None:
             parts.append(self.denominators[:n])
         text = f"{self.kind} {self.bounds} {self.denominator_mean} {self.control} {columns}"
+        text += f" {level} {self.tested}"
         if self.budgets:
             text += f" {[*self.budgets[:n]]}"
         return sha256(text.encode() + np.concatenate(parts).tobytes()).hexdigest()
@@ -77,9 +81,9 @@ class SavedGame:
     fingerprint: str
     game: AnyGame
 
-    def continues(self, inputs: GameInput, n: int, columns: Sequence[str]) -> bool:
+    def continues(self, inputs: GameInput, n: int, columns: Sequence[str], level: float) -> bool:
         """True if the rounds so far are the first of those that `inputs` now asks for."""
-        if self.n > n or self.fingerprint != inputs.fingerprint(self.n, columns):
+        if self.n > n or self.fingerprint != inputs.fingerprint(self.n, columns, level):
             return False
         return self.n == len(self.game)  # a round that failed half-way is in doubt
 
@@ -101,8 +105,8 @@ def play(
 ) -> tuple[tuple[float, float], SavedGame]:
     """The limits after all draws, and the game; the rounds of `saved` are not played again."""
     n, names = len(draws), _columns(inputs, draws)
-    fingerprint = inputs.fingerprint(n, names)
-    if saved is None or not saved.continues(inputs, n, names):
+    fingerprint = inputs.fingerprint(n, names, level)
+    if saved is None or not saved.continues(inputs, n, names, level):
         saved = SavedGame(0, "", inputs.new_game(draws.pool_size, level))
     game, design = saved.game, draws.design or {}
     for m in range(saved.n, n):

@@ -1,5 +1,6 @@
 """Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
+import time
 from collections.abc import Iterator, Sequence
 from html import escape
 from pathlib import Path
@@ -14,6 +15,7 @@ from levelled.campaigns.comparing import comparable_figures, compare_models, com
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
+from levelled.campaigns.gate import GateClaim, decide_better, decide_limit
 from levelled.campaigns.labellers import Labellers, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog, Decision
@@ -22,6 +24,7 @@ from levelled.campaigns.pools import CampaignPool
 from levelled.campaigns.records import Ask, CampaignSettings, Event
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
+from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.plan_record import Plan
@@ -180,6 +183,33 @@ class Campaign(Labellers):
         """
         return compare_models(self.state, self._log.cache, model, against, metric)
 
+    def gate(
+        self,
+        metric: str | None = None,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        better_than: str | None = None,
+        margin: float = 0.0,
+        model: str | None = None,
+        level: float | None = None,
+    ) -> GateClaim:
+        """The word on one claim: shown, refuted, or not yet; labels and files stay as they are.
+
+        `at_least` and `at_most` are limits of the metric, the first one if none is named, of the
+        first `model` or another. `better_than` names a model that `model` is better than, by more
+        than `margin`. The word comes from an interval with a finite-sample guarantee: however
+        often you look, it is wrong with probability 1 - `level` at most.
+        """
+        state, cache, about = self.state, self._log.cache, (metric, model, level)
+        if better_than is not None and at_least is None and at_most is None:
+            return decide_better(state, cache, *about, better_than, margin)
+        if better_than is None and at_most is None and at_least is not None:
+            return decide_limit(state, cache, *about, "at least", at_least)
+        if better_than is None and at_least is None and at_most is not None:
+            return decide_limit(state, cache, *about, "at most", at_most)
+        raise InputError("A claim needs one of at_least, at_most and better_than.")
+
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""
         return plan_further(self.state, self._log.cache, self.pool(), width, metric, expected)
@@ -204,18 +234,33 @@ class Campaign(Labellers):
         PostgreSQL tells of changes; in SQLite it looks for them every `every` seconds. Without a
         target it ends when the campaign does.
         """
-        seen, has_target = -1, self._target(target_width) is not None
+        has_target = self._target(target_width) is not None
+        for _ in self.changes(every=every):
+            figures = self.estimate()
+            yield figures
+            if has_target and self.is_reached(figures, target_width):
+                return
+
+    def changes(
+        self, *, every: float = 1.0, timeout: float | None = None
+    ) -> Iterator[CampaignState]:
+        """Yield the state at once and after each change, until the campaign is closed.
+
+        It ends after `timeout` seconds, if that is given. See `watch` for `every`.
+        """
+        seen, end = -1, None if timeout is None else time.monotonic() + timeout
         with self._log.store.watching(self.name) as wait:
             while True:
                 state = self.state
                 if state.n_events != seen:
-                    seen, figures = state.n_events, self.estimate()
-                    yield figures
+                    seen = state.n_events
+                    yield state
                     if state.closed is not None:
                         return
-                    if has_target and self.is_reached(figures, target_width):
-                        return
-                wait(every)
+                left = every if end is None else min(every, end - time.monotonic())
+                if left <= 0:
+                    return
+                wait(left)
 
     def _target(self, width: float | None) -> float | None:
         settings = self.settings

@@ -27,7 +27,16 @@ from levelled.metrics.ratio import Look, scaled
 from levelled.metrics.ratio_difference import ratio_difference
 from levelled.metrics.slices import slice_estimate
 
-__all__ = ["comparable_figures", "compare_models", "compare_with_first", "why_not_compared"]
+__all__ = [
+    "comparable_figures",
+    "compare_models",
+    "compare_with_first",
+    "find_metric",
+    "find_metrics",
+    "find_model",
+    "watched_difference",
+    "why_not_compared",
+]
 
 _USED_UP = "all planned looks are used up: later labels do not change this comparison"
 
@@ -44,9 +53,9 @@ def compare_models(
     Errors that both models make cancel.
     """
     base = settled_draws(state, cache=cache)
-    other = state.settings.models[0] if against is None else _find_model(state, against)
+    other = state.settings.models[0] if against is None else find_model(state, against)
     one = _find_other_model(state, model, other)
-    return [_compare(base, each, one, other) for each in _find_metrics(state.settings, metric)]
+    return [_compare(base, each, one, other) for each in find_metrics(state.settings, metric)]
 
 
 def comparable_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -77,15 +86,15 @@ def _compare_figure(
 ) -> Comparison:
     """The metric of `model` minus that of the figure, in the slice of the figure."""
     settings = state.settings
-    (metric,) = _find_metrics(settings, figure.metric)
-    other = _find_model(state, figure.model or "first")
+    (metric,) = find_metrics(settings, figure.metric)
+    other = find_model(state, figure.model or "first")
     one = _find_other_model(state, model, other)
     slices = ((c, v) for c in settings.slices for v in settings.slice_counts[c])
     where = next(((c, v) for c, v in slices if f"{c}={v}" == figure.slice), (None, None))
     return _compare(settled_draws(state, cache=cache), metric, one, other, *where)
 
 
-def _find_model(state: CampaignState, name: str) -> str:
+def find_model(state: CampaignState, name: str) -> str:
     """The model that users call `name`; "first" is the first, unless another has that name."""
     settings = state.settings
     models = [*settings.models, *state.attached]
@@ -102,7 +111,7 @@ def _find_model(state: CampaignState, name: str) -> str:
 
 def _find_other_model(state: CampaignState, name: str, other: str) -> str:
     """The model that users call `name`, refused if it is the `other` one."""
-    model = _find_model(state, name)
+    model = find_model(state, name)
     if model == other:
         raise CampaignError(
             f"A comparison needs two models, and both are {_name(state.settings, model)!r}: name "
@@ -115,19 +124,25 @@ def _name(settings: CampaignSettings, model: str) -> str:
     return settings.shown_name(model) or "first"
 
 
-def _find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
-    """The metric of this name, or all that can be compared."""
+def find_metrics(settings: CampaignSettings, name: str | None) -> list[Metric]:
+    """The metric of this name, or all in which models can be compared."""
     if name is None:
         chosen = [one for one in settings.metrics if why_not_compared(one) is None]
         if chosen:
             return chosen
-    elif name not in settings.metric_names:
-        there = ", ".join(settings.metric_names)
-        raise CampaignError(f"{settings.name!r} does not estimate {name!r}, but {there}.")
-    asked = [one for one in settings.metrics if name in (None, one.name)]
-    if why := why_not_compared(asked[0]):
+    asked = find_metric(settings, name)
+    if why := why_not_compared(asked):
         raise CampaignError(why)
-    return asked
+    return [asked]
+
+
+def find_metric(settings: CampaignSettings, name: str | None) -> Metric:
+    """The metric of this name, or the first."""
+    for metric in settings.metrics:
+        if name in (None, metric.name):
+            return metric
+    there = ", ".join(settings.metric_names)
+    raise CampaignError(f"{settings.name!r} does not estimate {name!r}, but {there}.")
 
 
 def _compare(
@@ -207,6 +222,19 @@ def _range(subject: Subject) -> float:
     return high - low
 
 
+def watched_difference(base: SettledDraws, one: Subject, other: Subject, level: float) -> Estimate:
+    """The figure of `one` minus that of `other` in the whole pool, from all settled draws.
+
+    The interval has a finite-sample guarantee and may be read at any time; losses need bounds.
+    """
+    if not len(base):
+        return nothing_known(base.state, (-_range(one), _range(one)))
+    est = _estimate(base, one, other, level, "none")
+    if est.interval != "point":
+        est = _watched(base, one, other, level)
+    return scaled(est, -1.0) if one.metric.complemented else est
+
+
 def _watched(base: SettledDraws, one: Subject, other: Subject, level: float) -> Estimate:
     """The difference with an interval that may be read at any time, if the losses have bounds.
 
@@ -214,14 +242,15 @@ def _watched(base: SettledDraws, one: Subject, other: Subject, level: float) -> 
     their difference.
     """
     most = _range(one)
-    key = ("difference", one.metric.name, other.model, one.model, one.slice)
+    key = ("difference", one.metric.name, other.model, one.model, one.slice, *one.tested)
     if not np.isfinite(most):
         est = _estimate(base, one, other, level, "auto")
         return replace(est, warnings=(*est.warnings, FIXED))
     est = _estimate(base, one, other, level, "none")
     if not _has_pairs(base, one):
         D = base.losses(one.metric, one.model)[0] - base.losses(one.metric, other.model)[0]
-        limits = bet(base, repr(key), GameInput(D, (-most, most)), level)
+        inputs = GameInput(D, (-most, most), tested=one.tested)
+        limits = bet(base, repr(key), inputs, level)
         return est.with_limits(*limits, "betting", (est.low, est.high))
     apart = []
     for subject in (one, other):

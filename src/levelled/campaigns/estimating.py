@@ -13,13 +13,16 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.estimators.intervals import hedged
+from levelled.estimators.intervals.looks import cut_limits
 from levelled.metrics import predicted_ratio
-from levelled.metrics.metric import Metric
+from levelled.metrics.metric import Errors, Metric
+from levelled.metrics.named import Share
 from levelled.metrics.predicted_slice import has_slice_columns, predicted_slice_estimate
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
 __all__ = [
+    "EARLY",
     "FIXED",
     "Subject",
     "bet",
@@ -36,6 +39,9 @@ FIXED = (
     "come in"
 )
 """The warning of an interval that is not read at a planned look and not by betting."""
+
+EARLY = 0.2
+"""The part of the error rate with which a claim that is hedged may be decided by betting."""
 
 Limits = tuple[float, float]
 
@@ -54,6 +60,8 @@ class Subject:
     """The number of items in the pool or the slice."""
     column: str | None = None
     value: str | None = None
+    tested: tuple[float, ...] = ()
+    """Mean losses (or ratios) that its betting game tests beside those of the grid."""
 
     @property
     def is_share(self) -> bool:
@@ -68,7 +76,7 @@ class Subject:
     @property
     def key(self) -> str:
         """The name of its betting game in a snapshot."""
-        return repr((self.metric.name, self.model, self.slice))
+        return repr((self.metric.name, self.model, self.slice, *self.tested))
 
 
 def estimate_subject(
@@ -127,24 +135,42 @@ def _bet_on_average(
     if fixed:
         return estimate(losses, draws, by, level=level, bounds=bounds)
     est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
+    inputs = GameInput(losses, bounds, control=subject.has_control, tested=subject.tested)
     if _is_hedged(base, subject):
-        return est.with_limits(*_hedge(base, subject, level), "hedged")
-    inputs = GameInput(losses, bounds, control=subject.has_control)
+        return est.with_limits(*_hedge(base, subject, inputs, level), "hedged")
     return est.with_limits(*bet(base, subject.key, inputs, level), "betting")
 
 
 def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
-    """True for the errors that drive a campaign with a finite-sample guarantee."""
-    finite = base.state.settings.is_finite and subject.column is None and not subject.is_ratio
-    return finite and subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
+    """True for the errors that drive a campaign with a finite-sample guarantee.
+
+    A claim about them is hedged in every adaptive campaign that began with a budget.
+    """
+    state, whole = base.state, subject.column is None and not subject.is_ratio
+    finite = state.settings.is_finite or (
+        bool(subject.tested) and state.budgets_of(1)[0] < state.settings.pool_size
+    )
+    if not (finite and whole and isinstance(subject.metric, Errors | Share)):
+        return False
+    return subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
 
 
-def _hedge(base: SettledDraws, subject: Subject, level: float) -> Limits:
-    """The limits of the hedged interval, in which unlabelable items may be right or wrong."""
+def _hedge(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:
+    """The limits of the hedged interval, in which unlabelable items may be right or wrong.
+
+    It is wide before the budget. Where values are tested, a part of the error rate goes to betting
+    on `inputs`, which decides clear cases early, and both hold at once by the union of their rates.
+    """
     losses, _ = base.losses(subject.metric, subject.model)
     losses = np.where(base.labelable, losses, np.nan)
-    budgets = base.state.budgets_of(len(base))
-    return bet(base, subject.key, GameInput(losses, (0.0, 1.0), budgets=budgets), level)
+    budgets, key = base.state.budgets_of(len(base)), subject.key
+    hedge = GameInput(losses, (0.0, 1.0), budgets=budgets, tested=subject.tested)
+    if not subject.tested:
+        return bet(base, key, hedge, level)
+    low, high = bet(base, key, hedge, 1 - (1 - EARLY) * (1 - level))
+    early = bet(base, f"{key} early", inputs, 1 - EARLY * (1 - level))
+    limits = cut_limits((low, high), early)
+    return float(limits[0]), float(limits[1])
 
 
 def estimator_of(base: SettledDraws, subject: Subject) -> str:
@@ -167,10 +193,13 @@ def _bet_on_ratio(
     if fixed:
         return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
     est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
-    if _is_hedged(base, subject):
-        return est.with_limits(*_hedge(base, subject, level), "hedged", pairs.possible)
     mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
-    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean)
+    low, high = (0.0, 1.0) if subject.is_ratio else subject.metric.bounds or (0.0, 1.0)
+    tested = tuple((value - low) / (high - low) for value in subject.tested)
+    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean, tested=tested)
+    if _is_hedged(base, subject):
+        limits = _hedge(base, subject, inputs, level)
+        return est.with_limits(*limits, "hedged", pairs.possible)
     return est.with_limits(*bet(base, subject.key, inputs, level), "betting", pairs.possible)
 
 

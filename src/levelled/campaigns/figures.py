@@ -19,9 +19,9 @@ from levelled.estimators import Estimate, lure_weights
 from levelled.estimators.intervals.looks import PlannedLook, cut_limits
 from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Errors
+from levelled.metrics.metric import Errors, Metric
 
-__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history"]
+__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history", "pool_subject"]
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
@@ -64,17 +64,22 @@ def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) 
     return [_figure(base.first(n), subject, pending, limits) for n in looks]
 
 
+def pool_subject(state: CampaignState, metric: Metric, model: str) -> Subject:
+    """A metric of a model in the whole pool; the model is "" where only labels are needed."""
+    settings, is_ratio = state.settings, metric.d_max is not None
+    of_first = metric.needs == "label" or model == settings.models[0]
+    has_control = of_first and is_predicted(metric, settings)
+    return Subject(metric, is_ratio, has_control, model, settings.pool_size)
+
+
 def _subjects(state: CampaignState) -> Iterator[Subject]:
-    settings, N = state.settings, state.settings.pool_size
+    settings = state.settings
     for metric in settings.metrics:
-        of_label, is_ratio = metric.needs == "label", metric.d_max is not None
-        same = is_predicted(metric, settings)
-        for model in ("",) if of_label else (*settings.models, *state.attached):
-            has_control = same and (of_label or model == settings.models[0])
-            yield Subject(metric, is_ratio, has_control, model, N)
+        for model in ("",) if metric.needs == "label" else (*settings.models, *state.attached):
+            yield (whole := pool_subject(state, metric, model))
             for column in settings.slices:
                 for value, n in settings.slice_counts[column].items():
-                    yield Subject(metric, is_ratio, has_control, model, n, column, value)
+                    yield replace(whole, pool_size=n, column=column, value=value)
 
 
 def _figure(

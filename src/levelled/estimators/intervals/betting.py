@@ -4,7 +4,7 @@ They come from betting (Waudby-Smith and Ramdas, arXiv:2010.09686) on the terms 
 estimators. `betting_games` shows the bets.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from typing import Any, Self
 
@@ -13,7 +13,12 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, floats, same_length
 from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
-from levelled.estimators.intervals.betting_watch import Watch, finite_number, place_bets
+from levelled.estimators.intervals.betting_watch import (
+    Watch,
+    as_tested,
+    finite_number,
+    place_bets,
+)
 from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
 from levelled.estimators.intervals.logical import as_bounds
 
@@ -34,7 +39,9 @@ class Betting(Watch):
     later are not used.
 
     With `excluded` items that can never be drawn, the interval is for 1/N times the summed
-    losses of the others: widen it by what the excluded ones may have.
+    losses of the others: widen it by what the excluded ones may have. Limits are values of a fine
+    grid; a value that matters is added to it by `tested`, so that it is excluded at the first
+    label that allows it.
 
     >>> watch = Betting(pool_size=100, bounds=(0, 1))
     >>> for loss in [1, 0, 0, 0] * 5:
@@ -52,8 +59,10 @@ class Betting(Watch):
         bounds: tuple[float, float] = (0.0, 1.0),
         level: float = 0.95,
         excluded: int = 0,
+        tested: Sequence[float] = (),
     ) -> None:
-        super().__init__(MeanGame(pool_size, as_bounds(bounds), level, excluded))
+        game = MeanGame(pool_size, as_bounds(bounds), level, excluded, as_tested(tested))
+        super().__init__(game)
         self._history: list[FloatArray] = []  # the bets so far; needed only where B is infinite
 
     def update(
@@ -112,13 +121,15 @@ class Betting(Watch):
             "bounds": [low, high if game.bounded else None],
             "level": game.level,
             "excluded": game.excluded,
+            "tested": [*game.tested],
         }
 
     @classmethod
     def _create(cls, settings: Mapping[str, Any]) -> Self:
         low, high = settings["bounds"]
         bounds = low, np.inf if high is None else high
-        return cls(settings["pool_size"], bounds, settings["level"], settings["excluded"])
+        rest = (settings[name] for name in ("level", "excluded", "tested"))
+        return cls(settings["pool_size"], bounds, *rest)
 
     def _restore(self, stored: Mapping[str, Any]) -> None:
         super()._restore(stored)
@@ -133,7 +144,8 @@ class RatioBetting(Watch):
     For 0 <= A <= D <= `d_max` it covers the ratio after all labels at once with probability
     `level`, however the proposal adapts and whenever one stops. `denominator_mean` is the pool
     mean of D if that is known exactly, as for precision, where D = 1 for the items predicted
-    positive. As in `Betting`, the first label decides which columns are used.
+    positive. As in `Betting`, the first label decides which columns are used, and values that are
+    `tested` are added to the grid of limits.
 
     >>> watch = RatioBetting(pool_size=1000)
     >>> for right, relevant in [(1, 1), (0, 0), (1, 1), (0, 1), (1, 1)] * 30:
@@ -152,11 +164,13 @@ class RatioBetting(Watch):
         d_max: float = 1.0,
         level: float = 0.95,
         denominator_mean: float | None = None,
+        tested: Sequence[float] = (),
     ) -> None:
         if denominator_mean is not None:
             denominator_mean = finite_number("denominator_mean", denominator_mean)
         d_max = finite_number("d_max", d_max)
-        super().__init__(RatioGame(pool_size, d_max, level, denominator_mean))
+        game = RatioGame(pool_size, d_max, level, denominator_mean, as_tested(tested))
+        super().__init__(game)
 
     def update(
         self,
@@ -179,11 +193,11 @@ class RatioBetting(Watch):
         self._add({"a": a, "d": d}, q, columns)
 
     def _settings(self) -> dict[str, Any]:
-        return asdict(self._game)
+        return asdict(self._game) | {"tested": [*self._game.tested]}
 
     @classmethod
     def _create(cls, settings: Mapping[str, Any]) -> Self:
-        names = "pool_size", "d_max", "level", "denominator_mean"
+        names = "pool_size", "d_max", "level", "denominator_mean", "tested"
         return cls(*(settings[name] for name in names))
 
 

@@ -85,6 +85,8 @@ class MeanGame:
     bounds: Bounds
     level: float
     excluded: int = 0
+    tested: tuple[float, ...] = ()
+    """Values that are candidates themselves, where B is finite."""
 
     def __post_init__(self) -> None:
         whole("pool_size", self.pool_size, least=1)
@@ -120,7 +122,9 @@ class MeanGame:
 
     def first_candidates(self) -> FloatArray:
         """The candidates at the first label; none if B is infinite, where the scale is unknown."""
-        return spread_candidates(*self.ends, self.pool_size) if self.bounded else np.empty(0)
+        if not self.bounded:
+            return np.empty(0)
+        return spread_candidates(*self.ends, self.pool_size, tested=self.tested)
 
     def scale(self, candidates: FloatArray) -> float:
         """The size of a loss, against which rounding is judged."""
@@ -225,6 +229,8 @@ class RatioGame:
     d_max: float
     level: float
     denominator_mean: float | None = None
+    tested: tuple[float, ...] = ()
+    """Values that are candidates themselves."""
 
     def __post_init__(self) -> None:
         whole("pool_size", self.pool_size, least=1)
@@ -238,7 +244,7 @@ class RatioGame:
 
     def first_candidates(self) -> FloatArray:
         """The candidates at the first label."""
-        return spread_candidates(*self.ends, self.pool_size)
+        return spread_candidates(*self.ends, self.pool_size, tested=self.tested)
 
     def scale(self, candidates: FloatArray) -> float:
         """The size of a denominator, against which rounding is judged."""

@@ -4,7 +4,7 @@ A *game* is a target with the bets that each label offers on it; `betting_games`
 keeps the wealth of those bets up to date and turns it into an interval.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Protocol, Self
 
@@ -25,7 +25,7 @@ from levelled.estimators.intervals.betting_wealth import (
 )
 from levelled.estimators.intervals.logical import LARGEST, Bounds
 
-__all__ = ["BettingState", "Game", "Watch", "finite_number", "place_bets"]
+__all__ = ["BettingState", "Game", "Watch", "as_tested", "finite_number", "place_bets"]
 
 _FORMAT = 2  # of what to_dict writes; it holds amounts for the present FRACTIONS
 
@@ -173,6 +173,11 @@ def finite_number(name: str, value: float) -> float:
     if not -LARGEST < number < LARGEST:
         raise InputError(f"{name} must be finite (below {LARGEST:g} in size); it is {number}.")
     return number
+
+
+def as_tested(values: Sequence[float]) -> tuple[float, ...]:
+    """Return values that are to be candidates as finite floats."""
+    return tuple(finite_number("A tested value", value) for value in values)
 
 
 def _probability(q: float) -> float:

@@ -20,7 +20,7 @@ nearest rejected candidates are limits that hold at any spacing of the candidate
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -235,12 +235,19 @@ def bet_table(sides: Sides, variants: Variants, width: int | None = None) -> Flo
     return numbers
 
 
-def spread_candidates(low: float, high: float, pool_size: int, n: int = N_CANDIDATES) -> FloatArray:
+def spread_candidates(
+    low: float,
+    high: float,
+    pool_size: int,
+    n: int = N_CANDIDATES,
+    tested: Sequence[float] = (),
+) -> FloatArray:
     """n values strictly between two bounds, close together where limits tend to be.
 
     They are uniform in the logit of (value - low)/(high - low), down to half an item of the
     pool or 1e-4. Where 0 lies inside, half of them go to each side of it in that way, since
-    differences between models are small compared with their bounds.
+    differences between models are small compared with their bounds. Values to be `tested`
+    themselves are added, as far as they lie between the bounds.
 
     >>> spread_candidates(0.0, 1.0, 100)[[0, 399, 799]].round(4)
     array([1.000e-04, 4.971e-01, 9.999e-01])
@@ -250,8 +257,10 @@ def spread_candidates(low: float, high: float, pool_size: int, n: int = N_CANDID
     least = min(1e-4, 0.5 / pool_size)
     if low < 0 < high:
         shares = _logistic(least, n // 2)
-        return np.concatenate([low * shares[::-1], high * shares])
-    return low + (high - low) * _logistic(least, n)
+        spread = np.concatenate([low * shares[::-1], high * shares])
+    else:
+        spread = low + (high - low) * _logistic(least, n)
+    return np.union1d(spread, [value for value in tested if low < value < high])
 
 
 def _logistic(least: float, n: int) -> FloatArray:

@@ -22,7 +22,7 @@ candidates. It lies beyond R only if the candidate next to R on that side was re
 for each side, at any spacing of the candidates.
 """
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from math import isnan
 from typing import Any, NamedTuple, Self
 
@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, floats, same_length, whole
 from levelled.errors import InputError
-from levelled.estimators.intervals.betting_watch import finite_number
+from levelled.estimators.intervals.betting_watch import as_tested, finite_number
 from levelled.estimators.intervals.betting_wealth import pack, spread_candidates, unpack
 
 __all__ = [
@@ -99,7 +99,8 @@ class Hedged:
 
     For losses of 0 and 1 it covers the pool risk after all labels at once with probability
     `level`, however the predictor and the proposal adapt. `budget` is the number of labels at
-    which it is meant to be read; it may be changed between two labels.
+    which it is meant to be read; it may be changed between two labels. Values that are `tested`
+    are added to the grid of limits.
 
     >>> watch = Hedged(pool_size=1000, budget=200)
     >>> for m, loss in enumerate([1, 0, 0, 0, 0, 0, 0, 0, 0, 0] * 20):
@@ -115,13 +116,16 @@ class Hedged:
     (0.065, 0.145)
     """
 
-    def __init__(self, pool_size: int, budget: int, level: float = 0.95) -> None:
+    def __init__(
+        self, pool_size: int, budget: int, level: float = 0.95, tested: Sequence[float] = ()
+    ) -> None:
         self.pool_size = whole("pool_size", pool_size, least=1)
         self.budget = whole("budget", budget, least=1)
         self.level = between("level", level, 0, 1, open_=True)
         self._n_labels, self._totals = 0, np.zeros((2, 1))
         self._low, self._high = 0.0, 1.0
-        self._candidates = spread_candidates(0.0, 1.0, self.pool_size, _MANY)
+        values = as_tested(tested)
+        self._candidates = spread_candidates(0.0, 1.0, self.pool_size, _MANY, values)
         rates = (1 - self.level) * np.array(SPLIT)
         self._prices = np.repeat(rates[:, None], len(self._candidates), axis=1)
 
