@@ -13,7 +13,17 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import auditing, labelling, learning, managing, mending, show, simulating, tools
+from levelled.cli import (
+    auditing,
+    creating,
+    labelling,
+    learning,
+    managing,
+    mending,
+    show,
+    simulating,
+    tools,
+)
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -39,7 +49,8 @@ app = typer.Typer(
 )
 for command in (
     tools.demo,
-    managing.create,
+    creating.look,
+    creating.create,
     managing.list_,
     managing.status,
     labelling.ask,
