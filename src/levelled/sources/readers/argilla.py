@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from levelled.sources.readers.items import Contents, Item, as_text, flatten, note_labels, objects
+from levelled.sources.readers.items import (
+    Contents,
+    Item,
+    as_object,
+    as_text,
+    flatten,
+    note_labels,
+    objects,
+)
 
 __all__ = ["matches", "read"]
 
@@ -23,13 +31,13 @@ def read(document: Sequence[Mapping[str, Any]], name: str) -> Contents:
 
 
 def _item(record: Mapping[str, Any]) -> Item:
-    fields, suggestions = record.get("fields"), record.get("suggestions")
-    verdicts = {}
-    for question, given in suggestions.items() if isinstance(suggestions, Mapping) else ():
-        verdicts[str(question)] = given.get("value") if isinstance(given, Mapping) else given
+    verdicts = {
+        question: given.get("value") if isinstance(given, Mapping) else given
+        for question, given in as_object(record.get("suggestions")).items()
+    }
     return Item(
         as_text(record.get("id")),
-        {name: _text(value) for name, value in (fields or {}).items()},
+        {name: _text(value) for name, value in as_object(record.get("fields")).items()},
         verdicts,
         {**_labels(record.get("responses")), **flatten(record.get("metadata"), "metadata")},
     )
@@ -37,10 +45,9 @@ def _item(record: Mapping[str, Any]) -> Item:
 
 def _labels(responses: object) -> dict[str, Any]:
     """The first response to each question."""
-    questions = responses.items() if isinstance(responses, Mapping) else ()
     return {
         f"label@{question}": answers[0].get("value")
-        for question, given in questions
+        for question, given in as_object(responses).items()
         if (answers := objects(given))
     }
 

@@ -11,6 +11,7 @@ from levelled.sources.readers.items import (
     Item,
     as_text,
     flatten,
+    lines_of,
     message,
     objects,
     tool_call,
@@ -45,8 +46,8 @@ def _item(case: Mapping[str, Any], name: str) -> Item:
     shown = {
         "input": as_text(case.get("input") or case.get("scenario")),
         "messages": turns or None,
-        "context": _lines(case.get("context")),
-        "retrieval_context": _lines(case.get("retrievalContext")),
+        "context": lines_of(case.get("context")),
+        "retrieval_context": lines_of(case.get("retrievalContext")),
         "tool_calls": calls or None,
         "output": as_text(case.get("actualOutput")),
         "target": as_text(case.get("expectedOutput") or case.get("expectedOutcome")),
@@ -63,7 +64,3 @@ def _item(case: Mapping[str, Any], name: str) -> Item:
 
 def _metadata(case: Mapping[str, Any]) -> object:
     return case.get("additionalMetadata", case.get("metadata"))
-
-
-def _lines(values: object) -> str | None:
-    return "\n".join(map(str, values)) if isinstance(values, list) else as_text(values)

@@ -14,7 +14,7 @@ from levelled.errors import PoolError
 from levelled.labels import list_names
 from levelled.sources.columns import Roles, shown_columns
 from levelled.sources.readers.documents import read_document
-from levelled.sources.readers.items import Outputs, note_labels
+from levelled.sources.readers.items import Outputs, as_object, note_labels, objects
 
 __all__ = [
     "as_outputs",
@@ -58,14 +58,14 @@ def is_schema(schema: pa.Schema) -> bool:
 def files_in(folder: Path) -> tuple[Path, ...]:
     """The files of a saved folder: its description, and its rows in their order."""
     if (folder / _SPLITS).is_file():
-        splits = read_document(folder / _SPLITS).get("splits", [])
+        splits = _read_object(folder / _SPLITS).get("splits")
+        several = [str(one) for one in splits] if isinstance(splits, list) else []
         raise PoolError(
-            f"{folder} holds the splits {list_names(splits)}: name the folder of one, such as "
-            f"{folder / str(splits[0]) if splits else folder}."
+            f"{folder} holds the splits {list_names(several)}: name the folder of one of them."
         )
-    state = read_document(folder / _STATE)
-    names = [one.get("filename") for one in state.get("_data_files", [])]
-    if not names or not all(isinstance(one, str) and one == Path(one).name for one in names):
+    files = objects(_read_object(folder / _STATE).get("_data_files"))
+    names = [str(one.get("filename") or "") for one in files]
+    if not names or not all(one and one == Path(one).name for one in names):
         raise PoolError(f"{folder / _STATE} names no files of rows: save the data set again.")
     missing = [one for one in names if not (folder / one).is_file()]
     if missing:
@@ -81,7 +81,7 @@ def read_folder(folder: Path) -> Outputs:
     for path in rows:
         with pa.memory_map(str(path)) as file:
             tables.append(pa.ipc.open_stream(file).read_all())
-    return _outputs(pa.concat_tables(tables), _class_names(read_document(info).get("features")))
+    return _outputs(pa.concat_tables(tables), _class_names(_read_object(info).get("features")))
 
 
 def read_parquet(path: Path) -> Outputs:
@@ -115,6 +115,10 @@ def _outputs(table: pa.Table, names: Mapping[str, list[str]] | None = None) -> O
     return Outputs("huggingface", "Hugging Face data set", table, tuple(shown), None, notes)
 
 
+def _read_object(path: Path) -> Mapping[str, Any]:
+    return as_object(read_document(path))
+
+
 def _decode(codes: pa.ChunkedArray, classes: list[str], column: str) -> pa.Array:
     numbers = codes.to_pylist()
     wrong = [one for one in numbers if one is not None and not -1 <= one < len(classes)]
@@ -135,10 +139,9 @@ def _features(metadata: bytes | None) -> Any:  # noqa: ANN401
 
 def _class_names(features: object) -> dict[str, list[str]]:
     """The names of the classes of each column that has them."""
-    entries = features.items() if isinstance(features, Mapping) else ()
     return {
         column: [str(name) for name in one["names"]]
-        for column, one in entries
+        for column, one in as_object(features).items()
         if isinstance(one, Mapping)
         and one.get("_type") == "ClassLabel"
         and isinstance(one.get("names"), list)

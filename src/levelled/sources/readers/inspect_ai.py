@@ -12,8 +12,10 @@ from levelled.sources.readers.documents import parse_json
 from levelled.sources.readers.items import (
     Contents,
     Item,
+    as_object,
     as_text,
     flatten,
+    lines_of,
     message,
     objects,
     tool_call,
@@ -66,21 +68,20 @@ def _samples(members: Members, path: Path) -> Iterator[Any]:
 
 
 def _check_version(header: object, name: object) -> None:
-    about: Mapping[str, Any] = header if isinstance(header, Mapping) else {}
+    about = as_object(header)
     version = about.get("version")
     if not isinstance(version, int) or not isinstance(about.get("eval"), Mapping):
         raise PoolError(f"{name} is no log of Inspect: it lacks a version or a description.")
     if version > _VERSION:
         raise PoolError(
-            f"{name} is a log of version {version}, and versions up to {_VERSION} are known. "
-            f"Update with: pip install --upgrade levelled"
+            f"{name} is a log of version {version}, and versions up to {_VERSION} are known: "
+            f"update Levelled, or write the log with an older Inspect."
         )
 
 
 def _contents(header: Mapping[str, Any], samples: Iterator[Any] | list[Any], name: str) -> Contents:
     about = header["eval"]
-    config = about.get("config")
-    epochs = config.get("epochs") if isinstance(config, Mapping) else None
+    epochs = as_object(about.get("config")).get("epochs")
     items: list[Item] = []
     edited: dict[str, int] = {}
     n_failed = 0
@@ -104,18 +105,18 @@ def _contents(header: Mapping[str, Any], samples: Iterator[Any] | list[Any], nam
 
 
 def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) -> Item:
-    attachments = sample.get("attachments") or {}
+    attachments = as_object(sample.get("attachments"))
     messages = [_message(one, attachments) for one in objects(sample.get("messages"))]
     shown = {
         "input": _input(sample.get("input"), attachments),
         "messages": messages if _is_conversation(messages) else None,
         "output": _output(sample.get("output"), attachments),
-        "choices": "\n".join(map(str, sample.get("choices") or ())),
-        "target": _target(sample.get("target")),
+        "choices": lines_of(sample.get("choices")),
+        "target": lines_of(sample.get("target")),
     }
     verdicts: dict[str, Any] = {}
     hidden: dict[str, Any] = {"epoch": sample["epoch"]} if repeated else {}
-    for judge, score in (sample.get("scores") or {}).items():
+    for judge, score in as_object(sample.get("scores")).items():
         own = _own(judge, score, edited)
         for part, value in _values(judge, own.get("value")).items():
             verdicts[part] = _GRADES.get(value, value) if isinstance(value, str) else value
@@ -169,11 +170,9 @@ def _input(value: object, attachments: Mapping[str, str]) -> str | None:
 
 
 def _output(value: object, attachments: Mapping[str, str]) -> str | None:
-    if not isinstance(value, Mapping):
-        return None
-    text = value.get("completion")
-    if text is None and (choices := objects(value.get("choices"))):
-        text = _text((choices[0].get("message") or {}).get("content"))
+    text = as_object(value).get("completion")
+    if text is None and (choices := objects(as_object(value).get("choices"))):
+        text = _text(as_object(choices[0].get("message")).get("content"))
     return _resolve(as_text(text), attachments)
 
 
@@ -183,10 +182,6 @@ def _text(content: object) -> str | None:
         return as_text(content)
     parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
     return "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in parts)
-
-
-def _target(value: object) -> str | None:
-    return "\n".join(map(str, value)) if isinstance(value, list) else as_text(value)
 
 
 def _error(value: object) -> str | None:

@@ -17,8 +17,10 @@ __all__ = [
     "Contents",
     "Item",
     "Outputs",
+    "as_object",
     "as_text",
     "flatten",
+    "lines_of",
     "make_outputs",
     "message",
     "note_labels",
@@ -119,11 +121,9 @@ def flatten(values: object, prefix: str) -> dict[str, Any]:
     >>> flatten({"topic": "tax", "tags": ["a"]}, "metadata")
     {'metadata.topic': 'tax', 'metadata.tags': '["a"]'}
     """
-    if not isinstance(values, Mapping):
-        return {}
     return {
         f"{prefix}.{name}": one if isinstance(one, str | int | float) else as_text(one)
-        for name, one in values.items()
+        for name, one in as_object(values).items()
     }
 
 
@@ -137,6 +137,16 @@ def message(
 def tool_call(name: object, arguments: object) -> dict[str, Any]:
     """One call of a tool, its arguments as JSON."""
     return {"name": as_text(name), "arguments": as_text(arguments)}
+
+
+def as_object(value: object) -> Mapping[str, Any]:
+    """An object as it is, an empty one for anything else."""
+    return value if isinstance(value, Mapping) else {}
+
+
+def lines_of(values: object) -> str | None:
+    """The entries of a list in lines, a single value as text."""
+    return "\n".join(map(str, values)) if isinstance(values, list) else as_text(values)
 
 
 def objects(values: object) -> list[Mapping[str, Any]]:

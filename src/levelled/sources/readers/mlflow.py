@@ -15,6 +15,7 @@ from levelled.errors import PoolError
 from levelled.sources.readers.items import (
     Contents,
     Item,
+    as_object,
     as_text,
     flatten,
     message,
@@ -65,7 +66,7 @@ def _rows(document: Any, name: str) -> list[Mapping[str, Any]]:  # noqa: ANN401
         return document
     if "columns" not in document:
         return [document]
-    columns, data = document["columns"], document["data"]
+    columns, data = [str(one) for one in document["columns"]], document["data"]
     if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
         raise PoolError(f"{name} has rows with more or fewer values than its columns.")
     return [dict(zip(columns, row, strict=True)) for row in data]
@@ -88,7 +89,7 @@ def _scored(row: Mapping[str, Any], at: int) -> Item:
 
 def _traced(row: Mapping[str, Any]) -> Item:
     trace = _trace(row)
-    info, spans = trace.get("info") or {}, [*_spans(trace)]
+    info, spans = as_object(trace.get("info")), [*_spans(trace)]
     root = next((one for one in spans if not one.get("parent_span_id", one.get("parent_id"))), {})
     request = _of_span(root, "Inputs", row.get("request", info.get("request_preview")))
     response = _of_span(root, "Outputs", row.get("response", info.get("response_preview")))
@@ -97,7 +98,7 @@ def _traced(row: Mapping[str, Any]) -> Item:
         for one in spans
         if _of_span(one, "Type", "") == "TOOL"
     ]
-    turns = objects(request.get("messages")) if isinstance(request, Mapping) else []
+    turns = objects(as_object(request).get("messages"))
     messages = [message(one.get("role"), one.get("content")) for one in turns]
     verdicts: dict[str, Any] = {}
     hidden: dict[str, Any] = {}
@@ -133,27 +134,24 @@ def _trace(row: Mapping[str, Any]) -> Mapping[str, Any]:
 
 
 def _spans(trace: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    data = trace.get("data")
-    yield from objects(data.get("spans")) if isinstance(data, Mapping) else ()
+    yield from objects(as_object(trace.get("data")).get("spans"))
 
 
 def _of_span(span: Mapping[str, Any], name: str, otherwise: object) -> Any:  # noqa: ANN401
     """An attribute of a span, which is JSON in itself."""
-    attributes = span.get("attributes")
-    value = attributes.get(f"mlflow.span{name}") if isinstance(attributes, Mapping) else None
+    value = as_object(span.get("attributes")).get(f"mlflow.span{name}")
     return _parse(otherwise if value is None else value)
 
 
 def _assessments(row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
-    info = _trace(row).get("info") or {}
+    info = as_object(_trace(row).get("info"))
     given = objects(info.get("assessments", _parse(row.get("assessments"))))
     return [one for one in given if one.get("valid") is not False]
 
 
 def _is_human(assessment: Mapping[str, Any]) -> bool:
     """True for feedback of a person."""
-    source = assessment.get("source")
-    kind = source.get("source_type") if isinstance(source, Mapping) else None
+    kind = as_object(assessment.get("source")).get("source_type")
     return kind == "HUMAN" and assessment.get("expectation") is None
 
 
@@ -170,8 +168,7 @@ def _line(value: object) -> str | None:
 
 
 def _own_tags(tags: object) -> dict[str, Any]:
-    entries = tags.items() if isinstance(tags, Mapping) else ()
-    return {name: one for name, one in entries if not name.startswith("mlflow.")}
+    return {name: one for name, one in as_object(tags).items() if not name.startswith("mlflow.")}
 
 
 def _parse(value: object) -> Any:  # noqa: ANN401

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from levelled.errors import PoolError
-from levelled.sources.readers.items import Contents, Item, as_text, flatten
+from levelled.sources.readers.items import Contents, Item, as_object, as_text, flatten, objects
 
 __all__ = ["matches", "read"]
 
@@ -33,14 +33,14 @@ def read(document: Any, name: str) -> Contents:  # noqa: ANN401
 
 
 def _item(row: Mapping[str, Any], at: int) -> Item:
-    prompt, response = _part(row, "prompt"), _part(row, "response")
-    grading, test = _part(row, "gradingResult"), _part(row, "testCase")
+    prompt, response = as_object(row.get("prompt")), as_object(row.get("response"))
+    grading, test = as_object(row.get("gradingResult")), as_object(row.get("testCase"))
     verdicts: dict[str, Any] = {"success": row.get("success")}
     hidden: dict[str, Any] = {"explanation@success": as_text(grading.get("reason"))}
     for judge, one in _components(grading.get("componentResults")):
         verdicts[judge] = one.get("pass")
         hidden[f"explanation@{judge}"] = as_text(one.get("reason"))
-    hidden |= {"provider": as_text(_part(row, "provider").get("id") or row.get("provider"))}
+    hidden |= {"provider": as_text(as_object(row.get("provider")).get("id") or row.get("provider"))}
     hidden |= {"prompt": as_text(prompt.get("label")), "score@success": row.get("score")}
     hidden |= flatten(row.get("vars"), "vars") | flatten(test.get("metadata"), "metadata")
     shown = {"input": as_text(prompt.get("raw")), "output": as_text(response.get("output"))}
@@ -49,17 +49,11 @@ def _item(row: Mapping[str, Any], at: int) -> Item:
 
 def _components(results: object) -> list[tuple[str, Mapping[str, Any]]]:
     """The assertions with a name each: their metric, or their type."""
-    several: Sequence[Any] = results if isinstance(results, list) else []
     components: list[tuple[str, Mapping[str, Any]]] = []
     seen: Counter[str] = Counter()
-    for one in several:
-        if isinstance(one, Mapping) and isinstance(one.get("assertion"), Mapping):
-            name = str(one["assertion"].get("metric") or one["assertion"].get("type"))
-            seen[name] += 1
-            components.append((f"{name} {seen[name]}" if seen[name] > 1 else name, one))
+    for one in objects(results):
+        assertion = as_object(one.get("assertion"))
+        name = str(assertion.get("metric") or assertion.get("type") or "assertion")
+        seen[name] += 1
+        components.append((f"{name} {seen[name]}" if seen[name] > 1 else name, one))
     return components
-
-
-def _part(row: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    part = row.get(name)
-    return part if isinstance(part, Mapping) else {}
