@@ -60,12 +60,7 @@ def look(
     opened = lv.open_pool(
         pool,
         classes=None if classes is None else classes.split(","),
-        id_column=id_column,
-        pred_column=pred_column,
-        judge_columns=judge_column,
-        show=None if show is None else show.split(","),
-        hide=() if hide is None else hide.split(","),
-        reader=reader,
+        **_choices(id_column, pred_column, judge_column, show, hide, reader),
     )
     recognised, command = opened.recognised, opened.recognised.command(pool, _words(options))
     if (form_ := chosen(form, Form.table)) is Form.table:
@@ -73,6 +68,25 @@ def look(
             typer.echo(plain(line, 5000))
     else:
         records([{**recognised.as_dict(), "command": command}], form_)
+
+
+def _choices(
+    id_column: str,
+    pred_column: str | None,
+    judge_columns: list[str],
+    show: str | None,
+    hide: str | None,
+    reader: str | None,
+) -> dict[str, Any]:
+    """The choices of columns as `open_pool` takes them."""
+    return {
+        "id_column": id_column,
+        "pred_column": pred_column,
+        "judge_columns": judge_columns,
+        "show": None if show is None else show.split(","),
+        "hide": () if hide is None else hide.split(","),
+        "reader": reader,
+    }
 
 
 def _words(options: dict[str, Any]) -> list[str]:
@@ -167,12 +181,7 @@ def create(
         in_flight=in_flight,
         labelled=labelled,
         model=model,
-        id_column=id_column,
-        pred_column=pred_column,
-        judge_columns=judge_column,
-        show=None if show is None else show.split(","),
-        hide=() if hide is None else hide.split(","),
-        reader=reader,
+        **_choices(id_column, pred_column, judge_column, show, hide, reader),
     )
     settings = campaign.settings
     _tell_recognised(campaign)

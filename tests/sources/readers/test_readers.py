@@ -197,6 +197,22 @@ def test_scores_with_parts_are_judges_of_their_own(tmp_path: Path) -> None:
     }
 
 
+def test_letters_that_are_no_grades_stay_letters(tmp_path: Path) -> None:
+    samples = [sample(at, letter) for at, letter in enumerate("ABCD")]
+    (tmp_path / "run.eval").write_bytes(zip_file(inspect_log(samples)))
+    assert open_pool(tmp_path / "run.eval").values("pred@judge") == [*"ABCD"]
+
+
+def test_a_score_that_a_person_added_is_no_judge(tmp_path: Path) -> None:
+    said = {"value": "C", "history": [{"value": "C", "provenance": {"author": "ann"}}]}
+    samples = [sample(1, "C"), sample(2, "I")]
+    samples[0]["scores"]["people"] = said
+    (tmp_path / "run.eval").write_bytes(zip_file(inspect_log(samples)))
+    pool = open_pool(tmp_path / "run.eval")
+    assert pool.models == ("judge",)
+    assert "people edited the verdict of 'people' on 1 of 2 items" in str(pool.recognised)
+
+
 def test_explanations_and_labels_of_people_are_hidden() -> None:
     for name in EXPECTED:
         found = open_pool(FILES / name).recognised

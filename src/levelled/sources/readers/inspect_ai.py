@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -92,16 +93,39 @@ def _contents(header: Mapping[str, Any], samples: Iterator[Any] | list[Any], nam
         items.append(_item(sample, repeated=epochs not in (None, 1), edited=edited))
     if not items:
         raise PoolError(f"{name} holds no samples: run Inspect with log_samples, which is usual.")
-    notes = [
-        f"people edited the verdict of {judge!r} on {n} of {len(items)} items: what the judge said "
-        f"itself is used, and the edits are no labels"
-        for judge, n in edited.items()
-    ]
-    notes += [f"{n_failed} of {len(items)} samples ended in an error"] if n_failed else []
-    status = header.get("status", "success")
-    notes += [] if status == "success" else [f"the run did not end well: its status is {status}"]
+    notes = _notes(header.get("status", "success"), len(items), n_failed, edited)
     task, model = as_text(about.get("task")), as_text(about.get("model"))
-    return Contents(items, f"task {task}, model {model}", tuple(notes))
+    return Contents(_with_grades(items), f"task {task}, model {model}", notes)
+
+
+def _notes(status: object, n: int, n_failed: int, edited: Mapping[str, int]) -> tuple[str, ...]:
+    notes = [
+        f"people edited the verdict of {judge!r} on {n_edited} of {n} items: what the judge said "
+        f"itself is used, and the edits are no labels"
+        for judge, n_edited in edited.items()
+    ]
+    notes += [f"{n_failed} of {n} samples ended in an error"] if n_failed else []
+    notes += [] if status == "success" else [f"the run did not end well: its status is {status}"]
+    return tuple(notes)
+
+
+def _with_grades(items: list[Item]) -> list[Item]:
+    """Grades in words, of judges that give nothing but C, I, P and N."""
+    letters: dict[str, set[str]] = {}
+    for item in items:
+        for judge, value in item.verdicts.items():
+            letters.setdefault(judge, set()).add("C" if value is None else str(value))
+    graded = {judge for judge, given in letters.items() if given <= {*_GRADES}}
+    return [
+        replace(
+            item,
+            verdicts={
+                judge: _GRADES.get(value, value) if judge in graded else value
+                for judge, value in item.verdicts.items()
+            },
+        )
+        for item in items
+    ]
 
 
 def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) -> Item:
@@ -118,8 +142,7 @@ def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) 
     hidden: dict[str, Any] = {"epoch": sample["epoch"]} if repeated else {}
     for judge, score in as_object(sample.get("scores")).items():
         own = _own(judge, score, edited)
-        for part, value in _values(judge, own.get("value")).items():
-            verdicts[part] = _GRADES.get(value, value) if isinstance(value, str) else value
+        verdicts |= _values(judge, own.get("value"))
         hidden[f"explanation@{judge}"] = _resolve(own.get("explanation"), attachments)
     hidden |= flatten(sample.get("metadata"), "metadata")
     hidden["error"] = _error(sample.get("error"))
@@ -130,13 +153,14 @@ def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) 
 
 
 def _own(judge: str, score: object, edited: dict[str, int]) -> Mapping[str, Any]:
-    """The score that the judge gave, before people edited it."""
+    """The score that the judge gave, before people edited it; nothing if a person added it."""
     score = score if isinstance(score, Mapping) else {"value": score}
-    history = score.get("history")
-    if isinstance(history, list) and len(history) > 1 and isinstance(history[0], Mapping):
-        edited[judge] = edited.get(judge, 0) + 1
-        return history[0]
-    return score
+    history = objects(score.get("history"))
+    is_added = bool(history and history[0].get("provenance"))
+    if len(history) < 2 and not is_added:
+        return score
+    edited[judge] = edited.get(judge, 0) + 1
+    return {} if is_added else history[0]
 
 
 def _values(judge: str, value: object) -> dict[str, Any]:
