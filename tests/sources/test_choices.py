@@ -49,7 +49,8 @@ def test_a_named_column_replaces_predictions_that_their_names_tell() -> None:
     assert judged.models == ("", "v2")
     assert judged.shown([0]) == [{}]
     assert open_pool(table, judge_columns=["old"]).predictions("old").of([1]) == ["b"]
-    assert open_pool(table, pred_column="v2").predictions("").of([1]) == ["a"]
+    predicted = open_pool(table, pred_column="v2")
+    assert (predicted.predictions("").of([1]), predicted.shown([0])) == (["a"], [{}])
 
 
 WRONG: list[tuple[str, Mapping[str, Any]]] = [
@@ -83,7 +84,7 @@ def test_choices_that_were_written_come_back() -> None:
     }
     assert ColumnChoices.from_json(plain) == choices
     assert ColumnChoices.from_json({}) == ColumnChoices()
-    with pytest.raises(PoolError, match="no choice of columns 'colour'"):
+    with pytest.raises(PoolError, match="newer Levelled: this one does not know 'colour'"):
         ColumnChoices.from_json({"colour": 1})
 
 

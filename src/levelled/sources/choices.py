@@ -36,7 +36,10 @@ class ColumnChoices:
         }
         unknown = {*values} - {one.name for one in fields(cls)}
         if unknown:
-            raise PoolError(f"There is no choice of columns {list_names(sorted(unknown))}.")
+            raise PoolError(
+                f"The columns were chosen by a newer Levelled: this one does not know "
+                f"{list_names(sorted(unknown))}. Update with: pip install --upgrade levelled"
+            )
         return cls(**values)
 
 

@@ -109,7 +109,7 @@ def roles_of(
         "score" if "score" in names else None,
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
-        unused=tuple(column for column in by_name.values() if column not in pred.values()),
+        unused=tuple(one for one in (*by_name.values(), *_PRED) if one not in pred.values()),
     )
 
 
