@@ -2,7 +2,7 @@
 
 Every job runs in a process of its own, so that its peak of memory is its own. A pool of
 10,000,000 items is written to a temporary folder first: text ids, a prediction, three
-probabilities and a text of 40 letters.
+probabilities and a text of 40 letters. A log of Inspect with 400 samples of 30 kB comes first.
 """
 
 import subprocess
@@ -14,6 +14,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+
+sys.path.append(str(Path(__file__).parent.parent / "tests"))
+from sources.readers.samples import inspect_log, sample, zip_file
 
 N = 10_000_000
 COLUMNS = ["id", "pred", "proba_ham", "proba_news", "proba_spam"]
@@ -62,6 +65,21 @@ def _batch(rng: np.random.Generator, start: int, rows: int) -> pa.Table:
     return pa.table(columns)
 
 
+def write_log(path: Path, samples: int) -> None:
+    """Samples with events, which are most of a log and not read."""
+    event = {"event": "model", "output": {"completion": "word " * 40}, "working_start": 0.5}
+    one = {"events": [{**event, "at": at} for at in range(100)]}
+    log = inspect_log([sample(at, "CI"[at % 2], **one) for at in range(samples)])
+    path.write_bytes(zip_file(log))
+
+
+def time_log(folder: Path) -> None:
+    path = folder / "run.eval"
+    write_log(path, 400)
+    seconds, _, peak = min(run(path, OPEN) for _ in range(3))
+    print(f"{'log of Inspect, 400 samples':<34}{seconds:7.2f} s  peak {peak:6.0f} MB (bar 1 s)")
+
+
 def run(path: Path, job: str, then: str = "pass") -> list[float]:
     code = JOB.format(imports=IMPORTS, job=job, then=then)
     found = subprocess.run(
@@ -72,6 +90,7 @@ def run(path: Path, job: str, then: str = "pass") -> list[float]:
 
 def main() -> None:
     with TemporaryDirectory() as folder:
+        time_log(Path(folder))
         path = Path(folder) / "pool.parquet"
         write_pool(path, N)
         print(f"{N:,} rows, {path.stat().st_size / 2**20:.0f} MB of Parquet")

@@ -5,6 +5,7 @@ import importlib
 import io
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -39,6 +40,9 @@ PUBLIC = [
     "levelled.simulation",
     "levelled.sources",
 ]
+
+FILES_OF = {"readers.md": "tests/sources/readers/files"}
+"""The folder whose files the examples of a page use."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
@@ -131,6 +135,8 @@ def test_the_examples_of_a_page_run_as_pasted(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    if page.name in FILES_OF:
+        shutil.copytree(ROOT / FILES_OF[page.name], tmp_path, dirs_exist_ok=True)
     names: dict[str, object] = {}
     output = ""
     for block in read_blocks(page):

@@ -37,12 +37,14 @@ if TYPE_CHECKING:
         pure_weights,
         running,
     )
+    from levelled.sources import Pool, open_pool
 
 __all__ = [
     "Campaign",
     "Draws",
     "Estimate",
     "LevelledError",
+    "Pool",
     "Verdict",
     "advice",
     "advise",
@@ -57,6 +59,7 @@ __all__ = [
     "lure_weights",
     "metrics",
     "naive_weights",
+    "open_pool",
     "proposals",
     "pure_weights",
     "running",
@@ -71,6 +74,8 @@ _HOME = {
     "Draws": "draws",
     "Estimate": "estimators",
     "LevelledError": "errors",
+    "Pool": "sources",
+    "open_pool": "sources",
     "Verdict": "advice",
     "advise": "advice",
     "create_campaign": "campaigns",

@@ -1,6 +1,7 @@
 import pyarrow as pa
 import pytest
 
+from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import Roles, roles_of, shown_columns
 
 NUMBER, TEXT = pa.float64(), pa.string()
@@ -15,7 +16,7 @@ def named(*names: str, kind: pa.DataType = NUMBER) -> pa.Schema:
 
 
 def roles(of: pa.Schema, *slices: str, classes: list[str] | None = None) -> Roles:
-    return roles_of(of, classes=classes, slices=slices, id_column="id")
+    return roles_of(of, classes=classes, slices=slices, choices=ColumnChoices())
 
 
 @pytest.mark.parametrize("alias", ["pred", "prediction", "y_pred"])

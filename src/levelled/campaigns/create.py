@@ -16,11 +16,13 @@ from levelled.campaigns.decide import check_labels, check_name, check_width
 from levelled.campaigns.derived import looks_over, predictions_by_model, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
-from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
+from levelled.campaigns.pools import check_predicted_losses, open_moved_scores, pool_options
 from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError
+from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
+from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 
 __all__ = ["create_campaign", "load_campaign"]
@@ -53,15 +55,23 @@ def create_campaign(
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
     model: str = "",
+    id_column: str = "id",
+    pred_column: str | None = None,
+    judge_columns: Sequence[str] = (),
+    show: Sequence[str] | None = None,
+    hide: Sequence[str] = (),
+    reader: str | None = None,
     load_if_exists: bool = False,
 ) -> Campaign:
     """Create a campaign that evaluates a model on a pool without labels.
 
-    `pool` is a file of predictions, a pattern, a folder, or a frame. The first metric decides
-    which items are drawn; the others are estimated from the same labels. With `drive` "worst" the
-    draws of an adaptive campaign balance all metrics. The draws are made with
-    `seed` and stored, each with its probability, before anybody sees an item. `labelled` names a
-    file of ids and labels of a random sample; the campaign then begins with these labels.
+    `pool` is a file of predictions, a pattern, a folder, a frame, the output of another tool, or
+    a pool of `open_pool`, where `id_column` and the following are explained; they are kept, and
+    used whenever the pool is opened again. The first metric decides which items are drawn; the
+    others are estimated from the same labels. With `drive` "worst" the draws of an adaptive
+    campaign balance all metrics. The draws are made with `seed` and stored, each with its
+    probability, before anybody sees an item. `labelled` names a file of ids and labels of a
+    random sample; the campaign then begins with these labels.
     `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
     0, every interval is by betting.
     An "adaptive" campaign learns from its labels which items are likely to be wrong; a "static"
@@ -82,7 +92,18 @@ def create_campaign(
     if isinstance(pool, Pool):
         opened = pool
     else:
-        opened = open_pool(pool, classes=classes, slices=slices, features=features)
+        opened = open_pool(
+            pool,
+            classes=classes,
+            slices=slices,
+            features=features,
+            id_column=id_column,
+            pred_column=pred_column,
+            judge_columns=judge_columns,
+            show=show,
+            hide=hide,
+            reader=reader,
+        )
     by_model = predictions_by_model(opened)
     derived = settings_of_pool(opened, by_model, metrics, slices)
     models, size = derived["models"], derived["pool_size"]
@@ -114,6 +135,7 @@ def create_campaign(
     for one in metrics:
         for each in by_model.values():
             one.require(each)
+    _refuse_mixed(metrics, by_model)
     events = _first_events(opened, settings, labelled)
     store = open_store(storage) if store is None else store
     try:
@@ -142,14 +164,24 @@ def load_campaign(
     state, opened = campaign.state, None  # refuses a name that is not there
     moved = open_moved_scores(state, scores)
     if pool is not None:
-        settings = state.settings
-        opened = open_pool(
-            pool, classes=settings.classes, slices=settings.slices, features=settings.features
-        )
+        opened = open_pool(pool, **pool_options(state.settings))
     if moved or opened is not None:
         campaign = Campaign(name, store, pool=opened, scores=moved)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
+
+
+def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredictions]) -> None:
+    """Refuse one metric over judges of which some give classes and others ratings."""
+    names = [metric.name for metric in metrics if metric.needs != "label"]
+    ratings = [model for model, one in by_model.items() if one.number is not None]
+    classes = [model for model in by_model if model not in ratings]
+    if names and ratings and classes:
+        raise CampaignError(
+            f"{classes[0] or 'pred'} predicts classes and {ratings[0] or 'pred'} predicts numbers, "
+            f"and labels for {names[0]} can be only one of the two: name the judges to check with "
+            f"judge_columns or --judge-column."
+        )
 
 
 def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:

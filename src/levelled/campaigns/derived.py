@@ -40,6 +40,9 @@ def settings_of_pool(
         "classes": first.classes,
         "numeric": _is_numeric(metrics, has_numbers=first.number is not None),
         "features": pool.features,
+        "columns": pool.choices,
+        "group": pool.group,
+        "n_groups": pool.n_groups,
         "slice_counts": {column: pool.slice_values(column).counts() for column in slices},
         "pred_counts": {one: each.counts() for one, each in by_model.items()},
     }

@@ -14,7 +14,13 @@ from levelled.errors import CampaignError, PoolError
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, open_pool
 
-__all__ = ["CampaignPool", "RecordedFile", "check_predicted_losses", "open_moved_scores"]
+__all__ = [
+    "CampaignPool",
+    "RecordedFile",
+    "check_predicted_losses",
+    "open_moved_scores",
+    "pool_options",
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,9 +75,7 @@ class CampaignPool:
             "Draws need the pool it was created with: name it with pool= or --pool.",
         )
         if self._pool is None:
-            self._pool = recorded.open(
-                classes=settings.classes, slices=settings.slices, features=settings.features
-            )
+            self._pool = recorded.open(**pool_options(settings))
         return recorded.check(self._pool)
 
     def at(self, state: CampaignState, draw: int) -> Pool:
@@ -113,6 +117,16 @@ class CampaignPool:
             scores = recorded.open(classes=settings.classes) if moved is None else moved
             self._scores[used.fingerprint] = pool.with_scores(scores)
         return self._scores[used.fingerprint]
+
+
+def pool_options(settings: CampaignSettings) -> dict[str, Any]:
+    """The options of `open_pool` with which the pool of a campaign is opened again."""
+    return {
+        "classes": settings.classes,
+        "slices": settings.slices,
+        "features": settings.features,
+        **settings.columns.to_json(),
+    }
 
 
 def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa: ANN401

@@ -10,6 +10,7 @@ from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
+from levelled.sources import ColumnChoices
 
 __all__ = [
     "KINDS",
@@ -109,6 +110,11 @@ class CampaignSettings:
     """"finite" where every interval shown has a finite-sample guarantee."""
     drive: str = "first"
     """The metrics that adaptive draws serve: the "first", or the "worst" served of all."""
+    columns: ColumnChoices = field(default_factory=ColumnChoices)
+    """The columns that the user named, and the reader of the pool."""
+    group: str | None = None
+    """The column of the sample of which several items are outputs."""
+    n_groups: int | None = None
 
     @property
     def metric_names(self) -> list[str]:
@@ -146,7 +152,8 @@ class CampaignSettings:
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**plain, "metrics": self.metric_names, "looks": looks_to_json(self.looks)}
+        plain |= {"metrics": self.metric_names, "looks": looks_to_json(self.looks)}
+        return {**plain, "columns": self.columns.to_json()}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "CampaignSettings":
@@ -157,6 +164,7 @@ class CampaignSettings:
         for name in ("models", "classes", "slices", "features"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
+        values["columns"] = ColumnChoices.from_json(values.get("columns", {}))
         metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
         return cls(**{**values, "metrics": metrics, "looks": looks_from_json(looks)})
 
@@ -201,12 +209,14 @@ _KINDS_OF_VALUES: Mapping[str, tuple[type, ...]] = {
     **dict.fromkeys(("pool_size", "seed", "n_sampled", "lease_seconds", "in_flight"), (int,)),
     **dict.fromkeys(("level", "floor"), (int, float)),
     **dict.fromkeys(("metrics", "models", "slices", "features", "looks"), (list, tuple)),
-    **dict.fromkeys(("slice_counts", "pred_counts"), (dict,)),
+    **dict.fromkeys(("slice_counts", "pred_counts", "columns"), (dict,)),
     "classes": (list, tuple, NoneType),
     "source": (str, list, NoneType),
     "budget": (int, NoneType),
     "target_width": (int, float, NoneType),
     "numeric": (bool,),
+    "group": (str, NoneType),
+    "n_groups": (int, NoneType),
 }
 
 

@@ -15,6 +15,7 @@ from typer.main import get_command
 from levelled import __version__
 from levelled.cli import (
     auditing,
+    creating,
     gate,
     labelling,
     learning,
@@ -49,7 +50,8 @@ app = typer.Typer(
 )
 for command in (
     tools.demo,
-    managing.create,
+    creating.look,
+    creating.create,
     managing.list_,
     managing.status,
     labelling.ask,

@@ -1,4 +1,4 @@
-"""`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, ..."""
+"""`levelled list`, `status`, `change`, `attach`, `rescore`, `close`, `report`, `export`."""
 
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -9,15 +9,11 @@ import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import (
     DEFAULT_STORAGE,
+    IN_FLIGHT,
+    LEASE,
     Budget,
-    ClassNames,
-    Drive,
-    Floor,
     Form,
     Format,
-    Guarantee,
-    Kind,
-    Looks,
     Name,
     Owner,
     PoolFile,
@@ -33,7 +29,6 @@ __all__ = [
     "attach",
     "change",
     "close",
-    "create",
     "export",
     "list_",
     "report",
@@ -41,106 +36,18 @@ __all__ = [
     "status",
 ]
 
-_YEAR = 366 * 24 * 3600
-_LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
-_IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
 _SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")
 """The settings that every summary shows."""
 _OF_STATIC = ("score", "proposal", "floor")
 """The settings that only static campaigns use."""
 
 
-def create(
-    name: Name,
-    pool: Annotated[
-        list[str],
-        typer.Option(help="File, folder or pattern with the predictions; may be repeated."),
-    ],
-    metric: Annotated[
-        list[str],
-        typer.Option(help="Metric to estimate; the first decides which items are drawn."),
-    ] = ["error"],  # noqa: B006
-    slice_: Annotated[
-        list[str],
-        typer.Option(
-            "--slice",
-            envvar="LEVELLED_CREATE_SLICE",
-            help="A column to report by; may be repeated.",
-        ),
-    ] = [],  # noqa: B006
-    budget: Budget = None,
-    looks: Looks = 5,
-    guarantee: Guarantee = "asymptotic",
-    target_width: TargetWidth = None,
-    level: Annotated[float, typer.Option(help="Confidence level of the intervals.")] = 0.95,
-    seed: Annotated[
-        int | None,
-        typer.Option(min=0, help="Seed of the draws; chosen and recorded if not given."),
-    ] = None,
-    classes: ClassNames = None,
-    kind: Kind = "auto",
-    drive: Drive = "first",
-    features: Annotated[
-        list[str],
-        typer.Option(help="Columns to learn losses from, or a pattern such as 'f_*'; repeatable."),
-    ] = [],  # noqa: B006
-    score: Annotated[
-        str,
-        typer.Option(help="Static: interest of an item: auto, entropy, margin, ... or uniform."),
-    ] = "auto",
-    proposal: Annotated[
-        str, typer.Option(help="Static: proportional, boltzmann:B, power:A, rank:A or uniform.")
-    ] = "proportional",
-    floor: Floor = 0.5,
-    labelled: Annotated[
-        str | None,
-        typer.Option(help="A file of ids and labels: a random sample to begin with."),
-    ] = None,
-    model: Annotated[str, typer.Option(help="Name of the model, for tables.")] = "",
-    lease_seconds: Annotated[int, _LEASE] = 24 * 3600,
-    in_flight: Annotated[int, _IN_FLIGHT] = 200,
-    storage: Storage = DEFAULT_STORAGE,
-) -> None:
-    """Create a campaign that evaluates a model on a pool without labels."""
-    import secrets
-
-    campaign = lv.create_campaign(
-        name,
-        pool[0] if len(pool) == 1 else pool,
-        metric,
-        storage=storage,
-        seed=secrets.randbits(32) if seed is None else seed,
-        budget=budget,
-        looks=looks,
-        guarantee=guarantee,
-        target_width=target_width,
-        level=level,
-        slices=slice_,
-        classes=None if classes is None else classes.split(","),
-        score=score,
-        proposal=proposal,
-        floor=floor,
-        kind=kind,
-        drive=drive,
-        features=features or None,
-        lease_seconds=lease_seconds,
-        in_flight=in_flight,
-        labelled=labelled,
-        model=model,
-    )
-    settings = campaign.settings
-    show.tell(
-        f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
-        f"{settings.kind}, seed {settings.seed}. Next: levelled ask {name}"
-    )
-
-
 def change(
     name: Name,
     budget: Budget = None,
     target_width: TargetWidth = None,
-    lease_seconds: Annotated[int | None, _LEASE] = None,
-    in_flight: Annotated[int | None, _IN_FLIGHT] = None,
+    lease_seconds: Annotated[int | None, LEASE] = None,
+    in_flight: Annotated[int | None, IN_FLIGHT] = None,
     kind: Annotated[
         str | None, typer.Option(help="Way to draw the next items: adaptive, static or uniform.")
     ] = None,
@@ -239,11 +146,15 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
+        summary["columns"] = _changed_columns(campaign.settings.columns)
         usual: dict[str, Any] = {
             **dict.fromkeys((*_OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
             "features": [],
+            "group": None,
+            "n_groups": None,
+            "columns": [],
         }
         rows = [
             (key.removeprefix("n_"), _cell(value))
@@ -253,6 +164,16 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         show.show_rows("", ["", show.plain(name)], rows, figures=False)
     else:
         show.records([summary], chosen)
+
+
+def _changed_columns(columns: "lv.sources.ColumnChoices") -> list[str]:
+    """The choices of columns that are not the usual ones, in words."""
+    usual = lv.sources.ColumnChoices().to_json()
+    return [
+        f"{name} {_cell([*value] if isinstance(value, tuple) else value)}"
+        for name, value in columns.to_json().items()
+        if value != usual[name]
+    ]
 
 
 def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
@@ -279,6 +200,9 @@ def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
         "guarantee": settings.guarantee,
         "drive": settings.drive,
         "features": list(settings.features),
+        "group": settings.group,
+        "n_groups": settings.n_groups,
+        "columns": settings.columns.to_json(),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,

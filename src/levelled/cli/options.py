@@ -7,6 +7,8 @@ import typer
 
 __all__ = [
     "DEFAULT_STORAGE",
+    "IN_FLIGHT",
+    "LEASE",
     "Budget",
     "ClassNames",
     "Draw",
@@ -15,20 +17,31 @@ __all__ = [
     "Form",
     "Format",
     "Guarantee",
+    "Hide",
+    "IdColumn",
+    "JudgeColumns",
     "Kind",
     "Looks",
     "Name",
     "NewName",
     "Owner",
     "PoolFile",
+    "PredColumn",
     "Raw",
+    "Reader",
     "ScoreFiles",
+    "Show",
     "Storage",
     "TargetWidth",
 ]
 
 DEFAULT_STORAGE = "sqlite:///levelled.db"
 """The same as in campaigns, repeated here because importing them would slow --help."""
+
+
+_YEAR = 366 * 24 * 3600
+LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
+IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
 
 
 class Form(StrEnum):
@@ -88,6 +101,28 @@ PoolFile = Annotated[
 ScoreFiles = Annotated[
     list[str],
     typer.Option("--scores", help="A file it was rescored with, if it has moved; repeatable."),
+]
+IdColumn = Annotated[str, typer.Option(help="Column of the ids.")]
+PredColumn = Annotated[
+    str | None, typer.Option(help="Column of the model's predictions, if it has another name.")
+]
+JudgeColumns = Annotated[
+    list[str],
+    typer.Option(
+        "--judge-column",
+        help="Column of a judge's verdicts; the judge has its name. May be repeated.",
+    ),
+]
+Show = Annotated[
+    str | None,
+    typer.Option(help="Columns that labellers see, and no others, as a,b,c."),
+]
+Hide = Annotated[str | None, typer.Option(help="Columns that labellers do not see, as a,b,c.")]
+Reader = Annotated[
+    str | None,
+    typer.Option(
+        help="Tool that wrote the file, instead of recognising it, or plain: columns by name."
+    ),
 ]
 ClassNames = Annotated[
     str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")

@@ -15,18 +15,25 @@ The names of the columns say what they hold:
     all others                              what the labeller sees; slices are named by the caller
 
 `proba` (or `prediction_proba`) is a list a row, or for two classes the probability of the second;
-it needs `classes`. Columns without a use are never loaded, so a pool of ten million items fits.
+it needs `classes`. Columns with other names are named by the arguments of `open_pool`. Outputs of
+Inspect AI, lm-evaluation-harness, promptfoo, deepeval, MLflow, Hugging Face, Label Studio, Argilla,
+doccano and Prodigy are recognised by their content. Columns of plain files without a use are never
+loaded, so a pool of ten million items fits.
 """
 
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.answers import AnswerRow, read_answers
+from levelled.sources.choices import ColumnChoices
 from levelled.sources.pool import Pool, open_pool
+from levelled.sources.recognised import Recognised
 
 __all__ = [
     "AnswerRow",
     "Categorical",
+    "ColumnChoices",
     "Pool",
     "PoolPredictions",
+    "Recognised",
     "open_pool",
     "read_answers",
 ]

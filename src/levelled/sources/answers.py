@@ -9,13 +9,15 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from levelled.errors import PoolError
 from levelled.labels import Id, Label
 from levelled.sources.files import PathName, files_of, format_of, json_objects
-from levelled.sources.pool import ArrowStream
 from levelled.sources.sheets import read_cell
+
+if TYPE_CHECKING:
+    from levelled.sources.finding import ArrowStream
 
 __all__ = ["AnswerRow", "read_answers"]
 

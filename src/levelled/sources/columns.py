@@ -10,6 +10,7 @@ import pyarrow as pa
 
 from levelled.errors import PoolError
 from levelled.labels import class_text, list_names
+from levelled.sources.choices import ColumnChoices
 
 __all__ = [
     "Roles",
@@ -48,6 +49,8 @@ class Roles:
     loss_hat: str | None = None
     slices: Columns = ()
     features: Columns = ()
+    unused: Columns = ()
+    """Columns of predictions in whose place the user named others."""
 
     @property
     def models(self) -> Columns:
@@ -73,23 +76,27 @@ class Roles:
 
 
 def roles_of(
-    schema: pa.Schema, *, classes: Sequence[str] | None, slices: Sequence[str], id_column: str
+    schema: pa.Schema,
+    *,
+    classes: Sequence[str] | None,
+    slices: Sequence[str],
+    choices: ColumnChoices,
 ) -> Roles:
     """The roles of the columns of a schema; one that is no pool is refused."""
-    names = schema.names
+    names, id_column = schema.names, choices.id_column
     check_repeats(names, "The pool")
     if id_column not in names:
         raise PoolError(
             f"The pool has no column {id_column!r} for the ids; it has {list_names(names, 12)}. "
-            f"Add one, or say which column it is{_hint(id_column, names)}."
+            f"Add one, or say which column it is (id_column, --id-column)"
+            f"{_hint(id_column, names)}."
         )
     for name in slices:
-        if name not in names:
-            raise PoolError(
-                f"There is no column {name!r} to slice by; the pool has {list_names(names, 12)}"
-                f"{_hint(name, names)}."
-            )
-    declared, pred = _check_classes(classes), _predictions(names)
+        _require(name, names, "to slice by")
+    for name in (*(choices.show or ()), *choices.hide):
+        _require(name, names, "to show" if choices.show is not None else "to hide")
+    by_name = _predictions(names, own=choices.pred_column is None)
+    declared, pred = _check_classes(classes), _named_predictions(by_name, names, choices)
     groups = _probabilities(schema, declared, [*pred])
     surrogate = _by_class(names, _SURROGATE)
     all_classes = _all_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
@@ -102,6 +109,7 @@ def roles_of(
         "score" if "score" in names else None,
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
+        unused=tuple(one for one in (*by_name.values(), *_PRED) if one not in pred.values()),
     )
 
 
@@ -114,7 +122,7 @@ def check_repeats(names: Sequence[str], source: str) -> None:
 
 def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
     """The columns a labeller sees: neither predictions nor features nor the id."""
-    hidden = {roles.id, "embedding", *roles.pred.values(), *roles.numbers}
+    hidden = {roles.id, "embedding", *roles.pred.values(), *roles.numbers, *roles.unused}
     hidden |= {f"p_{name}" for name in roles.classes or ()}
     return tuple(
         field.name
@@ -159,15 +167,43 @@ def _check_classes(classes: Sequence[str] | None) -> Columns | None:
     return texts
 
 
-def _predictions(names: Sequence[str]) -> dict[str, str]:
-    """The column of predictions of each model."""
-    own = [name for name in _PRED if name in names]
-    if len(own) > 1:
+def _require(name: str, names: Sequence[str], purpose: str) -> None:
+    """Refuse the name of a column that is not there."""
+    if name not in names:
         raise PoolError(
-            f"The columns {own[0]!r} and {own[1]!r} both look like the prediction. Keep one, or "
-            f"name the other {own[0]}@NAME after its model."
+            f"There is no column {name!r} {purpose}; the pool has {list_names(names, 12)}"
+            f"{_hint(name, names)}."
         )
-    columns = {"": own[0]} if own else {}
+
+
+def _named_predictions(
+    by_name: Mapping[str, str], names: Sequence[str], choices: ColumnChoices
+) -> dict[str, str]:
+    """The predictions that the names of columns tell, with those that the user named instead."""
+    pred = dict(by_name)
+    if choices.pred_column is not None:
+        _require(choices.pred_column, names, "of predictions")
+        pred[""] = choices.pred_column
+    if choices.judge_columns:
+        pred = {model: column for model, column in pred.items() if not model}
+    for judge in choices.judge_columns:
+        column = judge if judge in names else by_name.get(judge, judge)
+        _require(column, names, "of a judge")
+        pred[judge] = column
+    if choices.id_column in pred.values():
+        raise PoolError(f"The column {choices.id_column!r} cannot be ids and predictions at once.")
+    return pred
+
+
+def _predictions(names: Sequence[str], *, own: bool) -> dict[str, str]:
+    """The column of predictions of each model; with `own` also that without a name."""
+    found = [name for name in _PRED if name in names] if own else []
+    if len(found) > 1:
+        raise PoolError(
+            f"The columns {found[0]!r} and {found[1]!r} both look like the prediction. Keep "
+            f"one, or name the other {found[0]}@NAME after its model."
+        )
+    columns = {"": found[0]} if found else {}
     for name in names:
         if name.startswith("pred@"):
             columns[_model_name(name, name.removeprefix("pred@"))] = name

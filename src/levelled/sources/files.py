@@ -66,7 +66,8 @@ def format_of(path: Path) -> str:
     except KeyError:
         raise PoolError(
             f"{path} ends in {path.suffix or 'nothing'}, which is not known: files are read by "
-            f"their ending, one of {', '.join(ENDINGS)}."
+            f"their ending, one of {', '.join(ENDINGS)}. Outputs of other tools (.eval, .json, a "
+            f"folder) are named alone."
         ) from None
 
 

@@ -29,7 +29,15 @@ from levelled.sources.files import (
     parse_object,
 )
 
-__all__ = ["Files", "Frame", "Origin", "as_table", "name_unreadable", "open_csv"]
+__all__ = [
+    "Files",
+    "FilesInMemory",
+    "Frame",
+    "Origin",
+    "as_table",
+    "name_unreadable",
+    "open_csv",
+]
 
 _BATCH = 65_536
 _LINES = 16_384
@@ -64,6 +72,17 @@ class Frame:
                 part = self.table.slice(start, _BATCH).cast(plain)
                 stream.write_table(part.combine_chunks())
         return sink.total.hexdigest()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class FilesInMemory(Frame):
+    """A table that was made of the content of files."""
+
+    paths: tuple[Path, ...]
+
+    def fingerprint(self) -> str:
+        """The sha256 of the bytes of all files in order."""
+        return digest(self.paths)
 
 
 class Files:

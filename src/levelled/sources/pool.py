@@ -7,8 +7,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from os import PathLike, fspath
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,26 +16,23 @@ from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id, list_names
 from levelled.predictions import Categorical, PoolPredictions
-from levelled.sources.files import PathName, files_of, format_of
+from levelled.sources.choices import ColumnChoices, choose_columns
+from levelled.sources.files import PathName, format_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from levelled.sources.columns import Roles
+    from levelled.sources.finding import ArrowStream
     from levelled.sources.origin import Origin
+    from levelled.sources.readers.items import Outputs
     from levelled.sources.reading import PoolColumns
+    from levelled.sources.recognised import Recognised
 
-__all__ = ["ArrowStream", "Pool", "open_pool"]
+__all__ = ["Pool", "open_pool"]
 
 _LONGEST = 1_000_000
 """Characters or bytes that a labeller is shown of one value; they are kept in the log."""
-
-
-class ArrowStream(Protocol):
-    """A frame with an Arrow interface: of pandas, polars, duckdb, pyarrow and others."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The columns as an Arrow stream."""
 
 
 class Pool:
@@ -48,10 +44,15 @@ class Pool:
         origin: Origin,
         roles: Roles,
         columns: PoolColumns,
+        choices: ColumnChoices,
+        outputs: Outputs | None,
     ) -> None:
         self.source = source
         """The path or pattern as it was given; None for a frame in memory."""
+        self.choices = choices
+        """The columns that were named when the pool was opened, and the reader."""
         self._origin, self._roles, self._columns = origin, roles, columns
+        self._outputs = outputs
 
     def __len__(self) -> int:
         return len(self._columns.ids)
@@ -79,6 +80,37 @@ class Pool:
     def models(self) -> tuple[str, ...]:
         """The models with predictions; the empty name is that of `pred` and `proba_<class>`."""
         return self._roles.models
+
+    @property
+    def group(self) -> str | None:
+        """The column of the sample of which several items are outputs, if there is one."""
+        return None if self._outputs is None else self._outputs.group
+
+    @cached_property
+    def n_groups(self) -> int | None:
+        """The number of samples of which the items are outputs."""
+        return None if self.group is None else len({*self.values(self.group)})
+
+    @cached_property
+    def recognised(self) -> Recognised:
+        """A description of what was recognised; `print` shows it."""
+        from levelled.sources.recognised import Recognised, describe_verdicts
+
+        predictions = {model: self.predictions(model).pred for model in self.models}
+        roles = {self._roles.id, self.group}
+        hidden = [one for one in self._origin.schema.names if one not in {*self._shown, *roles}]
+        return Recognised(
+            self.choices.reader or "plain",
+            "columns by their names" if self._outputs is None else self._outputs.tool,
+            len(self),
+            tuple(self.ids(range(min(2, len(self))))),
+            {m: describe_verdicts(one) for m, one in predictions.items() if one is not None},
+            self._shown,
+            tuple(hidden),
+            self.group,
+            self.n_groups,
+            () if self._outputs is None else self._outputs.notes,
+        )
 
     def ids(self, rows: ArrayLike) -> list[Id]:
         """The ids of some rows."""
@@ -141,7 +173,8 @@ class Pool:
                 f"loss for every item of the pool."
             ) from None
         aligned = {name: column[rows] for name, column in found.items()}
-        return Pool(self.source, self._origin, self._roles, replace(self._columns, **aligned))
+        with_new = replace(self._columns, **aligned)
+        return Pool(self.source, self._origin, self._roles, with_new, self.choices, self._outputs)
 
     def slice_values(self, name: str) -> Categorical:
         """The slice of each item; `np.asarray` makes it an array of text."""
@@ -167,10 +200,7 @@ class Pool:
 
     def shown(self, rows: ArrayLike) -> list[dict[str, Any]]:
         """The columns a labeller sees of some rows, as values that JSON can hold."""
-        from levelled.sources.columns import shown_columns
-
-        wanted = self._check_rows(rows)
-        columns = shown_columns(self._origin.schema, self._roles)
+        wanted, columns = self._check_rows(rows), self._shown
         if not columns or not len(wanted):
             return [{} for _ in wanted]
         distinct, place = np.unique(wanted, return_inverse=True)
@@ -179,6 +209,18 @@ class Pool:
             for row in self._origin.rows(distinct, columns)
         ]
         return [values[at] for at in place.tolist()]
+
+    @cached_property
+    def _shown(self) -> tuple[str, ...]:
+        """The columns that a labeller sees."""
+        from levelled.sources.columns import shown_columns
+
+        if self.choices.show is not None:
+            return self.choices.show
+        columns = shown_columns(self._origin.schema, self._roles)
+        if self._outputs is not None:
+            columns = tuple(one for one in self._outputs.shown if one in columns)
+        return tuple(one for one in columns if one not in self.choices.hide)
 
     def _check_rows(self, rows: ArrayLike) -> IntArray:
         at = np.atleast_1d(np.asarray(rows, dtype=np.int64))
@@ -195,14 +237,25 @@ def open_pool(
     slices: Sequence[str] = (),
     features: Sequence[str] | None = (),
     id_column: str = "id",
+    pred_column: str | None = None,
+    judge_columns: Sequence[str] = (),
+    show: Sequence[str] | None = None,
+    hide: Sequence[str] = (),
+    reader: str | None = None,
 ) -> Pool:
     """Open a pool: a frame, or the path of a file or folder, a pattern, or a list of these.
 
     Files end in .parquet, .csv, .tsv or .jsonl; several must have the same columns, and their
-    rows follow each other in the order of the sorted paths. `classes` are needed where no
-    columns proba_<class> name them; `slices` are columns to report by. `features` are columns of
-    numbers that describe the items, or patterns such as f_*; None takes a list column
-    `embedding` or the columns f_*, if there are any.
+    rows follow each other in the order of the sorted paths. Outputs of evaluation and labelling
+    tools are recognised by their content, and `Pool.recognised` says what was found; `reader`
+    names the one to use, and "plain" reads columns by their names.
+
+    `classes` are needed where no columns proba_<class> name them; `slices` are columns to report
+    by. `features` are columns of numbers that describe the items, or patterns such as f_*; None
+    takes a list column `embedding` or the columns f_*, if there are any. `pred_column` holds the
+    predictions of the model, and each of `judge_columns` the verdicts of a judge, which is a
+    model named after the column. A labeller sees exactly the columns of `show`, or all that have
+    no role but those of `hide`.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [7, 8], "proba_ham": [0.9, 0.2], "proba_spam": [0.1, 0.8],
@@ -214,27 +267,19 @@ def open_pool(
     (['ham', 'spam'], [{'text': 'You won'}])
     """
     from levelled.sources.columns import roles_of
-    from levelled.sources.origin import Files, Frame, as_table
+    from levelled.sources.finding import find_source
+    from levelled.sources.origin import Files
     from levelled.sources.reading import read_columns
 
-    name: str | tuple[str, ...] | None = None
-    origin: Origin
-    if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
-        origin = Frame(as_table(source))
-    elif isinstance(source, str | PathLike):
-        name, origin = fspath(source), Files(files_of(source))
-    elif _are_paths(source):
-        name, origin = tuple(fspath(one) for one in source), Files(files_of(source))
-    else:
-        raise PoolError(
-            f"A pool is a path, a list of paths, or a frame of pandas, polars, duckdb or pyarrow; "
-            f"this is a {type(source).__name__}."
-        )
+    choices = choose_columns(id_column, pred_column, judge_columns, show, hide, reader)
+    name, origin, outputs = find_source(source, choices)
+    choices = replace(choices, reader="plain" if outputs is None else outputs.reader)
     untyped = isinstance(origin, Files) and format_of(origin.paths[0]) == "csv"
     by = (slices,) if isinstance(slices, str) else tuple(slices)
-    roles = roles_of(origin.schema, classes=classes, slices=by, id_column=id_column)
+    roles = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
     roles = replace(roles, features=_features(origin.schema, features, roles.id))
-    return Pool(name, origin, roles, read_columns(origin.batches(roles), roles, untyped=untyped))
+    columns = read_columns(origin.batches(roles), roles, untyped=untyped)
+    return Pool(name, origin, roles, columns, choices, outputs)
 
 
 def _features(schema: pa.Schema, wanted: Sequence[str] | None, id_column: str) -> tuple[str, ...]:
@@ -243,17 +288,6 @@ def _features(schema: pa.Schema, wanted: Sequence[str] | None, id_column: str) -
     if wanted is None:
         return described_by(schema)
     return feature_columns(schema, wanted, others=[id_column], name="the pool") if wanted else ()
-
-
-def _are_paths(source: object) -> TypeGuard[Sequence[PathName]]:
-    return isinstance(source, list | tuple) and all(
-        isinstance(one, str | PathLike) for one in source
-    )
-
-
-def _is_pandas(source: object) -> bool:
-    """True for a pandas frame of a version without an Arrow interface."""
-    return type(source).__name__ == "DataFrame" and type(source).__module__.startswith("pandas")
 
 
 def _as_json(value: object) -> object:

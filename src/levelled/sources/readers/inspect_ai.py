@@ -1,0 +1,219 @@
+"""Logs of Inspect AI: `.eval`, a ZIP file with a member for each sample, and `.json`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from levelled.errors import PoolError
+from levelled.sources.readers.documents import parse_json
+from levelled.sources.readers.items import (
+    Contents,
+    Item,
+    as_object,
+    as_text,
+    flatten,
+    lines_of,
+    message,
+    objects,
+    tool_call,
+)
+from levelled.sources.readers.zips import Members, open_zip
+
+__all__ = ["is_archive", "matches", "read", "read_archive"]
+
+_SAMPLE = re.compile(r"samples/.+\.json")
+_START = ("header.json", "_journal/start.json")
+_ATTACHMENT = re.compile(r"attachment://([0-9a-f]{32})")
+_GRADES = {"C": "pass", "I": "fail", "P": "partial", "N": "no answer"}
+_VERSION = 2
+"""The newest version of the log that is known."""
+
+
+def is_archive(path: Path) -> bool:
+    """True for a ZIP file with the members of a log."""
+    with open_zip(path) as members:
+        return any(name in _START or _SAMPLE.fullmatch(name) for name in members)
+
+
+def read_archive(path: Path) -> Contents:
+    """The samples of a `.eval` file, one after the other."""
+    with open_zip(path) as members:
+        start = next((name for name in _START if name in members), None)
+        if start is None:
+            raise PoolError(f"{path} has no header.json: it is no whole log of Inspect.")
+        header = parse_json(members.read(start), f"{start} in {path}")
+        _check_version(header, path)
+        return _contents(header, _samples(members, path), str(path))
+
+
+def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
+    """True for the object of a `.json` log."""
+    return not is_list and {"version", "eval"} <= {*sample} and isinstance(sample["eval"], dict)
+
+
+def read(document: Mapping[str, Any], name: str) -> Contents:
+    """The samples of a `.json` log."""
+    _check_version(document, name)
+    samples = document.get("samples")
+    return _contents(document, samples if isinstance(samples, list) else [], name)
+
+
+def _samples(members: Members, path: Path) -> Iterator[Any]:
+    for name in members:
+        if _SAMPLE.fullmatch(name):
+            yield parse_json(members.read(name), f"{name} in {path}")
+
+
+def _check_version(header: object, name: object) -> None:
+    about = as_object(header)
+    version = about.get("version")
+    if not isinstance(version, int) or not isinstance(about.get("eval"), Mapping):
+        raise PoolError(f"{name} is no log of Inspect: it lacks a version or a description.")
+    if version > _VERSION:
+        raise PoolError(
+            f"{name} is a log of version {version}, and versions up to {_VERSION} are known: "
+            f"update Levelled, or write the log with an older Inspect."
+        )
+
+
+def _contents(header: Mapping[str, Any], samples: Iterator[Any] | list[Any], name: str) -> Contents:
+    about = header["eval"]
+    epochs = as_object(about.get("config")).get("epochs")
+    items: list[Item] = []
+    edited: dict[str, int] = {}
+    n_failed = 0
+    for sample in samples:
+        if not isinstance(sample, Mapping) or not {"id", "epoch"} <= {*sample}:
+            raise PoolError(f"Sample {len(items) + 1} of {name} has no id and epoch.")
+        n_failed += sample.get("error") is not None
+        items.append(_item(sample, repeated=epochs not in (None, 1), edited=edited))
+    if not items:
+        raise PoolError(f"{name} holds no samples: run Inspect with log_samples, which is usual.")
+    notes = _notes(header.get("status", "success"), len(items), n_failed, edited)
+    task, model = as_text(about.get("task")), as_text(about.get("model"))
+    return Contents(_with_grades(items), f"task {task}, model {model}", notes)
+
+
+def _notes(status: object, n: int, n_failed: int, edited: Mapping[str, int]) -> tuple[str, ...]:
+    notes = [
+        f"people edited the verdict of {judge!r} on {n_edited} of {n} items: what the judge said "
+        f"itself is used, and the edits are no labels"
+        for judge, n_edited in edited.items()
+    ]
+    notes += [f"{n_failed} of {n} samples ended in an error"] if n_failed else []
+    notes += [] if status == "success" else [f"the run did not end well: its status is {status}"]
+    return tuple(notes)
+
+
+def _with_grades(items: list[Item]) -> list[Item]:
+    """Grades in words, of judges that give nothing but C, I, P and N."""
+    letters: dict[str, set[str]] = {}
+    for item in items:
+        for judge, value in item.verdicts.items():
+            letters.setdefault(judge, set()).add("C" if value is None else str(value))
+    graded = {judge for judge, given in letters.items() if given <= {*_GRADES}}
+    return [
+        replace(
+            item,
+            verdicts={
+                judge: _GRADES.get(value, value) if judge in graded else value
+                for judge, value in item.verdicts.items()
+            },
+        )
+        for item in items
+    ]
+
+
+def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) -> Item:
+    attachments = as_object(sample.get("attachments"))
+    messages = [_message(one, attachments) for one in objects(sample.get("messages"))]
+    shown = {
+        "input": _input(sample.get("input"), attachments),
+        "messages": messages if _is_conversation(messages) else None,
+        "output": _output(sample.get("output"), attachments),
+        "choices": lines_of(sample.get("choices")),
+        "target": lines_of(sample.get("target")),
+    }
+    verdicts: dict[str, Any] = {}
+    hidden: dict[str, Any] = {"epoch": sample["epoch"]} if repeated else {}
+    for judge, score in as_object(sample.get("scores")).items():
+        own = _own(judge, score, edited)
+        verdicts |= _values(judge, own.get("value"))
+        hidden[f"explanation@{judge}"] = _resolve(own.get("explanation"), attachments)
+    hidden |= flatten(sample.get("metadata"), "metadata")
+    hidden["error"] = _error(sample.get("error"))
+    name = as_text(sample["id"])
+    if not repeated:
+        return Item(name, shown, verdicts, hidden)
+    return Item(f"{name}#{sample['epoch']}", shown, verdicts, hidden, group=name)
+
+
+def _own(judge: str, score: object, edited: dict[str, int]) -> Mapping[str, Any]:
+    """The score that the judge gave, before people edited it; nothing if a person added it."""
+    score = score if isinstance(score, Mapping) else {"value": score}
+    history = objects(score.get("history"))
+    is_added = bool(history and history[0].get("provenance"))
+    if len(history) < 2 and not is_added:
+        return score
+    edited[judge] = edited.get(judge, 0) + 1
+    return {} if is_added else history[0]
+
+
+def _values(judge: str, value: object) -> dict[str, Any]:
+    """The verdict of a judge, or one verdict for each part of it."""
+    if isinstance(value, Mapping):
+        return {f"{judge}.{part}": one for part, one in value.items()}
+    if isinstance(value, list):
+        return {f"{judge}.{at}": one for at, one in enumerate(value, start=1)}
+    return {judge: value}
+
+
+def _message(one: Mapping[str, Any], attachments: Mapping[str, str]) -> dict[str, Any]:
+    calls = [
+        tool_call(call.get("function"), call.get("arguments"))
+        for call in objects(one.get("tool_calls"))
+    ]
+    return message(one.get("role"), _resolve(_text(one.get("content")), attachments), calls)
+
+
+def _is_conversation(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """True if there is more to see than one input and one output."""
+    return [one["role"] for one in messages] != ["user", "assistant"] and len(messages) > 0
+
+
+def _input(value: object, attachments: Mapping[str, str]) -> str | None:
+    """The prompt; of several messages the last one of the user."""
+    if isinstance(value, list):
+        said = [one for one in objects(value) if one.get("role") == "user"]
+        value = _text(said[-1].get("content")) if said else None
+    return _resolve(as_text(value), attachments)
+
+
+def _output(value: object, attachments: Mapping[str, str]) -> str | None:
+    text = as_object(value).get("completion")
+    if text is None and (choices := objects(as_object(value).get("choices"))):
+        text = _text(as_object(choices[0].get("message")).get("content"))
+    return _resolve(as_text(text), attachments)
+
+
+def _text(content: object) -> str | None:
+    """The text of a message, whose parts that are no text are only named."""
+    if not isinstance(content, list):
+        return as_text(content)
+    parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
+    return "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in parts)
+
+
+def _error(value: object) -> str | None:
+    return as_text(value.get("message")) if isinstance(value, Mapping) else as_text(value)
+
+
+def _resolve(text: str | None, attachments: Mapping[str, str]) -> str | None:
+    """The text with what was put aside under `attachments`, because it is long or repeated."""
+    if text is None or not attachments or "attachment://" not in text:
+        return text
+    return _ATTACHMENT.sub(lambda place: str(attachments.get(place[1], place[0])), text)

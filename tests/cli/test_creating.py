@@ -1,0 +1,98 @@
+"""`levelled look` and `create`, from files of other tools and from columns of any name."""
+
+import csv
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+import levelled as lv
+from cli.terminal import Levelled
+
+FILES = Path(__file__).parent.parent / "sources/readers/files"
+
+
+@pytest.fixture
+def traces(tmp_path: Path) -> Path:
+    path = tmp_path / "traces.csv"
+    with path.open("w") as file:
+        rows = csv.writer(file)
+        rows.writerow(["trace_id", "input", "output", "verdict", "reason"])
+        rows.writerows(
+            [f"t{n}", f"{n}?", f"{n}", "fail" if n % 5 else "pass", "?"] for n in range(40)
+        )
+    return path
+
+
+def test_a_look_says_what_is_recognised_and_how_to_go_on(levelled: Levelled) -> None:
+    shutil.copy(FILES / "inspect.eval", "run.eval")
+    looked = levelled("look", "run.eval", "--format", "table")
+    out = looked.out
+    assert (looked.code, looked.err) == (0, "")
+    assert "recognised: Inspect AI log, task sums, model mockllm/model" in out
+    assert "groups: 6" in out
+    assert "verdicts of includes: fail 8, pass 4" in out
+    assert "shown to labellers: input, messages, output, target" in out
+    assert "explanation@grader" in out.partition("hidden:")[2]
+    assert out.endswith("next: levelled create NAME --pool run.eval --metric share:pass\n")
+    assert not Path("levelled.db").exists()
+
+
+def test_a_look_can_be_read_by_programs(levelled: Levelled, traces: Path) -> None:
+    words = ("--id-column", "trace_id", "--judge-column", "verdict", "--hide", "reason")
+    (row,) = json.loads(levelled("look", traces.name, *words, "--format", "json").out)
+    assert row["predictions"] == {"verdict": {"pass": 8, "fail": 32}}
+    assert (row["shown"], row["hidden"]) == (["input", "output"], ["verdict", "reason"])
+    assert row["command"] == (
+        "levelled create NAME --pool traces.csv --id-column trace_id --judge-column verdict "
+        "--hide reason --metric share:pass"
+    )
+
+
+def test_what_was_chosen_is_kept_with_the_campaign(levelled: Levelled, traces: Path) -> None:
+    words = ("--id-column", "trace_id", "--judge-column", "verdict", "--show", "input,output")
+    made = levelled("create", "s", "--pool", traces.name, *words, "--metric", "error")
+    assert made.code == 0
+    assert "verdicts of verdict: fail 32, pass 8" in made.err
+    asked = [
+        json.loads(line) for line in levelled("ask", "s", "--format", "jsonl").out.splitlines()
+    ]
+    assert [*asked[0]["data"]] == ["input", "output"]
+    told = [{"id": one["id"], "label": "pass"} for one in asked]
+    Path("done.jsonl").write_text("".join(f"{json.dumps(one)}\n" for one in told))
+    assert levelled("tell", "s", "done.jsonl").code == 0
+    traces.rename("moved.csv")
+    assert levelled("audit", "s", "--pool", "moved.csv").code == 0
+    (status,) = json.loads(levelled("status", "s", "--format", "json").out)
+    assert status["columns"]["judge_columns"] == ["verdict"]
+    table = levelled("status", "s", "--format", "table").out
+    assert "judge_columns verdict" in table
+    assert levelled("report", "s").code == 0
+
+
+def test_every_choice_has_a_variable(
+    levelled: Levelled, traces: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in {
+        "ID_COLUMN": "trace_id",
+        "JUDGE_COLUMN": "verdict",
+        "PRED_COLUMN": "reason",
+        "SHOW": "input",
+        "READER": "plain",
+    }.items():
+        monkeypatch.setenv(f"LEVELLED_CREATE_{name}", value)
+    assert levelled("create", "s", "--pool", traces.name, "--metric", "error").code == 0
+    columns = lv.load_campaign("s").settings.columns
+    assert columns == lv.sources.ColumnChoices(
+        "trace_id", "reason", ("verdict",), ("input",), (), "plain"
+    )
+
+
+def test_a_file_that_is_nothing_is_refused_in_one_line(levelled: Levelled) -> None:
+    Path("run.eval").write_bytes(b"nothing")
+    for words in (["look", "run.eval"], ["create", "c", "--pool", "run.eval"]):
+        refused = levelled(*words)
+        assert (refused.code, refused.out) == (1, "")
+        assert refused.err.startswith("levelled: run.eval is no whole ZIP file")
+        assert refused.err.count("\n") == 1
