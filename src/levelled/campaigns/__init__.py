@@ -7,6 +7,7 @@ from levelled.campaigns.create import create_campaign, load_campaign
 from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.learnt import CampaignPredictor
 from levelled.campaigns.planning import plan_campaign
+from levelled.campaigns.questions import Question
 from levelled.campaigns.records import Ask, OpenItem
 from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
 from levelled.metrics.figure import Figure
@@ -19,6 +20,7 @@ __all__ = [
     "CampaignPredictor",
     "Figure",
     "OpenItem",
+    "Question",
     "Upgrade",
     "backup",
     "copy",

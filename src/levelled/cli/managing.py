@@ -11,19 +11,26 @@ from levelled.cli.options import (
     DEFAULT_STORAGE,
     Budget,
     ClassNames,
+    Content,
     Drive,
     Floor,
     Form,
     Format,
     Guarantee,
+    Guidelines,
+    Images,
     Kind,
     Looks,
     Name,
     Owner,
+    Pair,
     PoolFile,
+    Questions,
     Raw,
     Storage,
     TargetWidth,
+    read_guidelines,
+    split_content,
 )
 
 if TYPE_CHECKING:
@@ -97,6 +104,11 @@ def create(
         typer.Option(help="A file of ids and labels: a random sample to begin with."),
     ] = None,
     model: Annotated[str, typer.Option(help="Name of the model, for tables.")] = "",
+    question: Questions = [],  # noqa: B006
+    guidelines: Guidelines = None,
+    pair: Pair = None,
+    content: Content = [],  # noqa: B006
+    images: Images = None,
     lease_seconds: Annotated[int, _LEASE] = 24 * 3600,
     in_flight: Annotated[int, _IN_FLIGHT] = 200,
     storage: Storage = DEFAULT_STORAGE,
@@ -127,6 +139,11 @@ def create(
         in_flight=in_flight,
         labelled=labelled,
         model=model,
+        questions=question,
+        guidelines=read_guidelines(guidelines),
+        pair=() if pair is None else pair.split(","),
+        content=split_content(content),
+        images=images,
     )
     settings = campaign.settings
     show.tell(
@@ -271,7 +288,7 @@ def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
         "n_settled": state.n_settled,
         "n_pending": len(state.open_draws()),
         "n_unlabelable": len(state.unlabelable),
-        "n_amended": len(state.amended),
+        "n_amended": len(state.relabelled()),
         "n_second_opinions": sum(map(len, state.opinions.values())),
         "agreement": None if agreement is None else agreement.as_dict(),
         **{name: getattr(settings, name) for name in _SETTINGS},
