@@ -148,7 +148,8 @@ def test_a_file_without_a_header_is_told_to_have_one(text: str) -> None:
 
 @pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
 def test_remarks_are_read_where_they_are_wanted(tmp_path: Path, ending: str) -> None:
-    columns = {"draw": [1, 2], "label": ["a", "b"], "note": ["odd", None], "text": ["x", "y"]}
+    columns: dict[str, list[Any]] = {"draw": [1, 2], "label": ["a", "b"], "text": ["x", "y"]}
+    columns["note"] = ["odd", None]
     path = write(tmp_path / f"done{ending}", columns)
     assert [row.remarks for row in read_answers(path, remarks=["note"])] == [{"note": "odd"}, {}]
     assert [row.remarks for row in read_answers(path)] == [{}, {}]

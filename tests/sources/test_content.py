@@ -9,7 +9,7 @@ import pytest
 from levelled.errors import PoolError
 from levelled.sources import find_image, shown_fields
 
-CHAT = [
+CHAT: list[dict[str, Any]] = [
     {"role": "system", "content": "Be brief."},
     {"role": "assistant", "content": None, "tool_calls": [{"function": {"name": "look"}}]},
 ]
