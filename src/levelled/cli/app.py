@@ -13,7 +13,17 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import auditing, labelling, learning, managing, mending, show, simulating, tools
+from levelled.cli import (
+    auditing,
+    label,
+    labelling,
+    learning,
+    managing,
+    mending,
+    show,
+    simulating,
+    tools,
+)
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -42,6 +52,7 @@ for command in (
     managing.create,
     managing.list_,
     managing.status,
+    label.label,
     labelling.ask,
     mending.mine,
     mending.return_,
