@@ -179,16 +179,19 @@ class _LineScreen:
     def __init__(self, console: "Console", source: TextIO) -> None:
         self._console = console
         self._source = source
+        self._title = ""
+        self._last = ""
 
     def show(self, page: Page) -> None:
-        """Print a page."""
+        """Print a page; of one that has been printed already, only the question."""
         width = self._console.width
-        self._print(page.title)
-        for line in render_lines(self._console, page.body(width), width):
-            self._print("".join(one.text for one in line).rstrip())
-        for text in (page.message, page.prompt):
-            if text:
-                self._print(text)
+        if page.title != self._title:
+            self._print(page.title)
+            for shown in render_lines(self._console, page.body(width), width):
+                self._print("".join(one.text for one in shown).rstrip())
+        self._title = page.title
+        for line in (*page.message.splitlines(), page.prompt):
+            self._print(line)
 
     def read(self) -> Key | str:
         """The next line without blanks around it; an empty one is the key Enter."""
@@ -199,9 +202,11 @@ class _LineScreen:
 
     def ask(self, prompt: str, start: str = "") -> str | None:
         """The next line of text."""
-        self._print(prompt)
+        if prompt != self._last:
+            self._print(prompt)
         line = self._source.readline()
         return line.strip() if line else None
 
     def _print(self, text: str) -> None:
+        self._last = text
         self._console.print(show.plain(text, 5000), soft_wrap=True)
