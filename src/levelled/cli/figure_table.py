@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 __all__ = ["figure_table"]
 
-_PENDING, _LATEST, _WORTH = "value with pending labels", "with all labels", "as precise as"
+_LATEST, _WORTH = "with all labels", "as precise as"
 _NUMBERS = ("value", "interval", _LATEST, _WORTH)
 
 
@@ -47,8 +47,7 @@ def _figure_row(figure: "Figure") -> dict[str, str]:
     """The cells of a figure; the note below the table says what pending labels may change."""
     from levelled.reports.numbers import figure_cells
 
-    cells = figure_cells(figure).items()
-    return {column: show.plain(cell, 40) for column, cell in cells if column != _PENDING}
+    return {column: show.plain(cell, 40) for column, cell in figure_cells(figure).items()}
 
 
 def _fit_rows(rows: list[dict[str, str]], width: int) -> list[dict[str, str]]:
