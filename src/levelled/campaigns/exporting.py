@@ -126,6 +126,7 @@ def make_report(
         sections=[
             *_comparisons(comparisons),
             *learnt,
+            *_notes(state),
             *_amended(state),
             *_second_opinions(state),
             *_unlabelable(state, figures[0]),
@@ -189,6 +190,17 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Section]:
         "its level on its own."
     )
     yield Section("Comparisons", about, ("metric", "model", "against", "verdict", "notes"), rows)
+
+
+def _notes(state: CampaignState) -> Iterator[Section]:
+    """What labellers noted beside the labels that count."""
+    rows = [
+        (*_draw_and_id(state, draw), str(answer.label), answer.note, answer.by or "")
+        for draw, answer in sorted(state.answers.items())
+        if answer.note
+    ]
+    if rows:
+        yield Section("Notes of labellers", "", ("draw", "id", "label", "note", "by"), rows)
 
 
 def _amended(state: CampaignState) -> Iterator[Section]:

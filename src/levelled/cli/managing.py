@@ -260,7 +260,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
             **dict.fromkeys((*_OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
-            "features": [],
+            **{key: [] for key in ("features", "questions", "pair")},
         }
         rows = [
             (key.removeprefix("n_"), _cell(value))
@@ -296,6 +296,8 @@ def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
         "guarantee": settings.guarantee,
         "drive": settings.drive,
         "features": list(settings.features),
+        "questions": [one.notation for one in settings.questions],
+        "pair": list(settings.pair),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,
