@@ -133,6 +133,8 @@ def open_for_pair(
     open_with: Callable[..., Pool], classes: Sequence[str] | None, pair: Sequence[str]
 ) -> Pool:
     """The pool; where nothing names the classes, those of a pair are its columns and tie."""
+    if pair:
+        _refuse_no_pair(pair)
     opened = open_with(classes=classes)
     if pair and opened.classes is None:
         return open_with(classes=[*pair, TIE])
@@ -147,10 +149,14 @@ def check_shown(settings: CampaignSettings, pool: Pool) -> None:
         _check_pair(settings, columns)
 
 
-def _check_pair(settings: CampaignSettings, columns: Sequence[str]) -> None:
-    pair, classes = settings.pair, settings.classes or ()
+def _refuse_no_pair(pair: Sequence[str]) -> None:
     if len({*pair}) != 2 or len(pair) != 2:
         raise CampaignError(f"A pair is two columns, such as answer_a,answer_b; it is {[*pair]}.")
+
+
+def _check_pair(settings: CampaignSettings, columns: Sequence[str]) -> None:
+    pair, classes = settings.pair, settings.classes or ()
+    _refuse_no_pair(pair)
     for column in pair:
         if column not in columns:
             raise CampaignError(
