@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.gate import GateClaim
     from levelled.campaigns.learnt import CampaignPredictor
     from levelled.campaigns.planning import plan_campaign
+    from levelled.campaigns.questions import Question
     from levelled.campaigns.records import Ask, OpenItem
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
     from levelled.metrics.figure import Figure
@@ -28,6 +29,7 @@ __all__ = [
     "Figure",
     "GateClaim",
     "OpenItem",
+    "Question",
     "Upgrade",
     "backup",
     "copy",
@@ -49,6 +51,7 @@ _HOME = {
     "Figure": "metrics.figure",
     "GateClaim": "campaigns.gate",
     "OpenItem": "campaigns.records",
+    "Question": "campaigns.questions",
     "Upgrade": "campaigns.stores",
     "backup": "campaigns.stores",
     "copy": "campaigns.stores",

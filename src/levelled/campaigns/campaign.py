@@ -16,19 +16,21 @@ from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.gate import GateClaim, decide_better, decide_limit
-from levelled.campaigns.labellers import Labellers, current_time
+from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog, Decision
 from levelled.campaigns.planning import plan_further
 from levelled.campaigns.pools import CampaignPool
+from levelled.campaigns.questions import Question
 from levelled.campaigns.records import Ask, CampaignSettings, Event
+from levelled.campaigns.shown import label_question
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
 from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.plan_record import Plan
-from levelled.reports import page
+from levelled.reports import Report, page
 from levelled.sources import Pool, open_pool
 
 if TYPE_CHECKING:
@@ -86,25 +88,34 @@ class Campaign(Labellers):
         return self.state.settings
 
     @property
+    def questions(self) -> list[Question]:
+        """What a labeller answers of each item: first the label, then the rubric."""
+        return [label_question(self.settings), *self.settings.questions]
+
+    @property
     def predictor(self) -> CampaignPredictor | None:
         """What an adaptive campaign has learnt about its losses; None before its first round."""
         return predictor_of(self.state, self._pool.at, self._log.cache)
 
-    def ask(self, n: int = 1, *, owner: str | None = None) -> list[Ask]:
+    def ask(
+        self, n: int = 1, *, owner: str | None = None, lease_seconds: int | None = None
+    ) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
 
         The owner's open items come first, so nothing is lost with a file or a terminal. Without
         a name all are new ones, because somebody else may have those that are out.
         Each draw was stored with its probability before it is shown here. There are fewer items
         if the budget is used up or too many are in flight already; `note` then says why.
+        `lease_seconds` makes the lease shorter than that of the campaign; `renew` prolongs it.
         """
-        n = whole("n", n, least=1)
+        n, seconds = whole("n", n, least=1), check_seconds(lease_seconds)
         asks: list[Ask] = []
 
         def decision(state: CampaignState) -> Sequence[Event]:
             own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
             drawn = self._draw_ahead(state, n - own)
-            handout = decide.ask(apply_events(drawn, state), n, owner, current_time())
+            state = apply_events(drawn, state)
+            handout = decide.ask(state, n, owner, current_time(), seconds)
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 
@@ -268,8 +279,13 @@ class Campaign(Labellers):
 
     def report(self, path: str | Path) -> None:
         """Write figures, plots, settings and corrections as one HTML file."""
+        text = page(self.report_content())
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    def report_content(self) -> Report:
+        """The content of the report, for other pages to show the same."""
         state, cache = self.state, self._log.cache
-        report = make_report(
+        return make_report(
             state,
             comparable_figures(state, cache),
             estimate_history(state, cache),
@@ -277,7 +293,6 @@ class Campaign(Labellers):
             self.last_hash,
             [*learnt_sections(predictor_of(state, self._pool.at, cache))],
         )
-        Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
 
     def audit(self, *, expect: str | None = None) -> Audit:
         """Recompute everything that log and pool determine; return each difference in a line.

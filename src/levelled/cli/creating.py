@@ -11,22 +11,29 @@ from levelled.cli.options import (
     LEASE,
     Budget,
     ClassNames,
+    Content,
     Drive,
     Floor,
     Form,
     Format,
     Guarantee,
+    Guidelines,
     Hide,
     IdColumn,
+    Images,
     JudgeColumns,
     Kind,
     Looks,
     Name,
+    Pair,
     PredColumn,
+    Questions,
     Reader,
     Show,
     Storage,
     TargetWidth,
+    read_guidelines,
+    split_content,
 )
 from levelled.cli.show import chosen, plain, records, tell
 
@@ -151,6 +158,11 @@ def create(
     show: Show = None,
     hide: Hide = None,
     reader: Reader = None,
+    question: Questions = [],  # noqa: B006
+    guidelines: Guidelines = None,
+    pair: Pair = None,
+    content: Content = [],  # noqa: B006
+    images: Images = None,
     lease_seconds: Annotated[int, LEASE] = 24 * 3600,
     in_flight: Annotated[int, IN_FLIGHT] = 200,
     storage: Storage = DEFAULT_STORAGE,
@@ -181,6 +193,11 @@ def create(
         in_flight=in_flight,
         labelled=labelled,
         model=model,
+        questions=question,
+        guidelines=read_guidelines(guidelines),
+        pair=() if pair is None else pair.split(","),
+        content=split_content(content),
+        images=images,
         **_choices(id_column, pred_column, judge_column, show, hide, reader),
     )
     settings = campaign.settings

@@ -151,10 +151,8 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
             **dict.fromkeys((*_OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
-            "features": [],
-            "group": None,
-            "n_groups": None,
-            "columns": [],
+            **{key: [] for key in ("features", "columns", "questions", "pair")},
+            **dict.fromkeys(("group", "n_groups")),
         }
         rows = [
             (key.removeprefix("n_"), _cell(value))
@@ -192,7 +190,7 @@ def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
         "n_settled": state.n_settled,
         "n_pending": len(state.open_draws()),
         "n_unlabelable": len(state.unlabelable),
-        "n_amended": len(state.amended),
+        "n_amended": len(state.relabelled()),
         "n_second_opinions": sum(map(len, state.opinions.values())),
         "agreement": None if agreement is None else agreement.as_dict(),
         **{name: getattr(settings, name) for name in _SETTINGS},
@@ -203,6 +201,8 @@ def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
         "group": settings.group,
         "n_groups": settings.n_groups,
         "columns": settings.columns.to_json(),
+        "questions": [one.notation for one in settings.questions],
+        "pair": list(settings.pair),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,

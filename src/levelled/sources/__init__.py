@@ -24,6 +24,7 @@ loaded, so a pool of ten million items fits.
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.answers import AnswerRow, read_answers
 from levelled.sources.choices import ColumnChoices
+from levelled.sources.content import ShownField, find_image, shown_fields
 from levelled.sources.pool import Pool, open_pool
 from levelled.sources.recognised import Recognised
 
@@ -34,6 +35,9 @@ __all__ = [
     "Pool",
     "PoolPredictions",
     "Recognised",
+    "ShownField",
+    "find_image",
     "open_pool",
     "read_answers",
+    "shown_fields",
 ]
