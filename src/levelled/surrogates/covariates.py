@@ -35,7 +35,8 @@ class Covariates:
     `scores` [N, 4] are one and the logits of the expected loss: under the model, under a second
     model, and their mean. `features` [N, D] have mean 0 and spread 1. `groups` are numbers of
     predicted classes below `n_groups`. Losses are predicted in units of `scale`, and `intercept`
-    makes the mean of the pool's predictions before any label equal `prior_mean`.
+    makes the mean of the pool's predictions before any label equal `prior_mean`. With
+    `from_verdicts` the expected losses are known by the predicted class alone.
     """
 
     scores: FloatArray
@@ -46,6 +47,7 @@ class Covariates:
     intercept: float
     family: Family
     scale: float
+    from_verdicts: bool = False
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class Covariates:
         features: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         bounded: bool = True,
+        from_verdicts: bool = False,
     ) -> "Covariates":
         """Prepare the columns of a pool.
 
@@ -88,6 +91,7 @@ class Covariates:
             _intercept(family, scores[:, 3], prior_mean),
             family,
             scale,
+            from_verdicts,
         )
 
     def __len__(self) -> int:
