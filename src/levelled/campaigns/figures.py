@@ -21,7 +21,7 @@ from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors
 
-__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history"]
+__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history", "read_estimate"]
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
@@ -75,6 +75,11 @@ def _subjects(state: CampaignState) -> Iterator[Subject]:
             for column in settings.slices:
                 for value, n in settings.slice_counts[column].items():
                     yield Subject(metric, is_ratio, has_control, model, n, column, value)
+
+
+def read_estimate(base: SettledDraws, subject: Subject) -> Estimate:
+    """The estimate of a subject as figures show it."""
+    return _read(base, subject)[0]
 
 
 def _figure(

@@ -13,7 +13,17 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import auditing, labelling, learning, managing, mending, show, simulating, tools
+from levelled.cli import (
+    auditing,
+    judging,
+    labelling,
+    learning,
+    managing,
+    mending,
+    show,
+    simulating,
+    tools,
+)
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -53,6 +63,7 @@ for command in (
     mending.undo,
     labelling.estimate,
     labelling.compare,
+    judging.judge,
     managing.report,
     managing.change,
     managing.attach,

@@ -88,7 +88,7 @@ class Covariates:
             codes,
             n_groups,
             prior_mean,
-            _intercept(family, scores[:, 3], prior_mean),
+            _intercept(family, _slope(from_verdicts) * scores[:, 3], prior_mean),
             family,
             scale,
             from_verdicts,
@@ -105,7 +105,8 @@ class Covariates:
     @property
     def start(self) -> FloatArray:
         """The coefficients before any label."""
-        return np.array([self.intercept, 0.0, 0.0, _SLOPE, *np.zeros(self.n_extra)])
+        slope = _slope(self.from_verdicts)
+        return np.array([self.intercept, 0.0, 0.0, slope, *np.zeros(self.n_extra)])
 
     def table(self, rows: IntArray) -> FloatArray:
         """All columns of some items: scores, features, and one column for each class."""
@@ -178,14 +179,18 @@ def _standardise(features: ArrayLike, pool_size: int) -> NDArray[np.float32]:
     return standard
 
 
-def _intercept(family: Family, links: FloatArray, mean: float) -> float:
+def _slope(from_verdicts: bool) -> float:
+    """The slope before any label; the chances that go with a verdict are no model's own."""
+    return 1.0 if from_verdicts else _SLOPE
+
+
+def _intercept(family: Family, steep: FloatArray, mean: float) -> float:
     """The intercept at which the mean prediction of the pool is `mean`.
 
     It is found on some items, and corrected by Newton steps on all of them.
     """
     from scipy.optimize import brentq
 
-    steep = _SLOPE * links
     some = steep[:: max(len(steep) // _SAMPLED, 1)]
     c = float(brentq(lambda c: float(family.mean(c + some).mean()) - mean, -25, 25, xtol=1e-6))
     for _ in range(2 if len(some) < len(steep) else 0):
