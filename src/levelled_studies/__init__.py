@@ -31,6 +31,7 @@ _HOME = {
     "neighbours": "neighbours.study",
     "adaptive-coverage": "efficiency.coverage",
     "guarantee": "guarantee",
+    "judges": "judges",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

@@ -67,9 +67,11 @@ class Kappa(Metric):
             return Pairs(wrong, expected, [(left, outcomes)], "label", is_share=False)
         (other,) = (name for name in chance if name != self.positive)
         both = [(label, chance[label]) for label in (other, self.positive)]
+        predicted = int(np.count_nonzero(as_classes("pred", pred) == self.positive))
+        unlabelled = max(pred_counts.get(self.positive, 0) - predicted, 0)
         unseen = [
             (n, [(float(label != verdict), d) for label, d in both])
-            for n, verdict in ((0, self.positive), (left, other))
+            for n, verdict in ((unlabelled, self.positive), (left - unlabelled, other))
         ]
         return Pairs(wrong, expected, unseen, "label", is_share=False)
 
