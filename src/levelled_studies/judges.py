@@ -48,14 +48,13 @@ class JudgeSettings(StudySettings):
 
     pools: tuple[str, ...] = (
         _ALPACA,
-        "AlpacaEval, three lengths",
         "AlpacaEval, verdicts alone",
         _RARE,
         "lenient judge",
         "strict judge",
         "small pool",
     )
-    repetitions: int = 400
+    trajectories: int = 400
 
 
 class JudgedPool(NamedTuple):
@@ -78,16 +77,15 @@ class JudgedPool(NamedTuple):
         return replace(known, expected=self.verdict.astype(np.float64))
 
 
-def _alpaca(features: str) -> JudgedPool:
-    """Claude's verdict on pairs of outputs, and GPT-4's as the label."""
+def _alpaca(*, lengths: bool) -> JudgedPool:
+    """Claude's verdict on pairs of outputs, and GPT-4's as the label.
+
+    With `lengths`, the feature is length:output_2/output_1.
+    """
     data = load_data("alpaca-eval")
-    lengths = np.log1p(data.X[:, 1:])  # of the instruction and of both outputs
-    columns = {
-        "ratio": {"f_ratio": lengths[:, 2] - lengths[:, 1]},
-        "three": {f"f_{k}": lengths[:, k] for k in range(3)},
-        "none": {},
-    }
-    return JudgedPool(data.y == 1, data.X[:, 0] == 1, columns[features])
+    first, second = np.log1p(data.X[:, 2:]).T
+    features = {"f_ratio": second - first} if lengths else {}
+    return JudgedPool(data.y == 1, data.X[:, 0] == 1, features)
 
 
 def _made(size: int, rate: float, tpr: float, tnr: float, budget: int = 200) -> JudgedPool:
@@ -99,9 +97,8 @@ def _made(size: int, rate: float, tpr: float, tnr: float, budget: int = 200) -> 
 
 
 _POOLS: dict[str, Callable[[], JudgedPool]] = {
-    _ALPACA: lambda: _alpaca("ratio"),
-    "AlpacaEval, three lengths": lambda: _alpaca("three"),
-    "AlpacaEval, verdicts alone": lambda: _alpaca("none"),
+    _ALPACA: lambda: _alpaca(lengths=True),
+    "AlpacaEval, verdicts alone": lambda: _alpaca(lengths=False),
     _RARE: lambda: _made(10_000, 0.01, 0.8, 0.98, budget=300),
     "lenient judge": lambda: _made(4000, 0.8, 0.95, 0.6),
     "strict judge": lambda: _made(3000, 0.3, 0.7, 0.97),
@@ -136,7 +133,7 @@ def tasks(settings: JudgeSettings) -> list[str]:
 def run(settings: JudgeSettings, task: str, rng: Generator) -> pa.Table:
     """A row for each method and the rate, and for each figure of the judge."""
     pool = _POOLS[choice("The name of a pool", task, tuple(_POOLS))]()
-    known, n = pool.known(), settings.repetitions
+    known, n = pool.known(), settings.trajectories
     packages = {name: method for name, (module, method) in PACKAGES.items() if find_spec(module)}
     packages.pop("ssepy", None)  # its strata need more than two predictions
     methods: dict[str, Method] = {
@@ -328,13 +325,14 @@ def _coverage_plot(rows: Sequence[Row], settings: JudgeSettings) -> Plot:
 
 
 FULL = JudgeSettings()
-SMOKE = JudgeSettings(pools=(_RARE, "small pool"), repetitions=3)
+SCALED = JudgeSettings(trajectories=200)
+SMOKE = JudgeSettings(pools=(_RARE, "small pool"), trajectories=3)
 
 STUDIES = {
     "judges": Study(
         name="judges",
         title="Judges and detectors checked with 200 labels, beside methods of others",
-        presets={"smoke": SMOKE, "cpu": FULL, "paper": FULL},
+        presets={"smoke": SMOKE, "cpu": SCALED, "paper": FULL},
         tasks=tasks,
         run=run,
         figures=figures,

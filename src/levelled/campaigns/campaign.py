@@ -16,7 +16,7 @@ from levelled.campaigns.comparing import comparable_figures, compare_models, com
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
-from levelled.campaigns.judging import judge_model
+from levelled.campaigns.judging import judge_model, judge_section
 from levelled.campaigns.labellers import Labellers, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog, Decision
@@ -265,7 +265,10 @@ class Campaign(Labellers):
             estimate_history(state, cache),
             compare_with_first(state, cache),
             self.last_hash,
-            [*learnt_sections(predictor_of(state, self._pool.at, cache))],
+            [
+                *judge_section(state, cache),
+                *learnt_sections(predictor_of(state, self._pool.at, cache)),
+            ],
         )
         Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
 

@@ -22,18 +22,37 @@ from levelled.metrics.kappa import Kappa
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import PLAIN, ClassRatio, Mean, Share, parse_metric
 from levelled.metrics.rating import correlation
+from levelled.reports import Section
 
-__all__ = ["judge_model", "judges_classes"]
+__all__ = ["judge_model", "judge_section"]
 
 _MOST_CLASSES = 20
 """The most classes whose recall is listed."""
 
 
-def judges_classes(state: CampaignState) -> bool:
-    """True if a campaign counts a class and its first model gives verdicts on the pool."""
-    settings = state.settings
-    counts = state.pred_counts(settings.models[0])
-    return isinstance(settings.metrics[0], Share) and len(counts or ()) > 1
+def judge_section(state: CampaignState, cache: FigureCache) -> Iterator[Section]:
+    """The part of a report on verdicts, where a campaign counts a class that a model predicts."""
+    settings, base = state.settings, settled_draws(state, cache=cache)
+    first = settings.metrics[0]
+    counts = state.pred_counts(settings.models[0]) or {}
+    if not isinstance(first, Share) or not len(base) or first.positive not in counts:
+        return
+    report = _Classes(base, settings.models[0], first.positive).report(None, None, 0.9, 0.9)
+    assert report.decision is not None
+    about = (
+        f"The share of {first.positive} among the verdicts is {report.raw:.3f}. May they be used "
+        f"unattended, if a TPR and a TNR of 0.9 are asked for? {report.decision.answer}: "
+        f"{report.decision.because}."
+    )
+    rows = [
+        (
+            name,
+            "undefined" if one.value is None else f"{one.value:.3f}",
+            f"{one.low:.3f} to {one.high:.3f}",
+        )
+        for name, one in report.figures.items()
+    ]
+    yield Section("Verdicts against labels", about, ("figure", "value", "interval"), rows)
 
 
 def judge_model(

@@ -60,7 +60,7 @@ class Kappa(Metric):
         """The values, with what the unlabelled items may still add to them."""
         wrong, expected = self._values(LabelledItems(labels, pred))
         assert expected is not None
-        chance = {name: self.scale * (1 - share) for name, share in self.shares}
+        chance = {name: self._expected_part(share) for name, share in self.shares}
         left = pool_size - len(labels)
         if self.positive is None:
             outcomes = [(a, d) for d in (*chance.values(), self.scale) for a in (0.0, 1.0)]
@@ -82,8 +82,12 @@ class Kappa(Metric):
     def _values(self, items: LabelledItems) -> Values:
         labels, pred = as_classes("labels", items.labels), as_classes("pred", items.pred)
         shares = dict(self.shares)
-        agreed = np.array([shares.get(one, 0.0) for one in labels.tolist()])
-        return Values((labels != pred).astype(np.float64), self.scale * (1 - agreed))
+        expected = [self._expected_part(shares.get(one, 0.0)) for one in labels.tolist()]
+        return Values((labels != pred).astype(np.float64), np.array(expected, dtype=np.float64))
+
+    def _expected_part(self, share: float) -> float:
+        """The denominator of an item whose label is a verdict with this share: at least 1."""
+        return max(self.scale * (1 - share), 1.0)  # rounding may leave a little less
 
 
 def kappa(

@@ -193,7 +193,7 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     texts = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
     if not texts:
         return pool
-    X = _numbers(origin, tuple(f"length:{name}" for name in texts), "")[0]
+    X = _numbers(origin, tuple(f"length:{name}" for name in texts), roles.id)[0]
     mean = np.expm1(X).mean(axis=0)
     longest = np.argsort(-mean, kind="stable")[:_MOST_LENGTHS]
     kept = [at for at in sorted(longest.tolist()) if mean[at] >= _LEAST_LENGTH]
