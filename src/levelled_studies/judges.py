@@ -32,7 +32,7 @@ from levelled_studies.datasets import load_data
 from levelled_studies.efficiency.peers import PACKAGES
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings
 
-__all__ = ["STUDIES", "JudgeSettings"]
+__all__ = ["STUDIES", "JudgeSettings", "make_pool"]
 
 _BOOTSTRAPS = 2000
 """Of judgy, whose default is ten times as many."""
@@ -88,7 +88,7 @@ def _alpaca(*, lengths: bool) -> JudgedPool:
     return JudgedPool(data.y == 1, data.X[:, 0] == 1, features)
 
 
-def _made(size: int, rate: float, tpr: float, tnr: float, budget: int = 200) -> JudgedPool:
+def make_pool(size: int, rate: float, tpr: float, tnr: float, budget: int = 200) -> JudgedPool:
     """A pool with exactly these rates; items differ in nothing but label and verdict."""
     n = round(size * rate)
     label = np.arange(size) < n
@@ -99,10 +99,10 @@ def _made(size: int, rate: float, tpr: float, tnr: float, budget: int = 200) -> 
 _POOLS: dict[str, Callable[[], JudgedPool]] = {
     _ALPACA: lambda: _alpaca(lengths=True),
     "AlpacaEval, verdicts alone": lambda: _alpaca(lengths=False),
-    _RARE: lambda: _made(10_000, 0.01, 0.8, 0.98, budget=300),
-    "lenient judge": lambda: _made(4000, 0.8, 0.95, 0.6),
-    "strict judge": lambda: _made(3000, 0.3, 0.7, 0.97),
-    "small pool": lambda: _made(600, 0.5, 0.85, 0.85),
+    _RARE: lambda: make_pool(10_000, 0.01, 0.8, 0.98, budget=300),
+    "lenient judge": lambda: make_pool(4000, 0.8, 0.95, 0.6),
+    "strict judge": lambda: make_pool(3000, 0.3, 0.7, 0.97),
+    "small pool": lambda: make_pool(600, 0.5, 0.85, 0.85),
 }
 
 
