@@ -320,7 +320,7 @@ def _coverage_plot(rows: Sequence[Row], settings: JudgeSettings) -> Plot:
     axes.set_yticks([-y for y in range(len(settings.pools))], settings.pools)
     axes.tick_params(labelsize=8)
     axes.set_xlabel("campaigns whose intervals hold at all looks", fontsize=8)
-    axes.legend(fontsize=7, loc="lower left")
+    figure.legend(fontsize=7, loc="outside right center")
     return figure
 
 
