@@ -12,7 +12,7 @@ from levelled.errors import InputError
 from levelled.labels import class_text
 from levelled.losses import Loss, Reals
 
-__all__ = ["Categorical", "Numbers", "PoolPredictions"]
+__all__ = ["Categorical", "Numbers", "PoolPredictions", "as_verdicts", "verdict_chances"]
 
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
@@ -20,6 +20,10 @@ _BLOCK = 65_536
 """Items computed at once, so that intermediate results need little memory."""
 
 _MOST_CLASSES = 10_000
+_MOST_VERDICTS = 50
+"""More classes than this are no verdicts."""
+_AGREEMENT = 0.75
+"""The chance that a verdict agrees with the label, unless its class is a frequent one."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
@@ -163,3 +167,43 @@ class PoolPredictions:
             at = slice(start, min(start + _BLOCK, self.pool_size))
             values[at] = compute(at)
         return values
+
+
+def as_verdicts(pred: Categorical | Numbers | None) -> Categorical | None:
+    """The predicted class of each item, if there are two or a few; whole numbers are classes.
+
+    >>> as_verdicts(np.array([0, 1, 1])).values
+    ('0', '1')
+    """
+    if pred is None:
+        return None
+    if not isinstance(pred, Categorical):
+        numbers, codes = np.unique(pred, return_inverse=True)
+        if len(numbers) > _MOST_VERDICTS or (numbers != np.floor(numbers)).any():
+            return None
+        pred = Categorical(tuple(map(class_text, numbers.tolist())), codes)
+    few = len(pred.values) <= _MOST_VERDICTS
+    return pred if few and np.count_nonzero(np.bincount(pred.codes)) > 1 else None
+
+
+def verdict_chances(verdicts: Categorical) -> FloatArray:
+    """The probabilities [N, C] of the labels, if judge and labels have each class about as often.
+
+        P(wrong | verdict k) = 1/4 min(1, (1 - j_k) / j_k),    j_k the share of verdicts k
+
+    A frequent class then loses no more items than the others gain: a detector that fires once in
+    a hundred cannot miss a quarter of all that it passes over. The other classes are as likely as
+    their shares.
+
+    >>> one_in_five = Categorical(("no", "yes"), np.array([0, 0, 0, 0, 1]))
+    >>> verdict_chances(one_in_five)[-2:]
+    array([[0.9375, 0.0625],
+           [0.25  , 0.75  ]])
+    """
+    counts = np.bincount(verdicts.codes, minlength=len(verdicts.values))
+    share, tiny = counts / counts.sum(), np.finfo(float).tiny
+    rest = 1 - share
+    wrong = (1 - _AGREEMENT) * np.minimum(1, rest / np.maximum(share, tiny))
+    table = share * (wrong / np.maximum(rest, tiny))[:, None]
+    np.fill_diagonal(table, 1 - wrong)
+    return np.asarray(table[verdicts.codes])

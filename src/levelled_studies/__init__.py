@@ -32,6 +32,7 @@ _HOME = {
     "adaptive-coverage": "efficiency.coverage",
     "guarantee": "guarantee",
     "gate": "gate",
+    "judges": "judges",
     "demo": "demo",
     "verdicts": "verdicts",
     "learning-linear": "learning.studies",

@@ -351,7 +351,7 @@ class TestChangeOfKind:
             weighted.change(kind="adaptive")
         with pytest.raises(Exception, match="kind must be one of"):
             weighted.change(kind="clever")
-        bare = pa.table({"id": ["a", "b", "c"], "pred": ["x", "y", "x"]})
+        bare = pa.table({"id": ["a", "b", "c"], "pred": ["x", "x", "x"]})
         plain = create_campaign("bare", bare, storage=tmp_path / "c.db", seed=1)
         assert plain.settings.kind == "static"
         with pytest.raises(CampaignError, match="needs something to learn"):

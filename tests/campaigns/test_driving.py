@@ -53,14 +53,16 @@ def test_a_ratio_that_comes_second_uses_the_predictor_of_errors(tmp_path: Path) 
     assert figures(campaign)["f1:spam", None].estimate.estimator == "ramped"
 
 
-def test_where_no_errors_are_learnt_ratios_are_plain(tmp_path: Path) -> None:
+def test_where_a_class_is_counted_its_ratios_use_its_own_chance(tmp_path: Path) -> None:
     table, truth = spam(300)
-    campaign = begun(
-        tmp_path / "spam.db", table, ["share:spam", "f1:spam"], kind="adaptive", budget=40
-    )
+    metrics = ["share:spam", "f1:spam", "f1:ham"]
+    campaign = begun(tmp_path / "spam.db", table, metrics, kind="adaptive", budget=40, looks=1)
     label(campaign, 40, truth)
-    assert figures(campaign)["f1:spam", None].estimate.estimator == "lure"
-    assert not set(COLUMNS) & campaign.state.draws[0].design.keys()
+    found = figures(campaign)
+    by = [found[name, None].estimate.estimator for name in metrics]
+    assert by == ["ramped", "ramped", "lure"]
+    assert set(COLUMNS) <= campaign.state.draws[0].design.keys()
+    assert campaign.audit() == []
 
 
 def test_slices_and_unlabelable_items_leave_the_plain_ratio(tmp_path: Path) -> None:

@@ -56,7 +56,7 @@ def test_simulate_prints_a_table_and_draws_a_plot(levelled: Levelled, tmp_path: 
 
 
 def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: Path) -> None:
-    table = pa.table({"id": range(50), "pred": ["a", "b"] * 25, "y": ["a"] * 50})
+    table = pa.table({"id": range(50), "pred": ["a"] * 50, "y": ["a", "b"] * 25})
     pq.write_table(table, tmp_path / "labelled.parquet")
     result = levelled(*SIMULATE, "--budgets", "20", "--format", "jsonl")
     assert (

@@ -6,7 +6,9 @@ from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from levelled._check import whole
+import numpy as np
+
+from levelled._check import FloatArray, whole
 from levelled._optional import optional
 from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event, draw_events, place_of
@@ -16,6 +18,7 @@ from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
 from levelled.campaigns.gate import GateClaim, decide_better, decide_limit
+from levelled.campaigns.judging import judge_model, judge_section
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog, Decision
@@ -26,9 +29,10 @@ from levelled.campaigns.records import Ask, CampaignSettings, Event
 from levelled.campaigns.shown import label_question
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
-from levelled.errors import InputError
+from levelled.errors import CampaignError, InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
+from levelled.metrics.judge import JudgeReport
 from levelled.metrics.plan_record import Plan
 from levelled.reports import Report, page
 from levelled.sources import Pool, open_pool
@@ -221,6 +225,36 @@ class Campaign(Labellers):
             return decide_limit(state, cache, *about, "at most", at_most)
         raise InputError("A claim needs one of at_least, at_most and better_than.")
 
+    def judge(
+        self,
+        model: str | None = None,
+        *,
+        against: str | None = None,
+        positive: str | None = None,
+        by: str | None = None,
+        tpr: float = 0.9,
+        tnr: float = 0.9,
+    ) -> JudgeReport:
+        """Check the verdicts of a model, the first unless it is named, against the labels.
+
+        The report has the rate of the `positive` class that people would find in the pool beside
+        the judge's own, TPR, TNR, precision, agreement and kappa, slices (all, or that of `by`)
+        where the judge is worst first, and whether its TPR and TNR are shown to be at least `tpr`
+        and `tnr`. `against` names another model to compare with. For ratings the report has the
+        mean, bias, mean absolute difference and correlation.
+        """
+        options = {"against": against, "positive": positive, "by": by}
+        return judge_model(
+            self.state, self._log.cache, self._numbers, model, **options, tpr=tpr, tnr=tnr
+        )
+
+    def _numbers(self, model: str) -> FloatArray:
+        """The predicted numbers of a model for the whole pool."""
+        number = self.pool().predictions(model).number
+        if number is None:
+            raise CampaignError(f"The model {model or 'first'!r} does not predict numbers.")
+        return np.asarray(number, dtype=np.float64)
+
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""
         return plan_further(self.state, self._log.cache, self.pool(), width, metric, expected)
@@ -291,7 +325,10 @@ class Campaign(Labellers):
             estimate_history(state, cache),
             compare_with_first(state, cache),
             self.last_hash,
-            [*learnt_sections(predictor_of(state, self._pool.at, cache))],
+            [
+                *judge_section(state, cache),
+                *learnt_sections(predictor_of(state, self._pool.at, cache)),
+            ],
         )
 
     def audit(self, *, expect: str | None = None) -> Audit:

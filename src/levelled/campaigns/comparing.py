@@ -30,10 +30,13 @@ from levelled.metrics.slices import slice_estimate
 __all__ = [
     "comparable_figures",
     "compare_models",
+    "compare_subjects",
     "compare_with_first",
     "find_metric",
     "find_metrics",
     "find_model",
+    "find_other_model",
+    "shown_model",
     "watched_difference",
     "why_not_compared",
 ]
@@ -54,8 +57,10 @@ def compare_models(
     """
     base = settled_draws(state, cache=cache)
     other = state.settings.models[0] if against is None else find_model(state, against)
-    one = _find_other_model(state, model, other)
-    return [_compare(base, each, one, other) for each in find_metrics(state.settings, metric)]
+    one = find_other_model(state, model, other)
+    return [
+        compare_subjects(base, each, one, other) for each in find_metrics(state.settings, metric)
+    ]
 
 
 def comparable_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -88,17 +93,17 @@ def _compare_figure(
     settings = state.settings
     (metric,) = find_metrics(settings, figure.metric)
     other = find_model(state, figure.model or "first")
-    one = _find_other_model(state, model, other)
+    one = find_other_model(state, model, other)
     slices = ((c, v) for c in settings.slices for v in settings.slice_counts[c])
     where = next(((c, v) for c, v in slices if f"{c}={v}" == figure.slice), (None, None))
-    return _compare(settled_draws(state, cache=cache), metric, one, other, *where)
+    return compare_subjects(settled_draws(state, cache=cache), metric, one, other, *where)
 
 
 def find_model(state: CampaignState, name: str) -> str:
     """The model that users call `name`; "first" is the first, unless another has that name."""
     settings = state.settings
     models = [*settings.models, *state.attached]
-    names = {_name(settings, model): model for model in reversed(models)}
+    names = {shown_model(settings, model): model for model in reversed(models)}
     if name in names:
         return names[name]
     if name == "first":
@@ -109,18 +114,19 @@ def find_model(state: CampaignState, name: str) -> str:
     )
 
 
-def _find_other_model(state: CampaignState, name: str, other: str) -> str:
+def find_other_model(state: CampaignState, name: str, other: str) -> str:
     """The model that users call `name`, refused if it is the `other` one."""
     model = find_model(state, name)
     if model == other:
         raise CampaignError(
-            f"A comparison needs two models, and both are {_name(state.settings, model)!r}: name "
-            f"another one with --against (against=)."
+            f"A comparison needs two models, and both are "
+            f"{shown_model(state.settings, model)!r}: name another one with --against (against=)."
         )
     return model
 
 
-def _name(settings: CampaignSettings, model: str) -> str:
+def shown_model(settings: CampaignSettings, model: str) -> str:
+    """The name of a model as users see it."""
     return settings.shown_name(model) or "first"
 
 
@@ -145,7 +151,7 @@ def find_metric(settings: CampaignSettings, name: str | None) -> Metric:
     raise CampaignError(f"{settings.name!r} does not estimate {name!r}, but {there}.")
 
 
-def _compare(
+def compare_subjects(
     base: SettledDraws,
     metric: Metric,
     model: str,
@@ -153,6 +159,7 @@ def _compare(
     column: str | None = None,
     value: str | None = None,
 ) -> Comparison:
+    """The metric of `model` minus that of `against`, in the pool or one slice."""
     settings = base.state.settings
     N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
     one, other = (
@@ -160,8 +167,8 @@ def _compare(
         for each in (model, against)
     )
     return Comparison(
-        _name(settings, model),
-        _name(settings, against),
+        shown_model(settings, model),
+        shown_model(settings, against),
         _difference(base, one, other),
         metric=metric.name,
         slice=one.slice,

@@ -27,6 +27,7 @@ from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
+from levelled.sources.features import with_lengths
 
 __all__ = ["create_campaign", "load_campaign"]
 
@@ -84,9 +85,11 @@ def create_campaign(
     0, every interval is by betting.
     An "adaptive" campaign learns from its labels which items are likely to be wrong; a "static"
     one draws by weights fixed beforehand, by `score`, `proposal` and `floor`; a "uniform" one at
-    random. "auto" adapts where the pool has probabilities, a second model's, or features, and no
-    weights are asked for. `features` are columns of numbers to learn from, or patterns; by
-    default a list column `embedding` or the columns f_*. With the `guarantee` "finite" no looks
+    random. "auto" adapts where the pool has verdicts, probabilities, a second model's, or features,
+    and no weights are asked for. `features` are columns of numbers to learn from, or patterns, or
+    lengths of text such as length:output and length:second/first; by default a list column
+    `embedding` or the columns f_*, and beside nothing but verdicts the lengths of the longest
+    texts. With the `guarantee` "finite" no looks
     are planned: the interval of the errors has a finite-sample proof and is aimed at the budget.
     `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
 
@@ -119,6 +122,7 @@ def create_campaign(
             reader=reader,
         )
         opened = open_for_pair(open_with, classes, pair)
+        opened = opened if features is not None else with_lengths(opened)
     by_model = predictions_by_model(opened)
     derived = settings_of_pool(opened, by_model, metrics, slices)
     models, size = derived["models"], derived["pool_size"]

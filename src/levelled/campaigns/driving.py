@@ -13,6 +13,7 @@ from levelled.campaigns.plain_settings import KINDS
 from levelled.campaigns.records import CampaignSettings, Round
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
+from levelled.campaigns.verdicts import only_verdicts, with_chances
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import Reals, expected
@@ -26,6 +27,7 @@ from levelled.surrogates import (
     ClassShare,
     Covariates,
     Driver,
+    LearntClass,
     LossPredictor,
     RatioAim,
     fill_gaps,
@@ -83,8 +85,11 @@ def _driving_loss(metric: Metric) -> Metric:
 def positive_class(settings: CampaignSettings) -> str | None:
     """The class whose ratios an adaptive campaign predicts: that of its first ratio, if any.
 
-    Its chance follows from the chance of an error, so errors must be what is learnt.
+    Its chance follows from the chance of an error, so errors must be what is learnt; or the class
+    itself is what the first metric counts.
     """
+    if isinstance(settings.metrics[0], Share):
+        return settings.metrics[0].positive
     ratios = [one for one in settings.metrics if isinstance(one, ClassRatio)]
     learns_errors = isinstance(settings.metrics[0], _FROM_ERRORS)
     return ratios[0].positive if ratios and learns_errors else None
@@ -104,7 +109,9 @@ def is_predicted(metric: Metric, settings: CampaignSettings) -> bool:
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if the pool says something about the losses of a metric that can be learnt."""
     knows = (predictions.proba, predictions.surrogate, predictions.loss_hat, predictions.features)
-    return any(column is not None for column in knows) and metric.possible[0] > -np.inf
+    rated = isinstance(metric, Mean) and predictions.number is not None
+    known = rated or any(column is not None for column in knows)
+    return (known or only_verdicts(metric, predictions)) and metric.possible[0] > -np.inf
 
 
 def choose_kind(
@@ -128,9 +135,10 @@ def choose_kind(
         )
     if kind == "adaptive" and not can_adapt(metric, predictions()):
         raise CampaignError(
-            f"An adaptive campaign needs something to learn the {metric.name} from: columns "
-            f"proba_<class>, surrogate_<class>, loss_hat, or features of the items (f_*, "
-            f"embedding), and losses that are never negative. Choose kind static or uniform."
+            f"An adaptive campaign needs something to learn the {metric.name} from: verdicts of "
+            f"two classes or more (pred), columns proba_<class>, surrogate_<class>, loss_hat, or "
+            f"features of the items (f_*, embedding), and losses that are never negative. Choose "
+            f"kind static or uniform."
         )
     return kind
 
@@ -196,8 +204,11 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, balanced)
     if key not in drivers:
         predictions = pool.predictions(model)
+        judged = only_verdicts(metric, predictions)
+        predictions = with_chances(predictions) if judged else predictions
         aims = (_aim(one, is_predicted(one, settings), predictions) for one in balanced)
-        drivers[key] = replace(_make_driver(metric, positive, predictions), aims=tuple(aims))
+        driver = _make_driver(metric, positive, predictions, judged)
+        drivers[key] = replace(driver, aims=tuple(aims))
     return drivers[key]
 
 
@@ -212,7 +223,9 @@ def _aim(metric: Metric, has_control: bool, predictions: PoolPredictions) -> Aim
     return AverageAim(0.0, 1.0, 0.0, has_control)
 
 
-def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredictions) -> Driver:
+def _make_driver(
+    metric: Metric, positive: str | None, predictions: PoolPredictions, judged: bool
+) -> Driver:
     learnt = learnt_metric(metric, predictions)
     lowest, width = _unit(learnt)
     bounded = bool(np.isfinite(learnt.possible[1]))
@@ -229,10 +242,14 @@ def _make_driver(metric: Metric, positive: str | None, predictions: PoolPredicti
         np.full(predictions.pool_size, _UNKNOWN) if either is None else either,
         second,
         _features(predictions),
-        predictions.class_index,
+        None if judged and len(predictions.classes or ()) == 2 else predictions.class_index,
         bounded=bounded,
+        from_verdicts=judged,
     )
-    driving, share = _driving_loss(metric), _class_share(positive, predictions)
+    driving = _driving_loss(metric)
+    share: ClassShare | LearntClass | None = _class_share(positive, predictions)
+    if share is not None and isinstance(metric, Share):
+        share = LearntClass(share.predicted)
     bound = driving.possible[1]
     largest = float(bound) if np.isfinite(bound) else None
     if learnt is ERROR and driving is not ERROR:
@@ -325,7 +342,8 @@ def _class_share(positive: str | None, predictions: PoolPredictions) -> ClassSha
     if positive is None or not isinstance(pred, Categorical):
         return None
     predicted = np.isin(pred.codes, [n for n, name in enumerate(pred.values) if name == positive])
-    if proba is None or at is None or predictions.classes is None:
+    if proba is None or at is None or positive not in (predictions.classes or ()):
         n_others = len({*pred.values, positive}) - 1
         return ClassShare(predicted, np.full(len(pred), 1 / max(n_others, 1)))
-    return ClassShare(predicted, _if_wrong(proba, at)[:, predictions.classes.index(positive)])
+    place = (predictions.classes or ()).index(positive)
+    return ClassShare(predicted, _if_wrong(proba, at)[:, place])

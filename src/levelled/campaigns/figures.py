@@ -21,7 +21,13 @@ from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors, Metric
 
-__all__ = ["WITHOUT_PREDICTOR", "estimate_figures", "estimate_history", "pool_subject"]
+__all__ = [
+    "WITHOUT_PREDICTOR",
+    "estimate_figures",
+    "estimate_history",
+    "pool_subject",
+    "read_estimate",
+]
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
@@ -80,6 +86,11 @@ def _subjects(state: CampaignState) -> Iterator[Subject]:
             for column in settings.slices:
                 for value, n in settings.slice_counts[column].items():
                     yield replace(whole, pool_size=n, column=column, value=value)
+
+
+def read_estimate(base: SettledDraws, subject: Subject) -> Estimate:
+    """The estimate of a subject as figures show it."""
+    return _read(base, subject)[0]
 
 
 def _figure(

@@ -151,18 +151,19 @@ class SettledDraws:
         """
         losses, denominators = self.losses(metric, model)
         numerator, denominator = losses * inside, denominators * inside
-        if not counts:
+        shape = metric.pairs([], [], 1, {})
+        if not counts or metric.positive is None:
             most = metric.d_max or 1.0
             unseen: Unseen = [(left, [(0.0, 0.0), (0.0, most / 2), (0.0, most), (most, most)])]
-            return Pairs(numerator, denominator, unseen, "positive among these items")
-        shape = metric.pairs([], [], 1, {})
-        positive = str(metric.positive)
+            what = "positive among these items"
+            return Pairs(numerator, denominator, unseen, what, is_share=shape.is_share)
+        positive = metric.positive
         unlabelled = counts.get(positive, 0)
         unlabelled -= int(np.count_nonzero(self.predicted(model) == positive))
         (_, if_positive), (_, if_not) = shape.unseen
         unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
         mean = metric.denominator_mean(counts, self.state.settings.pool_size)
-        return Pairs(numerator, denominator, unseen, shape.what, mean)
+        return Pairs(numerator, denominator, unseen, shape.what, mean, shape.is_share)
 
     def predicted(self, model: str) -> NDArray[Any]:
         """The prediction of a model for each of these draws."""

@@ -5,6 +5,7 @@
     metrics.per_class("recall", labels, pred, draws)
     metrics.compare(loss_a, loss_b, draws).verdict
     metrics.compare_metric("f1", labels, pred_a, pred_b, draws, positive="spam").verdict
+    print(metrics.judge(labels, verdicts, draws, pool_verdicts=all_verdicts, positive="pass"))
     print(metrics.by_slice(losses, draws, slices, pool_slices))
     print(metrics.plan(proba, width=0.02))
 
@@ -25,6 +26,8 @@ from levelled.metrics.classification import (
 )
 from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all, compare_metric
 from levelled.metrics.confusion import Confusion, confusion
+from levelled.metrics.judge import Decision, JudgeReport, Part, judge
+from levelled.metrics.kappa import kappa
 from levelled.metrics.plan_record import Plan
 from levelled.metrics.planning import plan
 from levelled.metrics.pool_averages import (
@@ -38,6 +41,7 @@ from levelled.metrics.pool_averages import (
     mse,
     share,
 )
+from levelled.metrics.rating import correlation
 from levelled.metrics.ratio import ratio
 from levelled.metrics.roc import auc
 from levelled.metrics.slices import Slice, SliceTable, by_slice
@@ -47,6 +51,9 @@ __all__ = [
     "Calibration",
     "Comparison",
     "Confusion",
+    "Decision",
+    "JudgeReport",
+    "Part",
     "Plan",
     "Ranking",
     "Slice",
@@ -62,9 +69,12 @@ __all__ = [
     "compare_all",
     "compare_metric",
     "confusion",
+    "correlation",
     "error",
     "f1",
     "f_beta",
+    "judge",
+    "kappa",
     "log_loss",
     "macro",
     "mae",

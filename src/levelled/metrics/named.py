@@ -159,9 +159,9 @@ class Share(Metric):
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class ClassRatio(Metric):
-    """Precision, recall or F1 of one class: a ratio of two pool means."""
+    """Precision, recall, specificity or F1 of one class: a ratio of two pool means."""
 
-    ratio: Literal["precision", "recall", "f1"]
+    ratio: Literal["precision", "recall", "specificity", "f1"]
     bounds: Bounds | None = (0.0, 1.0)
     higher_is_better: bool | None = True
     positive: str

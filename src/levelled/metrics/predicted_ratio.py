@@ -19,6 +19,7 @@ from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.intervals.score import PRIOR_DF, blend, leaning
 from levelled.estimators.moments import Moments, estimator_shares, moments, worth
 from levelled.estimators.record import Estimate
+from levelled.metrics.fieller import FORMS, middle_and_half, with_covariance
 from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, ratio_estimate
 
 __all__ = ["COLUMNS", "PredictedRatio", "predicted_ratio_estimate"]
@@ -31,9 +32,6 @@ COLUMNS = (
     "false_negative_variance",
 )
 """The design columns that are needed."""
-
-_FORMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
-"""A, D and A - D: their variances give that of A - theta D for every theta."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -62,14 +60,14 @@ class PredictedRatio:
         """
         control = _Control.of(pairs, predicted, draws)
         values = np.stack([pairs.numerator, pairs.denominator])
-        A, D = control.moments(_FORMS, values, draws).value[:2].tolist()
-        forms = np.vstack([_FORMS, [1.0, -A / D if D else 0.0]])
+        A, D = control.moments(FORMS, values, draws).value[:2].tolist()
+        forms = np.vstack([FORMS, [1.0, -A / D if D else 0.0]])
         found = control.moments(forms, values, draws)
         sides = np.stack([pairs.numerator > 0, pairs.numerator < pairs.denominator])
         return cls(
             A,
             D,
-            _with_covariance(found.variance[:3]),
+            with_covariance(found.variance[:3]),
             control.predicted_variances(draws),
             replace(found, value=found.value[3], variance=found.variance[3], df=found.df[3]),
             forms[3] @ values,
@@ -106,13 +104,10 @@ class PredictedRatio:
         of 0: the interval would have no end.
         """
         t = t_quantile(np.asarray(self.df + PRIOR_DF), (1 + level) / 2)
-        VA, VD, VAD = t**2 * self.blended
-        A, D = self.numerator, self.denominator
-        square = D**2 - VD
-        if square <= 0 or D <= 0:
+        solved = middle_and_half(self.numerator, self.denominator, t**2 * self.blended)
+        if solved is None:
             return None
-        middle = (A * D - VAD) / square
-        half = np.sqrt(max(middle**2 - (A**2 - VA) / square, 0.0))
+        middle, half = solved
         low, high = leaning(np.asarray(middle), np.asarray(half / t), t, (0.0, 1.0))
         return float(low), float(high)
 
@@ -184,7 +179,7 @@ class _Control:
         names = ("true_positive_variance", "false_negative_variance")
         shares = estimator_shares("ramped", draws.pool_size, len(draws))
         of_part = np.array([shares**2 @ design[name] for name in names])
-        return _with_covariance((_FORMS @ self.effects.T) ** 2 @ of_part)
+        return with_covariance((FORMS @ self.effects.T) ** 2 @ of_part)
 
 
 def _relative_weights(draws: Draws) -> FloatArray:
@@ -195,10 +190,3 @@ def _relative_weights(draws: Draws) -> FloatArray:
     """
     weights = 1 / (draws.pool_size * draws.probability)
     return np.minimum(weights / (draws.design or {}).get("max_weight", weights), 1.0)
-
-
-def _with_covariance(variances: FloatArray) -> FloatArray:
-    """The variances of A and D and their covariance, from the variances of A, D and A - D."""
-    VA, VD, difference = variances
-    with np.errstate(invalid="ignore"):  # infinite after one draw
-        return np.array([VA, VD, (VA + VD - difference) / 2])

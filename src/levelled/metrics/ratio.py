@@ -17,6 +17,7 @@ from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.estimators.intervals.logical import LARGEST
 from levelled.estimators.moments import worth
 from levelled.estimators.record import Estimate
+from levelled.metrics.fieller import fieller_limits
 from levelled.metrics.linearised import draws_ratio, wilson_limits
 
 __all__ = [
@@ -66,7 +67,8 @@ class Pairs:
     """The numerator A and denominator D of each drawn item, and those that the others may have.
 
     `what` names what must be seen for the ratio to be defined; `denominator_mean` is the pool
-    mean of D, where it follows from predictions or slices.
+    mean of D, where it follows from predictions or slices. `is_share` is False for a ratio that
+    is no share of anything, such as that of kappa: its interval is Fieller's, not Wilson's.
     """
 
     numerator: FloatArray
@@ -74,6 +76,7 @@ class Pairs:
     unseen: Unseen
     what: str
     denominator_mean: float | None = None
+    is_share: bool = True
 
     @classmethod
     def over_part(
@@ -154,17 +157,23 @@ def ratio(
 
 def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
     """The estimate of a ratio whose pairs have been checked."""
-    choice("interval", look.interval, ("auto", "wilson", "betting", "none"))
+    fixed = "wilson" if pairs.is_share else "fieller"
+    choice("interval", look.interval, ("auto", fixed, "betting", "none"))
     draws, D = look.draws, pairs.denominator
     if not D.any():
         return undefined_estimate(look, pairs.possible, pairs.what, final=pairs.settled)
     moments = draws_ratio(pairs.numerator, D, draws)
 
-    def asymptotic() -> Limits:
-        limits = wilson_limits(moments, look.level)
+    def asymptotic() -> Limits | None:
+        limits: Limits | None = fieller_limits(pairs.numerator, D, moments, draws, look.level)
+        if pairs.is_share:
+            low, high = wilson_limits(moments, look.level)
+            limits = float(low), float(high)
+        if limits is None:  # the denominator is not clear of 0
+            return None
         return widen_for_excluded(limits, float(moments.denominator), pairs.most, draws)
 
-    methods = {"wilson": asymptotic, "betting": lambda: _betting(pairs, look)}
+    methods = {fixed: asymptotic, "betting": lambda: _betting(pairs, look)}
     variance = moments.residual.variance
     est = make_estimate(look, moments.value, variance, D > 0, pairs.possible, methods)
     return replace(est, worth=worth(moments.residual, moments.residuals, draws.probability))
@@ -233,7 +242,10 @@ def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:
 
 
 def widen_for_excluded(
-    limits: tuple[FloatArray, FloatArray], denominator: float, most: float, draws: Draws
+    limits: tuple[FloatArray | float, FloatArray | float],
+    denominator: float,
+    most: float,
+    draws: Draws,
 ) -> Limits:
     """Limits widened for any values of the items that could never be drawn."""
     low, high = (float(limit) for limit in limits)

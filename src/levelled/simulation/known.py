@@ -24,6 +24,7 @@ from levelled.metrics.named import ClassRatio, parse_metric
 from levelled.samplers import FrozenProposal
 from levelled.simulation.ratios import KnownRatio
 from levelled.sources import Pool, open_pool
+from levelled.sources.features import with_lengths
 from levelled.surrogates import Driver
 
 __all__ = ["KnownLosses", "known_losses"]
@@ -116,6 +117,7 @@ def known_losses(
     array([0., 1.])
     """
     opened = open_pool(pool, classes=classes, features=features, id_column=id_column)
+    opened = opened if features is not None else with_lengths(opened, without=[label])
     chosen = parse_metric(metric)
     predictions = opened.predictions()
     chosen.require(predictions)

@@ -27,6 +27,7 @@ __all__ = [
     "SLOW",
     "Method",
     "Reading",
+    "planned_looks",
     "read_once",
     "read_values",
     "read_weighted",
@@ -251,7 +252,7 @@ def _read_looks(
     readings = []
     for budget in budgets:
         covers = True
-        for look in _looks(budget, len(known)):
+        for look in planned_looks(budget, len(known)):
             est = known.estimate(trajectory.draws[: look.n], estimator, 1 - look.alpha)
             covers &= est.low <= known.risk <= est.high
         shown = estimator if known.ratio is None else est.estimator
@@ -271,7 +272,8 @@ def _reading(
 
 
 @cache
-def _looks(budget: int, pool_size: int) -> tuple[PlannedLook, ...]:
+def planned_looks(budget: int, pool_size: int) -> tuple[PlannedLook, ...]:
+    """The looks that a campaign plans over a budget."""
     return plan_looks(budget, pool_size, _LOOKS, SHARE * (1 - LEVEL))
 
 

@@ -11,6 +11,7 @@ import pyarrow as pa
 from levelled.errors import PoolError
 from levelled.labels import class_text, list_names
 from levelled.sources.choices import ColumnChoices
+from levelled.sources.lengths import is_length, length_columns
 
 __all__ = [
     "Roles",
@@ -62,12 +63,19 @@ class Roles:
         """The columns that must hold numbers."""
         several = [column for columns in self.proba.values() for column in columns]
         singles = [column for column in (self.score, self.loss_hat) if column is not None]
-        return (*several, *self.surrogate, *singles, *self.features)
+        plain = [name for name in self.features if not is_length(name)]
+        return (*several, *self.surrogate, *singles, *plain)
 
     @property
     def texts(self) -> Columns:
         """The columns that may hold text, besides the id."""
-        return tuple(dict.fromkeys([*self.pred.values(), *self.slices]))
+        return tuple(dict.fromkeys([*self.pred.values(), *self.slices, *self.measured]))
+
+    @property
+    def measured(self) -> Columns:
+        """The columns whose length is a feature."""
+        lengths = filter(is_length, self.features)
+        return tuple(column for name in lengths for column in length_columns(name))
 
     @property
     def used(self) -> Columns:

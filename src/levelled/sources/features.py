@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -12,10 +12,21 @@ import pyarrow as pa
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id
-from levelled.sources.columns import Columns, Roles, check_repeats, is_list, is_number, shorten
+from levelled.sources.columns import (
+    Columns,
+    Roles,
+    check_repeats,
+    is_list,
+    is_number,
+    is_text,
+    shorten,
+    shown_columns,
+)
 from levelled.sources.files import PathName, files_of
 from levelled.sources.ids import rows_of
-from levelled.sources.origin import Files
+from levelled.sources.lengths import is_length, length_columns
+from levelled.sources.origin import Files, Origin
+from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
 
 __all__ = [
@@ -26,6 +37,7 @@ __all__ = [
     "read_features",
     "read_flags",
     "read_numbers",
+    "with_lengths",
 ]
 
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
@@ -33,6 +45,9 @@ _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unl
 _BY_NAME_ONLY = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")
 _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__index_level_")
 """Predictions of another model, which are features only if they are named as such."""
+
+_MOST_LENGTHS, _LEAST_LENGTH = 3, 20
+"""Lengths that are features by default: of so many columns, with so many characters a row."""
 
 _NOTHING = ("", "none", "nan", "false", "no", "0", "0.0")
 
@@ -117,9 +132,10 @@ def feature_columns(
 ) -> Columns:
     """The columns of features, in the order of the file.
 
-    `wanted` are their names, or patterns such as f_*. Without them it is a list column
-    `embedding`, else the columns f_*, else all numeric columns but `others` and those that have
-    another meaning, such as label, probability or proba_<class>.
+    `wanted` are their names, patterns such as f_*, or lengths of text such as length:output and
+    length:second/first, which follow the others. Without them it is a list column `embedding`,
+    else the columns f_*, else all numeric columns but `others` and those that have another
+    meaning, such as label, probability or proba_<class>.
 
     >>> kinds = {"id": pa.string(), "age": pa.int64(), "city": pa.string(), "label": pa.int64()}
     >>> feature_columns(pa.schema(kinds.items()))
@@ -127,7 +143,10 @@ def feature_columns(
     """
     check_repeats(schema.names, name)
     if wanted:
-        return _matching(schema, wanted, {*_NEVER, *others}, name)
+        lengths = [one for one in wanted if is_length(one)]
+        _check_lengths(schema, lengths, name)
+        plain = [one for one in wanted if not is_length(one)]
+        return (*_matching(schema, plain, {*_NEVER, *others}, name), *dict.fromkeys(lengths))
     if described_by(schema) == ("embedding",):
         return ("embedding",)
     passed_over = {*_NEVER, *_BY_NAME_ONLY, *others}
@@ -159,6 +178,43 @@ def described_by(schema: pa.Schema) -> Columns:
     return tuple(one.name for one in schema if one.name.startswith("f_") and is_number(one.type))
 
 
+def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
+    """A pool with the lengths of its longest texts as features, if it has nothing but verdicts.
+
+    They are those of up to three columns that labellers see, apart from `without`, with at least
+    20 characters on average.
+    """
+    roles, origin = pool._roles, pool._origin
+    knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
+    if any(knows) or not roles.pred:
+        return pool
+    shown = [name for name in shown_columns(origin.schema, roles) if name not in without]
+    kinds = {name: origin.schema.field(name).type for name in shown if name not in _NEVER}
+    texts = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
+    if not texts:
+        return pool
+    X = _numbers(origin, tuple(f"length:{name}" for name in texts), roles.id)[0]
+    mean = np.expm1(X).mean(axis=0)
+    longest = np.argsort(-mean, kind="stable")[:_MOST_LENGTHS]
+    kept = [at for at in sorted(longest.tolist()) if mean[at] >= _LEAST_LENGTH]
+    if not kept:
+        return pool
+    names = tuple(f"length:{texts[at]}" for at in kept)
+    columns = replace(pool._columns, features=X[:, kept])
+    described = replace(roles, features=names)
+    return Pool(pool.source, origin, described, columns, pool.choices, pool._outputs)
+
+
+def _check_lengths(schema: pa.Schema, lengths: Sequence[str], name: str) -> None:
+    for one in lengths:
+        missing = [column for column in length_columns(one) if column not in schema.names]
+        if missing:
+            raise PoolError(
+                f"{one!r} asks for the length of a column {missing[0]!r}, and {name} has "
+                f"{_kinds(schema)}. Write length:COLUMN, or length:B/A for a ratio."
+            )
+
+
 def _matching(
     schema: pa.Schema, wanted: Sequence[str], never: Collection[str], name: str
 ) -> Columns:
@@ -182,7 +238,9 @@ def _matching(
     return tuple(field.name for field in matching)
 
 
-def _numbers(origin: Files, columns: Columns, id_column: str) -> tuple[FloatArray, pa.ChunkedArray]:
+def _numbers(
+    origin: Origin, columns: Columns, id_column: str
+) -> tuple[FloatArray, pa.ChunkedArray]:
     roles = Roles(id_column, features=columns)
     columns_read = read_columns(origin.batches(roles), roles)
     assert columns_read.features is not None

@@ -17,6 +17,7 @@ from levelled.labels import class_text, list_names
 from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import Roles, is_list, is_number, is_text, shorten
 from levelled.sources.ids import batch_ids, join_ids
+from levelled.sources.lengths import is_length, log_lengths
 
 __all__ = ["PoolColumns", "read_columns"]
 
@@ -174,12 +175,20 @@ class _Numbers(_Reader):
 
 @dataclass(slots=True)
 class _Features(_Reader):
-    """Numbers [N, D]: columns of numbers, and of lists of them, side by side. Gaps are NaN."""
+    """Numbers [N, D]: columns of numbers, of lists of them, and lengths of text, side by side.
+
+    Gaps are NaN.
+    """
 
     widths: dict[str, int] = field(default_factory=dict)
 
     def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
-        columns = [self._numbers(batch.column(name), name, ids) for name in self.columns]
+        columns = [
+            log_lengths(batch, name)[:, None]
+            if is_length(name)
+            else self._numbers(batch.column(name), name, ids)
+            for name in self.columns
+        ]
         self.parts.append(np.concatenate(columns, axis=1))
 
     def _numbers(self, column: pa.Array, name: str, ids: pa.Array) -> FloatArray:

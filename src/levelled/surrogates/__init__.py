@@ -1,6 +1,6 @@
 """Predictors of the loss that learn from the labels of a campaign, and the proposals they make."""
 
-from levelled.surrogates.balance import AverageAim, ClassShare, RatioAim
+from levelled.surrogates.balance import AverageAim, ClassShare, LearntClass, RatioAim
 from levelled.surrogates.covariates import Covariates, fill_gaps, reduce_columns
 from levelled.surrogates.driver import Driver, next_round_size
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
@@ -11,6 +11,7 @@ __all__ = [
     "ClassShare",
     "Covariates",
     "Driver",
+    "LearntClass",
     "LossPredictor",
     "RatioAim",
     "fill_gaps",

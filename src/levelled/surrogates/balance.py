@@ -18,7 +18,15 @@ from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.samplers import ClassChance
 from levelled.surrogates.proposal import water_filled
 
-__all__ = ["Aim", "AverageAim", "ClassShare", "RatioAim", "balanced_shares", "importance_of"]
+__all__ = [
+    "Aim",
+    "AverageAim",
+    "ClassShare",
+    "LearntClass",
+    "RatioAim",
+    "balanced_shares",
+    "importance_of",
+]
 
 _STEPS, _GAP = 200, 1e-3
 _SAMPLED = 20_000
@@ -41,6 +49,17 @@ class ClassShare:
         """
         predicted, share = self.predicted[rows], self.among_others[rows]
         return ClassChance(np.where(predicted, 1 - error, share * error), predicted)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearntClass:
+    """Where a class is predicted whose own chance is learnt, not that of an error."""
+
+    predicted: BoolArray
+
+    def chance(self, learnt: FloatArray, rows: IntArray) -> ClassChance:
+        """The chance of the class for these rows of the pool, which is what was learnt."""
+        return ClassChance(learnt, self.predicted[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -35,7 +35,8 @@ class Covariates:
     `scores` [N, 4] are one and the logits of the expected loss: under the model, under a second
     model, and their mean. `features` [N, D] have mean 0 and spread 1. `groups` are numbers of
     predicted classes below `n_groups`. Losses are predicted in units of `scale`, and `intercept`
-    makes the mean of the pool's predictions before any label equal `prior_mean`.
+    makes the mean of the pool's predictions before any label equal `prior_mean`. With
+    `from_verdicts` the expected losses are known by the predicted class alone.
     """
 
     scores: FloatArray
@@ -46,6 +47,7 @@ class Covariates:
     intercept: float
     family: Family
     scale: float
+    from_verdicts: bool = False
 
     @classmethod
     def of(
@@ -55,6 +57,7 @@ class Covariates:
         features: ArrayLike | None = None,
         groups: ArrayLike | None = None,
         bounded: bool = True,
+        from_verdicts: bool = False,
     ) -> "Covariates":
         """Prepare the columns of a pool.
 
@@ -85,9 +88,10 @@ class Covariates:
             codes,
             n_groups,
             prior_mean,
-            _intercept(family, scores[:, 3], prior_mean),
+            _intercept(family, _slope(from_verdicts) * scores[:, 3], prior_mean),
             family,
             scale,
+            from_verdicts,
         )
 
     def __len__(self) -> int:
@@ -101,7 +105,8 @@ class Covariates:
     @property
     def start(self) -> FloatArray:
         """The coefficients before any label."""
-        return np.array([self.intercept, 0.0, 0.0, _SLOPE, *np.zeros(self.n_extra)])
+        slope = _slope(self.from_verdicts)
+        return np.array([self.intercept, 0.0, 0.0, slope, *np.zeros(self.n_extra)])
 
     def table(self, rows: IntArray) -> FloatArray:
         """All columns of some items: scores, features, and one column for each class."""
@@ -174,14 +179,18 @@ def _standardise(features: ArrayLike, pool_size: int) -> NDArray[np.float32]:
     return standard
 
 
-def _intercept(family: Family, links: FloatArray, mean: float) -> float:
+def _slope(from_verdicts: bool) -> float:
+    """The slope before any label; the chances that go with a verdict are no model's own."""
+    return 1.0 if from_verdicts else _SLOPE
+
+
+def _intercept(family: Family, steep: FloatArray, mean: float) -> float:
     """The intercept at which the mean prediction of the pool is `mean`.
 
     It is found on some items, and corrected by Newton steps on all of them.
     """
     from scipy.optimize import brentq
 
-    steep = _SLOPE * links
     some = steep[:: max(len(steep) // _SAMPLED, 1)]
     c = float(brentq(lambda c: float(family.mean(c + some).mean()) - mean, -25, 25, xtol=1e-6))
     for _ in range(2 if len(some) < len(steep) else 0):

@@ -7,7 +7,13 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.samplers import FrozenProposal
-from levelled.surrogates.balance import Aim, ClassShare, balanced_shares, importance_of
+from levelled.surrogates.balance import (
+    Aim,
+    ClassShare,
+    LearntClass,
+    balanced_shares,
+    importance_of,
+)
 from levelled.surrogates.covariates import Covariates
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 from levelled.surrogates.proposal import floor_after, water_filled
@@ -33,16 +39,16 @@ class Driver:
 
     The predictor learns the loss itself, or an error of which the loss is a consequence; `noise`
     is then the variance of the loss given an error, for example between the wrong classes.
-    `bound` is the largest loss, if there is one. Where errors are learnt, the chance of a
-    `positive` class follows from them as well, and so do the losses of the metrics that the draws
-    are to balance (`aims`).
+    `bound` is the largest loss, if there is one. The chance of a `positive` class follows from
+    errors, or is itself what is learnt. From errors follow also the losses of the metrics that
+    the draws are to balance (`aims`).
     """
 
     covariates: Covariates
     base: FloatArray | float = 0.0
     effect: FloatArray | float = 1.0
     bound: float | None = 1.0
-    positive: ClassShare | None = None
+    positive: ClassShare | LearntClass | None = None
     noise: FloatArray | float = 0.0
     aims: tuple[Aim, ...] = ()
 

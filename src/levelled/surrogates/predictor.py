@@ -1,8 +1,8 @@
 """A predictor of the loss, calibrated on the labels so far, that says what it cannot see.
 
 Two ridge regressions, on the scores alone and with the features, are averaged by how well each
-predicts labels left out. A background share, estimated the same way, allows for losses that
-neither of them sees.
+predicts labels left out; beside verdicts there is only the second. A background share, estimated
+the same way, allows for losses that neither of them sees.
 """
 
 from collections.abc import Mapping
@@ -19,6 +19,8 @@ from levelled.surrogates.ridge import Ridge
 __all__ = ["LossPredictor", "fit_predictor", "prior_predictor"]
 
 _RIDGE_INTERCEPT, _RIDGE_SCORES, _RIDGE_EXTRA = 0.02, 2.0, 10.0
+_RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0
+"""On scores that a verdict gives, which are two or a few, and on the features beside them."""
 _LEAST_SHARE = 0.02
 """A regression with a smaller share of the average is left out."""
 _BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
@@ -113,11 +115,13 @@ def fit_predictor(
     y, w = losses / pool.scale, weights / weights.mean()
     level = _background_level(pool, y, w)
     table, starts, start = pool.table(rows), _starts(before), _start(pool, level)
-    sizes = [SCORES, SCORES + pool.n_extra][: 1 + bool(pool.n_extra)]
+    sizes = _sizes(pool)
     dispersion = _dispersion(pool.family, np.full(len(y), level), y, w)
     for _ in range(1 if dispersion == 1 else 2):
         ridges = [
-            Ridge(pool.family, table[:, :size], y, w / dispersion, start[:size], _penalty(size))
+            Ridge(
+                pool.family, table[:, :size], y, w / dispersion, start[:size], _penalty(pool, size)
+            )
             for size in sizes
         ]
         begin = [starts.get(size, start[:size]) for size in sizes]
@@ -148,9 +152,19 @@ def _start(pool: Covariates, level: float) -> FloatArray:
     return start
 
 
-def _penalty(size: int) -> FloatArray:
-    penalty = np.full(size, _RIDGE_EXTRA)
-    penalty[:SCORES] = _RIDGE_SCORES
+def _sizes(pool: Covariates) -> list[int]:
+    """The number of columns of each regression: the scores alone, and all.
+
+    Beside verdicts the features are always used: a verdict alone teaches little.
+    """
+    every = SCORES + pool.n_extra
+    return [every] if pool.from_verdicts or not pool.n_extra else [SCORES, every]
+
+
+def _penalty(pool: Covariates, size: int) -> FloatArray:
+    judged = pool.from_verdicts
+    penalty = np.full(size, _RIDGE_BESIDE_VERDICTS if judged else _RIDGE_EXTRA)
+    penalty[:SCORES] = _RIDGE_OF_VERDICTS if judged else _RIDGE_SCORES
     penalty[0] = _RIDGE_INTERCEPT
     return penalty
 

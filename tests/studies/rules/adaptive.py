@@ -1,4 +1,4 @@
-"""Rules of the studies of adaptive campaigns: label efficiency, coverage and the guarantee."""
+"""Rules of the studies of adaptive campaigns: efficiency, coverage, the guarantee and judges."""
 
 from collections.abc import Sequence
 
@@ -137,6 +137,26 @@ def misses(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return yes(column(rows, "misses").max() <= 0.05 + slack)
 
 
+def judge_factor(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    pool = name.removeprefix("label factor, ")
+    (own,) = pick(rows, pool=pool, figure="rate", method="adaptive")
+    return yes(own["label_factor"] >= {"AlpacaEval": 1.3, "rare detector": 3.0}[pool])
+
+
+def judge_peers(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    of_pool = pick(rows, pool=name.removeprefix("against peers, "), figure="rate")
+    factors = {row["method"]: factor(row)[0] for row in of_pool}
+    return yes(factors["adaptive"] == max(factors.values()))
+
+
+def judge_coverages(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    of_rate = name.endswith("rate")
+    own = [row for row in pick(rows, method="adaptive") if (row["figure"] == "rate") == of_rate]
+    bar, least = 0.94 if of_rate else 0.93, column(own, "coverage").min()
+    slack = 3 * np.sqrt(bar * (1 - bar) / own[0]["repetitions"])
+    return "cannot tell" if bar - slack <= least < bar else yes(least >= bar)
+
+
 AVERAGES: dict[str, Rule] = {
     "six pools, 500 labels": six_pools,
     "six pools, 100 labels": six_pools,
@@ -165,4 +185,12 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "adaptive-coverage": {"coverage of all planned looks": adaptive_coverage},
     "guarantee": {"misses of the hedged interval": misses},
+    "judges": {
+        "label factor, AlpacaEval": judge_factor,
+        "label factor, rare detector": judge_factor,
+        "against peers, AlpacaEval": judge_peers,
+        "against peers, rare detector": judge_peers,
+        "coverage of the rate": judge_coverages,
+        "coverage of the figures": judge_coverages,
+    },
 }

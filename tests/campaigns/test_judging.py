@@ -1,0 +1,126 @@
+"""The judge of a campaign: the figures of estimate, slices, another judge, and the decision."""
+
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+
+from levelled.campaigns import Campaign, create_campaign
+from levelled.errors import CampaignError
+
+N = 500
+RNG = np.random.default_rng(3)
+LABEL = RNG.random(N) < 0.7
+NAMES = np.array(["fail", "pass"])
+TOPIC = np.array(["billing", "login"])[RNG.integers(0, 2, N)]
+
+
+def verdicts(agreement: float) -> np.ndarray:
+    return NAMES[np.where(RNG.random(N) < agreement, LABEL, ~LABEL).astype(int)]
+
+
+POOL = pa.table(
+    {
+        "id": range(N),
+        "pred": verdicts(0.85),
+        "pred@strict": verdicts(0.95),
+        "topic": TOPIC,
+        "output": ["a long output of the system " * (1 + n % 5) for n in range(N)],
+    }
+)
+
+
+def labelled(folder: Path, metric: str | list[str] = "share:pass", n: int = 100) -> Campaign:
+    campaign = create_campaign(
+        "support", POOL, metric, storage=folder / "c.db", seed=2, budget=100, slices=["topic"]
+    )
+    while len(campaign.state.answers) < n:
+        asks = campaign.ask(10, owner="ann")
+        told = [{"draw": one.draw, "label": NAMES[int(LABEL[int(one.id)])]} for one in asks]
+        campaign.tell_all(told, owner="ann")
+    return campaign
+
+
+def test_verdicts_and_lengths_are_learnt_from_and_recorded(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path)
+    assert campaign.settings.kind == "adaptive"
+    assert campaign.settings.features == ("length:output",)
+    assert campaign.audit() == []
+
+
+def test_a_judge_and_an_estimate_say_the_same(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path, ["share:pass", "recall:pass", "precision:pass", "accuracy"])
+    report = campaign.judge()
+    whole = [one for one in campaign.estimate() if one.slice is None and one.model == ""]
+    found = {one.metric: one.estimate for one in whole}
+    assert report.rate == found["share:pass"]
+    assert report.figures["TPR"] == found["recall:pass"]
+    assert report.figures["precision"] == found["precision:pass"]
+    assert report.figures["agreement"] == found["accuracy"]
+    assert report.figures["TPR"].estimator == "ramped"
+
+
+def test_slices_are_listed_worst_first_and_another_judge_is_compared(tmp_path: Path) -> None:
+    report = labelled(tmp_path).judge(against="strict", by="topic")
+    assert {part.name for part in report.parts} == {"topic=billing", "topic=login"}
+    values = [part.estimate.value or 0.0 for part in report.parts]
+    assert values == sorted(values)
+    assert [one.metric for one in report.comparisons] == [
+        "recall:pass",
+        "specificity:pass",
+        "accuracy",
+    ]
+    assert report.raw == pytest.approx(np.mean(POOL["pred"].to_numpy() == "pass"))
+
+
+def test_the_other_judge_has_figures_of_its_own(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path)
+    report = campaign.judge("strict", tpr=0.5, tnr=0.5)
+    assert report.judge == "strict"
+    assert report.decision is not None
+    assert report.decision.answer == "yes"
+    truth = np.mean(POOL["pred@strict"].to_numpy() == NAMES[LABEL.astype(int)])
+    assert report.figures["agreement"].low < truth < report.figures["agreement"].high
+
+
+def test_a_campaign_on_errors_needs_the_verdict_that_counts(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path, "error")
+    with pytest.raises(CampaignError, match="Say which verdict counts"):
+        campaign.judge()
+    assert campaign.judge(positive="pass").positive == "pass"
+    with pytest.raises(CampaignError, match="No verdict of first is 'maybe'"):
+        campaign.judge(positive="maybe")
+    with pytest.raises(CampaignError, match="has no slice 'country'"):
+        campaign.judge(positive="pass", by="country")
+
+
+def test_nothing_is_said_before_the_first_label(tmp_path: Path) -> None:
+    campaign = create_campaign("empty", POOL, "share:pass", storage=tmp_path / "c.db", seed=2)
+    with pytest.raises(CampaignError, match="no settled label yet"):
+        campaign.judge()
+
+
+def test_ratings_are_compared_with_those_of_people(tmp_path: Path) -> None:
+    people = np.clip(np.round(RNG.normal(3, 1, N)), 1, 5)
+    rated = np.clip(people + RNG.choice([0.0, 0.5], N), 1, 5)
+    pool = pa.table({"id": range(N), "pred": rated})
+    campaign = create_campaign(
+        "ratings", pool, "mean:1:5", storage=tmp_path / "c.db", seed=1, budget=60
+    )
+    assert campaign.settings.kind == "adaptive"
+    for ask in campaign.ask(60):
+        campaign.tell(ask.draw, people[int(ask.id)])
+    report = campaign.judge()
+    assert report.raw == pytest.approx(rated.mean())
+    assert report.rate.value is not None
+    assert report.figures["bias"].value == pytest.approx(report.raw - report.rate.value)
+    assert report.figures["correlation"].low > 0.5
+
+
+def test_the_report_has_a_section_on_the_judge(tmp_path: Path) -> None:
+    campaign = labelled(tmp_path)
+    campaign.report(tmp_path / "report.html")
+    page = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert "Verdicts against labels" in page
+    assert "kappa" in page
