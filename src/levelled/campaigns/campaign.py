@@ -67,6 +67,12 @@ class Campaign(Labellers):
         )
         return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
 
+    def sibling(self) -> "Campaign":
+        """Another object of the same campaign, which shares its pool, for another thread."""
+        other = Campaign(self.name, self._log.store)
+        other._pool = self._pool
+        return other
+
     @property
     def state(self) -> CampaignState:
         """The state after every event that is stored by now."""
@@ -179,6 +185,10 @@ class Campaign(Labellers):
         the interval is valid like those of the estimates.
         """
         return compare_models(self.state, self._log.cache, model, against, metric)
+
+    def comparisons(self) -> list[Comparison]:
+        """Each further model against the first, in every metric that can be compared."""
+        return compare_with_first(self.state, self._log.cache)
 
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""

@@ -13,7 +13,17 @@ from typer.core import TyperCommand
 from typer.main import get_command
 
 from levelled import __version__
-from levelled.cli import auditing, labelling, learning, managing, mending, show, simulating, tools
+from levelled.cli import (
+    auditing,
+    labelling,
+    learning,
+    managing,
+    mending,
+    serving,
+    show,
+    simulating,
+    tools,
+)
 from levelled.errors import LevelledError
 
 __all__ = ["app", "run"]
@@ -63,6 +73,7 @@ for command in (
     mending.delete,
     auditing.audit,
     managing.export,
+    serving.serve,
     tools.plan,
     simulating.simulate,
     tools.draw,
@@ -71,6 +82,7 @@ for command in (
     tools.doctor,
 ):
     app.command(command.__name__.rstrip("_"), cls=_Command)(command)
+app.add_typer(serving.token_app, name="token")
 app.add_typer(tools.storage_app, name="storage")
 for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
     registered = entry.load()  # by an installed package

@@ -1,7 +1,7 @@
 """`levelled create`, `list`, `status`, `change`, `attach`, `rescore`, `close`, ..."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -26,9 +26,6 @@ from levelled.cli.options import (
     TargetWidth,
 )
 
-if TYPE_CHECKING:
-    from levelled.campaigns.state import CampaignState
-
 __all__ = [
     "attach",
     "change",
@@ -44,10 +41,6 @@ __all__ = [
 _YEAR = 366 * 24 * 3600
 _LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
 _IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
-_SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")
-"""The settings that every summary shows."""
-_OF_STATIC = ("score", "proposal", "floor")
-"""The settings that only static campaigns use."""
 
 
 def create(
@@ -212,10 +205,11 @@ def close(
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the campaigns of a storage."""
     from levelled.campaigns.log import CampaignLog
+    from levelled.campaigns.summary import summarise
 
     with lv.campaigns.open_store(storage, create=False) as store:
         logs = [CampaignLog(name, store) for name in store.names()]
-        summaries = [_summarise(*log.overview()) for log in logs]
+        summaries = [summarise(*log.overview()) for log in logs]
     chosen = show.chosen(form)
     if chosen is not Form.table:
         show.records(summaries, chosen)
@@ -233,14 +227,16 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
+    from levelled.campaigns.summary import OF_STATIC, summarise
+
     campaign = lv.load_campaign(name, storage=storage)
-    summary = _summarise(campaign.state, campaign.last_hash)
+    summary = summarise(campaign.state, campaign.last_hash)
     show.keep(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
         usual: dict[str, Any] = {
-            **dict.fromkeys((*_OF_STATIC, "agreement")),
+            **dict.fromkeys((*OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
             "features": [],
@@ -253,38 +249,6 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
         show.show_rows("", ["", show.plain(name)], rows, figures=False)
     else:
         show.records([summary], chosen)
-
-
-def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
-    from levelled.campaigns.agreement import agreement_of
-
-    agreement = agreement_of(state)
-    settings = state.settings
-    is_static = settings.kind == "static"
-    return {
-        "name": settings.name,
-        "metrics": settings.metric_names,
-        "models": [settings.shown_name(model) for model in (*settings.models, *state.attached)],
-        "slices": list(settings.slices),
-        "pool_size": settings.pool_size,
-        "n_labels": len(state.answers),
-        "n_settled": state.n_settled,
-        "n_pending": len(state.open_draws()),
-        "n_unlabelable": len(state.unlabelable),
-        "n_amended": len(state.amended),
-        "n_second_opinions": sum(map(len, state.opinions.values())),
-        "agreement": None if agreement is None else agreement.as_dict(),
-        **{name: getattr(settings, name) for name in _SETTINGS},
-        **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
-        "guarantee": settings.guarantee,
-        "drive": settings.drive,
-        "features": list(settings.features),
-        "pool": settings.source,
-        "fingerprint": settings.fingerprint,
-        "closed": state.closed,
-        "n_events": state.n_events,
-        "last_hash": last_hash,
-    }
 
 
 def _cell(value: object) -> str:

@@ -20,6 +20,7 @@ _EXTRAS = {
     "pandas": "pandas",
     "torch": "torch",
     "psycopg": "postgres",
+    "fastapi": "web",
 }
 
 storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)

@@ -1,0 +1,54 @@
+"""The pages, which get their data by the REST interface, and the images of items."""
+
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+from starlette.responses import FileResponse, HTMLResponse
+from starlette.templating import Jinja2Templates
+
+from levelled.web.files import IMAGES
+from levelled.web.routes.shared import Analyst, AnyVisitor, Named
+
+__all__ = ["router"]
+
+router = APIRouter(include_in_schema=False)
+
+_TEMPLATES = Jinja2Templates(directory=Path(__file__).parents[1] / "templates")
+
+
+@router.get("/")
+def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
+    """The list of campaigns."""
+    return _page(request, "campaigns.html", visitor=visitor)
+
+
+@router.get("/create")
+def create(request: Request, visitor: Analyst) -> HTMLResponse:
+    """Create a campaign from a file."""
+    return _page(request, "create.html", visitor=visitor)
+
+
+@router.get("/campaigns/{name}")
+def analyst(request: Request, campaign: Named, visitor: Analyst) -> HTMLResponse:
+    """The figures of a campaign."""
+    return _page(request, "analyst.html", visitor=visitor, name=campaign.name)
+
+
+@router.get("/campaigns/{name}/label")
+def label(request: Request, campaign: Named, visitor: AnyVisitor) -> HTMLResponse:
+    """Label the items of a campaign."""
+    return _page(request, "label.html", visitor=visitor, name=campaign.name)
+
+
+@router.get("/images/{path:path}")
+def image(request: Request, visitor: AnyVisitor, path: str) -> FileResponse:
+    """An image below the declared folder."""
+    del visitor
+    found = request.app.state.files.image(path)
+    return FileResponse(found, media_type=IMAGES[found.suffix.lower()])
+
+
+def _page(request: Request, template: str, **context: Any) -> HTMLResponse:  # noqa: ANN401
+    context |= {"root": request.app.state.settings.root_path}
+    return _TEMPLATES.TemplateResponse(request, template, context)
