@@ -4,8 +4,10 @@ from levelled.campaigns.agreement import Agreement
 from levelled.campaigns.audit import Audit
 from levelled.campaigns.campaign import Campaign
 from levelled.campaigns.create import create_campaign, load_campaign
+from levelled.campaigns.diagnosing import CampaignDiagnosis
 from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.learnt import CampaignPredictor
+from levelled.campaigns.pace import Pace
 from levelled.campaigns.planning import plan_campaign
 from levelled.campaigns.records import Ask, OpenItem
 from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
@@ -16,9 +18,11 @@ __all__ = [
     "Ask",
     "Audit",
     "Campaign",
+    "CampaignDiagnosis",
     "CampaignPredictor",
     "Figure",
     "OpenItem",
+    "Pace",
     "Upgrade",
     "backup",
     "copy",

@@ -11,6 +11,7 @@ from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
+from levelled.campaigns.diagnosing import CampaignDiagnosis, diagnose_campaign
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
@@ -189,6 +190,10 @@ class Campaign(Labellers):
     def comparisons(self) -> list[Comparison]:
         """Each further model against the first, in every metric that can be compared."""
         return compare_with_first(self.state, self._log.cache)
+
+    def diagnosis(self) -> CampaignDiagnosis | None:
+        """The weights of the labels, and those that matter most; None before one is settled."""
+        return diagnose_campaign(self.state, self._log.cache)
 
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""

@@ -8,6 +8,7 @@ from typing import Any
 from levelled.campaigns import decide
 from levelled.campaigns.agreement import Agreement, agreement_of
 from levelled.campaigns.log import Decision
+from levelled.campaigns.pace import Pace, paces_of
 from levelled.campaigns.records import Ask, DrawnItem, Event, OpenItem
 from levelled.campaigns.state import CampaignState
 
@@ -138,6 +139,10 @@ class Labellers(ABC):
     def agreement(self) -> Agreement | None:
         """How far labellers agree on items that two of them labelled; None without any."""
         return agreement_of(self.state)
+
+    def paces(self) -> list[Pace]:
+        """The work of each labeller: how many labels, since when, and how long one takes."""
+        return paces_of(self.state)
 
     def _on_item(
         self,

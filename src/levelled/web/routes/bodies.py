@@ -16,6 +16,7 @@ __all__ = [
     "Draws",
     "Item",
     "ItemBody",
+    "LookBody",
     "OwnerBody",
     "ReasonBody",
 ]
@@ -124,6 +125,14 @@ class CreateBody(Body):
     seed: Annotated[StrictInt | None, Field(ge=0, le=2**63 - 1)] = None
     lease_seconds: Annotated[StrictInt, Field(ge=1, le=366 * 24 * 3600)] = 24 * 3600
     in_flight: Annotated[StrictInt, Field(ge=1, le=_LARGEST)] = 200
+
+
+class LookBody(Body):
+    """A file to look at, and the classes where no columns name them."""
+
+    file: Annotated[str, Field(max_length=200)]
+    classes: Annotated[list[Text] | None, Field(max_length=1000)] = None
+    width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
 
 
 class Item(BaseModel):

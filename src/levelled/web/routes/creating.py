@@ -1,23 +1,32 @@
 """Routes to create a campaign: upload a file, look at it, start."""
 
 import secrets
+from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 
-from levelled.campaigns import create_campaign
-from levelled.errors import InputError
+from levelled.campaigns import create_campaign, plan_campaign
+from levelled.errors import InputError, LevelledError
+from levelled.metrics.fitting import fitting_metrics
 from levelled.metrics.named import NAMES
+from levelled.sources import Pool, open_pool
+from levelled.web.bombs import refuse_bomb
 from levelled.web.files import Files
 from levelled.web.replies import Reply
-from levelled.web.routes.bodies import CreateBody, Done
+from levelled.web.routes.bodies import CreateBody, Done, LookBody
 from levelled.web.routes.shared import ERRORS, Analyst
 
 __all__ = ["router"]
 
 router = APIRouter(prefix="/api", tags=["creating"], responses=ERRORS)
 
-_HEADS = {name.partition(":")[0] for name in NAMES}
+_OWN = "package.module"
+_HEADS = {name.partition(":")[0] for name in NAMES} - {_OWN}
+_WITH_MORE = {name.partition(":")[0] for name in NAMES if ":" in name} - {_OWN}
+_WIDTH = 0.05
+"""The width of the interval of the plan, where none is named."""
+_MOST_SHOWN = 3
 
 
 @router.get("/files")
@@ -35,6 +44,36 @@ async def upload(request: Request, visitor: Analyst, file: str) -> Reply:
     return Reply({"file": path.name, "size": path.stat().st_size})
 
 
+@router.post("/look")
+def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
+    """The content of a file: items, classes, models, what labellers see, metrics and a plan."""
+    del visitor
+    path = _pool_file(request, body.file)
+    pool = open_pool(str(path), classes=body.classes, features=None)
+    metrics = fitting_metrics(pool.predictions())
+    return Reply(
+        {
+            "file": body.file,
+            "pool_size": len(pool),
+            "classes": pool.classes,
+            "models": [*pool.models],
+            "features": [*pool.features],
+            "columns": pool.column_names,
+            "shown": pool.shown(range(min(len(pool), _MOST_SHOWN))),
+            "metrics": metrics,
+            "plan": _plan(pool, metrics, body.width or _WIDTH),
+        }
+    )
+
+
+def _plan(pool: Pool, metrics: list[str], width: float) -> dict[str, Any] | None:
+    """The labels that the first metric would take; None where that cannot be said."""
+    try:
+        return plan_campaign(pool, width, metrics[0]).as_dict() if metrics else None
+    except LevelledError:
+        return None
+
+
 @router.post("/campaigns", response_model=Done, status_code=201, tags=["campaigns"])
 def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
     """Create a campaign from a file."""
@@ -44,7 +83,7 @@ def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
         _refuse_code(metric)
     campaign = create_campaign(
         body.name,
-        str(_files(request).path(body.file)),
+        str(_pool_file(request, body.file)),
         body.metrics,
         storage=request.app.state.settings.storage,
         seed=secrets.randbits(32) if body.seed is None else body.seed,
@@ -55,14 +94,21 @@ def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
 
 def _refuse_code(metric: str) -> None:
     """Refuse a metric that would import a module: whoever has a token must not run code."""
-    if metric.partition(":")[0] not in _HEADS:
+    head, colon, _ = metric.strip().partition(":")
+    if head not in (_WITH_MORE if colon else _HEADS):
         raise InputError(
-            f"There is no metric {metric!r:.80}. Metrics are {', '.join(NAMES)}; one of your own "
-            f"is created with levelled create."
+            f"There is no metric {metric!r:.80} here: one of {', '.join(NAMES[:-1])}. A function "
+            f"of your own is for levelled create."
         )
 
 
+def _pool_file(request: Request, name: str) -> Path:
+    path = _files(request).path(name)
+    refuse_bomb(path)
+    return path
+
+
 def _files(request: Request) -> Files:
-    files: Any = request.app.state.files
-    assert isinstance(files, Files)
-    return files
+    found = request.app.state.files
+    assert isinstance(found, Files)
+    return found

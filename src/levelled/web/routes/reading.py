@@ -83,6 +83,26 @@ def agreement(campaign: Named, visitor: Analyst) -> Reply:
     return Reply(None if found is None else found.as_dict())
 
 
+@router.get("/labellers")
+def labellers(campaign: Named, visitor: Analyst) -> Reply:
+    """The work of each labeller: how many labels, since when, and how long one takes."""
+    del visitor
+    with campaign.looking() as one:
+        return Reply([asdict(pace) for pace in one.paces()])
+
+
+@router.get("/diagnostics")
+def diagnostics(campaign: Named, visitor: Analyst) -> Reply:
+    """The weights of the labels, and those that matter most; null before one is settled."""
+    del visitor
+
+    def compute(one: Campaign) -> dict[str, Any] | None:
+        found = one.diagnosis()
+        return None if found is None else found.as_dict()
+
+    return Reply(campaign.read("diagnostics", compute))
+
+
 @router.get("/open")
 def open_items(campaign: Named, visitor: Analyst) -> Reply:
     """The items that wait for a label: who has them, since when and until when."""
