@@ -549,3 +549,52 @@ def test_a_table_of_figures_shows_names_and_numbers_at_any_width(
     if width >= 80:
         assert shown.count("candidate") == shown.count("f1:spam") == len(found) // 2
         assert shown.count("country=de") == len(found) // 3
+
+
+def test_questions_notes_and_guidelines_go_through_files(
+    levelled: Levelled, pool: Path, tmp_path: Path
+) -> None:
+    (tmp_path / "guide.md").write_text("# Be fair")
+    made = levelled(
+        *("create", "rubric", "--pool", pool, "--seed", 7, "--guidelines", "guide.md"),
+        *(
+            "--question",
+            "tone=rude,kind",
+            "--question",
+            "clarity=1:5",
+            "--content",
+            "text=markdown",
+        ),
+    )
+    assert made.code == 0, made.err
+    assert load_campaign("rubric").settings.guidelines == "# Be fair"
+    sheet = levelled("ask", "rubric", "-n", 3, "--owner", "ann", "--format", "csv").out
+    assert sheet.splitlines()[0] == "draw,id,label,tone,clarity,country,text"
+    (tmp_path / "done.csv").write_text(
+        "draw,label,tone,clarity,note\n1,ham,kind,4,=odd\n2,spam,,,\n"
+    )
+    assert levelled("tell", "rubric", "done.csv", "--owner", "ann").err == "2 new answers\n"
+    line = {"draw": 1, "label": "ham", "rubric": {"tone": "rude"}, "note": "odd"}
+    told = levelled("tell", "rubric", "-", "--owner", "ann", given=json.dumps(line))
+    assert told.err == "1 with other notes or answers than before\n"
+    wrong = json.dumps({"draw": 3, "label": "ham", "tone": "nice"})
+    refused = levelled("tell", "rubric", "-", "--owner", "ann", given=wrong)
+    assert "Row 1 of standard input: 'nice' is no answer to 'tone'" in refused.err
+    levelled("export", "rubric", "--out", "out.csv")
+    first, second, third = csv.DictReader(io.StringIO((tmp_path / "out.csv").read_text()))
+    assert (first["note"], first["tone"], first["clarity"]) == ("odd", "rude", "4")
+    assert (second["note"], second["tone"], third["label"]) == ("", "", "")
+    assert levelled("audit", "rubric").code == 0
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "code"),
+    [("--content", "markdown", 2), ("--guidelines", "latin.md", 2), ("--question", "tone", 1)],
+)
+def test_options_for_labellers_are_refused_in_a_line(
+    levelled: Levelled, pool: Path, tmp_path: Path, option: str, value: str, code: int
+) -> None:
+    (tmp_path / "latin.md").write_bytes("schön".encode("latin-1"))
+    refused = levelled("create", "spam", "--pool", pool, "--seed", 7, option, value)
+    assert refused.code == code
+    assert value in refused.err

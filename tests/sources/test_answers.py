@@ -144,3 +144,12 @@ def test_two_columns_that_may_be_the_label_are_refused(text: str) -> None:
 def test_a_file_without_a_header_is_told_to_have_one(text: str) -> None:
     with pytest.raises(PoolError, match="first line of a CSV file names its columns"):
         read_answers(io.StringIO(text))
+
+
+@pytest.mark.parametrize("ending", [".csv", ".jsonl", ".parquet"])
+def test_remarks_are_read_where_they_are_wanted(tmp_path: Path, ending: str) -> None:
+    columns: dict[str, list[Any]] = {"draw": [1, 2], "label": ["a", "b"], "text": ["x", "y"]}
+    columns["note"] = ["odd", None]
+    path = write(tmp_path / f"done{ending}", columns)
+    assert [row.remarks for row in read_answers(path, remarks=["note"])] == [{"note": "odd"}, {}]
+    assert [row.remarks for row in read_answers(path)] == [{}, {}]

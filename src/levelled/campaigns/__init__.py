@@ -9,6 +9,7 @@ from levelled.campaigns.drawing import draw_from_file
 from levelled.campaigns.learnt import CampaignPredictor
 from levelled.campaigns.pace import Pace
 from levelled.campaigns.planning import plan_campaign
+from levelled.campaigns.questions import Question
 from levelled.campaigns.records import Ask, OpenItem
 from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
 from levelled.metrics.figure import Figure
@@ -23,6 +24,7 @@ __all__ = [
     "Figure",
     "OpenItem",
     "Pace",
+    "Question",
     "Upgrade",
     "backup",
     "copy",

@@ -15,12 +15,14 @@ from levelled.campaigns.diagnosing import CampaignDiagnosis, diagnose_campaign
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
-from levelled.campaigns.labellers import Labellers, current_time
+from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog, Decision
 from levelled.campaigns.planning import plan_further
 from levelled.campaigns.pools import CampaignPool
+from levelled.campaigns.questions import Question
 from levelled.campaigns.records import Ask, CampaignSettings, Event
+from levelled.campaigns.shown import label_question
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
 from levelled.metrics.comparison import Comparison
@@ -90,25 +92,34 @@ class Campaign(Labellers):
         return self.state.settings
 
     @property
+    def questions(self) -> list[Question]:
+        """What a labeller answers of each item: first the label, then the rubric."""
+        return [label_question(self.settings), *self.settings.questions]
+
+    @property
     def predictor(self) -> CampaignPredictor | None:
         """What an adaptive campaign has learnt about its losses; None before its first round."""
         return predictor_of(self.state, self._pool.at, self._log.cache)
 
-    def ask(self, n: int = 1, *, owner: str | None = None) -> list[Ask]:
+    def ask(
+        self, n: int = 1, *, owner: str | None = None, lease_seconds: int | None = None
+    ) -> list[Ask]:
         """Up to n items to label; they are kept for `owner` until their lease runs out.
 
         The owner's open items come first, so nothing is lost with a file or a terminal. Without
         a name all are new ones, because somebody else may have those that are out.
         Each draw was stored with its probability before it is shown here. There are fewer items
         if the budget is used up or too many are in flight already; `note` then says why.
+        `lease_seconds` makes the lease shorter than that of the campaign; `renew` prolongs it.
         """
-        n = whole("n", n, least=1)
+        n, seconds = whole("n", n, least=1), check_seconds(lease_seconds)
         asks: list[Ask] = []
 
         def decision(state: CampaignState) -> Sequence[Event]:
             own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
             drawn = self._draw_ahead(state, n - own)
-            handout = decide.ask(apply_events(drawn, state), n, owner, current_time())
+            state = apply_events(drawn, state)
+            handout = decide.ask(state, n, owner, current_time(), seconds)
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 

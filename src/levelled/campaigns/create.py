@@ -3,6 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,9 @@ from levelled.campaigns.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
+from levelled.campaigns.questions import check_questions
 from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.showing import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError
 from levelled.metrics.named import parse_metric
@@ -53,6 +56,11 @@ def create_campaign(
     in_flight: int = 200,
     labelled: str | PathLike[str] | None = None,
     model: str = "",
+    questions: Sequence[str] = (),
+    guidelines: str = "",
+    pair: Sequence[str] = (),
+    content: Mapping[str, str] | None = None,
+    images: str | PathLike[str] | None = None,
     load_if_exists: bool = False,
 ) -> Campaign:
     """Create a campaign that evaluates a model on a pool without labels.
@@ -71,6 +79,12 @@ def create_campaign(
     default a list column `embedding` or the columns f_*. With the `guarantee` "finite" no looks
     are planned: the interval of the errors has a finite-sample proof and is aimed at the budget.
     `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
+
+    `questions` are asked beside the label, such as "tone=rude,neutral,kind", "clarity=1:5",
+    "price=number" or "why=text"; `guidelines` are Markdown for labellers. `pair` names two columns
+    that are shown side by side in random order; the label is the better one of them, or "tie".
+    `content` says how columns are shown where it is not recognised, as in {"output": "markdown"},
+    and `images` is the folder below which the files of images lie.
     """
     store = find_store(storage)  # a campaign that cannot begin leaves no database behind
     if load_if_exists and store is not None and store.count(name):
@@ -82,7 +96,8 @@ def create_campaign(
     if isinstance(pool, Pool):
         opened = pool
     else:
-        opened = open_pool(pool, classes=classes, slices=slices, features=features)
+        open_with = partial(open_pool, pool, slices=slices, features=features)
+        opened = open_for_pair(open_with, classes, pair)
     derived = settings_of_pool(opened, metrics, slices)
     models, size = derived["models"], derived["pool_size"]
     by_model = {one: opened.predictions(one) for one in models}
@@ -106,8 +121,14 @@ def create_campaign(
         kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: by_model[models[0]]),
         guarantee=guarantee,
         drive=drive,
+        questions=check_questions(questions),
+        guidelines=check_guidelines(guidelines),
+        pair=tuple(pair),
+        content=dict(content or {}),
+        images=None if images is None else check_folder(images),
         **derived,
     )
+    check_shown(settings, opened)
     check_guarantee(settings)
     check_drive(settings, by_model[models[0]])
     check_predicted_losses(opened, metrics[0])

@@ -9,7 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, choice
-from levelled.campaigns.records import KINDS, CampaignSettings, Round
+from levelled.campaigns.plain_settings import KINDS
+from levelled.campaigns.records import CampaignSettings, Round
 from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError

@@ -11,6 +11,7 @@ import numpy as np
 from levelled.campaigns.agreement import agreement_of
 from levelled.campaigns.records import CampaignSettings, DrawnItem
 from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.shown import shown_pair
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import lure_weights
@@ -29,8 +30,9 @@ def as_table(state: CampaignState) -> "pa.Table":
 
     `sample_weight` is the weight of R_LURE among the settled draws, to train with or to weight
     any other loss; it is empty for draws that are not settled, because weights depend on how
-    many draws there are, and 0 for draws that cannot be labelled. A slice whose name is taken,
-    such as `label`, is in the column `slice.label`.
+    many draws there are, and 0 for draws that cannot be labelled. Each question has a column;
+    `shown_left` is the column of a pair that was shown left. A slice whose name is taken, such as
+    `label`, is in the column `slice.label`.
     """
     import pyarrow as pa
 
@@ -42,8 +44,14 @@ def as_table(state: CampaignState) -> "pa.Table":
         name: [getattr(item, name) for item in items]
         for name in ("draw", "row", "id", "probability")
     }
-    for name, part in {"label": "label", "labelled_by": "by", "labelled_at": "at"}.items():
+    parts = {"label": "label", "labelled_by": "by", "labelled_at": "at", "note": "note"}
+    for name, part in parts.items():
         rows[name] = [getattr(answer, part, None) for answer in answers]  # None if there is none
+    for question in state.settings.questions:
+        rubrics = (getattr(answer, "rubric", {}) for answer in answers)
+        rows[question.name] = [rubric.get(question.name) for rubric in rubrics]
+    if state.settings.pair:
+        rows["shown_left"] = [shown_pair(state.settings, item.draw)[0] for item in items]
     rows |= {
         "unlabelable": [state.unlabelable.get(item.draw) for item in items],
         "sample_weight": [*weights, *[None] * (len(items) - len(weights))],
@@ -186,7 +194,7 @@ def _amended(state: CampaignState) -> Section:
             " → ".join("(none)" if one.label is None else str(one.label) for one in before),
             str(state.answers[draw].label),
         )
-        for draw, before in sorted(state.amended.items())
+        for draw, before in ((one, state.amended[one]) for one in state.relabelled())
     ]
     about = f"{_count(len(rows), 'label')} replaced." if rows else "None."
     return Section("Amended labels", about, ("draw", "id", "before", "now"), rows)

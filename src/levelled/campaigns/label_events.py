@@ -1,14 +1,19 @@
 """Events of labellers, applied to a state while it is built: leases, answers and corrections."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import Any, Protocol
 
 from levelled.campaigns.answers import Answer, Replaced
 from levelled.campaigns.records import Event, Lease
+from levelled.labels import Label
 
 __all__ = ["LABEL_EVENTS", "LabelsBuilder", "move_leases"]
+
+_NONE: Mapping[str, Label] = MappingProxyType({})
+"""The rubric of all answers that have none."""
 
 
 class LabelsBuilder(Protocol):
@@ -49,7 +54,8 @@ def _apply_returned(state: LabelsBuilder, event: Event) -> None:
 
 
 def _answer_of(state: LabelsBuilder, event: Event) -> Answer:
-    return Answer(event["label"], event["by"], event["at"], state.n_events)
+    label, by, at = event["label"], event["by"], event["at"]
+    return Answer(label, by, at, state.n_events, event.get("note"), event.get("rubric", _NONE))
 
 
 def _apply_answered(state: LabelsBuilder, event: Event) -> None:
@@ -73,7 +79,9 @@ def _apply_amended(state: LabelsBuilder, event: Event) -> None:
     if before is None:
         was = Replaced(None, None, "", -1, state.unlabelable.pop(draw, ""))
     else:
-        was = Replaced(before.label, before.by, before.at, before.place, "")
+        was = Replaced(
+            before.label, before.by, before.at, before.place, "", before.note, before.rubric
+        )
     state.amended[draw] = (*state.amended.get(draw, ()), was)
     state.answers[draw] = answer
 
@@ -109,7 +117,9 @@ def _apply_withdrawn(state: LabelsBuilder, event: Event) -> None:
         if last.label is None:
             state.unlabelable[draw] = last.reason
         else:
-            state.answers[draw] = Answer(last.label, last.by, last.at, last.place)
+            state.answers[draw] = Answer(
+                last.label, last.by, last.at, last.place, last.note, last.rubric
+            )
     elif draw in state.opinions:
         state.answers[draw], *others = state.opinions[draw]
         _set_or_drop(state.opinions, draw, tuple(others))

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
+from levelled._check import whole
 from levelled.campaigns import decide
 from levelled.campaigns.agreement import Agreement, agreement_of
 from levelled.campaigns.log import Decision
@@ -12,12 +13,17 @@ from levelled.campaigns.pace import Pace, paces_of
 from levelled.campaigns.records import Ask, DrawnItem, Event, OpenItem
 from levelled.campaigns.state import CampaignState
 
-__all__ = ["Labellers", "current_time"]
+__all__ = ["Labellers", "check_seconds", "current_time"]
 
 
 def current_time() -> datetime:
     """The time for the next event."""
     return datetime.now(UTC)
+
+
+def check_seconds(seconds: int | None) -> int | None:
+    """The length of a lease, a whole number of seconds; None is that of the campaign."""
+    return None if seconds is None else whole("lease_seconds", seconds, least=1)
 
 
 class Labellers(ABC):
@@ -45,23 +51,42 @@ class Labellers(ABC):
         *,
         id: str | int | None = None,  # noqa: A002
         owner: str | None = None,
+        note: str | None = None,
+        rubric: Mapping[str, object] | None = None,
     ) -> None:
-        """Record the label of a draw, or of the item with that id."""
-        self.tell_all([{"draw": draw, "id": id, "label": label}], owner=owner)
+        """Record the label of a draw, or of the item with that id.
+
+        `rubric` has the answers to the questions of the campaign, by their names.
+        """
+        answer = {"draw": draw, "id": id, "label": label, "note": note, "rubric": rubric}
+        self.tell_all([answer], owner=owner)
 
     def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
         """Record many labels at once, all or none, and return how many were new.
 
-        An answer has a "label" and the "draw" or "id" it belongs to. Its optional "where", such
-        as "Row 3 of done.csv", begins the message if it is refused. A label that differs from
-        what the same owner told before is refused: `amend_all` corrects it.
+        An answer has a "label" and the "draw" or "id" it belongs to, and may have a "note" and a
+        "rubric". Its optional "where", such as "Row 3 of done.csv", begins the message if it is
+        refused. A label that differs from what the same owner told before is refused: `amend_all`
+        corrects it. The same label with another note or rubric amends these.
         """
         messages = list(answers)
         return self._do(lambda state: decide.tell_all(state, messages, owner, current_time()))
 
-    def amend(self, draw: int, label: object, *, owner: str | None = None) -> None:
-        """Replace a label, also in a closed campaign; log and report keep the one before."""
-        self.amend_all([{"draw": draw, "label": label}], owner=owner)
+    def amend(
+        self,
+        draw: int,
+        label: object,
+        *,
+        owner: str | None = None,
+        note: str | None = None,
+        rubric: Mapping[str, object] | None = None,
+    ) -> None:
+        """Replace a label, also in a closed campaign; log and report keep the one before.
+
+        Note and rubric stay as they were where no new ones are given; "" removes a note.
+        """
+        answer = {"draw": draw, "label": label, "note": note, "rubric": rubric}
+        self.amend_all([answer], owner=owner)
 
     def amend_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
         """Replace many labels at once, all or none, and return how many changed.
@@ -109,6 +134,16 @@ class Labellers(ABC):
 
         self._do(decision)
         return asks
+
+    def renew(
+        self, draws: Iterable[int], *, owner: str | None = None, lease_seconds: int | None = None
+    ) -> None:
+        """Prolong the leases of some of the owner's items; those that others have stay theirs.
+
+        It stores nothing while more than half of the time is left.
+        """
+        wanted, seconds = [*draws], check_seconds(lease_seconds)
+        self._do(lambda state: decide.renew(state, wanted, owner, current_time(), seconds))
 
     def give_back(
         self,

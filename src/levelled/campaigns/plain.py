@@ -45,6 +45,8 @@ def _reader(kind: Any) -> Convert:  # noqa: ANN401
         return lambda values: make(*(read(v) for read, v in zip(readers, values, strict=True)))
     if _is_mapping(kind):
         key = int if get_args(kind)[0] is int else _same
+        if key is _same and inner[1] is _same:
+            return _same
         return lambda value: {key(k): inner[1](v) for k, v in value.items()}
     if get_origin(kind) is tuple:
         if Ellipsis in get_args(kind):

@@ -1,18 +1,18 @@
 """The records of a campaign: settings, drawn items, leases, answers, and events."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
-from types import NoneType
+from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
-from levelled.errors import CampaignError, InputError
+from levelled.campaigns.plain_settings import FORMAT, check_plain
+from levelled.campaigns.questions import Question, parse_question
+from levelled.errors import InputError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 
 __all__ = [
-    "KINDS",
     "Ask",
     "Attached",
     "CampaignSettings",
@@ -30,12 +30,6 @@ __all__ = [
 Event = Mapping[str, Any]
 """One entry of the log as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
 
-
-KINDS = ("adaptive", "static", "uniform")
-"""The ways to draw items."""
-
-FORMAT = 1
-"""The format of the log; a newer Levelled may write another."""
 
 _LABEL_CHECKS = {True: parse_metric("mean"), False: parse_metric("error")}
 """A metric that refuses a label which is no number, and one that refuses an unknown class."""
@@ -109,6 +103,16 @@ class CampaignSettings:
     """"finite" where every interval shown has a finite-sample guarantee."""
     drive: str = "first"
     """The metrics that adaptive draws serve: the "first", or the "worst" served of all."""
+    questions: tuple[Question, ...] = ()
+    """What labellers answer beside the label."""
+    guidelines: str = ""
+    """Instructions for labellers, in Markdown."""
+    pair: tuple[str, ...] = ()
+    """Two columns of which the label names the better one; they are shown in random order."""
+    content: Mapping[str, str] = field(default_factory=dict)
+    """The kind of content of some columns, for those who show them."""
+    images: str | None = None
+    """The folder below which the files of images lie."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -146,68 +150,23 @@ class CampaignSettings:
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**plain, "metrics": self.metric_names, "looks": looks_to_json(self.looks)}
+        questions = [one.notation for one in self.questions]
+        looks = looks_to_json(self.looks)
+        return {**plain, "metrics": self.metric_names, "looks": looks, "questions": questions}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "CampaignSettings":
         """The settings that `to_json` wrote."""
         renamed = {"n_pool": "pool_size"}  # databases of the first version
         values = {renamed.get(name, name): value for name, value in plain.items()}
-        _check_plain(values)
-        for name in ("models", "classes", "slices", "features"):
+        check_plain(values, fields(cls))
+        for name in ("models", "classes", "slices", "features", "pair"):
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
-        return cls(**{**values, "metrics": metrics, "looks": looks_from_json(looks)})
-
-
-def _check_plain(values: Mapping[str, Any]) -> None:
-    """Refuse settings that this version does not know, and values that no version writes."""
-    name, unknown = values.get("name"), sorted({*values} - {one.name for one in _SETTINGS})
-    what = [f"the setting {one!r}" for one in unknown]
-    what += [f"format {values['format']!r}"] if values.get("format", FORMAT) != FORMAT else []
-    what += [
-        f"{key} {values[key]!r}"
-        for key, known in _CHOICES.items()
-        if values.get(key, "") not in known
-    ]
-    if what:
-        raise CampaignError(
-            f"{name!r} was made by a newer Levelled: this one does not know {what[0]}. Update "
-            f"with: pip install --upgrade levelled"
-        )
-    _check_values(values)
-
-
-def _check_values(values: Mapping[str, Any]) -> None:
-    """Refuse settings that lack a value, or have one of another type."""
-    name = values.get("name")
-    for one in _SETTINGS:
-        required = one.default is MISSING and one.default_factory is MISSING
-        if one.name not in values and required:
-            raise CampaignError(f"The settings of {name!r} lack {one.name}. {_ALTERED}")
-        kinds = _KINDS_OF_VALUES.get(one.name, (object,))
-        if one.name in values and not isinstance(values[one.name], kinds):
-            raise CampaignError(
-                f"The settings of {name!r} have {values[one.name]!r:.80} as {one.name}. {_ALTERED}"
-            )
-
-
-_ALTERED = "The database was changed by something else. Go back to a backup."
-_SETTINGS = fields(CampaignSettings)
-_CHOICES = {"kind": ("", *KINDS), "guarantee": ("", "asymptotic", "finite")}
-_KINDS_OF_VALUES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(("name", "fingerprint", "model_name", "score", "proposal"), (str,)),
-    **dict.fromkeys(("pool_size", "seed", "n_sampled", "lease_seconds", "in_flight"), (int,)),
-    **dict.fromkeys(("level", "floor"), (int, float)),
-    **dict.fromkeys(("metrics", "models", "slices", "features", "looks"), (list, tuple)),
-    **dict.fromkeys(("slice_counts", "pred_counts"), (dict,)),
-    "classes": (list, tuple, NoneType),
-    "source": (str, list, NoneType),
-    "budget": (int, NoneType),
-    "target_width": (int, float, NoneType),
-    "numeric": (bool,),
-}
+        questions = tuple(map(parse_question, values.get("questions", ())))
+        made = {"metrics": metrics, "looks": looks_from_json(looks), "questions": questions}
+        return cls(**{**values, **made})
 
 
 def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:

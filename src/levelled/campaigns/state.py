@@ -74,6 +74,14 @@ class CampaignState:
         now = [next(budget for last, budget in changes if draw <= last) for draw in range(1, n + 1)]
         return [min(budget or size, size) for budget in now]
 
+    def relabelled(self) -> list[int]:
+        """The draws that had another label before, in order; a new note is none."""
+        return [
+            draw
+            for draw, before in sorted(self.amended.items())
+            if any(one.label != self.answers[draw].label for one in before)
+        ]
+
     def open_draws(self) -> list[int]:
         """The draws that were given out and are neither answered nor unlabelable."""
         return [

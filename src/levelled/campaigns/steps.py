@@ -14,6 +14,7 @@ from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event
 from levelled.campaigns.driving import begin_round
 from levelled.campaigns.hashing import canonical
+from levelled.campaigns.questions import check_remarks, merge_remarks
 from levelled.campaigns.records import Event
 from levelled.campaigns.state import CampaignState, replay
 from levelled.errors import LevelledError
@@ -78,6 +79,8 @@ class StepChecks:
             return
         if "label" in event and (refusal := self._refusal(state, event["label"])):
             yield refusal
+        if "note" in event or "rubric" in event:
+            yield from _check_remarks(state, event)
         yield from _CHECKS.get(kind, _no_check)(self, state, event)
 
     def _refusal(self, state: CampaignState, label: object) -> str | None:
@@ -228,6 +231,19 @@ _CHECKS: dict[str, Callable[[StepChecks, CampaignState, Event], Iterator[str]]] 
     "rescored": StepChecks._check_rescored,
     "attached": StepChecks._check_attached,
 }
+
+
+def _check_remarks(state: CampaignState, event: Event) -> Iterator[str]:
+    """The note and the rubric must be as the questions of the campaign let them be kept."""
+    note, rubric = event.get("note"), event.get("rubric")
+    try:
+        kept = merge_remarks(None, {}, check_remarks(state.settings.questions, note, rubric))
+    except LevelledError as refused:
+        yield f"its remarks are refused: {refused}"
+        return
+    given = {name: event[name] for name in ("note", "rubric") if name in event}
+    if canonical(given) != canonical(kept):
+        yield f"its remarks would be kept as {kept!r:.200}"
 
 
 def _check_stamp(event: Event) -> Iterator[str]:

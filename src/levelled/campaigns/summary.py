@@ -31,7 +31,7 @@ def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
         "n_settled": state.n_settled,
         "n_pending": len(state.open_draws()),
         "n_unlabelable": len(state.unlabelable),
-        "n_amended": len(state.amended),
+        "n_amended": len(state.relabelled()),
         "n_second_opinions": sum(map(len, state.opinions.values())),
         "agreement": None if agreement is None else agreement.as_dict(),
         **{name: getattr(settings, name) for name in _SETTINGS},

@@ -1,7 +1,7 @@
 """`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `estimate` and `compare`."""
 
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
@@ -26,6 +26,7 @@ from levelled.cli.options import (
 
 if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign, Figure
+    from levelled.campaigns.state import CampaignState
 
 __all__ = [
     "NOT_REACHED",
@@ -41,8 +42,6 @@ __all__ = [
 
 NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
-
-_OF_A_LABEL = ("draw", "id", "label", "answer", "lease_until")
 
 
 def ask(
@@ -64,7 +63,7 @@ def ask(
     n_out = sum(one.since is not None and one.owner is None for one in campaign.open_items())
     asks = campaign.ask(count, owner=owner)
     try:
-        show_asks(name, asks, form, raw=raw)
+        show_asks(campaign, asks, form, raw=raw)
         sys.stdout.flush()
     except OSError:  # nobody saw them, and without a name nobody could ask for them again
         if owner is None and asks:
@@ -79,27 +78,28 @@ def ask(
         )
 
 
-def show_asks(name: str, asks: "Sequence[Ask]", form: Form | None, *, raw: bool) -> None:
+def show_asks(campaign: "Campaign", asks: "Sequence[Ask]", form: Form | None, *, raw: bool) -> None:
     """Print items to label: a table on a terminal, else JSONL by default."""
     chosen = show.chosen(form, Form.jsonl)
     if chosen is Form.table:
         rows = [(str(one.draw), show.plain(one.id), _describe(one)) for one in asks]
-        show.show_rows(f"To label in {name}", ["draw", "id", "item"], rows, figures=False)
+        title = f"To label in {campaign.name}"
+        show.show_rows(title, ["draw", "id", "item"], rows, figures=False)
+    elif chosen is Form.csv:
+        blanks = [question.name for question in campaign.questions]
+        show.records([_sheet_row(one, blanks) for one in asks], chosen, raw=raw)
     else:
-        to_row = _sheet_row if chosen is Form.csv else asdict
-        show.records([to_row(one) for one in asks], chosen, raw=raw)
+        show.records([asdict(one) for one in asks], chosen)
 
 
-def _sheet_row(one: "Ask") -> dict[str, Any]:
-    """An item as a row that a label can be written into."""
-    data = {
-        f"data.{name}" if name in _OF_A_LABEL else name: value for name, value in one.data.items()
-    }
-    return {"draw": one.draw, "id": one.id, "label": None, **data}
+def _sheet_row(one: "Ask", blanks: "Sequence[str]") -> dict[str, Any]:
+    """An item as a row that a label can be written into, and answers to the other questions."""
+    taken = ("draw", "id", "answer", "lease_until", "note", *blanks)
+    data = {f"data.{name}" if name in taken else name: value for name, value in one.data.items()}
+    return {"draw": one.draw, "id": one.id, **dict.fromkeys(blanks), **data}
 
 
 def _describe(one: "Ask") -> str:
-
     if len(one.data) == 1:
         return show.plain(next(iter(one.data.values())))
     return "\n".join(
@@ -118,27 +118,52 @@ def tell(
 ) -> None:
     """Record labels: all of them, or none if one is wrong."""
     campaign = lv.load_campaign(name, storage=storage)
-    rows = [row for file in files for row in _read_rows(file)]
+    rows = [row for file in files for row in _read_rows(file, campaign)]
     answers = [row for row in rows if row["label"] is not None]
-    before = campaign.state.answers
+    before = campaign.state
     n_stored = campaign.tell_all(answers, owner=owner)
-    n_new = len(campaign.state.answers.keys() - before.keys())
+    after = campaign.state
+    n_new = len(after.answers.keys() - before.answers.keys())
+    n_opinions = _count_opinions(after) - _count_opinions(before)
     counts = [
         (n_new, "new answer" if n_new == 1 else "new answers"),
         (len(answers) - n_stored, "already known"),
-        (n_stored - n_new, "kept as second opinions"),
+        (n_opinions, "kept as second opinions"),
+        (n_stored - n_new - n_opinions, "with other notes or answers than before"),
         (len(rows) - len(answers), "without a label, passed over"),
     ]
     show.tell(", ".join(f"{n} {what}" for n, what in counts if n) or "the files have no labels")
 
 
-def _read_rows(file: str) -> list[dict[str, Any]]:
+def _count_opinions(state: "CampaignState") -> int:
+    return sum(map(len, state.opinions.values()))
+
+
+def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
     """The rows of a file of answers, each with its place for messages; - is standard input."""
     source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
+    questions = [one.name for one in campaign.settings.questions]
+    rows = lv.sources.read_answers(source, remarks=["note", "rubric", *questions])
     return [
-        {"draw": row.draw, "id": row.id, "label": row.label, "where": f"Row {row.row} of {name}"}
-        for row in lv.sources.read_answers(source)
+        {
+            "draw": row.draw,
+            "id": row.id,
+            "label": row.label,
+            "where": f"Row {row.row} of {name}",
+            **_remarks_of(row.remarks, questions),
+        }
+        for row in rows
     ]
+
+
+def _remarks_of(remarks: "Mapping[str, Any]", questions: "Sequence[str]") -> dict[str, Any]:
+    """The note and the rubric of a row: answers in columns, or in an object "rubric"."""
+    note, rubric = remarks.get("note"), remarks.get("rubric")
+    answers = {name: remarks[name] for name in questions if name in remarks}
+    return {
+        "note": None if note is None else str(note),
+        "rubric": {**rubric, **answers} if isinstance(rubric, dict) else answers or rubric,
+    }
 
 
 def skip(
@@ -192,7 +217,7 @@ def amend(
         return
     if what.isdecimal():
         raise typer.BadParameter(f"Draw {what} needs its correct label.", param_hint="LABEL")
-    rows = [row for row in _read_rows(what) if row["label"] is not None]
+    rows = [row for row in _read_rows(what, campaign) if row["label"] is not None]
     n_changed = campaign.amend_all(rows, owner=owner)
     same = len(rows) - n_changed
     show.tell(f"{n_changed} labels replaced" + (f", {same} as they were" if same else ""))

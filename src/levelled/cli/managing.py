@@ -11,19 +11,26 @@ from levelled.cli.options import (
     DEFAULT_STORAGE,
     Budget,
     ClassNames,
+    Content,
     Drive,
     Floor,
     Form,
     Format,
     Guarantee,
+    Guidelines,
+    Images,
     Kind,
     Looks,
     Name,
     Owner,
+    Pair,
     PoolFile,
+    Questions,
     Raw,
     Storage,
     TargetWidth,
+    read_guidelines,
+    split_content,
 )
 
 __all__ = [
@@ -90,6 +97,11 @@ def create(
         typer.Option(help="A file of ids and labels: a random sample to begin with."),
     ] = None,
     model: Annotated[str, typer.Option(help="Name of the model, for tables.")] = "",
+    question: Questions = [],  # noqa: B006
+    guidelines: Guidelines = None,
+    pair: Pair = None,
+    content: Content = [],  # noqa: B006
+    images: Images = None,
     lease_seconds: Annotated[int, _LEASE] = 24 * 3600,
     in_flight: Annotated[int, _IN_FLIGHT] = 200,
     storage: Storage = DEFAULT_STORAGE,
@@ -120,6 +132,11 @@ def create(
         in_flight=in_flight,
         labelled=labelled,
         model=model,
+        questions=question,
+        guidelines=read_guidelines(guidelines),
+        pair=() if pair is None else pair.split(","),
+        content=split_content(content),
+        images=images,
     )
     settings = campaign.settings
     show.tell(

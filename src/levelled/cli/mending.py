@@ -33,7 +33,7 @@ def mine(
     """Print the labeller's open items again, with the same numbers; their leases begin anew."""
     campaign = lv.load_campaign(name, storage=storage)
     asks = campaign.mine(owner)
-    show_asks(name, asks, form, raw=raw)
+    show_asks(campaign, asks, form, raw=raw)
     if campaign.note is not None:
         show.tell(f"{len(asks)} items: {campaign.note}")
     elif not asks:

@@ -1,6 +1,7 @@
 """Arguments and options that several commands share."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
@@ -9,22 +10,29 @@ __all__ = [
     "DEFAULT_STORAGE",
     "Budget",
     "ClassNames",
+    "Content",
     "Draw",
     "Drive",
     "Floor",
     "Form",
     "Format",
     "Guarantee",
+    "Guidelines",
+    "Images",
     "Kind",
     "Looks",
     "Name",
     "NewName",
     "Owner",
+    "Pair",
     "PoolFile",
+    "Questions",
     "Raw",
     "ScoreFiles",
     "Storage",
     "TargetWidth",
+    "read_guidelines",
+    "split_content",
 ]
 
 DEFAULT_STORAGE = "sqlite:///levelled.db"
@@ -137,3 +145,49 @@ Drive = Annotated[
         help="Metrics that adaptive draws serve: first, or worst, which balances all of them."
     ),
 ]
+Questions = Annotated[
+    list[str],
+    typer.Option(
+        metavar="NAME=ANSWERS",
+        help="A question beside the label: 'tone=rude,neutral,kind', 'clarity=1:5', "
+        "'price=number' or 'why=text'; repeatable.",
+    ),
+]
+Guidelines = Annotated[
+    Path | None, typer.Option(help="Instructions for labellers, a file in Markdown.")
+]
+Pair = Annotated[
+    str | None,
+    typer.Option(
+        metavar="A,B",
+        help="Two columns to compare: shown side by side in random order; the label is the better.",
+    ),
+]
+
+Content = Annotated[
+    list[str],
+    typer.Option(
+        metavar="COLUMN=KIND",
+        help="How a column is shown: text, markdown, chat, json, image or number; repeatable.",
+    ),
+]
+Images = Annotated[Path | None, typer.Option(help="Folder with the images that columns name.")]
+
+
+def split_content(texts: list[str]) -> dict[str, str]:
+    """The kind of each column, from texts such as output=markdown."""
+    parts = [text.rpartition("=") for text in texts]
+    for text, (column, _, kind) in zip(texts, parts, strict=True):
+        if not column or not kind:
+            raise typer.BadParameter(
+                f"{text!r} names no column and its kind, as output=markdown does."
+            )
+    return {column: kind for column, _, kind in parts}
+
+
+def read_guidelines(file: Path | None) -> str:
+    """The text of a file of guidelines."""
+    try:
+        return "" if file is None else file.read_text(encoding="utf-8")
+    except UnicodeDecodeError as wrong:
+        raise typer.BadParameter(f"{file} is no text in UTF-8.") from wrong

@@ -20,6 +20,7 @@ it needs `classes`. Columns without a use are never loaded, so a pool of ten mil
 
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.answers import AnswerRow, read_answers
+from levelled.sources.content import ShownField, find_image, shown_fields
 from levelled.sources.pool import Pool, open_pool
 
 __all__ = [
@@ -27,6 +28,9 @@ __all__ = [
     "Categorical",
     "Pool",
     "PoolPredictions",
+    "ShownField",
+    "find_image",
     "open_pool",
     "read_answers",
+    "shown_fields",
 ]

@@ -6,7 +6,7 @@ import io
 import math
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
 from typing import IO, Any
@@ -35,6 +35,8 @@ class AnswerRow:
     draw: int | None
     id: Id | None
     label: Label | None
+    remarks: Mapping[str, Any] = field(default_factory=dict)
+    """The values of further columns that were asked for, where there are any."""
 
 
 def read_answers(
@@ -42,18 +44,20 @@ def read_answers(
     *,
     id_column: str = "id",
     named: bool = True,
+    remarks: Sequence[str] = (),
 ) -> list[AnswerRow]:
     """The answers in a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
 
     Each row has a `label` (or `answer`) and names its `draw` or its `id`; with named=False it may
-    name neither. Other columns are passed over. An open file holds JSONL if it starts with a
-    brace, else CSV. In CSV, labels that are all numbers are read as numbers.
+    name neither. Other columns are passed over, except the `remarks` that are wanted, such as a
+    note. An open file holds JSONL if it starts with a brace, else CSV. In CSV, labels that are all
+    numbers are read as numbers.
 
     >>> import io
     >>> read_answers(io.StringIO('{"draw": 1, "label": "spam"}'))
-    [AnswerRow(row=1, draw=1, id=None, label='spam')]
+    [AnswerRow(row=1, draw=1, id=None, label='spam', remarks={})]
     """
-    rows, name = _rows(source, id_column)
+    rows, name = _rows(source, (id_column, *remarks))
     if rows and not any("label" in row or "answer" in row for row in rows):
         columns = ", ".join(repr(column) for column in rows[0])
         raise PoolError(
@@ -66,7 +70,10 @@ def read_answers(
                 f"Row {number} of {name} has both a 'label' and an 'answer', and either may be "
                 f"meant: leave out or rename one of the two."
             )
-    answers = [_check_row(row, number, name, id_column) for number, row in enumerate(rows, start=1)]
+    answers = [
+        replace(_check_row(row, number, name, id_column), remarks=_remarks_of(row, remarks))
+        for number, row in enumerate(rows, start=1)
+    ]
     for one in answers:
         if named and one.draw is None and one.id is None:
             raise PoolError(
@@ -77,27 +84,27 @@ def read_answers(
 
 
 def _rows(
-    source: PathName | IO[str] | IO[bytes] | ArrowStream, id_column: str
+    source: PathName | IO[str] | IO[bytes] | ArrowStream, others: Sequence[str]
 ) -> tuple[list[dict[str, Any]], str]:
     """The rows of the source as dicts, and its name for messages."""
     if hasattr(source, "__arrow_c_stream__"):
         from levelled.sources.origin import as_table
 
         table = as_table(source)
-        return table.select(_wanted(table.column_names, id_column)).to_pylist(), "The frame"
+        return table.select(_wanted(table.column_names, others)).to_pylist(), "The frame"
     if isinstance(source, str | PathLike):
         paths = files_of(source)
         if len(paths) > 1:
             raise PoolError(f"{source} are {len(paths)} files; give the labels in one.")
         path = paths[0]
         _check_size(path.stat().st_size, str(path))
-        return _of_format(path, format_of(path), str(path), id_column), str(path)
+        return _of_format(path, format_of(path), str(path), others), str(path)
     data = source.read(_MOST_BYTES + 1)
     data = data.encode() if isinstance(data, str) else data
     name = str(getattr(source, "name", "The input"))
     _check_size(len(data), name)
     kind = "jsonl" if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
-    return (_of_format(data, kind, name, id_column) if data.strip() else []), name
+    return (_of_format(data, kind, name, others) if data.strip() else []), name
 
 
 def _check_size(n_bytes: int, name: str) -> None:
@@ -108,7 +115,9 @@ def _check_size(n_bytes: int, name: str) -> None:
         )
 
 
-def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> list[dict[str, Any]]:
+def _of_format(
+    source: Path | bytes, kind: str, name: str, others: Sequence[str]
+) -> list[dict[str, Any]]:
     if kind == "jsonl":  # without pyarrow, which takes longer to load than labels to read
         try:
             data = source if isinstance(source, bytes) else source.read_bytes()
@@ -121,13 +130,13 @@ def _of_format(source: Path | bytes, kind: str, name: str, id_column: str) -> li
 
     with name_unreadable(name, kind):
         if kind == "csv":
-            return _of_csv(source, id_column)
-        columns = _wanted(pq.read_schema(source).names, id_column)
+            return _of_csv(source, others)
+        columns = _wanted(pq.read_schema(source).names, others)
         rows: list[dict[str, Any]] = pq.read_table(source, columns=columns).to_pylist()
         return rows
 
 
-def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
+def _of_csv(source: Path | bytes, others: Sequence[str]) -> list[dict[str, Any]]:
     import pyarrow as pa
 
     from levelled.sources.origin import open_csv
@@ -137,7 +146,7 @@ def _of_csv(source: Path | bytes, id_column: str) -> list[dict[str, Any]]:
         return open_csv(file, kinds=kinds)
 
     with start() as file:
-        columns = _wanted(file.schema.names, id_column)
+        columns = _wanted(file.schema.names, others)
     with start({name: pa.string() for name in columns}) as file:
         rows: list[dict[str, Any]] = file.read_all().to_pylist()
     rows = [
@@ -160,17 +169,17 @@ def _parse_numbers(rows: Sequence[dict[str, Any]], name: str) -> None:
             row[name] = convert(row[name])
 
 
-def _wanted(names: Sequence[str], id_column: str) -> list[str]:
+def _wanted(names: Sequence[str], others: Sequence[str]) -> list[str]:
     """The columns that matter; all where there are no labels, so that an error can list them."""
     if not {"label", "answer"} & {*names}:
         return [*names]
-    for name in (*_COLUMNS, id_column):
+    for name in (*_COLUMNS, *others):
         if names.count(name) > 1:
             raise PoolError(
                 f"There are two columns {name!r}, and either may be meant: leave out or rename one "
                 f"of the two."
             )
-    return [name for name in names if name in (*_COLUMNS, id_column)]
+    return [name for name in names if name in (*_COLUMNS, *others)]
 
 
 def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -> AnswerRow:
@@ -184,6 +193,11 @@ def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -
     if label == "" or (isinstance(label, float) and math.isnan(label)):
         label = None
     return AnswerRow(number, None if draw is None else _draw(draw, where), item, label)
+
+
+def _remarks_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
+    """The values of some columns, without those that are empty."""
+    return {name: row[name] for name in names if row.get(name) not in (None, "")}
 
 
 def _draw(value: object, where: str) -> int:

@@ -6,7 +6,14 @@ They are pure functions of the state, the request and the time. `Campaign` appen
 from levelled.campaigns.decide.answering import amend_all, mark_unlabelable, skip, tell_all, undo
 from levelled.campaigns.decide.changing import change, close, rename, reopen, rescore
 from levelled.campaigns.decide.checks import check_labels, check_name, check_width, find_draw
-from levelled.campaigns.decide.handing_out import ask, draws_kept_for, give_back, mine, open_items
+from levelled.campaigns.decide.handing_out import (
+    ask,
+    draws_kept_for,
+    give_back,
+    mine,
+    open_items,
+    renew,
+)
 
 __all__ = [
     "amend_all",
@@ -23,6 +30,7 @@ __all__ = [
     "mine",
     "open_items",
     "rename",
+    "renew",
     "reopen",
     "rescore",
     "skip",

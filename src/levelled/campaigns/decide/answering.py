@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from levelled.campaigns.answers import Answer
 from levelled.campaigns.decide.checks import (
@@ -15,12 +15,30 @@ from levelled.campaigns.decide.checks import (
     refuse_settled,
     stamp,
 )
+from levelled.campaigns.questions import check_remarks, merge_remarks
 from levelled.campaigns.records import DrawnItem, Event
+from levelled.campaigns.shown import stored_label
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 
 __all__ = ["amend_all", "mark_unlabelable", "skip", "tell_all", "undo"]
+
+
+class _Given(NamedTuple):
+    """An answer after its checks."""
+
+    item: DrawnItem
+    label: Label
+    remarks: Mapping[str, Any]
+
+    def after(self, earlier: "_Given | None") -> "_Given":
+        """This answer with the remarks of an earlier one to the same draw."""
+        if earlier is None:
+            return self
+        rubrics = [one.remarks.get("rubric", {}) for one in (earlier, self)]
+        remarks = {**earlier.remarks, **self.remarks, "rubric": {**rubrics[0], **rubrics[1]}}
+        return self._replace(remarks=remarks)
 
 
 def tell_all(
@@ -29,34 +47,59 @@ def tell_all(
     """Record labels, each with its draw or its id. Answers may come in any order.
 
     The first answer to a draw counts; another labeller's is kept beside it, as a second opinion.
-    Telling the same thing again changes nothing. An owner who tells something else than before
-    is refused, because that is a correction: `amend_all` confirms it. If one answer is wrong all
-    are refused, and the message begins with the "where" of that answer.
+    Telling the same thing again changes nothing; with another note or other answers to the
+    questions, it amends these. An owner who tells another label than before is refused, because
+    that is a correction: `amend_all` confirms it. If one answer is wrong all are refused, and the
+    message begins with the "where" of that answer.
     """
     refuse_closed(state)
-    begin = stamp("answered", owner, now)
-    told: dict[int, Label] = {}
-    events: list[Event] = []
+    told: dict[int, _Given] = {}
     changed: list[tuple[Mapping[str, Any], DrawnItem, Label, Label]] = []
-    for answer, (item, label) in zip(answers, _check_answers(state, answers), strict=True):
-        before = told.get(item.draw, _own_label(state, item.draw, owner))
-        if before is None:
-            told[item.draw] = label
-            if _is_new(state, item.draw, label, owner):
-                events.append({**begin, "draw": item.draw, "label": label})
-        elif before != label:
-            changed.append((answer, item, before, label))
+    for answer, given in zip(answers, _check_answers(state, answers), strict=True):
+        draw = given.item.draw
+        before = told.get(draw) or _own_answer(state, draw, owner)
+        if before is not None and before.label != given.label:
+            changed.append((answer, given.item, before.label, given.label))
+        else:
+            told[draw] = given.after(told.get(draw))
     if changed:
         raise _contradiction(state, owner, changed, len(answers))
-    return tuple(events)
+    events = (_told_event(state, given, owner, now) for given in told.values())
+    return tuple(event for event in events if event is not None)
 
 
-def _own_label(state: CampaignState, draw: int, owner: str | None) -> Label | None:
-    """The label that the owner gave a draw, as the answer or as a second opinion."""
-    answer, opinion = state.answers.get(draw), _own_opinion(state, draw, owner)
+def _told_event(
+    state: CampaignState, given: _Given, owner: str | None, now: datetime
+) -> Event | None:
+    """The event that records an answer; None if nothing in it is new."""
+    draw, own = given.item.draw, _own_answer(state, given.item.draw, owner)
+    if own is not None:
+        event = _amendment(state, given, own, owner, now)
+        return event if _differs(event, own) else None
+    if not _is_new(state, draw, given.label, owner):
+        return None
+    remarks = merge_remarks(None, {}, given.remarks)
+    return {**stamp("answered", owner, now), "draw": draw, "label": given.label, **remarks}
+
+
+def _own_answer(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
+    """What the owner told of a draw, as the answer or as a second opinion."""
+    answer = state.answers.get(draw)
     if answer is not None and answer.by == owner:
-        return answer.label
-    return None if opinion is None else opinion.label
+        return answer
+    return _own_opinion(state, draw, owner)
+
+
+def _amendment(
+    state: CampaignState, given: _Given, before: Answer | None, owner: str | None, now: datetime
+) -> dict[str, Any]:
+    """The event that replaces an answer; a label where there was none is new."""
+    event = {**stamp("amended", owner, now), "draw": given.item.draw, "label": given.label}
+    if before is None:
+        return event | merge_remarks(None, {}, given.remarks)
+    if before is not state.answers.get(given.item.draw):
+        event["opinion"] = True
+    return event | merge_remarks(before.note, before.rubric, given.remarks)
 
 
 def _own_opinion(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
@@ -92,13 +135,17 @@ def _contradiction(
     )
 
 
-def _check_answers(
-    state: CampaignState, answers: Sequence[Mapping[str, Any]]
-) -> list[tuple[DrawnItem, Label]]:
-    """The item and the label of each answer."""
+def _check_answers(state: CampaignState, answers: Sequence[Mapping[str, Any]]) -> list[_Given]:
+    """The item, the label and the remarks of each answer."""
+    settings = state.settings
     try:
         items = [find_draw(state, draw=one.get("draw"), id=one.get("id")) for one in answers]
-        labels = check_labels(state.settings, [one.get("label") for one in answers])
+        pairs = zip(items, answers, strict=True)
+        told = [stored_label(settings, item.draw, one.get("label")) for item, one in pairs]
+        labels = check_labels(settings, told)
+        remarks = [
+            check_remarks(settings.questions, one.get("note"), one.get("rubric")) for one in answers
+        ]
     except LevelledError as wrong:
         if len(answers) > 1:
             for one in answers:  # the first that is refused by itself
@@ -106,7 +153,7 @@ def _check_answers(
         if answers[0].get("where") is None:
             raise
         raise _at(answers[0], str(wrong)) from wrong
-    return list(zip(items, labels, strict=True))
+    return list(map(_Given, items, labels, remarks))
 
 
 def amend_all(
@@ -115,23 +162,29 @@ def amend_all(
     """Replace labels, or give one to an unlabelable item; the log keeps those before.
 
     An owner whose label is a second opinion replaces that; any other replaces the label that
-    counts. Only labels and estimates change, never a probability of a draw.
+    counts. Only labels and estimates change, never a probability of a draw. A note and answers
+    to the questions stay as they were where no new ones are given.
     """
-    begin = stamp("amended", owner, now)
-    new: dict[int, Label] = {}
-    events: list[Event] = []
-    for answer, (item, label) in zip(answers, _check_answers(state, answers), strict=True):
-        if new.setdefault(item.draw, label) != label:
-            raise _at(answer, f"Draw {item.draw} gets two labels here, {new[item.draw]!r:.80} too.")
-        before, opinion = state.answers.get(item.draw), _own_opinion(state, item.draw, owner)
-        change = {**begin, "draw": item.draw, "label": label}
-        if opinion is not None and (before is None or before.by != owner):
-            before, change = opinion, {**change, "opinion": True}
-        elif before is None and item.draw not in state.unlabelable:
-            raise _at(answer, f"Draw {item.draw} has no answer to amend yet: tell it instead.")
-        if before is None or before.label != label:
-            events.append(change)
-    return tuple({event["draw"]: event for event in events}.values())
+    new: dict[int, _Given] = {}
+    events: dict[int, Event] = {}
+    for answer, given in zip(answers, _check_answers(state, answers), strict=True):
+        draw = given.item.draw
+        new[draw] = given.after(earlier := new.get(draw))
+        if earlier is not None and earlier.label != given.label:
+            raise _at(answer, f"Draw {draw} gets two labels here, {earlier.label!r:.80} too.")
+        before = _own_answer(state, draw, owner) or state.answers.get(draw)
+        if before is None and draw not in state.unlabelable:
+            raise _at(answer, f"Draw {draw} has no answer to amend yet: tell it instead.")
+        event = _amendment(state, new[draw], before, owner, now)
+        if before is None or _differs(event, before):
+            events[draw] = event
+    return tuple(events.values())
+
+
+def _differs(event: Event, before: Answer) -> bool:
+    """True if an amendment changes the label, the note or the answers to the questions."""
+    note, rubric = event.get("note"), event.get("rubric", {})
+    return (event["label"], note, rubric) != (before.label, before.note, {**before.rubric})
 
 
 def _at(answer: Mapping[str, Any], why: str) -> CampaignError:

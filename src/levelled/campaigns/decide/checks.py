@@ -134,9 +134,13 @@ def check_name(name: str) -> str:
     return name
 
 
-def lease_end(state: CampaignState, now: datetime) -> str:
-    """The time until which an item that is handed out now is kept for its owner."""
-    end = now + timedelta(seconds=state.settings.lease_seconds)
+def lease_end(state: CampaignState, now: datetime, seconds: int | None = None) -> str:
+    """The time until which an item that is handed out now is kept for its owner.
+
+    It is kept for the time that the campaign says, or for fewer `seconds`.
+    """
+    most = state.settings.lease_seconds
+    end = now + timedelta(seconds=most if seconds is None else min(seconds, most))
     return end.isoformat(timespec="seconds")
 
 

@@ -13,19 +13,26 @@ from levelled.campaigns.decide.checks import (
     stamp,
 )
 from levelled.campaigns.records import Ask, Event, Handout, OpenItem
+from levelled.campaigns.shown import shown_data
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 
-__all__ = ["ask", "draws_kept_for", "give_back", "mine", "open_items"]
+__all__ = ["ask", "draws_kept_for", "give_back", "mine", "open_items", "renew"]
 
 
-def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Handout:
+def ask(
+    state: CampaignState,
+    n: int,
+    owner: str | None,
+    now: datetime,
+    lease_seconds: int | None = None,
+) -> Handout:
     """Hand out up to n items: the owner's open ones again, then what others left, then new draws.
 
     Without a name of the owner, open items are not given again: somebody else may have them. An
     item is offered again when its lease has run out, and to another labeller when one skipped
     it. The number of items in flight is capped, because the estimate cannot use later draws
-    before all of them are labelled.
+    before all of them are labelled. Leases may be shorter than those of the campaign.
     """
     refuse_closed(state)
     check_text("The name of the owner", owner)
@@ -36,7 +43,7 @@ def ask(state: CampaignState, n: int, owner: str | None, now: datetime) -> Hando
     offers = _offers(state, owner, in_flight, own)
     new = [*islice(offers, min(n - len(again), room))]
     note = _note(state, n - len(again), room, len(new), owner)
-    return _hand_out(state, [*again, *new], owner, now, note)
+    return _hand_out(state, [*again, *new], owner, now, note, lease_seconds)
 
 
 def mine(state: CampaignState, owner: str | None, now: datetime) -> Handout:
@@ -53,18 +60,44 @@ def mine(state: CampaignState, owner: str | None, now: datetime) -> Handout:
     return _hand_out(state, sorted(chosen), owner, now, note)
 
 
+def renew(
+    state: CampaignState,
+    draws: Sequence[int],
+    owner: str | None,
+    now: datetime,
+    lease_seconds: int | None = None,
+) -> tuple[Event, ...]:
+    """Let the leases of some of the owner's items begin anew.
+
+    Items that were labelled, or went to another labeller, are passed over. Nothing is stored
+    while all leases have more than half of their time left, so a page may renew often.
+    """
+    refuse_closed(state)
+    check_text("The name of the owner", owner)
+    until = lease_end(state, now, lease_seconds)
+    halfway = (now + (datetime.fromisoformat(until) - now) / 2).isoformat(timespec="seconds")
+    kept = {*draws} & {*draws_kept_for(state, owner)} & _in_flight(state, now)
+    if all(state.leases[draw].until > halfway for draw in kept):
+        return ()
+    return ({**stamp("leased", owner, now), "draws": sorted(kept), "until": until},)
+
+
 def _hand_out(
-    state: CampaignState, draws: Sequence[int], owner: str | None, now: datetime, note: str | None
+    state: CampaignState,
+    draws: Sequence[int],
+    owner: str | None,
+    now: datetime,
+    note: str | None,
+    lease_seconds: int | None = None,
 ) -> Handout:
     """Lease some draws to an owner."""
     if not draws:
         return Handout((), (), note)
-    until = lease_end(state, now)
+    until = lease_end(state, now, lease_seconds)
     event = {**stamp("leased", owner, now), "draws": [*draws], "until": until}
     items = (state.draws[draw - 1] for draw in draws)
-    return Handout(
-        tuple(Ask(item.draw, item.id, item.data, until) for item in items), (event,), note
-    )
+    asks = (Ask(one.draw, one.id, shown_data(state.settings, one), until) for one in items)
+    return Handout(tuple(asks), (event,), note)
 
 
 def draws_kept_for(state: CampaignState, owner: str | None) -> list[int]:
