@@ -55,7 +55,6 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
         openapi_url="/api/openapi.json",
         docs_url=None,
         redoc_url=None,
-        root_path=settings.root_path,
         lifespan=lifespan,
         default_response_class=Reply,
     )

@@ -64,7 +64,8 @@ class Guard:
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
             return  # a WebSocket is refused by not being accepted
-        began, status = time.perf_counter(), 500
+        root, began, status = self._settings.root_path, time.perf_counter(), 500
+        scope = {**scope, "root_path": root, "path": root + _inside(str(scope["path"]), root)}
 
         async def send_on(message: Message) -> None:
             nonlocal status
@@ -146,9 +147,13 @@ class Guard:
 
 def _path(scope: Scope) -> str:
     """The path of a request without the part that a proxy puts in front."""
-    path, root = str(scope["path"]), str(scope.get("root_path", ""))
-    inside = root and (path == root or path.startswith(f"{root}/"))
-    return (path[len(root) :] or "/") if inside else path
+    return _inside(str(scope["path"]), str(scope["root_path"]))
+
+
+def _inside(path: str, root: str) -> str:
+    """A path without a prefix, which a proxy may have taken away or left."""
+    has_prefix = root and (path == root or path.startswith(f"{root}/"))
+    return (path[len(root) :] or "/") if has_prefix else path
 
 
 def _host(request: Request) -> str:
