@@ -19,6 +19,7 @@ __all__ = [
     "LookBody",
     "OwnerBody",
     "ReasonBody",
+    "RenewBody",
 ]
 
 _LARGEST = 2**31 - 1
@@ -28,6 +29,7 @@ Owner = Annotated[
     Field(max_length=100, description="For analysts: another labeller to act for."),
 ]
 Text = Annotated[str, Field(max_length=1000)]
+Seconds = Annotated[StrictInt | None, Field(ge=1, le=366 * 24 * 3600)]
 LabelValue = (
     Annotated[str, Field(max_length=1000)]
     | Annotated[int, Field(strict=True, ge=-(2**53), le=2**53)]
@@ -51,6 +53,7 @@ class AskBody(OwnerBody):
     """The number of items that a labeller wants to have open."""
 
     n: Annotated[StrictInt, Field(ge=1, le=100)] = 1
+    lease_seconds: Seconds = None
 
 
 class ItemBody(OwnerBody):
@@ -65,11 +68,20 @@ class ReasonBody(ItemBody):
     reason: Text = ""
 
 
+class RenewBody(OwnerBody):
+    """The draws whose leases begin anew, by default all of the labeller's, and for how long."""
+
+    draws: Annotated[list[Draw] | None, Field(max_length=1000)] = None
+    lease_seconds: Seconds = None
+
+
 class Answer(Body):
-    """The label of a draw."""
+    """The label of a draw, with a note and the answers to further questions by their names."""
 
     draw: Draw
     label: LabelValue
+    note: Annotated[str | None, Field(max_length=10_000)] = None
+    rubric: Annotated[dict[Text, LabelValue | None] | None, Field(max_length=50)] = None
 
 
 class Answers(OwnerBody):
@@ -101,7 +113,7 @@ class ChangeBody(Body):
     kind: Annotated[str | None, Field(max_length=20)] = None
     budget: Annotated[StrictInt | None, Field(ge=1, le=_LARGEST)] = None
     target_width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
-    lease_seconds: Annotated[StrictInt | None, Field(ge=1, le=366 * 24 * 3600)] = None
+    lease_seconds: Seconds = None
     in_flight: Annotated[StrictInt | None, Field(ge=1, le=_LARGEST)] = None
 
 
@@ -135,13 +147,24 @@ class LookBody(Body):
     width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
 
 
+class ItemField(BaseModel):
+    """A field of an item: the kind of its content, and where it has some, its HTML or address."""
+
+    name: str
+    kind: str
+    value: Any
+    html: str | None = None
+    src: str | None = None
+
+
 class Item(BaseModel):
-    """An item to label."""
+    """An item to label: its fields as they are, and as they should be shown."""
 
     draw: int
     id: str | int
     data: dict[str, Any]
     lease_until: str
+    fields: list[ItemField]
 
 
 class Asked(BaseModel):

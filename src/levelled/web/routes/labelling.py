@@ -1,11 +1,13 @@
 """Routes of labellers: ask, tell, skip, undo, and their own items."""
 
-from dataclasses import asdict
+from datetime import UTC, datetime
 from typing import Annotated, Any
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Path, Query
+from starlette.exceptions import HTTPException
 
 from levelled.campaigns import Ask, Campaign
+from levelled.campaigns.shown import shown_data, shown_label
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import (
     Answers,
@@ -13,10 +15,13 @@ from levelled.web.routes.bodies import (
     Asked,
     Done,
     Draws,
+    Item,
     OwnerBody,
     ReasonBody,
+    RenewBody,
 )
 from levelled.web.routes.shared import ERRORS, AnyVisitor, Named, owner_of
+from levelled.web.shown_items import shown_item
 
 __all__ = ["router"]
 
@@ -28,35 +33,35 @@ def ask(campaign: Named, visitor: AnyVisitor, body: AskBody) -> Reply:
     """Items to label: the labeller's open ones first, then new ones, up to n."""
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
-        return _asked(one.ask(body.n, owner=owner), one.note)
+        asks = one.ask(body.n, owner=owner, lease_seconds=body.lease_seconds)
+        return _asked(one, asks, one.note)
 
 
 @router.get("/mine", response_model=Asked)
 def mine(campaign: Named, visitor: AnyVisitor) -> Reply:
     """The labeller's open items again; their leases are as they were."""
     with campaign.looking() as one:
-        kept = {item.draw: item for item in one.open_items() if item.owner == visitor.name}
-        draws = one.state.draws
-        asks = [
-            Ask(draw, item.id, draws[draw - 1].data, item.until or "")
-            for draw, item in kept.items()
-        ]
-        return _asked(asks, None)
+        return _asked(one, _open_asks(one, visitor.name), None)
 
 
 @router.post("/renew", response_model=Asked)
-def renew(campaign: Named, visitor: AnyVisitor, body: OwnerBody) -> Reply:
-    """The labeller's open items again, with leases that begin anew."""
+def renew(campaign: Named, visitor: AnyVisitor, body: RenewBody) -> Reply:
+    """Prolong the leases of the labeller's items; those whose lease ran out are not among them."""
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
-        return _asked(one.mine(owner), one.note)
+        asks = _open_asks(one, owner)
+        draws = [ask.draw for ask in asks] if body.draws is None else body.draws
+        one.renew(draws, owner=owner, lease_seconds=body.lease_seconds)
+        now = datetime.now(UTC).isoformat(timespec="seconds")
+        kept = [ask for ask in _open_asks(one, owner) if ask.lease_until > now]
+        return _asked(one, kept, None)
 
 
 @router.post("/tell", response_model=Done)
 def tell(campaign: Named, visitor: AnyVisitor, body: Answers) -> Reply:
     """Store labels, all or none; to tell the same again is harmless."""
     owner = owner_of(visitor, body.owner)
-    answers = [one.model_dump() for one in body.answers]
+    answers = [one.model_dump(exclude_none=True) for one in body.answers]
     with campaign.writing() as one:
         one.tell_all(answers, owner=owner)
         return done(one, [answer.draw for answer in body.answers])
@@ -92,9 +97,10 @@ def undo(campaign: Named, visitor: AnyVisitor, body: OwnerBody) -> Reply:
 def return_(campaign: Named, visitor: AnyVisitor, body: Draws) -> Reply:
     """Give items back, so that others can have them; with `everyone`, also those of others."""
     owner = owner_of(visitor, body.owner)
-    everyone = body.everyone and visitor.is_analyst
+    if body.everyone and not visitor.is_analyst:
+        raise HTTPException(403, f"{visitor.name} cannot give back the items of others.")
     with campaign.writing() as one:
-        return done(one, one.give_back(owner=owner, draws=body.draws, everyone=everyone))
+        return done(one, one.give_back(owner=owner, draws=body.draws, everyone=body.everyone))
 
 
 @router.get("/history")
@@ -106,19 +112,54 @@ def history(
         return Reply(_last_labels(one, visitor.name, n))
 
 
+@router.get("/items/{draw}", response_model=Item)
+def item(campaign: Named, visitor: AnyVisitor, draw: Annotated[int, Path(ge=1)]) -> Reply:
+    """An item that the labeller has or has labelled; an analyst may see any that was handed out."""
+    with campaign.looking() as one:
+        state = one.state
+        lease, answers = state.leases.get(draw), [*state.opinions.get(draw, ())]
+        answers += [state.answers[draw]] if draw in state.answers else []
+        names = {answer.by for answer in answers} | ({lease.owner} if lease else set())
+        if draw > state.n_asked or not (visitor.is_analyst or visitor.name in names):
+            raise HTTPException(404, f"Draw {draw} is none of the items of {visitor.name}.")
+        drawn = state.draws[draw - 1]
+        ask = Ask(draw, drawn.id, shown_data(state.settings, drawn), lease.until if lease else "")
+        return Reply(shown_item(state.settings, ask))
+
+
 def _last_labels(campaign: Campaign, owner: str, n: int) -> list[dict[str, Any]]:
     state = campaign.state
     own = [(one, draw) for draw, one in state.answers.items() if one.by == owner]
     own += [(o, draw) for draw, others in state.opinions.items() for o in others if o.by == owner]
     last = sorted(own, key=lambda pair: -pair[0].place)[:n]
     return [
-        {"draw": draw, "id": state.draws[draw - 1].id, "label": one.label, "at": one.at}
+        {
+            "draw": draw,
+            "id": state.draws[draw - 1].id,
+            "label": shown_label(state.settings, draw, one.label),
+            "note": one.note,
+            "rubric": {**one.rubric},
+            "at": one.at,
+        }
         for one, draw in last
     ]
 
 
-def _asked(asks: list[Ask], note: str | None) -> Reply:
-    return Reply({"items": [asdict(one) for one in asks], "note": note})
+def _open_asks(campaign: Campaign, owner: str) -> list[Ask]:
+    """The open items of a labeller, as they were asked for."""
+    state = campaign.state
+    return [
+        Ask(
+            one.draw, one.id, shown_data(state.settings, state.draws[one.draw - 1]), one.until or ""
+        )
+        for one in campaign.open_items()
+        if one.owner == owner
+    ]
+
+
+def _asked(campaign: Campaign, asks: list[Ask], note: str | None) -> Reply:
+    items = [shown_item(campaign.settings, one) for one in asks]
+    return Reply({"items": items, "note": note})
 
 
 def done(campaign: Campaign, draws: list[int]) -> Reply:

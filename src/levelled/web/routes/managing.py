@@ -3,6 +3,7 @@
 from typing import Any
 
 from fastapi import APIRouter, Request
+from starlette.exceptions import HTTPException
 
 from levelled.campaigns.log import CampaignLog
 from levelled.campaigns.state import CampaignState
@@ -13,6 +14,7 @@ from levelled.web.replies import Reply
 from levelled.web.routes.bodies import Amendment, ChangeBody, CloseBody, Done
 from levelled.web.routes.labelling import done
 from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named, owner_of
+from levelled.web.shown_items import page_settings
 
 __all__ = ["router"]
 
@@ -34,11 +36,13 @@ def campaigns(request: Request, visitor: AnyVisitor) -> Reply:
 def campaign(campaign: Named, visitor: AnyVisitor) -> Reply:
     """Settings and progress of a campaign, and who is asking."""
     with campaign.looking() as one:
-        state, last_hash = one.state, one.last_hash
+        state, last_hash, pages = one.state, one.last_hash, page_settings(one)
     settings = state.settings
     return Reply(
         {
             **_summary(state, last_hash, visitor),
+            **pages,
+            "looks": [look.n for look in settings.looks] if visitor.is_analyst else [],
             "classes": settings.classes,
             "labels": "number" if settings.numeric else "class",
             "lease_seconds": settings.lease_seconds,
@@ -76,12 +80,24 @@ def change(campaign: Named, visitor: Analyst, body: ChangeBody) -> Reply:
 
 
 @router.post("/{name}/amend", response_model=Done)
-def amend(campaign: Named, visitor: Analyst, body: Amendment) -> Reply:
-    """Replace labels, all or none; log and report keep those before."""
+def amend(campaign: Named, visitor: AnyVisitor, body: Amendment) -> Reply:
+    """Replace labels, all or none; log and report keep those before. Labellers amend their own."""
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
-        one.amend_all([answer.model_dump() for answer in body.answers], owner=owner)
+        if not visitor.is_analyst:
+            _refuse_others(one.state, {answer.draw for answer in body.answers}, owner)
+        one.amend_all(
+            [answer.model_dump(exclude_none=True) for answer in body.answers], owner=owner
+        )
         return done(one, [answer.draw for answer in body.answers])
+
+
+def _refuse_others(state: CampaignState, draws: set[int], owner: str) -> None:
+    """Refuse draws that this labeller has not labelled."""
+    for draw in draws:
+        answers = [state.answers.get(draw), *state.opinions.get(draw, ())]
+        if owner not in {answer.by for answer in answers if answer is not None}:
+            raise HTTPException(403, f"{owner} has not labelled draw {draw}, so cannot amend it.")
 
 
 def _summary(state: CampaignState, last_hash: str, visitor: Visitor) -> dict[str, Any]:

@@ -23,19 +23,19 @@ def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
     return _page(request, "campaigns.html", visitor=visitor)
 
 
-@router.get("/create")
+@router.get("/new")
 def create(request: Request, visitor: Analyst) -> HTMLResponse:
     """Create a campaign from a file."""
     return _page(request, "create.html", visitor=visitor)
 
 
-@router.get("/campaigns/{name}")
+@router.get("/c/{name}")
 def analyst(request: Request, campaign: Named, visitor: Analyst) -> HTMLResponse:
     """The figures of a campaign."""
     return _page(request, "analyst.html", visitor=visitor, name=campaign.name)
 
 
-@router.get("/campaigns/{name}/label")
+@router.get("/c/{name}/label")
 def label(request: Request, campaign: Named, visitor: AnyVisitor) -> HTMLResponse:
     """Label the items of a campaign."""
     return _page(request, "label.html", visitor=visitor, name=campaign.name)
