@@ -63,7 +63,9 @@ class Guard:
         if scope["type"] != "http":
             if scope["type"] == "lifespan":
                 await self._app(scope, receive, send)
-            return  # a WebSocket is refused by not being accepted
+            else:
+                await send({"type": "websocket.close"})  # there are none here
+            return
         root, began, status = self._settings.root_path, time.perf_counter(), 500
         scope = {**scope, "root_path": root, "path": root + _inside(str(scope["path"]), root)}
 
