@@ -69,10 +69,10 @@ def test_streams_end_when_the_server_stops_and_requests_finish(
     ended = threading.Event()
 
     def watch() -> None:
-        with httpx.Client(headers=server.client.headers, timeout=30) as client:
-            with client.stream("GET", f"{server.url}{EVENTS}") as stream:
-                for _ in stream.iter_lines():
-                    pass
+        headers, url = server.client.headers, f"{server.url}{EVENTS}"
+        with httpx.stream("GET", url, headers=headers, timeout=30) as stream:
+            for _ in stream.iter_lines():
+                pass
         ended.set()
 
     watcher = threading.Thread(target=watch)
