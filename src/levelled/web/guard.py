@@ -9,7 +9,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.responses import RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from levelled.errors import LevelledError
@@ -17,6 +17,7 @@ from levelled.web.access import Access, TooManyFailuresError, Visitor
 from levelled.web.journal import Journal
 from levelled.web.replies import problem
 from levelled.web.settings import WebSettings
+from levelled.web.templating import TEMPLATES
 
 __all__ = ["CSRF_HEADER", "Guard"]
 
@@ -41,11 +42,6 @@ _HEADERS = {
     "permissions-policy": "camera=(), microphone=(), geolocation=()",
     "cache-control": "no-store",
 }
-_LOGIN = (
-    "<!doctype html><html lang='en'><head><meta charset='utf-8'>"
-    "<meta name='viewport' content='width=device-width'><title>Levelled</title></head>"
-    "<body><main><h1>Levelled</h1><p>{}</p></main></body></html>"
-)
 
 
 class Guard:
@@ -183,7 +179,9 @@ def _unknown(request: Request, status: int, why: str) -> Response:
     headers = {"www-authenticate": "Bearer"} if status == 401 else {"retry-after": "60"}
     if _path(request.scope).startswith("/api/") or request.method not in _SAFE:
         return problem(status, why, headers)
-    return HTMLResponse(_LOGIN.format(why), status, headers)
+    return TEMPLATES.TemplateResponse(
+        request, "login.html", {"why": why, "root": request.scope["root_path"]}, status, headers
+    )
 
 
 def _remember(scope: Scope, visitor: Visitor) -> None:

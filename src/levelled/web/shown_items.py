@@ -1,6 +1,6 @@
 """Items, questions and guidelines as pages show them: Markdown as HTML, images by address."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from hashlib import sha256
 from typing import Any
@@ -12,12 +12,12 @@ from levelled.campaigns.shown import fields_of
 from levelled.sources.content import ShownField
 from levelled.web.markdown import render_markdown
 
-__all__ = ["page_settings", "shown_item"]
+__all__ = ["page_settings", "render_fields", "shown_item"]
 
 
 def shown_item(settings: CampaignSettings, ask: Ask) -> dict[str, Any]:
     """An item that was asked for, with the kind of each field and the HTML of Markdown."""
-    return {**asdict(ask), "fields": [_field(one) for one in fields_of(settings, ask.data)]}
+    return {**asdict(ask), "fields": render_fields(fields_of(settings, ask.data))}
 
 
 def page_settings(campaign: Campaign) -> dict[str, Any]:
@@ -36,7 +36,12 @@ def page_settings(campaign: Campaign) -> dict[str, Any]:
     }
 
 
-def _field(field: ShownField) -> dict[str, Any]:
+def render_fields(fields: Sequence[ShownField]) -> list[dict[str, Any]]:
+    """Fields as records, with the HTML of Markdown and the addresses of images."""
+    return [_render(one) for one in fields]
+
+
+def _render(field: ShownField) -> dict[str, Any]:
     more: dict[str, Any] = {}
     value = field.value
     if field.kind == "markdown":

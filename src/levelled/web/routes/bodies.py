@@ -135,6 +135,10 @@ class CreateBody(Body):
     drive: Annotated[str, Field(max_length=20)] = "first"
     model: Annotated[str, Field(max_length=100)] = ""
     seed: Annotated[StrictInt | None, Field(ge=0, le=2**63 - 1)] = None
+    questions: Annotated[list[Text], Field(max_length=50)] = []
+    guidelines: Annotated[str, Field(max_length=100_000)] = ""
+    pair: Annotated[list[Text], Field(max_length=2)] = []
+    content: Annotated[dict[Text, Text], Field(max_length=1000)] = {}
     lease_seconds: Annotated[StrictInt, Field(ge=1, le=366 * 24 * 3600)] = 24 * 3600
     in_flight: Annotated[StrictInt, Field(ge=1, le=_LARGEST)] = 200
 

@@ -10,12 +10,13 @@ from levelled.campaigns import create_campaign, plan_campaign
 from levelled.errors import InputError, LevelledError
 from levelled.metrics.fitting import fitting_metrics
 from levelled.metrics.named import NAMES
-from levelled.sources import Pool, open_pool
+from levelled.sources import Pool, open_pool, shown_fields
 from levelled.web.bombs import refuse_bomb
 from levelled.web.files import Files
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import CreateBody, Done, LookBody
 from levelled.web.routes.shared import ERRORS, Analyst
+from levelled.web.shown_items import render_fields
 
 __all__ = ["router"]
 
@@ -51,6 +52,8 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
     path = _pool_file(request, body.file)
     pool = open_pool(str(path), classes=body.classes, features=None)
     metrics = fitting_metrics(pool.predictions())
+    shown = pool.shown(range(min(len(pool), _MOST_SHOWN)))
+    has_images = request.app.state.settings.images is not None
     return Reply(
         {
             "file": body.file,
@@ -59,7 +62,8 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
             "models": [*pool.models],
             "features": [*pool.features],
             "columns": pool.column_names,
-            "shown": pool.shown(range(min(len(pool), _MOST_SHOWN))),
+            "shown": shown,
+            "fields": [render_fields(shown_fields(one, has_images=has_images)) for one in shown],
             "metrics": metrics,
             "plan": _plan(pool, metrics, body.width or _WIDTH),
         }
@@ -87,6 +91,7 @@ def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
         body.metrics,
         storage=request.app.state.settings.storage,
         seed=secrets.randbits(32) if body.seed is None else body.seed,
+        images=request.app.state.settings.images,
         **settings,
     )
     return Reply({"n_events": campaign.state.n_events, "draws": []}, 201)

@@ -1,20 +1,17 @@
 """The pages, which get their data by the REST interface, and the images of items."""
 
-from pathlib import Path
 from typing import Any
 
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse
-from starlette.templating import Jinja2Templates
 
 from levelled.web.files import IMAGES
 from levelled.web.routes.shared import Analyst, AnyVisitor, Named
+from levelled.web.templating import TEMPLATES
 
 __all__ = ["router"]
 
 router = APIRouter(include_in_schema=False)
-
-_TEMPLATES = Jinja2Templates(directory=Path(__file__).parents[1] / "templates")
 
 
 @router.get("/")
@@ -26,7 +23,10 @@ def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
 @router.get("/new")
 def create(request: Request, visitor: Analyst) -> HTMLResponse:
     """Create a campaign from a file."""
-    return _page(request, "create.html", visitor=visitor)
+    settings = request.app.state.settings
+    return _page(
+        request, "create.html", visitor=visitor, takes_uploads=settings.uploads is not None
+    )
 
 
 @router.get("/c/{name}")
@@ -51,4 +51,4 @@ def image(request: Request, visitor: AnyVisitor, path: str) -> FileResponse:
 
 def _page(request: Request, template: str, **context: Any) -> HTMLResponse:  # noqa: ANN401
     context |= {"root": request.app.state.settings.root_path}
-    return _TEMPLATES.TemplateResponse(request, template, context)
+    return TEMPLATES.TemplateResponse(request, template, context)

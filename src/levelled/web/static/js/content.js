@@ -6,18 +6,23 @@ import { make, markup } from "./dom.js";
 const SIDES = ["left", "right"];
 const FOLDED_ROLES = ["system", "developer", "tool", "function"];
 const SMALL = 100;
+const SHORT = 40;
 
 /** The fields of an item as nodes: a pair side by side, short facts in a table, the rest one below the other. */
 export function render(fields) {
   const pair = fields.filter((field) => SIDES.includes(field.name));
   const isPair = pair.length === 2;
   const rest = isPair ? fields.filter((field) => !pair.includes(field)) : fields;
-  const facts = rest.filter((field) => field.kind === "number");
-  const nodes = rest.filter((field) => field.kind !== "number").map((field) => block(field, rest.length > 1));
-  if (facts.length) nodes.push(factTable(facts));
+  const facts = rest.filter((field) => isFact(field) && rest.length > 1);
+  const nodes = rest.filter((field) => !facts.includes(field)).map((field) => block(field, rest.length > 1));
+  if (facts.length) nodes.unshift(factTable(facts));
   if (isPair) nodes.push(make("div", { class: "pair" }, ...pair.map((field) => block(field, true))));
   if (!nodes.length) nodes.push(make("p", { class: "soft" }, "This item has no fields to show."));
   return nodes;
+}
+
+function isFact({ kind, value }) {
+  return kind === "number" || (kind === "text" && value.length <= SHORT && !value.includes("\n"));
 }
 
 function block(field, isNamed) {

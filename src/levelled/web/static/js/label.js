@@ -8,7 +8,8 @@ import { History } from "./history.js";
 import { Outbox } from "./outbox.js";
 import { Questions, digitOf } from "./questions.js";
 
-const AHEAD = 3;
+const AHEAD = 2;
+const LEASE_SECONDS = 15 * 60;
 const RENEW_EVERY = 60_000;
 const RETRY_AFTER = 1000;
 
@@ -48,7 +49,7 @@ class Desk {
   async ask() {
     const n = Math.min(AHEAD + 1 + this.outbox.waiting.length, 100);
     try {
-      const reply = await post(apiOf("/ask"), { n });
+      const reply = await post(apiOf("/ask"), { n, lease_seconds: LEASE_SECONDS });
       this.message = reply.note;
       this.take(reply.items);
     } catch (refused) {
@@ -124,12 +125,20 @@ class Desk {
       if (!entry) {
         await this.outbox.flush();
         [draw] = (await post(apiOf("/undo"), {})).draws;
+        const kept = (await get(apiOf("/history"))).find((one) => one.draw === draw);
+        if (kept) return this.restored(kept);
       }
       this.settings.n_labels -= 1;
       await this.reopen(draw, entry?.body.answers[0]);
     } catch (refused) {
       this.complain(refused.message);
     }
+  }
+
+  /** Say that a change of a label was taken back, which leaves the label before. */
+  restored(kept) {
+    this.history.refresh();
+    this.complain(`Draw ${kept.draw} has the label “${kept.label}” again.`);
   }
 
   async reopen(draw, answer) {
@@ -148,7 +157,7 @@ class Desk {
     if (document.hidden || !this.items.length) return;
     try {
       const draws = this.items.map((item) => item.draw);
-      const reply = await post(apiOf("/renew"), { draws });
+      const reply = await post(apiOf("/renew"), { draws, lease_seconds: LEASE_SECONDS });
       const own = new Set(reply.items.map((item) => item.draw));
       const before = this.current;
       this.items = this.items.filter((item) => own.has(item.draw));

@@ -27,7 +27,7 @@ class Question {
         "button",
         { type: "button", "aria-pressed": "false", on: { click: () => (this.pick(choice.value), picked(this)) } },
         choice.text,
-        choice.key ? make("kbd", { "aria-hidden": "true" }, choice.key) : null,
+        choice.key && choice.key !== choice.text ? make("kbd", { "aria-hidden": "true" }, choice.key) : null,
       ),
     );
     if (this.buttons.length) this.element.append(make("div", { class: "choices" }, ...this.buttons));
