@@ -13,21 +13,18 @@ from io import StringIO
 from pathlib import Path
 from typing import Any
 
+import httpx2 as httpx
 import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-
-from levelled.campaigns import create_campaign, open_store
-from postgres_server import PostgresServer
-
-pytest.importorskip("fastapi")
-
-import httpx2 as httpx
 from starlette.testclient import TestClient
 
+from levelled.campaigns import create_campaign, open_store
 from levelled.web import WebSettings, make_app
 from levelled.web.journal import Journal
+from postgres_server import PostgresServer
+
 
 OWN_TOKEN = "the token of the printed link"
 
@@ -128,7 +125,7 @@ class Process:
     """`levelled serve` as a process of its own on a free port of 127.0.0.1."""
 
     def __init__(self, folder: Path, *options: str) -> None:
-        self._folder, self._options = folder, options
+        self.folder, self._options = folder, options
         self.storage = options[1]
         self.port = _free_port()
         self.start()
@@ -136,10 +133,10 @@ class Process:
     def start(self) -> None:
         """Start it, and wait until it has printed its link and answers."""
         command = [sys.executable, "-m", "levelled", "serve", "--port", str(self.port)]
-        with (self._folder / "server.log").open("a") as log:
+        with (self.folder / "server.log").open("a") as log:
             self._process = subprocess.Popen(
                 [*command, *self._options],
-                cwd=self._folder,
+                cwd=self.folder,
                 env={
                     **os.environ,
                     "LEVELLED_OWNER": "ann",
@@ -163,11 +160,11 @@ class Process:
                     return
             except httpx.TransportError:
                 time.sleep(0.05)
-        raise AssertionError((self._folder / "server.log").read_text())
+        raise AssertionError((self.folder / "server.log").read_text())
 
     def log(self) -> list[dict[str, Any]]:
         """The lines of its log."""
-        lines = (self._folder / "server.log").read_text().splitlines()
+        lines = (self.folder / "server.log").read_text().splitlines()
         return [json.loads(line) for line in lines]
 
     def stop(self, how: int = signal.SIGTERM) -> int:

@@ -21,6 +21,12 @@ OPERATIONS = sorted(
     for method in getattr(route, "methods", ())
 )
 EXAMPLES = 25
+DOCS = Path(__file__).parents[2] / "docs/serve.md"
+
+
+@pytest.mark.parametrize(("path", "method"), OPERATIONS)
+def test_every_route_is_documented(path: str, method: str) -> None:
+    assert f"`{method} {path}`" in DOCS.read_text()
 
 
 @pytest.fixture

@@ -1,5 +1,6 @@
 """`levelled serve` and `levelled token`: the web page, and who may use it."""
 
+from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -11,9 +12,9 @@ from levelled._optional import optional
 from levelled.cli import show
 from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Owner, Storage
 
-__all__ = ["serve", "token_app"]
+__all__ = ["PORT", "serve", "serve_local", "token_app"]
 
-_PORT = 8765
+PORT = 8765
 
 token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
 
@@ -33,7 +34,7 @@ def serve(
     host: Annotated[
         str, typer.Option(help="Address to listen on; others than this machine need tokens.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = _PORT,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = PORT,
     root_path: Annotated[
         str, typer.Option(help="Path that a proxy puts in front, such as /levelled.")
     ] = "",
@@ -50,9 +51,26 @@ def serve(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Label in the browser, and watch the figures: prints a link and serves it until Ctrl-C."""
+    more = {"root_path": root_path, "file": file, "uploads": uploads, "images": images}
+    serve_local(storage, port, host=host, owner=owner, names=allow_host, **more)
+
+
+def serve_local(
+    storage: str,
+    port: int,
+    *,
+    host: str = "127.0.0.1",
+    owner: str | None = None,
+    names: Sequence[str] = (),
+    **more: Any,  # noqa: ANN401
+) -> None:
+    """Print a link to the campaigns of a storage, and serve it; `more` are further settings.
+
+    The link has a token only where nobody but this machine is served.
+    """
     import getpass
 
-    for module in ("fastapi", "uvicorn", "jinja2"):
+    for module in ("fastapi", "uvicorn", "jinja2", "markdown_it", "nh3"):
         optional(module, extra="web")
     from levelled import web
 
@@ -62,11 +80,8 @@ def serve(
         owner=owner or getpass.getuser(),
         token=web.link_token(storage) if is_local else None,
         port=port,
-        root_path=root_path,
-        hosts=(*web.LOOPBACK, *allow_host) if is_local else tuple(allow_host),
-        file=file,
-        uploads=uploads,
-        images=images,
+        hosts=(*web.LOOPBACK, *names) if is_local else tuple(names),
+        **more,
     )
     web.serve(settings, host, typer.echo)
 
@@ -77,7 +92,7 @@ def add(
     role: Annotated[Role, typer.Option(help="What the person may do.")] = Role.labeller,
     url: Annotated[
         str, typer.Option(help="Address at which the server is reached, for the link.")
-    ] = f"http://127.0.0.1:{_PORT}/",
+    ] = f"http://127.0.0.1:{PORT}/",
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Print a link for a person; it is shown only once."""
