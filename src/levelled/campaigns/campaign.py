@@ -87,6 +87,11 @@ class Campaign(Labellers):
         return self._log.last_hash
 
     @property
+    def n_events(self) -> int:
+        """The number of events that were read by now."""
+        return self._log.n_events
+
+    @property
     def settings(self) -> CampaignSettings:
         """The choices the campaign was created with, and later changes of them."""
         return self.state.settings

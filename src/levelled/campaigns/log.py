@@ -44,6 +44,11 @@ class CampaignLog:
         return self._read_on(partial(self.store.events, self.name))
 
     @property
+    def n_events(self) -> int:
+        """The number of events in the state that was last read."""
+        return 0 if self._state is None else self._state.n_events
+
+    @property
     def last_hash(self) -> str:
         """The hash of the last event in the state that was last read."""
         if self._state is None:
@@ -108,7 +113,7 @@ class CampaignLog:
 
     def _read_on(self, read: Read) -> CampaignState:
         """The state after what `read` finds behind the events that are known."""
-        n_events = 0 if self._state is None else self._state.n_events
+        n_events = self.n_events
         new = read(n_events)
         if self._state is None and not new:
             raise CampaignError(

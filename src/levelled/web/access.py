@@ -39,19 +39,22 @@ class Access:
 
     def __init__(self, store: SQLStore, settings: WebSettings) -> None:
         self._store = store
-        self._own = (
+        own = (
             []
             if settings.token is None
             else [Token(hash_token(settings.token), settings.owner, "analyst", "")]
         )
-        self._known: dict[str, tuple[Visitor, float]] = {}
+        self._own = own
+        self._visitors: dict[str, Visitor] = {}
+        """Those who came with a valid token, by its hash."""
+        self._looked = -FRESH
         self._failures: OrderedDict[str, deque[float]] = OrderedDict()
-        self._lock = threading.Lock()
+        self._lock, self._looking = threading.Lock(), threading.Lock()
 
     def known(self, token: str) -> Visitor | None:
-        """The visitor, if the token was found a moment ago; this does not block."""
-        visitor, since = self._known.get(hash_token(token), (None, 0.0))
-        return visitor if time.monotonic() - since < FRESH else None
+        """The visitor, if the token was valid a moment ago; this does not block."""
+        is_fresh = time.monotonic() - self._looked < FRESH
+        return self._visitors.get(hash_token(token)) if is_fresh else None
 
     def find(self, token: str, client: str) -> Visitor | None:
         """The visitor with this token, which is looked up in the storage.
@@ -60,16 +63,21 @@ class Access:
         who guesses must not lock out those who work behind the same address.
         """
         digest = hash_token(token)
-        if self._is_blocked(client) and digest not in self._known:
+        if self._is_blocked(client) and digest not in self._visitors:
             raise TooManyFailuresError
-        found = find_token([*self._own, *self._store.tokens.all()], digest)
-        if found is None:
-            self._known.pop(digest, None)
+        with self._looking:
+            visitor = self.known(token) or self._look(digest)
+        if visitor is None:
             self._count_failure(client)
-            return None
-        visitor = Visitor(found.name, found.role)
-        self._known[digest] = visitor, time.monotonic()
         return visitor
+
+    def _look(self, digest: str) -> Visitor | None:
+        """Read all tokens again, for all visitors at once."""
+        tokens, now = [*self._own, *self._store.tokens.all()], time.monotonic()
+        found = {one: find_token(tokens, one) for one in (*self._visitors, digest)}
+        self._visitors = {one: Visitor(t.name, t.role) for one, t in found.items() if t is not None}
+        self._looked = now
+        return self._visitors.get(digest)
 
     def _is_blocked(self, client: str) -> bool:
         with self._lock:

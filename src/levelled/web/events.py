@@ -15,7 +15,7 @@ __all__ = ["Broker", "EventStream", "Subscription", "TooManyStreamsError"]
 
 HEARTBEAT = 15.0
 """Seconds without a change after which a comment shows that the connection lives."""
-APART = 0.2
+APART = 0.5
 """Seconds between two events of a stream; changes in between are told as one."""
 LOOK_EVERY = 0.5
 """Seconds between looks for changes by other processes, where the database does not tell."""

@@ -1,6 +1,7 @@
 """Run the application, and stop it without cutting anybody off."""
 
 import socket
+import sys
 from collections.abc import Callable
 
 import uvicorn
@@ -13,6 +14,12 @@ __all__ = ["link_to", "serve"]
 
 GRACE = 10
 """Seconds that requests in flight have to finish when the server stops."""
+
+SWITCH = 0.0005
+"""Seconds after which a thread that computes figures lets one go on that waits to store a label.
+
+With Python's own 5 milliseconds each of the steps of a label can wait that long.
+"""
 
 
 class _Server(uvicorn.Server):
@@ -37,6 +44,7 @@ def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> 
             f"one. Without --host only this machine is served."
         )
     listening = _listen(host, settings.port)
+    sys.setswitchinterval(SWITCH)
     config = uvicorn.Config(
         app,
         log_config=None,

@@ -7,6 +7,7 @@ from fastapi import APIRouter, Path, Query
 from starlette.exceptions import HTTPException
 
 from levelled.campaigns import Ask, Campaign
+from levelled.campaigns.records import CampaignSettings
 from levelled.campaigns.shown import shown_data, shown_label
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import (
@@ -34,14 +35,16 @@ def ask(campaign: Named, visitor: AnyVisitor, body: AskBody) -> Reply:
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
         asks = one.ask(body.n, owner=owner, lease_seconds=body.lease_seconds)
-        return _asked(one, asks, one.note)
+        settings, note = one.settings, one.note
+    return _asked(settings, asks, note)
 
 
 @router.get("/mine", response_model=Asked)
 def mine(campaign: Named, visitor: AnyVisitor) -> Reply:
     """The labeller's open items again; their leases are as they were."""
     with campaign.looking() as one:
-        return _asked(one, _open_asks(one, visitor.name), None)
+        settings, asks = one.settings, _open_asks(one, visitor.name)
+    return _asked(settings, asks, None)
 
 
 @router.post("/renew", response_model=Asked)
@@ -54,7 +57,8 @@ def renew(campaign: Named, visitor: AnyVisitor, body: RenewBody) -> Reply:
         one.renew(draws, owner=owner, lease_seconds=body.lease_seconds)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         kept = [ask for ask in _open_asks(one, owner) if ask.lease_until > now]
-        return _asked(one, kept, None)
+        settings = one.settings
+    return _asked(settings, kept, None)
 
 
 @router.post("/tell", response_model=Done)
@@ -123,8 +127,8 @@ def item(campaign: Named, visitor: AnyVisitor, draw: Annotated[int, Path(ge=1)])
         if draw > state.n_asked or not (visitor.is_analyst or visitor.name in names):
             raise HTTPException(404, f"Draw {draw} is none of the items of {visitor.name}.")
         drawn = state.draws[draw - 1]
-        ask = Ask(draw, drawn.id, shown_data(state.settings, drawn), lease.until if lease else "")
-        return Reply(shown_item(state.settings, ask))
+    ask = Ask(draw, drawn.id, shown_data(state.settings, drawn), lease.until if lease else "")
+    return Reply(shown_item(state.settings, ask))
 
 
 def _last_labels(campaign: Campaign, owner: str, n: int) -> list[dict[str, Any]]:
@@ -157,9 +161,9 @@ def _open_asks(campaign: Campaign, owner: str) -> list[Ask]:
     ]
 
 
-def _asked(campaign: Campaign, asks: list[Ask], note: str | None) -> Reply:
-    items = [shown_item(campaign.settings, one) for one in asks]
-    return Reply({"items": items, "note": note})
+def _asked(settings: CampaignSettings, asks: list[Ask], note: str | None) -> Reply:
+    """The reply with items; to render them may take a while, so nobody waits for it."""
+    return Reply({"items": [shown_item(settings, one) for one in asks], "note": note})
 
 
 def done(campaign: Campaign, draws: list[int]) -> Reply:
