@@ -70,6 +70,8 @@ class Guard:
             if message["type"] == "http.response.start":
                 status = message["status"]
                 headers = MutableHeaders(scope=message)
+                if _path(scope).startswith("/static/"):
+                    headers.setdefault("cache-control", "no-cache")  # kept, and compared by ETag
                 for name, value in _HEADERS.items():
                     headers.setdefault(name, value)
             await send(message)
@@ -99,8 +101,9 @@ class Guard:
         if token is None:
             return _unknown(request, 401, "Open the link with your token, or send the token.")
         try:
+            client = request.client.host if request.client else ""
             visitor = self._access.known(token) or await run_in_threadpool(
-                self._access.find, token, request.client.host if request.client else ""
+                self._access.find, token, client
             )
         except TooManyFailuresError:
             return _unknown(request, 429, "Too many wrong tokens: wait a minute.")
