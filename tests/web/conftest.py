@@ -25,7 +25,6 @@ from levelled.web import WebSettings, make_app
 from levelled.web.journal import Journal
 from postgres_server import PostgresServer
 
-
 OWN_TOKEN = "the token of the printed link"
 
 
