@@ -37,6 +37,16 @@ def test_a_link_becomes_a_cookie_and_leaves_the_address(site: Site) -> None:
     assert site.client.get("/c/spam/label").status_code == 200
 
 
+def test_a_link_on_another_site_leads_on_by_a_page_that_sends_the_cookie(site: Site) -> None:
+    link = f"/campaigns/a%22%3Eb/label?x=%22%3E&token={site.tokens['ann']}"
+    headers = {"sec-fetch-site": "cross-site"}
+    reply = site.client.get(link, headers=headers, follow_redirects=False)
+    assert reply.status_code == 200
+    assert 'content="0;url=/campaigns/a%22%3Eb/label?x=%22%3E"' in reply.text
+    assert "samesite=strict" in reply.headers["set-cookie"].lower()
+    assert site.tokens["ann"] not in reply.text
+
+
 def test_a_cookie_over_https_is_secure(site: Site) -> None:
     link = f"https://testserver/?token={site.tokens['ann']}"
     assert "secure" in site.client.get(link, follow_redirects=False).headers["set-cookie"].lower()

@@ -2,14 +2,15 @@
 
 import re
 import time
+from html import escape
 from typing import Any
-from urllib.parse import parse_qsl, urlencode, urlsplit
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
 
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import RedirectResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from levelled.errors import LevelledError
@@ -28,6 +29,10 @@ BODY_LIMIT = 2**20
 """The most bytes of a request, uploads apart."""
 
 COOKIE_DAYS = 30
+_ONWARD = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Levelled</title>'
+    '<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Go on</a></p></html>'
+)
 _SAFE = ("GET", "HEAD", "OPTIONS")
 _PUBLIC = re.compile(r"/(healthz|readyz|static/.*|favicon\.ico)\Z")
 _HEADERS = {
@@ -129,11 +134,18 @@ class Guard:
         return request.cookies.get(self._cookie), True, False
 
     def _welcome(self, request: Request, token: str) -> Response:
-        """Keep the token in a cookie, and go to the same page without it in the address."""
+        """Keep the token in a cookie, and go to the same page without it in the address.
+
+        A browser that follows a redirect from a link on another site, such as a chat, does not
+        send a strict cookie along. It does when a page of this server leads on.
+        """
         kept = [(k, v) for k, v in parse_qsl(request.url.query) if k != "token"]
-        path = "/" + _path(request.scope).lstrip("/")  # never //elsewhere
+        path = "/" + _path(request.scope).lstrip("/\\")  # never //elsewhere
         query = f"?{urlencode(kept)}" if kept else ""
-        response = RedirectResponse(f"{self._settings.root_path}{path}{query}", 303)
+        target = quote(f"{self._settings.root_path}{path}", safe="/") + query
+        response: Response = RedirectResponse(target, 303)
+        if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            response = HTMLResponse(_ONWARD.format(escape(target)))
         response.set_cookie(
             self._cookie,
             token,
