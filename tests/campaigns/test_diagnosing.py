@@ -41,5 +41,6 @@ def test_it_is_the_diagnosis_of_the_settled_draws(campaign: Campaign) -> None:
 
 def _draws(campaign: Campaign) -> Draws:
     items = campaign.state.draws[:20]
-    index, probability = [one.row for one in items], [one.probability for one in items]
+    index = np.array([one.row for one in items])
+    probability = np.array([one.probability for one in items])
     return Draws(index, probability, campaign.settings.pool_size)

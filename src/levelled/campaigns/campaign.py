@@ -88,8 +88,13 @@ class Campaign(Labellers):
 
     @property
     def n_events(self) -> int:
-        """The number of events that were read by now."""
+        """The number of events that were read or stored by this object."""
         return self._log.n_events
+
+    @property
+    def known_settings(self) -> CampaignSettings:
+        """The settings when the log was last read; unlike `settings`, this reads nothing."""
+        return self._log.known_state.settings
 
     @property
     def settings(self) -> CampaignSettings:
@@ -128,7 +133,7 @@ class Campaign(Labellers):
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 
-        if self._must_draw(state := self.state, n):
+        if self._must_draw(state := self._log.known_state, n):
             self._pool.at(state, len(state.draws) + 1)  # opened before anybody has to wait for it
         self._do(decision)
         return asks

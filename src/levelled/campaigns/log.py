@@ -34,6 +34,7 @@ class CampaignLog:
         """Results of earlier looks, in this process or in one that kept them."""
         self._state: CampaignState | None = None
         self._hash = ""
+        self._n_stored = 0
         self._work_kept = 0
 
     @property
@@ -44,9 +45,14 @@ class CampaignLog:
         return self._read_on(partial(self.store.events, self.name))
 
     @property
+    def known_state(self) -> CampaignState:
+        """The state that was last read, which others may have changed since."""
+        return self.state if self._state is None else self._state
+
+    @property
     def n_events(self) -> int:
-        """The number of events in the state that was last read."""
-        return 0 if self._state is None else self._state.n_events
+        """The number of events that were read or stored here by now."""
+        return max(self._n_stored, 0 if self._state is None else self._state.n_events)
 
     @property
     def last_hash(self) -> str:
@@ -69,7 +75,7 @@ class CampaignLog:
 
         for _ in range(_TRIES):
             try:
-                self.store.update(self.name, decide_now)
+                self._n_stored = self.store.update(self.name, decide_now) + 1
                 return len(events)
             except ConflictError:  # somebody did not wait
                 continue
@@ -113,7 +119,7 @@ class CampaignLog:
 
     def _read_on(self, read: Read) -> CampaignState:
         """The state after what `read` finds behind the events that are known."""
-        n_events = self.n_events
+        n_events = 0 if self._state is None else self._state.n_events
         new = read(n_events)
         if self._state is None and not new:
             raise CampaignError(

@@ -43,7 +43,7 @@ class OpenCampaign:
 
     @contextmanager
     def writing(self) -> Iterator[Campaign]:
-        """The campaign, to change it and to read it again; then those who watch it are told."""
+        """The campaign, to change it; then those who watch it are told."""
         with self._write_lock, self._noticing():
             yield self._writer
             self._changed(self.name, self._writer.n_events)

@@ -35,7 +35,7 @@ def ask(campaign: Named, visitor: AnyVisitor, body: AskBody) -> Reply:
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
         asks = one.ask(body.n, owner=owner, lease_seconds=body.lease_seconds)
-        settings, note = one.settings, one.note
+        settings, note = one.known_settings, one.note
     return _asked(settings, asks, note)
 
 
@@ -43,7 +43,7 @@ def ask(campaign: Named, visitor: AnyVisitor, body: AskBody) -> Reply:
 def mine(campaign: Named, visitor: AnyVisitor) -> Reply:
     """The labeller's open items again; their leases are as they were."""
     with campaign.looking() as one:
-        settings, asks = one.settings, _open_asks(one, visitor.name)
+        settings, asks = one.known_settings, _open_asks(one, visitor.name)
     return _asked(settings, asks, None)
 
 
@@ -57,7 +57,7 @@ def renew(campaign: Named, visitor: AnyVisitor, body: RenewBody) -> Reply:
         one.renew(draws, owner=owner, lease_seconds=body.lease_seconds)
         now = datetime.now(UTC).isoformat(timespec="seconds")
         kept = [ask for ask in _open_asks(one, owner) if ask.lease_until > now]
-        settings = one.settings
+        settings = one.known_settings
     return _asked(settings, kept, None)
 
 
@@ -168,4 +168,4 @@ def _asked(settings: CampaignSettings, asks: list[Ask], note: str | None) -> Rep
 
 def done(campaign: Campaign, draws: list[int]) -> Reply:
     """The reply to a step that was taken."""
-    return Reply({"n_events": campaign.state.n_events, "draws": draws})
+    return Reply({"n_events": campaign.n_events, "draws": draws})
