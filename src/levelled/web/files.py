@@ -23,6 +23,8 @@ IMAGES = {
 }
 """The images that are sent; SVG is not one of them, because it can hold scripts."""
 
+_POOLS = (*ENDINGS, ".eval", ".json")
+"""The endings of files that campaigns may be created from: pools, and outputs of other tools."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,120}\Z")
 
 
@@ -40,7 +42,7 @@ class Files:
             names += sorted(
                 path.name
                 for path in folder.iterdir()
-                if _NAME.match(path.name) and path.suffix.lower() in ENDINGS and path.is_file()
+                if _NAME.match(path.name) and path.suffix.lower() in _POOLS and path.is_file()
             )
         return list(dict.fromkeys(names))
 
@@ -65,10 +67,10 @@ class Files:
         folder = self._settings.uploads
         if folder is None:
             raise HTTPException(403, "This server takes no uploads: start it with --uploads.")
-        if not _NAME.match(name) or Path(name).suffix.lower() not in ENDINGS:
+        if not _NAME.match(name) or Path(name).suffix.lower() not in _POOLS:
             raise InputError(
                 f"{name!r:.120} is no name for an upload: letters, digits, blanks and ._- , with "
-                f"one of the endings {', '.join(ENDINGS)}."
+                f"one of the endings {', '.join(_POOLS)}."
             )
         part, target = folder / f".{secrets.token_hex(8)}.part", folder / name
         try:
