@@ -15,6 +15,7 @@ const VALIDITY = {
   point: "known exactly",
 };
 const MOST_ROWS = 20;
+const MOST_ITEMS = 10;
 
 const chart = new Chart(byId("chart"));
 let isRefreshing = false;
@@ -44,15 +45,16 @@ async function read() {
   showHeadline(settings, figures);
   showFigures(figures);
   const parts = ["/trajectory", "/compare", "/labellers", "/open", "/diagnostics", "/predictor", "/important"];
-  const [history, comparisons, labellers, open, weights, learnt, important] = await Promise.all(
-    parts.map((part) => get(apiOf(part))),
-  );
-  showHistory(settings, history);
-  showComparisons(comparisons);
-  showLabellers(settings, labellers);
-  showOpen(open);
+  const replies = await Promise.allSettled(parts.map((part) => get(apiOf(part))));
+  const [history, comparisons, labellers, open, weights, learnt, important] = replies.map((one) => one.value ?? null);
+  showHistory(settings, history ?? []);
+  showComparisons(comparisons ?? []);
+  showLabellers(settings, labellers ?? []);
+  showOpen(open ?? []);
   showWeights(weights);
-  showLearnt(learnt, important);
+  showLearnt(learnt, important ?? []);
+  const refused = replies.find((one) => one.status === "rejected");
+  if (refused) throw refused.reason; // one part that is refused leaves the others as they are
 }
 
 function problem(why) {
@@ -172,7 +174,7 @@ function showWeights(weights) {
     `${weights.effective_size.toFixed(0)} equal labels.`;
   const columns = ["draw", "id", "label", "weight", "share of the variance"];
   const rows = weights.items
-    .slice(0, MOST_ROWS)
+    .slice(0, MOST_ITEMS)
     .map((one) => [String(one.draw), String(one.id), String(one.label ?? ""), one.weight.toFixed(2), meter(one.variance_share)]);
   const items = rows.length ? [make("h3", {}, "Labels that matter most"), table("Labels that matter most", columns, rows, ["draw", "weight"])] : [];
   fill("weights", make("p", {}, text), ...items);
@@ -192,7 +194,7 @@ function showLearnt(learnt, important) {
     content.push(table("Columns", ["column", "factor"], rows, ["factor"]));
   }
   if (important.length) {
-    const rows = important.slice(0, 10).map((one) => [String(one.id), number(one.expected_loss)]);
+    const rows = important.slice(0, MOST_ITEMS).map((one) => [String(one.id), number(one.expected_loss)]);
     content.push(make("h3", {}, "Items most likely to be wrong"), table("Items most likely to be wrong", ["id", "expected loss"], rows, ["expected loss"]));
   }
   fill("learnt", ...content);

@@ -26,7 +26,7 @@ function isFact({ kind, value }) {
 }
 
 function block(field, isNamed) {
-  const title = isNamed ? make("h3", {}, field.name) : null;
+  const title = isNamed ? make("h2", {}, field.name) : null;
   return make("section", { class: `field ${field.kind}-field`, "aria-label": field.name }, title, ...show(field));
 }
 

@@ -34,7 +34,7 @@ export function table(caption, columns, rows, numeric = []) {
   );
   return make(
     "div",
-    { class: "scroll", tabindex: "0", role: "region", "aria-label": caption },
+    { class: "scroll", tabindex: "0", role: "group", "aria-label": caption },
     make("table", {}, make("caption", { class: "hidden-text" }, caption), make("thead", {}, head), make("tbody", {}, ...body)),
   );
 }

@@ -12,6 +12,7 @@ const AHEAD = 2;
 const LEASE_SECONDS = 15 * 60;
 const RENEW_EVERY = 60_000;
 const RETRY_AFTER = 1000;
+const COUNT_AFTER = 1000;
 
 const article = byId("item");
 const form = byId("answer");
@@ -161,8 +162,7 @@ class Desk {
       const own = new Set(reply.items.map((item) => item.draw));
       const before = this.current;
       this.items = this.items.filter((item) => own.has(item.draw));
-      Object.assign(this.settings, progressOf(await get(apiOf(""))));
-      this.showProgress();
+      await this.count();
       if (this.current !== before) {
         this.show();
         this.complain("You were away for long, and the item went to another labeller.");
@@ -175,8 +175,23 @@ class Desk {
 
   noticed(sent) {
     this.showState();
-    if (sent) this.history.refresh();
-    if (sent && !this.current) this.fill();
+    if (!sent) return;
+    this.history.refresh();
+    if (!this.current) this.fill();
+    clearTimeout(this.counting);
+    this.counting = setTimeout(() => this.count(), COUNT_AFTER);
+  }
+
+  /** Count what is stored, by others too, once this labeller pauses. */
+  async count() {
+    if (this.outbox.waiting.length) return;
+    try {
+      const { n_labels, budget } = await get(apiOf(""));
+      if (!this.outbox.waiting.length) Object.assign(this.settings, { n_labels, budget });
+      this.showProgress();
+    } catch {
+      return; // the state of the connection is shown elsewhere
+    }
   }
 
   showState() {
@@ -223,10 +238,6 @@ class Desk {
     panel.open = window.matchMedia("(min-width: 60rem)").matches;
     panel.querySelector(".markdown").replaceWith(html === null ? make("div", { class: "text" }, text) : markup(html));
   }
-}
-
-function progressOf({ n_labels, budget }) {
-  return { n_labels, budget };
 }
 
 function preload(item) {
