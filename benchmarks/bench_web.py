@@ -32,7 +32,7 @@ import pyarrow.parquet as pq
 from levelled.campaigns import create_campaign, load_campaign, open_store
 from postgres_server import run_server
 
-LABELLERS, ANALYSTS, POOL = 50, 20, 20_000
+LABELLERS, ANALYSTS, POOL = 50, 20, 60_000
 CAMPAIGN = "/api/campaigns/spam"
 
 

@@ -97,7 +97,7 @@ class CampaignLog:
         """Remove the log for good."""
         _ = self.state  # refuses a campaign that is not there
         self.store.delete(self.name)
-        self._state, self._hash = None, ""
+        self._state, self._hash, self._n_stored = None, "", 0
 
     def overview(self) -> tuple[CampaignState, str]:
         """The state without its draws, which takes a fraction of the time, and the last hash."""

@@ -39,12 +39,9 @@ class Access:
 
     def __init__(self, store: SQLStore, settings: WebSettings) -> None:
         self._store = store
-        own = (
-            []
-            if settings.token is None
-            else [Token(hash_token(settings.token), settings.owner, "analyst", "")]
-        )
-        self._own = own
+        self._own: list[Token] = []
+        if settings.token is not None:
+            self._own.append(Token(hash_token(settings.token), settings.owner, "analyst", ""))
         self._visitors: dict[str, Visitor] = {}
         """Those who came with a valid token, by its hash."""
         self._looked = -FRESH

@@ -5,7 +5,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, NamedTuple, TypeVar, cast
+from typing import NamedTuple, TypeVar, cast
 
 from starlette.exceptions import HTTPException
 
@@ -125,7 +125,7 @@ class OpenCampaigns:
         return count
 
     def _add(self, new: OpenCampaign) -> OpenCampaign:
-        dropped: list[Any] = []
+        dropped: list[OpenCampaign] = []
         with self._lock:
             there = self._open.get(new.name)
             if there is not None and not there.is_gone:  # another thread was faster
