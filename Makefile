@@ -3,8 +3,9 @@ BIN := .venv/bin
 
 .PHONY: demo test check bench docs wheel clean
 
+# make demo SERVE=1 shows the campaign in the browser at the end.
 demo: .venv/demo
-	$(BIN)/levelled demo --out demo
+	$(BIN)/levelled demo --out demo $(if $(SERVE),--serve)
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
@@ -38,7 +39,7 @@ wheel: .venv/dev
 	build/empty/bin/levelled --version
 
 .venv/demo: .venv/pip pyproject.toml
-	$(BIN)/python -m pip install -q -e '.[plots,sklearn]'
+	$(BIN)/python -m pip install -q -e '.[plots,sklearn,web]'
 	@touch $@
 
 # Torch first and by itself: a version range would bring gigabytes that only a GPU needs.

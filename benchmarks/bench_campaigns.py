@@ -218,7 +218,8 @@ def report_audits() -> None:
 
     Only those count that ended before the labeller did: labels arrived all the time.
     """
-    alarms, sizes = 0, []
+    alarms = 0
+    sizes: list[int] = []
     while len(sizes) < AUDITS:
         with folder() as at:
             pq.write_table(pool_of(AUDITED), at / "pool.parquet")

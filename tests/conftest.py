@@ -27,7 +27,8 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    modules = {"psycopg" if one == "postgres" else one for one in _required() - {"registry"}}
+    named = {"postgres": "psycopg", "web": "fastapi"}
+    modules = {named.get(one, one) for one in _required() - {"registry", "chromium"}}
     missing = sorted(part for part in modules if importlib.util.find_spec(part) is None)
     if missing:
         pytest.exit(f"LEVELLED_REQUIRE names what is not there: {', '.join(missing)}", 2)
@@ -36,7 +37,8 @@ def pytest_configure(config: pytest.Config) -> None:
 def _required() -> set[str]:
     """Names of what must not be skipped.
 
-    Modules, `registry` for fetching packages, and `postgres` for the server and its driver.
+    Modules, `registry` for fetching packages, `postgres` for the server and its driver, `web` for
+    the web server, and `chromium` for the browser.
     """
     return set(filter(None, os.environ.get("LEVELLED_REQUIRE", "").split(",")))
 

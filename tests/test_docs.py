@@ -39,6 +39,7 @@ PUBLIC = [
     "levelled.scores",
     "levelled.simulation",
     "levelled.sources",
+    "levelled.web",
 ]
 
 FILES_OF = {"readers.md": "tests/sources/readers/files"}
@@ -61,6 +62,8 @@ NOT_RUN = (
     "python -m levelled_studies.",  # rewrites pages and plots of this repository
     "python -m pytest",  # runs the tests, and this one among them
     "python benchmarks/",  # minutes
+    "levelled serve",  # runs until it is interrupted
+    "curl ",  # asks a server
     "openssl ",  # makes keys
     "levelled audit spam --sign ",  # needs the extra signing, as does the next
     "levelled audit spam --verify ",
@@ -202,7 +205,8 @@ def test_every_public_name_is_importable_and_in_the_reference(name: str) -> None
 
 def test_every_part_of_the_package_is_public_or_private_on_purpose() -> None:
     parts = {name.partition(".")[2] for name in PUBLIC if "." in name}
-    assert parts - {"bayes"} <= set(levelled.__all__)  # it needs torch: import it by its name
+    by_name = {"bayes", "web"}  # they need an extra: import them by their names
+    assert parts - by_name <= set(levelled.__all__)
 
 
 @pytest.mark.parametrize("name", pages())

@@ -28,6 +28,7 @@ _PARTS = (
     "advice",
     "learning",
     "bayes",
+    "web",
     "errors",
 )
 

@@ -1,4 +1,4 @@
-"""A database of the first version, written as it was then, still opens and gives its figures."""
+"""A database of the first version, once it is upgraded, gives the figures it gave then."""
 
 import json
 import sqlite3
@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from levelled.campaigns import copy, decide, load_campaign
+from levelled.campaigns import copy, decide, load_campaign, upgrade
 from levelled.campaigns.attaching import draw_events
 from levelled.campaigns.state import apply_events
 
@@ -23,10 +23,11 @@ RENAMED = {
 
 @pytest.fixture
 def path(tmp_path: Path) -> Path:
-    """The database, restored from its dump."""
+    """The database, restored from its dump and upgraded."""
     with sqlite3.connect(tmp_path / "first.db") as database:
         database.executescript((FILES / "first_version.sql").read_text())
     database.close()
+    upgrade(tmp_path / "first.db")
     return tmp_path / "first.db"
 
 

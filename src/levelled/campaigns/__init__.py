@@ -11,9 +11,11 @@ if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
     from levelled.campaigns.campaign import Campaign
     from levelled.campaigns.create import create_campaign, load_campaign
+    from levelled.campaigns.diagnosing import CampaignDiagnosis
     from levelled.campaigns.drawing import draw_from_file
     from levelled.campaigns.gate import GateClaim
     from levelled.campaigns.learnt import CampaignPredictor
+    from levelled.campaigns.pace import Pace
     from levelled.campaigns.planning import plan_campaign
     from levelled.campaigns.questions import Question
     from levelled.campaigns.records import Ask, OpenItem
@@ -25,10 +27,12 @@ __all__ = [
     "Ask",
     "Audit",
     "Campaign",
+    "CampaignDiagnosis",
     "CampaignPredictor",
     "Figure",
     "GateClaim",
     "OpenItem",
+    "Pace",
     "Question",
     "Upgrade",
     "backup",
@@ -47,10 +51,12 @@ _HOME = {
     "Ask": "campaigns.records",
     "Audit": "campaigns.audit",
     "Campaign": "campaigns.campaign",
+    "CampaignDiagnosis": "campaigns.diagnosing",
     "CampaignPredictor": "campaigns.learnt",
     "Figure": "metrics.figure",
     "GateClaim": "campaigns.gate",
     "OpenItem": "campaigns.records",
+    "Pace": "campaigns.pace",
     "Question": "campaigns.questions",
     "Upgrade": "campaigns.stores",
     "backup": "campaigns.stores",

@@ -14,6 +14,7 @@ from levelled.campaigns import decide
 from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
+from levelled.campaigns.diagnosing import CampaignDiagnosis, diagnose_campaign
 from levelled.campaigns.driving import check_kind
 from levelled.campaigns.exporting import as_table, make_report, write_table
 from levelled.campaigns.figures import estimate_history
@@ -76,6 +77,12 @@ class Campaign(Labellers):
         )
         return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
 
+    def sibling(self) -> "Campaign":
+        """Another object of the same campaign, which shares its pool, for another thread."""
+        other = Campaign(self.name, self._log.store)
+        other._pool = self._pool
+        return other
+
     @property
     def state(self) -> CampaignState:
         """The state after every event that is stored by now."""
@@ -85,6 +92,16 @@ class Campaign(Labellers):
     def last_hash(self) -> str:
         """The hash of the last event that was read, for `audit` to compare later."""
         return self._log.last_hash
+
+    @property
+    def n_events(self) -> int:
+        """The number of events that were read or stored by this object."""
+        return self._log.n_events
+
+    @property
+    def known_settings(self) -> CampaignSettings:
+        """The settings when the log was last read; unlike `settings`, this reads nothing."""
+        return self._log.known_state.settings
 
     @property
     def settings(self) -> CampaignSettings:
@@ -254,6 +271,14 @@ class Campaign(Labellers):
         if number is None:
             raise CampaignError(f"The model {model or 'first'!r} does not predict numbers.")
         return np.asarray(number, dtype=np.float64)
+
+    def comparisons(self) -> list[Comparison]:
+        """Each further model against the first, in every metric that can be compared."""
+        return compare_with_first(self.state, self._log.cache)
+
+    def diagnosis(self) -> CampaignDiagnosis | None:
+        """The weights of the labels, and those that matter most; None before one is settled."""
+        return diagnose_campaign(self.state, self._log.cache)
 
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""

@@ -9,6 +9,7 @@ from levelled._check import whole
 from levelled.campaigns import decide
 from levelled.campaigns.agreement import Agreement, agreement_of
 from levelled.campaigns.log import Decision
+from levelled.campaigns.pace import Pace, paces_of
 from levelled.campaigns.records import Ask, Event, OpenItem
 from levelled.campaigns.state import CampaignState
 
@@ -177,3 +178,7 @@ class Labellers(ABC):
     def agreement(self) -> Agreement | None:
         """How far labellers agree on items that two of them labelled; None without any."""
         return agreement_of(self.state)
+
+    def paces(self) -> list[Pace]:
+        """The work of each labeller: how many labels, since when, and how long one takes."""
+        return paces_of(self.state)

@@ -34,6 +34,7 @@ class CampaignLog:
         """Results of earlier looks, in this process or in one that kept them."""
         self._state: CampaignState | None = None
         self._hash = ""
+        self._n_stored = 0
         self._work_kept = 0
 
     @property
@@ -45,8 +46,13 @@ class CampaignLog:
 
     @property
     def known_state(self) -> CampaignState:
-        """The state as it was last read, which others may have changed since."""
+        """The state that was last read, which others may have changed since."""
         return self.state if self._state is None else self._state
+
+    @property
+    def n_events(self) -> int:
+        """The number of events that were read or stored here by now."""
+        return max(self._n_stored, 0 if self._state is None else self._state.n_events)
 
     @property
     def last_hash(self) -> str:
@@ -69,7 +75,7 @@ class CampaignLog:
 
         for _ in range(_TRIES):
             try:
-                self.store.update(self.name, decide_now)
+                self._n_stored = self.store.update(self.name, decide_now) + 1
                 return len(events)
             except ConflictError:  # somebody did not wait
                 continue
@@ -91,7 +97,7 @@ class CampaignLog:
         """Remove the log for good."""
         _ = self.state  # refuses a campaign that is not there
         self.store.delete(self.name)
-        self._state, self._hash = None, ""
+        self._state, self._hash, self._n_stored = None, "", 0
 
     def overview(self) -> tuple[CampaignState, str]:
         """The state without its draws, which takes a fraction of the time, and the last hash."""

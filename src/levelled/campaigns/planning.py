@@ -51,7 +51,8 @@ def plan_campaign(
     """
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)
-    predictions = open_pool(pool, classes=classes).predictions()
+    opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes)
+    predictions = opened.predictions()
     request.metric.require(predictions)
     score = request.metric.score(predictions)
     weights = mixture(proportional(score, allow_zero=True), floor)

@@ -23,6 +23,7 @@ from levelled.cli import (
     learning,
     managing,
     mending,
+    serving,
     show,
     simulating,
     tools,
@@ -80,6 +81,7 @@ for command in (
     mending.delete,
     auditing.audit,
     managing.export,
+    serving.serve,
     tools.plan,
     simulating.simulate,
     tools.draw,
@@ -88,6 +90,7 @@ for command in (
     tools.doctor,
 ):
     app.command(command.__name__.rstrip("_"), cls=_Command)(command)
+app.add_typer(serving.token_app, name="token")
 app.add_typer(tools.storage_app, name="storage")
 for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
     registered = entry.load()  # by an installed package

@@ -279,10 +279,12 @@ def _show_figures(
 ) -> None:
     from rich.console import Console
 
+    from levelled.campaigns.summary import figure_records
+
     if chosen is Form.table:
         Console().print(figure_table(figures, campaign))
     else:
-        show.records([{**one.as_dict(), "last_hash": last_hash} for one in figures], chosen)
+        show.records(figure_records(figures, last_hash), chosen)
 
 
 def compare(

@@ -1,7 +1,7 @@
 """`levelled list`, `status`, `change`, `attach`, `rescore`, `close`, `report`, `export`."""
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -22,9 +22,6 @@ from levelled.cli.options import (
     TargetWidth,
 )
 
-if TYPE_CHECKING:
-    from levelled.campaigns.state import CampaignState
-
 __all__ = [
     "attach",
     "change",
@@ -35,11 +32,6 @@ __all__ = [
     "rescore",
     "status",
 ]
-
-_SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")
-"""The settings that every summary shows."""
-_OF_STATIC = ("score", "proposal", "floor")
-"""The settings that only static campaigns use."""
 
 
 def change(
@@ -119,10 +111,11 @@ def close(
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the campaigns of a storage."""
     from levelled.campaigns.log import CampaignLog
+    from levelled.campaigns.summary import summarise
 
     with lv.campaigns.open_store(storage, create=False) as store:
         logs = [CampaignLog(name, store) for name in store.names()]
-        summaries = [_summarise(*log.overview()) for log in logs]
+        summaries = [summarise(*log.overview()) for log in logs]
     chosen = show.chosen(form)
     if chosen is not Form.table:
         show.records(summaries, chosen)
@@ -140,15 +133,17 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
+    from levelled.campaigns.summary import OF_STATIC, summarise
+
     campaign = lv.load_campaign(name, storage=storage)
-    summary = _summarise(campaign.state, campaign.last_hash)
+    summary = summarise(campaign.state, campaign.last_hash)
     show.keep(campaign)
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
         summary["columns"] = _changed_columns(campaign.settings.columns)
         usual: dict[str, Any] = {
-            **dict.fromkeys((*_OF_STATIC, "agreement")),
+            **dict.fromkeys((*OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
             **{key: [] for key in ("features", "columns", "questions", "pair")},
@@ -172,43 +167,6 @@ def _changed_columns(columns: "lv.sources.ColumnChoices") -> list[str]:
         for name, value in columns.to_json().items()
         if value != usual[name]
     ]
-
-
-def _summarise(state: "CampaignState", last_hash: str) -> dict[str, Any]:
-    from levelled.campaigns.agreement import agreement_of
-
-    agreement = agreement_of(state)
-    settings = state.settings
-    is_static = settings.kind == "static"
-    return {
-        "name": settings.name,
-        "metrics": settings.metric_names,
-        "models": [settings.shown_name(model) for model in (*settings.models, *state.attached)],
-        "slices": list(settings.slices),
-        "pool_size": settings.pool_size,
-        "n_labels": len(state.answers),
-        "n_settled": state.n_settled,
-        "n_pending": len(state.open_draws()),
-        "n_unlabelable": len(state.unlabelable),
-        "n_amended": len(state.relabelled()),
-        "n_second_opinions": sum(map(len, state.opinions.values())),
-        "agreement": None if agreement is None else agreement.as_dict(),
-        **{name: getattr(settings, name) for name in _SETTINGS},
-        **{name: getattr(settings, name) if is_static else None for name in _OF_STATIC},
-        "guarantee": settings.guarantee,
-        "drive": settings.drive,
-        "features": list(settings.features),
-        "group": settings.group,
-        "n_groups": settings.n_groups,
-        "columns": settings.columns.to_json(),
-        "questions": [one.notation for one in settings.questions],
-        "pair": list(settings.pair),
-        "pool": settings.source,
-        "fingerprint": settings.fingerprint,
-        "closed": state.closed,
-        "n_events": state.n_events,
-        "last_hash": last_hash,
-    }
 
 
 def _cell(value: object) -> str:

@@ -10,6 +10,7 @@ import levelled as lv
 from levelled.cli import show
 from levelled.cli.figure_table import figure_table
 from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Form, Format, Storage
+from levelled.cli.serving import PORT, serve_local
 
 __all__ = ["demo", "doctor", "draw", "plan", "storage_app"]
 
@@ -20,6 +21,7 @@ _EXTRAS = {
     "pandas": "pandas",
     "torch": "torch",
     "psycopg": "postgres",
+    "fastapi": "web",
 }
 
 storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
@@ -32,6 +34,10 @@ def demo(
         int, typer.Option(min=2, help="How often the estimate is then repeated.")
     ] = 2000,
     seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
+    serve: Annotated[
+        bool, typer.Option("--serve", help="Show the campaign in the browser at the end.")
+    ] = False,
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of --serve.")] = PORT,
 ) -> None:
     """Evaluate a digit classifier in a campaign with a simulated labeller.
 
@@ -61,6 +67,8 @@ def demo(
     show.tell(f"written: {folder / 'report.html'}")
     show.tell(f"look at the campaign with: levelled estimate digits --storage {storage}")
     _repeat(out, min(labels, 100), repetitions, seed)
+    if serve:
+        serve_local(storage, port)
 
 
 def _run_campaign(

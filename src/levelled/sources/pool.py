@@ -72,6 +72,11 @@ class Pool:
         return self._roles.classes
 
     @property
+    def column_names(self) -> list[str]:
+        """All columns of the file or frame."""
+        return [*self._origin.schema.names]
+
+    @property
     def features(self) -> tuple[str, ...]:
         """The columns of numbers that describe the items."""
         return self._roles.features

@@ -226,7 +226,7 @@ def test_a_step_that_fails_leaves_the_database_at_its_version(oldest: Path) -> N
     database.close()
     with pytest.raises(StorageError, match="table snapshots already exists"):
         upgrade(oldest)
-    with pytest.raises(StorageError, match="storage version 0001, now 0002"):
+    with pytest.raises(StorageError, match="storage version 0001, now 0003"):
         open_store(oldest)
 
 

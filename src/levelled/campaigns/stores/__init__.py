@@ -11,17 +11,22 @@ from levelled.campaigns.stores.opening import (
     upgrade,
 )
 from levelled.campaigns.stores.store import Read, Snapshot, SQLStore, Store
+from levelled.campaigns.stores.tokens import ROLES, Token, find_token, hash_token
 
 __all__ = [
     "DEFAULT_STORAGE",
+    "ROLES",
     "Read",
     "SQLStore",
     "Snapshot",
     "Store",
+    "Token",
     "Upgrade",
     "backup",
     "copy",
     "find_store",
+    "find_token",
+    "hash_token",
     "open_store",
     "place_of",
     "upgrade",

@@ -19,13 +19,14 @@ __all__ = [
     "EVENTS",
     "METADATA",
     "SNAPSHOTS",
+    "TOKENS",
     "VERSIONS",
     "VERSION_TABLE",
     "create_tables",
     "version_of",
 ]
 
-VERSIONS = ("0001", "0002")
+VERSIONS = ("0001", "0002", "0003")
 """The revisions in `migrations`, oldest first; a new database starts at the last one."""
 
 VERSION_TABLE = "levelled_version"
@@ -48,6 +49,15 @@ SNAPSHOTS = Table(
     Column("campaign", String(200), primary_key=True),
     Column("hash", String(64), nullable=False),
     Column("data", LargeBinary, nullable=False),
+)
+
+TOKENS = Table(
+    "tokens",
+    METADATA,
+    Column("hash", String(64), primary_key=True),
+    Column("name", String(200), nullable=False),
+    Column("role", String(20), nullable=False),
+    Column("created", String(40), nullable=False),
 )
 
 _VERSION = Table(  # as Alembic makes it

@@ -13,6 +13,7 @@ from levelled._check import whole
 from levelled.campaigns.hashing import GENESIS, StoredEvent, canonical, hash_of
 from levelled.campaigns.stores.database import Appended, Database, LostConnectionError, Turn
 from levelled.campaigns.stores.schema import EVENTS, SNAPSHOTS
+from levelled.campaigns.stores.tokens import SQLTokens
 from levelled.errors import ConflictError, InputError, StorageError
 
 __all__ = ["Decision", "Read", "SQLStore", "Snapshot", "Store"]
@@ -129,6 +130,8 @@ class SQLStore:
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self.tokens = SQLTokens(database)
+        """The tokens of those who may use the web page."""
 
     def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
         """Add all `events` or none, and return the place of the last event."""

@@ -1,0 +1,12 @@
+"""The web page and its REST interface: label in the browser, and watch the figure narrow.
+
+    app = make_app(WebSettings("sqlite:///levelled.db", owner="ann", token="..."))
+
+Routes hold no arithmetic: they call the functions that the command line calls.
+"""
+
+from levelled.web.app import make_app
+from levelled.web.serving import link_to, serve
+from levelled.web.settings import LOOPBACK, WebSettings, link_token
+
+__all__ = ["LOOPBACK", "WebSettings", "link_to", "link_token", "make_app", "serve"]

@@ -1,0 +1,180 @@
+"""Server-sent events: one watcher a campaign tells every page that something changed."""
+
+import asyncio
+import threading
+from collections.abc import Awaitable
+from contextlib import suppress
+
+from starlette.responses import Response
+from starlette.types import Message, Receive, Scope, Send
+
+from levelled.campaigns.stores import SQLStore
+from levelled.errors import LevelledError
+
+__all__ = ["Broker", "EventStream", "Subscription", "TooManyStreamsError"]
+
+HEARTBEAT = 15.0
+"""Seconds without a change after which a comment shows that the connection lives."""
+APART = 0.5
+"""Seconds between two events of a stream; changes in between are told as one."""
+LOOK_EVERY = 0.5
+"""Seconds between looks for changes by other processes, where the database does not tell."""
+STALLED = 30.0
+"""Seconds after which a client that does not read is dropped."""
+MOST_STREAMS = 500
+_HEADERS = [
+    (b"content-type", b"text/event-stream; charset=utf-8"),
+    (b"cache-control", b"no-store"),
+    (b"x-accel-buffering", b"no"),
+]
+
+
+class TooManyStreamsError(Exception):
+    """More streams than the server keeps open."""
+
+
+class Subscription:
+    """One stream of a campaign: only the newest number of events waits to be sent."""
+
+    def __init__(self, campaign: str, n_events: int) -> None:
+        self.campaign = campaign
+        self.n_events = n_events
+        self.is_ended = False
+        self._news = asyncio.Event()
+
+    def tell(self, n_events: int) -> None:
+        """Note that the campaign has so many events by now."""
+        if n_events != self.n_events:
+            self.n_events = n_events
+            self._news.set()
+
+    def end(self) -> None:
+        """Let the stream end."""
+        self.is_ended = True
+        self._news.set()
+
+    async def wait(self, seconds: float) -> bool:
+        """Wait for news, at most so long; True if there are some."""
+        try:
+            await asyncio.wait_for(self._news.wait(), seconds)
+        except TimeoutError:
+            return False
+        self._news.clear()
+        return True
+
+
+class Broker:
+    """Watches the campaigns that have streams, in one thread each, and tells the streams.
+
+    `changed` may be called from any thread; all else runs in the event loop.
+    """
+
+    def __init__(self, store: SQLStore) -> None:
+        self._store = store
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._streams: dict[str, set[Subscription]] = {}
+        self._stopping = threading.Event()
+
+    def subscribe(self, campaign: str, n_events: int) -> Subscription:
+        """A subscription of somebody who knows so many events; begins to watch if need be."""
+        if sum(map(len, self._streams.values())) >= MOST_STREAMS:
+            raise TooManyStreamsError
+        self._loop = asyncio.get_running_loop()
+        one = Subscription(campaign, n_events)
+        if self._stopping.is_set():
+            one.end()
+        streams = self._streams.get(campaign)
+        if streams is None:
+            streams = self._streams[campaign] = set()
+            name = f"levelled-watch-{campaign}"
+            threading.Thread(
+                target=self._watch, args=(campaign, streams), name=name, daemon=True
+            ).start()
+        streams.add(one)
+        return one
+
+    def leave(self, one: Subscription) -> None:
+        """Forget a stream; the watcher of a campaign without any ends."""
+        streams = self._streams.get(one.campaign, set())
+        streams.discard(one)
+        if not streams:
+            self._streams.pop(one.campaign, None)
+
+    def changed(self, campaign: str, n_events: int) -> None:
+        """Tell the streams of a campaign how many events it has."""
+        if self._loop is not None and campaign in self._streams:
+            with suppress(RuntimeError):  # the loop has ended
+                self._loop.call_soon_threadsafe(self._tell, campaign, n_events)
+
+    def close(self) -> None:
+        """End all streams."""
+        self._stopping.set()
+        for streams in self._streams.values():
+            for one in streams:
+                one.end()
+
+    def _tell(self, campaign: str, n_events: int) -> None:
+        for one in self._streams.get(campaign, ()):
+            one.tell(n_events)
+
+    def _watch(self, campaign: str, streams: set[Subscription]) -> None:
+        """Look for changes by other processes, as long as these are the campaign's streams."""
+        with self._store.watching(campaign) as wait:
+            while not self._stopping.is_set() and self._streams.get(campaign) is streams:
+                with suppress(LevelledError):  # a server that is away for a while
+                    self.changed(campaign, self._store.count(campaign))
+                wait(LOOK_EVERY)
+
+
+class EventStream(Response):
+    """The reply that never ends by itself: an event for each change, and heartbeats."""
+
+    def __init__(self, broker: Broker, one: Subscription, seen: int | None) -> None:
+        super().__init__()
+        self._broker, self._one, self._seen = broker, one, seen
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send events until the client leaves, stalls, or the server stops."""
+        del scope
+        gone = asyncio.ensure_future(_disconnected(receive))
+        sending = asyncio.ensure_future(self._send_all(send))
+        try:
+            await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            self._broker.leave(self._one)
+            for task in (gone, sending):
+                task.cancel()
+            await asyncio.gather(gone, sending, return_exceptions=True)
+
+    async def _send_all(self, send: Send) -> None:
+        start: Message = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
+        await _in_time(send(start))
+        if self._seen == self._one.n_events:
+            await _in_time(send(_chunk(": nothing new\n\n")))
+        else:
+            await _in_time(send(_chunk(self._event())))
+        while not self._one.is_ended:
+            has_news = await self._one.wait(HEARTBEAT)
+            if self._one.is_ended:
+                break
+            await _in_time(send(_chunk(self._event() if has_news else ": still here\n\n")))
+            if has_news:
+                await asyncio.sleep(APART)
+        await _in_time(send({"type": "http.response.body", "body": b"", "more_body": False}))
+
+    def _event(self) -> str:
+        n = self._one.n_events
+        return f'id: {n}\nevent: change\ndata: {{"n_events":{n}}}\n\n'
+
+
+def _chunk(text: str) -> Message:
+    return {"type": "http.response.body", "body": text.encode(), "more_body": True}
+
+
+async def _in_time(sending: Awaitable[None]) -> None:
+    await asyncio.wait_for(sending, STALLED)
+
+
+async def _disconnected(receive: Receive) -> None:
+    while (await receive())["type"] != "http.disconnect":
+        pass

@@ -1,0 +1,101 @@
+"""Files that may be read or uploaded: only below the folders that were declared."""
+
+import re
+import secrets
+from collections.abc import AsyncIterator
+from hashlib import file_digest
+from pathlib import Path
+
+from starlette.exceptions import HTTPException
+
+from levelled.errors import InputError
+from levelled.sources.files import ENDINGS
+from levelled.web.settings import WebSettings
+
+__all__ = ["IMAGES", "Files"]
+
+IMAGES = {
+    ".png": "image/png",
+    ".jpg": "image/jpeg",
+    ".jpeg": "image/jpeg",
+    ".gif": "image/gif",
+    ".webp": "image/webp",
+}
+"""The images that are sent; SVG is not one of them, because it can hold scripts."""
+
+_POOLS = (*ENDINGS, ".eval", ".json")
+"""The endings of files that campaigns may be created from: pools, and outputs of other tools."""
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,120}\Z")
+
+
+class Files:
+    """The files of the folders in the settings, by names without a path."""
+
+    def __init__(self, settings: WebSettings) -> None:
+        self._settings = settings
+
+    def names(self) -> list[str]:
+        """The files that a campaign may be created from."""
+        folder, file = self._settings.uploads, self._settings.file
+        names = [] if file is None else [file.name]
+        if folder is not None:
+            names += sorted(
+                path.name
+                for path in folder.iterdir()
+                if _NAME.match(path.name) and path.suffix.lower() in _POOLS and path.is_file()
+            )
+        return list(dict.fromkeys(names))
+
+    def path(self, name: str) -> Path:
+        """The path of such a file; refuses any other."""
+        file, folder = self._settings.file, self._settings.uploads
+        if file is not None and name == file.name:
+            return file
+        if folder is None or not _NAME.match(name):
+            raise HTTPException(404, f"There is no file {name!r:.120} to create a campaign from.")
+        return _below(folder, name)
+
+    def image(self, name: str) -> Path:
+        """The path of an image below the declared folder."""
+        folder = self._settings.images
+        if folder is None or Path(name).suffix.lower() not in IMAGES:
+            raise HTTPException(404, "There is no such image.")
+        return _below(folder, name)
+
+    async def save(self, name: str, body: AsyncIterator[bytes]) -> Path:
+        """Write an upload to the folder; replaces nothing but a file with the same content."""
+        folder = self._settings.uploads
+        if folder is None:
+            raise HTTPException(403, "This server takes no uploads: start it with --uploads.")
+        if not _NAME.match(name) or Path(name).suffix.lower() not in _POOLS:
+            raise InputError(
+                f"{name!r:.120} is no name for an upload: letters, digits, blanks and ._- , with "
+                f"one of the endings {', '.join(_POOLS)}."
+            )
+        part, target = folder / f".{secrets.token_hex(8)}.part", folder / name
+        try:
+            with part.open("xb") as out:
+                async for chunk in body:
+                    out.write(chunk)
+            if target.exists() and not _is_same(part, target):
+                raise HTTPException(409, f"There is a file {name!r} already: choose another name.")
+            part.replace(target)
+        finally:
+            part.unlink(missing_ok=True)
+        return target
+
+
+def _below(folder: Path, name: str) -> Path:
+    """A file below a folder, also when links are followed."""
+    try:
+        path = (folder / name).resolve(strict=True)
+    except (OSError, ValueError, RuntimeError):
+        raise HTTPException(404, f"There is no file {name!r:.120}.") from None
+    if not path.is_relative_to(folder.resolve()) or not path.is_file():
+        raise HTTPException(404, f"There is no file {name!r:.120}.")
+    return path
+
+
+def _is_same(one: Path, other: Path) -> bool:
+    with one.open("rb") as first, other.open("rb") as second:
+        return file_digest(first, "sha256").digest() == file_digest(second, "sha256").digest()

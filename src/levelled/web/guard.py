@@ -1,0 +1,226 @@
+"""The guard in front of every route: hosts, tokens, forged requests, sizes, headers and the log."""
+
+import re
+import time
+from html import escape
+from typing import Any
+from urllib.parse import parse_qsl, quote, urlencode, urlsplit
+
+from starlette.concurrency import run_in_threadpool
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.exceptions import HTTPException
+from starlette.requests import Request
+from starlette.responses import HTMLResponse, RedirectResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from levelled.errors import LevelledError
+from levelled.web.access import Access, TooManyFailuresError, Visitor
+from levelled.web.journal import Journal
+from levelled.web.replies import problem
+from levelled.web.settings import WebSettings
+from levelled.web.templating import TEMPLATES
+
+__all__ = ["CSRF_HEADER", "Guard"]
+
+CSRF_HEADER = "x-levelled"
+"""The header of requests by pages of this server; another origin cannot send it."""
+
+BODY_LIMIT = 2**20
+"""The most bytes of a request, uploads apart."""
+
+COOKIE_DAYS = 30
+_ONWARD = (
+    '<!doctype html><html lang="en"><meta charset="utf-8"><title>Levelled</title>'
+    '<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Go on</a></p></html>'
+)
+_SAFE = ("GET", "HEAD", "OPTIONS")
+_PUBLIC = re.compile(r"/(healthz|readyz|static/.*|favicon\.ico)\Z")
+_HEADERS = {
+    "content-security-policy": "default-src 'none'; script-src 'self'; style-src 'self'; "
+    "img-src 'self' data:; connect-src 'self'; worker-src 'self'; form-action 'self'; "
+    "base-uri 'none'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), microphone=(), geolocation=()",
+    "cache-control": "no-store",
+}
+
+
+class Guard:
+    """ASGI middleware that lets only known visitors through, and remembers who they are."""
+
+    def __init__(
+        self, app: ASGIApp, *, access: Access, settings: WebSettings, journal: Journal
+    ) -> None:
+        self._app, self._access, self._settings = app, access, settings
+        self._journal = journal
+        self._cookie = f"levelled_{settings.port}"
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer a request that is refused; pass on any other."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            else:
+                await send({"type": "websocket.close"})  # there are none here
+            return
+        root, began, status = self._settings.root_path, time.perf_counter(), 500
+        scope = {**scope, "root_path": root, "path": root + _inside(str(scope["path"]), root)}
+
+        async def send_on(message: Message) -> None:
+            nonlocal status
+            if message["type"] == "http.response.start":
+                status = message["status"]
+                headers = MutableHeaders(scope=message)
+                if _path(scope).startswith("/static/"):
+                    headers.setdefault("cache-control", "no-cache")  # kept, and compared by ETag
+                for name, value in _HEADERS.items():
+                    headers.setdefault(name, value)
+            await send(message)
+
+        try:
+            refusal = await self._admit(scope)
+            if refusal is not None:
+                await refusal(scope, receive, send_on)
+            else:
+                limited = _limited(receive, self._limit(scope), Headers(scope=scope))
+                await self._app(scope, limited, send_on)
+        finally:
+            self._journal.request(scope, status, time.perf_counter() - began)
+
+    def _limit(self, scope: Scope) -> int:
+        is_upload = _path(scope).startswith("/api/files/")
+        return self._settings.upload_limit if is_upload else BODY_LIMIT
+
+    async def _admit(self, scope: Scope) -> Response | None:
+        """The refusal of a request, or the cookie of a new visitor; None to go on."""
+        request = Request(scope)
+        if self._settings.hosts and _host(request) not in self._settings.hosts:
+            return problem(400, "This server is not called by that name: use --allow-host.")
+        if _PUBLIC.match(_path(scope)):
+            return None
+        token, by_cookie, in_link = self._token(request)
+        if token is None:
+            return _unknown(request, 401, "Open the link with your token, or send the token.")
+        try:
+            client = request.client.host if request.client else ""
+            visitor = self._access.known(token) or await run_in_threadpool(
+                self._access.find, token, client
+            )
+        except TooManyFailuresError:
+            return _unknown(request, 429, "Too many wrong tokens: wait a minute.")
+        except LevelledError as refused:
+            return problem(503, str(refused))
+        if visitor is None:
+            return _unknown(request, 401, "This token is not valid: ask for a new link.")
+        if in_link:
+            return self._welcome(request, token)
+        if by_cookie and request.method not in _SAFE and (why := _forged(request)):
+            return problem(403, why)
+        _remember(scope, visitor)
+        return None
+
+    def _token(self, request: Request) -> tuple[str | None, bool, bool]:
+        """The token of a request, True if it is a cookie's, and True if it is in the link."""
+        kind, _, value = request.headers.get("authorization", "").partition(" ")
+        if kind.lower() == "bearer":
+            return value.strip(), False, False
+        is_page = request.method in ("GET", "HEAD") and not _path(request.scope).startswith("/api/")
+        if is_page and (token := request.query_params.get("token")):
+            return token, False, True
+        return request.cookies.get(self._cookie), True, False
+
+    def _welcome(self, request: Request, token: str) -> Response:
+        """Keep the token in a cookie, and go to the same page without it in the address.
+
+        A browser that follows a redirect from a link on another site, such as a chat, does not
+        send a strict cookie along. It does when a page of this server leads on.
+        """
+        kept = [(k, v) for k, v in parse_qsl(request.url.query) if k != "token"]
+        path = "/" + _path(request.scope).lstrip("/\\")  # never //elsewhere
+        query = f"?{urlencode(kept)}" if kept else ""
+        target = quote(f"{self._settings.root_path}{path}", safe="/") + query
+        response: Response = RedirectResponse(target, 303)
+        if request.headers.get("sec-fetch-site") in ("cross-site", "same-site"):
+            response = HTMLResponse(_ONWARD.format(escape(target)))
+        response.set_cookie(
+            self._cookie,
+            token,
+            max_age=COOKIE_DAYS * 24 * 3600,
+            path=self._settings.root_path or "/",
+            httponly=True,
+            samesite="strict",
+            secure=request.url.scheme == "https",
+        )
+        return response
+
+
+def _path(scope: Scope) -> str:
+    """The path of a request without the part that a proxy puts in front."""
+    return _inside(str(scope["path"]), str(scope["root_path"]))
+
+
+def _inside(path: str, root: str) -> str:
+    """A path without a prefix, which a proxy may have taken away or left."""
+    has_prefix = root and (path == root or path.startswith(f"{root}/"))
+    return (path[len(root) :] or "/") if has_prefix else path
+
+
+def _host(request: Request) -> str:
+    """The name by which the server is addressed, without the port."""
+    try:
+        return (urlsplit(f"//{request.headers.get('host', '')}").hostname or "").lower()
+    except ValueError:
+        return ""
+
+
+def _forged(request: Request) -> str | None:
+    """The reason to believe that another site sent this request; None if there is none."""
+    origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
+    if site not in (None, "same-origin", "none"):
+        return "Another site sent this request."
+    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+        return "Another site sent this request."
+    if request.headers.get(CSRF_HEADER) is None:
+        return f"A request with a cookie needs the header {CSRF_HEADER}: 1."
+    return None
+
+
+def _unknown(request: Request, status: int, why: str) -> Response:
+    """The reply to a visitor without a valid token: JSON for scripts, else a page."""
+    headers = {"www-authenticate": "Bearer"} if status == 401 else {"retry-after": "60"}
+    if _path(request.scope).startswith("/api/") or request.method not in _SAFE:
+        return problem(status, why, headers)
+    return TEMPLATES.TemplateResponse(
+        request, "login.html", {"why": why, "root": request.scope["root_path"]}, status, headers
+    )
+
+
+def _remember(scope: Scope, visitor: Visitor) -> None:
+    state: dict[str, Any] = scope.setdefault("state", {})
+    state["visitor"] = visitor
+
+
+def _limited(receive: Receive, most: int, headers: Headers) -> Receive:
+    """The same body, which is refused once it is larger than `most` bytes."""
+    received = 0
+    declared = headers.get("content-length", "0")
+
+    async def limited() -> Message:
+        nonlocal received
+        if not declared.isdecimal() or int(declared) > most:
+            raise _too_large(most)
+        message = await receive()
+        received += len(message.get("body", b""))
+        if received > most:
+            raise _too_large(most)
+        return message
+
+    return limited
+
+
+def _too_large(most: int) -> HTTPException:
+    return HTTPException(413, f"The request is larger than {most:,} bytes.")

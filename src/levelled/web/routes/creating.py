@@ -1,0 +1,119 @@
+"""Routes to create a campaign: upload a file, look at it, start."""
+
+import secrets
+from pathlib import Path
+from typing import Any
+
+from fastapi import APIRouter, Request
+
+from levelled.campaigns import create_campaign, plan_campaign
+from levelled.errors import InputError, LevelledError
+from levelled.metrics.fitting import fitting_metrics
+from levelled.metrics.named import NAMES
+from levelled.sources import Pool, open_pool, shown_fields
+from levelled.web.bombs import refuse_bomb
+from levelled.web.files import Files
+from levelled.web.replies import Reply
+from levelled.web.routes.bodies import CreateBody, Done, LookBody
+from levelled.web.routes.shared import ERRORS, Analyst
+from levelled.web.shown_items import render_fields
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api", tags=["creating"], responses=ERRORS)
+
+_OWN = "package.module"
+_HEADS = {name.partition(":")[0] for name in NAMES} - {_OWN}
+_WITH_MORE = {name.partition(":")[0] for name in NAMES if ":" in name} - {_OWN}
+_WIDTH = 0.05
+"""The width of the interval of the plan, where none is named."""
+_MOST_SHOWN = 3
+
+
+@router.get("/files")
+def files(request: Request, visitor: Analyst) -> Reply:
+    """The files that a campaign may be created from."""
+    del visitor
+    return Reply(_files(request).names())
+
+
+@router.put("/files/{file}")
+async def upload(request: Request, visitor: Analyst, file: str) -> Reply:
+    """Upload a file; its content is the body of the request."""
+    del visitor
+    path = await _files(request).save(file, request.stream())
+    return Reply({"file": path.name, "size": path.stat().st_size})
+
+
+@router.post("/look")
+def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
+    """The content of a file: items, classes, models, what labellers see, metrics and a plan."""
+    del visitor
+    path = _pool_file(request, body.file)
+    pool = open_pool(str(path), classes=body.classes, features=None)
+    metrics = fitting_metrics(pool.predictions())
+    shown = pool.shown(range(min(len(pool), _MOST_SHOWN)))
+    has_images = request.app.state.settings.images is not None
+    return Reply(
+        {
+            "file": body.file,
+            "pool_size": len(pool),
+            "classes": pool.classes,
+            "models": [*pool.models],
+            "features": [*pool.features],
+            "columns": pool.column_names,
+            "shown": shown,
+            "fields": [render_fields(shown_fields(one, has_images=has_images)) for one in shown],
+            "metrics": metrics,
+            "plan": _plan(pool, metrics, body.width or _WIDTH),
+        }
+    )
+
+
+def _plan(pool: Pool, metrics: list[str], width: float) -> dict[str, Any] | None:
+    """The labels that the first metric would take; None where that cannot be said."""
+    try:
+        return plan_campaign(pool, width, metrics[0]).as_dict() if metrics else None
+    except LevelledError:
+        return None
+
+
+@router.post("/campaigns", response_model=Done, status_code=201, tags=["campaigns"])
+def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
+    """Create a campaign from a file."""
+    del visitor
+    settings = body.model_dump(exclude={"name", "file", "metrics", "seed"})
+    for metric in body.metrics:
+        _refuse_code(metric)
+    campaign = create_campaign(
+        body.name,
+        str(_pool_file(request, body.file)),
+        body.metrics,
+        storage=request.app.state.settings.storage,
+        seed=secrets.randbits(32) if body.seed is None else body.seed,
+        images=request.app.state.settings.images,
+        **settings,
+    )
+    return Reply({"n_events": campaign.state.n_events, "draws": []}, 201)
+
+
+def _refuse_code(metric: str) -> None:
+    """Refuse a metric that would import a module: whoever has a token must not run code."""
+    head, colon, _ = metric.strip().partition(":")
+    if head not in (_WITH_MORE if colon else _HEADS):
+        raise InputError(
+            f"There is no metric {metric!r:.80} here: one of {', '.join(NAMES[:-1])}. A function "
+            f"of your own is for levelled create."
+        )
+
+
+def _pool_file(request: Request, name: str) -> Path:
+    path = _files(request).path(name)
+    refuse_bomb(path)
+    return path
+
+
+def _files(request: Request) -> Files:
+    found = request.app.state.files
+    assert isinstance(found, Files)
+    return found

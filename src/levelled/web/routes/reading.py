@@ -1,0 +1,196 @@
+"""Routes of analysts: figures, comparisons, what was learnt, the report and exports."""
+
+import tempfile
+import threading
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Literal
+
+from fastapi import APIRouter, Query
+from starlette.responses import Response
+
+from levelled.campaigns import Campaign
+from levelled.campaigns.summary import figure_records
+from levelled.web.replies import Reply
+from levelled.web.routes.shared import ERRORS, Analyst, Named
+
+__all__ = ["router"]
+
+router = APIRouter(prefix="/api/campaigns/{name}", tags=["reading"], responses=ERRORS)
+
+_PLOTTING = threading.Lock()  # matplotlib draws one picture at a time
+_REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
+_KINDS = {
+    "csv": "text/csv; charset=utf-8",
+    "jsonl": "application/x-ndjson",
+    "parquet": "application/vnd.apache.parquet",
+}
+_MOST_ITEMS = 50
+
+
+@router.get("/estimate")
+def estimate(campaign: Named, visitor: Analyst) -> Reply:
+    """Every metric, model and slice, as `levelled estimate --format json` prints them."""
+    del visitor
+    return Reply(campaign.read("estimate", _estimate))
+
+
+def _estimate(campaign: Campaign) -> list[dict[str, Any]]:
+    figures = campaign.estimate()
+    return figure_records(figures, campaign.last_hash)
+
+
+@router.get("/slices")
+def slices(campaign: Named, visitor: Analyst) -> Reply:
+    """The figures of the slices."""
+    del visitor
+    figures = campaign.read("estimate", _estimate)
+    return Reply([one for one in figures if one["slice"] is not None])
+
+
+@router.get("/trajectory")
+def trajectory(campaign: Named, visitor: Analyst) -> Reply:
+    """The first figure after 1, 2, ... settled draws."""
+    del visitor
+    return Reply(campaign.read("trajectory", lambda one: [f.as_dict() for f in one.history()]))
+
+
+@router.get("/compare")
+def compare(
+    campaign: Named,
+    visitor: Analyst,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+    against: Annotated[str | None, Query(max_length=200)] = None,
+    metric: Annotated[str | None, Query(max_length=200)] = None,
+) -> Reply:
+    """The models of the campaign against the first, or two that are named."""
+    del visitor
+
+    def compute(one: Campaign) -> list[dict[str, Any]]:
+        if model is None:
+            return [each.as_dict() for each in one.comparisons()]
+        return [each.as_dict() for each in one.compare(model, against, metric)]
+
+    return Reply(campaign.read(("compare", model, against, metric), compute))
+
+
+@router.get("/agreement")
+def agreement(campaign: Named, visitor: Analyst) -> Reply:
+    """How far labellers agree on items that two of them labelled; null without any."""
+    del visitor
+    with campaign.looking() as one:
+        found = one.agreement()
+    return Reply(None if found is None else found.as_dict())
+
+
+@router.get("/labellers")
+def labellers(campaign: Named, visitor: Analyst) -> Reply:
+    """The work of each labeller: how many labels, since when, and how long one takes."""
+    del visitor
+    with campaign.looking() as one:
+        return Reply([asdict(pace) for pace in one.paces()])
+
+
+@router.get("/diagnostics")
+def diagnostics(campaign: Named, visitor: Analyst) -> Reply:
+    """The weights of the labels, and those that matter most; null before one is settled."""
+    del visitor
+
+    def compute(one: Campaign) -> dict[str, Any] | None:
+        found = one.diagnosis()
+        return None if found is None else found.as_dict()
+
+    return Reply(campaign.read("diagnostics", compute))
+
+
+@router.get("/open")
+def open_items(campaign: Named, visitor: Analyst) -> Reply:
+    """The items that wait for a label: who has them, since when and until when."""
+    del visitor
+    with campaign.looking() as one:
+        return Reply([asdict(item) for item in one.open_items()])
+
+
+@router.get("/predictor")
+def predictor(campaign: Named, visitor: Analyst) -> Reply:
+    """What an adaptive campaign has learnt about its losses; null before its first round."""
+    del visitor
+    return Reply(campaign.read("predictor", _predictor))
+
+
+def _predictor(campaign: Campaign) -> dict[str, Any] | None:
+    learnt = campaign.predictor
+    if learnt is None:
+        return None
+    return {
+        "summary": learnt.summary,
+        "floor": learnt.floor,
+        "n_rounds": len(learnt.rounds),
+        "calibration": [one._asdict() for one in learnt.calibration()],
+        "effects": [{"column": name, "factor": factor} for name, factor in learnt.effects()],
+    }
+
+
+@router.get("/important")
+def important(
+    campaign: Named, visitor: Analyst, n: Annotated[int, Query(ge=1, le=_MOST_ITEMS)] = 20
+) -> Reply:
+    """The items not drawn yet with the highest expected loss; empty where nothing is learnt."""
+    del visitor
+
+    def compute(one: Campaign) -> list[dict[str, Any]]:
+        learnt = one.predictor
+        rows = [] if learnt is None else learnt.expected_losses(_MOST_ITEMS).to_pylist()
+        return list(rows)
+
+    return Reply(campaign.read("important", compute)[:n])
+
+
+@router.get("/plan")
+def plan(
+    campaign: Named,
+    visitor: Analyst,
+    width: Annotated[float, Query(gt=0, allow_inf_nan=False)],
+    metric: Annotated[str | None, Query(max_length=200)] = None,
+) -> Reply:
+    """The number of labels until an interval is so narrow."""
+    del visitor
+    return Reply(
+        campaign.read(("plan", width, metric), lambda one: one.plan(width, metric).as_dict())
+    )
+
+
+@router.get("/report")
+def report(campaign: Named, visitor: Analyst) -> Response:
+    """The report as one HTML page."""
+    del visitor
+    page = campaign.read("report", _report)
+    return Response(
+        page, media_type="text/html", headers={"content-security-policy": _REPORT_POLICY}
+    )
+
+
+def _report(campaign: Campaign) -> bytes:
+    with tempfile.TemporaryDirectory() as folder, _PLOTTING:
+        path = Path(folder) / "report.html"
+        campaign.report(path)
+        return path.read_bytes()
+
+
+@router.get("/export")
+def export(
+    campaign: Named,
+    visitor: Analyst,
+    format: Annotated[Literal["csv", "jsonl", "parquet"], Query()] = "csv",  # noqa: A002
+) -> Response:
+    """Draws, labels, predictions and training weights, as a file."""
+    del visitor
+    with campaign.looking() as one, tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"export.{format}"
+        one.export(path)
+        body = path.read_bytes()
+    name = "".join(
+        letter if letter.isalnum() and letter.isascii() else "_" for letter in campaign.name
+    )
+    headers = {"content-disposition": f'attachment; filename="{name}.{format}"'}
+    return Response(body, media_type=_KINDS[format], headers=headers)

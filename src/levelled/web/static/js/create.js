@@ -1,0 +1,130 @@
+// Create a campaign: choose a file, see what is in it, choose the settings, start.
+
+import { get, pageOf, post, put, root } from "./api.js";
+import { render } from "./content.js";
+import { byId, make } from "./dom.js";
+import { count } from "./numbers.js";
+
+const MOST_SLICES = 30;
+const LONGEST_SLICE = 30;
+let found = null;
+
+function problem(why) {
+  byId("problem").hidden = why === null;
+  byId("problem").textContent = why ?? "";
+  byId("reading").textContent = "";
+}
+
+/** Do something, and show why it was refused if it was. */
+async function attempt(doing, step) {
+  problem(null);
+  byId("reading").textContent = doing;
+  try {
+    await step();
+    byId("reading").textContent = "";
+  } catch (refused) {
+    problem(refused.message);
+    byId("problem").scrollIntoView({ block: "nearest" });
+  }
+}
+
+async function list() {
+  const files = await get(`${root}/api/files`);
+  const chosen = byId("file").value;
+  byId("file").replaceChildren(make("option", { value: "" }, "Choose …"), ...files.map((name) => make("option", { value: name }, name)));
+  byId("file").value = files.includes(chosen) ? chosen : "";
+  byId("no-files").hidden = files.length > 0;
+  return files;
+}
+
+async function look(file) {
+  found = await post(`${root}/api/look`, { file });
+  byId("found").hidden = byId("settings").hidden = false;
+  showFacts();
+  showSettings(file);
+  byId("name").focus();
+}
+
+function showFacts() {
+  const facts = [
+    ["items", found.pool_size.toLocaleString("en")],
+    ["models", found.models.map((name) => name || "(one, without a name)").join(", ") || "none"],
+    ["classes", found.classes ? found.classes.join(", ") : "not named"],
+    ["features", found.features.join(", ") || "none"],
+    ["columns", found.columns.join(", ")],
+  ];
+  byId("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
+  byId("shown").replaceChildren(...found.fields.map((fields) => make("div", { class: "item" }, ...render(fields))));
+}
+
+function showSettings(file) {
+  byId("name").value = file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-");
+  const first = found.metrics[0];
+  byId("metrics").replaceChildren(...found.metrics.map((name) => choice("metric", name, name === first)));
+  const slices = sliceColumns();
+  byId("slice-field").hidden = !slices.length;
+  byId("slices").replaceChildren(...slices.map((name) => choice("slice", name, false)));
+  byId("budget").value = found.plan ? Math.min(Math.max(found.plan.likely, 1), found.pool_size) : Math.min(200, found.pool_size);
+  byId("plan").textContent = found.plan ? planText(found.plan) : "";
+}
+
+/** Columns that may be slices: short text in all rows that are shown. */
+function sliceColumns() {
+  const isShort = (value) => typeof value === "boolean" || (typeof value === "string" && value.length <= LONGEST_SLICE);
+  const columns = Object.keys(found.shown[0] ?? {});
+  return columns.filter((name) => found.shown.every((row) => isShort(row[name]))).slice(0, MOST_SLICES);
+}
+
+function planText(plan) {
+  const range = `likely between ${plan.low.toLocaleString("en")} and ${plan.high.toLocaleString("en")}`;
+  return (
+    `An interval for ${plan.metric} that is ${plan.width} wide takes about ${count(plan.likely, "label")} (${range}); ` +
+    `random labels would take ${plan.uniform.toLocaleString("en")}.`
+  );
+}
+
+function choice(kind, value, isChosen) {
+  return make("label", {}, make("input", { type: "checkbox", name: kind, value, checked: isChosen }), value);
+}
+
+function chosen(kind) {
+  return [...document.querySelectorAll(`input[name=${kind}]:checked`)].map((one) => one.value);
+}
+
+async function create() {
+  const name = byId("name").value.trim();
+  const budget = byId("budget").value;
+  await post(`${root}/api/campaigns`, {
+    name,
+    file: found.file,
+    metrics: chosen("metric"),
+    slices: chosen("slice"),
+    budget: budget ? Number(budget) : null,
+    questions: byId("questions").value.split("\n").map((line) => line.trim()).filter(Boolean),
+    guidelines: byId("guidelines").value,
+  });
+  location.assign(pageOf(name));
+}
+
+async function upload(file) {
+  const saved = await put(`${root}/api/files/${encodeURIComponent(file.name)}`, file);
+  await list();
+  byId("file").value = saved.file;
+  await look(saved.file);
+}
+
+byId("file").addEventListener("change", ({ target }) => target.value && attempt("Reading the file …", () => look(target.value)));
+byId("upload")?.addEventListener("change", ({ target }) => target.files[0] && attempt("Sending the file …", () => upload(target.files[0])));
+byId("choose").addEventListener("submit", (event) => event.preventDefault());
+byId("settings").addEventListener("submit", (event) => {
+  event.preventDefault();
+  attempt("Drawing the first items …", create);
+});
+
+attempt("", async () => {
+  const files = await list();
+  if (files.length === 1) {
+    byId("file").value = files[0];
+    await look(files[0]);
+  }
+});

@@ -1,0 +1,9 @@
+"""The templates of the pages, in which all that is filled in is escaped."""
+
+from pathlib import Path
+
+from starlette.templating import Jinja2Templates
+
+__all__ = ["TEMPLATES"]
+
+TEMPLATES = Jinja2Templates(directory=Path(__file__).parent / "templates")
