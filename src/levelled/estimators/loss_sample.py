@@ -22,6 +22,7 @@ from levelled.estimators.moments import (
     estimator_shares,
     moments,
     pool_variance,
+    ramp_of,
     uniform_probability,
     worth,
 )
@@ -212,7 +213,11 @@ def _predicted_jump(draws: Draws, variance: float) -> float:
     third = (draws.design or {}).get("predicted_skew")
     if third is None or not variance > 0:
         return 0.0
-    return float(estimator_shares("ramped", draws.pool_size, len(draws)) ** 3 @ third) / variance
+    return float(_ramped_shares(draws) ** 3 @ third) / variance
+
+
+def _ramped_shares(draws: Draws) -> FloatArray:
+    return estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
 
 
 def _predicted_variance(draws: Draws) -> float:
@@ -223,7 +228,7 @@ def _predicted_variance(draws: Draws) -> float:
             "estimator='ramped' needs draws with the design column predicted_variance: see "
             "spread= of levelled.samplers.with_design."
         )
-    shares = estimator_shares("ramped", draws.pool_size, len(draws))
+    shares = _ramped_shares(draws)
     return float(shares**2 @ design["predicted_variance"])
 
 
@@ -233,10 +238,12 @@ def _moments(
     """Moments of the difference form if there is a control that helps, else without it."""
     q, N = draws.probability, draws.pool_size
     estimator = estimator if estimator in ("pure", "ramped") else "lure"
-    result = moments(losses, q, N, estimator=estimator)
+    result = moments(losses, q, N, estimator=estimator, ramp=(ramp := ramp_of(draws)))
     if control is not None:
         values, left = control
-        other = moments(losses, q, N, estimator=estimator, control=values, control_left=left)
+        other = moments(
+            losses, q, N, estimator=estimator, control=values, control_left=left, ramp=ramp
+        )
         decided = estimator == "ramped" or (losses < 0).any()
         result = other if decided else result.unless_clear(other)
     if not population:

@@ -5,9 +5,9 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
 
-__all__ = ["levels", "lure_weights", "ramped_shares", "weights"]
+__all__ = ["RAMP", "levels", "lure_weights", "ramped_shares", "weights"]
 
-_RAMP = 0.15
+RAMP = 0.15
 
 
 def lure_weights(draws: Draws) -> FloatArray:
@@ -69,10 +69,10 @@ def levels(pool_size: int, budget: int) -> FloatArray:
     return N / (left_after + 1) * ((N - M) / left_after)
 
 
-def ramped_shares(pool_size: int, budget: int) -> FloatArray:
+def ramped_shares(pool_size: int, budget: int, ramp: float = RAMP) -> FloatArray:
     """Shares u_m of the terms a_m that rise a little faster than those of R_LURE.
 
-        u_m in proportion to m^0.15 / ((N - m) (N - m + 1)),    sum_m u_m = 1
+        u_m in proportion to m^ramp / ((N - m) (N - m + 1)),    sum_m u_m = 1
 
     Later terms are better where a predictor learns from the labels. The shares are fixed
     beforehand, so the estimate stays exactly unbiased.
@@ -80,5 +80,5 @@ def ramped_shares(pool_size: int, budget: int) -> FloatArray:
     >>> ramped_shares(4, 2).round(3)
     array([0.311, 0.689])
     """
-    shares = np.arange(1.0, budget + 1) ** _RAMP * levels(pool_size, budget)
+    shares = np.arange(1.0, budget + 1) ** ramp * levels(pool_size, budget)
     return np.asarray(shares / shares.sum())

@@ -9,6 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from levelled._check import FloatArray
+from levelled.draws import Draws
 from levelled.estimators import lure, pure
 
 __all__ = [
@@ -18,6 +19,7 @@ __all__ = [
     "is_exact",
     "moments",
     "pool_variance",
+    "ramp_of",
     "uniform_probability",
     "variance",
     "worth",
@@ -76,14 +78,15 @@ def moments(
     estimator: str = "lure",
     control: FloatArray | None = None,
     control_left: FloatArray | None = None,
+    ramp: float = lure.RAMP,
 ) -> Moments:
     """Moments of "lure", "pure" or "ramped" for losses and probabilities [..., M].
 
     The naive estimate is R_LURE with `uniform_probability`. With a predictor of the loss (the
-    columns of `pure.terms`) the moments are those of the difference form.
+    columns of `pure.terms`) the moments are those of the difference form. `ramp` is for "ramped".
     """
     N, M = pool_size, losses.shape[-1]
-    shares = estimator_shares(estimator, N, M)
+    shares = estimator_shares(estimator, N, M, ramp)
     a = pure.terms(losses, probability, N, control=control, control_left=control_left)
     return Moments(
         value=np.asarray(np.sum(shares * a, axis=-1)),
@@ -96,12 +99,20 @@ def moments(
     )
 
 
-def estimator_shares(estimator: str, pool_size: int, budget: int) -> FloatArray:
+def ramp_of(draws: Draws) -> float:
+    """How fast the shares of "ramped" rise: as the draws were made for, the same for all."""
+    ramp = (draws.design or {}).get("ramp")
+    return lure.RAMP if ramp is None or not len(ramp) else float(ramp[0])
+
+
+def estimator_shares(
+    estimator: str, pool_size: int, budget: int, ramp: float = lure.RAMP
+) -> FloatArray:
     """The shares u_m of the terms a_m in an estimate; they sum to one."""
     if estimator == "pure":
         return np.full(budget, 1 / budget)
     if estimator == "ramped":
-        return lure.ramped_shares(pool_size, budget)
+        return lure.ramped_shares(pool_size, budget, ramp)
     return lure.levels(pool_size, budget) / budget
 
 

@@ -17,7 +17,7 @@ from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
 from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.intervals.score import PRIOR_DF, blend, leaning
-from levelled.estimators.moments import Moments, estimator_shares, moments, worth
+from levelled.estimators.moments import Moments, estimator_shares, moments, ramp_of, worth
 from levelled.estimators.record import Estimate
 from levelled.metrics.fieller import FORMS, middle_and_half, with_covariance
 from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, ratio_estimate
@@ -169,6 +169,7 @@ class _Control:
             draws.probability,
             draws.pool_size,
             estimator="ramped",
+            ramp=ramp_of(draws),
             control=forms @ self.drawn,
             control_left=forms @ self.left,
         )
@@ -177,7 +178,7 @@ class _Control:
         """The variances of A^ and D^ and their covariance that the chances imply."""
         design = draws.design or {}
         names = ("true_positive_variance", "false_negative_variance")
-        shares = estimator_shares("ramped", draws.pool_size, len(draws))
+        shares = estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
         of_part = np.array([shares**2 @ design[name] for name in names])
         return with_covariance((FORMS @ self.effects.T) ** 2 @ of_part)
 

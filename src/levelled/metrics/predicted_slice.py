@@ -16,7 +16,7 @@ from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
 from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.intervals.score import PRIOR_DF, blend, leaning
-from levelled.estimators.moments import estimator_shares, moments, worth
+from levelled.estimators.moments import estimator_shares, moments, ramp_of, worth
 from levelled.estimators.record import Estimate
 from levelled.metrics.ratio import Limits, Look, make_estimate
 
@@ -55,10 +55,11 @@ def predicted_slice_estimate(
         draws.probability,
         draws.pool_size,
         estimator="ramped",
+        ramp=ramp_of(draws),
         control=scale * (design["control"] - low) / width * inside,
         control_left=scale * (left - low * n_left) / width,
     )
-    shares = estimator_shares("ramped", draws.pool_size, len(draws))
+    shares = estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
     predicted = float(shares**2 @ variance) * (scale / width) ** 2
     third = float(shares**3 @ skew) * (scale / width) ** 3
     rarer = min(unit.sum(), inside.sum() - unit.sum())

@@ -70,6 +70,8 @@ class FrozenProposal:
     """The chance that the predictor gives to a class, for ratios such as its recall."""
     slices: tuple[PoolSlices, ...] = ()
     """Divisions of the items, where the predictor is to help the estimate of each slice."""
+    ramp: float | None = None
+    """How fast the shares of later terms rise in the estimate, if not as usual."""
 
     def without(self, rows: IntArray) -> "FrozenProposal":
         """The same for the items that are left once these rows of the pool are drawn."""
@@ -119,6 +121,8 @@ class FrozenProposal:
             name: column * share ** _POWERS.get(name, 0)
             for name, column in (draws.design or {}).items()
         }
+        if self.ramp is not None:
+            design["ramp"] = np.full(len(draws), self.ramp)
         for slices in self.slices:
             design |= self._slice_columns(slices, draws.index)
         rows = self.rows[draws.index]

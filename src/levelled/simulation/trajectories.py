@@ -8,7 +8,7 @@ from numpy.random import Generator
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.estimators.moments import estimator_shares, moments
+from levelled.estimators.moments import estimator_shares, moments, ramp_of
 from levelled.samplers import FrozenProposal
 from levelled.simulation.known import KnownLosses
 from levelled.surrogates import next_round_size
@@ -31,7 +31,7 @@ class Trajectory:
 
     def variance(self, estimator: str, n: int) -> float:
         """sum_m u_m^2 v_m of an estimate from the first n draws."""
-        shares = estimator_shares(estimator, self.draws.pool_size, n)
+        shares = estimator_shares(estimator, self.draws.pool_size, n, ramp_of(self.draws))
         variances = self.variances
         if estimator == "lure" and self.plain is not None:
             variances = self.plain
@@ -48,6 +48,7 @@ class Trajectory:
             estimator=estimator,
             control=design.get("control"),
             control_left=design.get("control_left"),
+            ramp=ramp_of(draws),
         )
         return float(summary.value)
 

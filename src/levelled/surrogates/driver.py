@@ -20,6 +20,8 @@ from levelled.surrogates.proposal import floor_after, water_filled
 
 __all__ = ["Driver", "next_round_size"]
 
+_RAMP_OF_VERDICTS = 0.05
+"""Beside verdicts the predictor is nearly as good at the first draws as at the last."""
 _FIRST_FIT = 10
 """The number of labels from which on the predictor is fitted."""
 
@@ -112,7 +114,10 @@ class Driver:
             followed = np.sqrt(sum(a * importance_of(aim, error, left) for a, aim in parts))
         weights = np.ones(len(left)) if floor is None else water_filled(followed, floor)
         chance = None if self.positive is None else self.positive.chance(predicted, left)
-        return FrozenProposal(left, len(pool), weights, control, self.bound, spread, third, chance)
+        ramp = _RAMP_OF_VERDICTS if pool.from_verdicts else None
+        return FrozenProposal(
+            left, len(pool), weights, control, self.bound, spread, third, chance, ramp=ramp
+        )
 
     def _left(self, drawn: IntArray) -> IntArray:
         """The rows that are not drawn yet."""
