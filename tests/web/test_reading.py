@@ -55,6 +55,21 @@ def test_the_trajectory_ends_with_the_estimate(site: Site) -> None:
     assert rows[-1]["value"] == pytest.approx(first["value"], rel=1e-12)
 
 
+def test_a_judge_is_that_of_the_command_line(site: Site) -> None:
+    assert site.get(f"{SPAM}/judge?positive=spam").status_code == 409  # no label yet
+    label_some(site)
+    command = [sys.executable, "-m", "levelled", "judge", "spam", "--positive", "spam"]
+    printed = subprocess.run(
+        [*command, "--format", "json", "--storage", site.settings.storage],
+        capture_output=True,
+        check=False,
+    )
+    assert [site.get(f"{SPAM}/judge?positive=spam").json()] == json.loads(printed.stdout)
+    refused = site.get(f"{SPAM}/judge?positive=eggs")
+    assert (refused.status_code, "'eggs'" in refused.json()["error"]) == (409, True)
+    assert site.get(f"{SPAM}/judge?tpr=2").status_code == 422
+
+
 def test_slices_are_those_of_the_estimate(site: Site) -> None:
     label_some(site, 5)
     rows = site.get(f"{SPAM}/slices").json()

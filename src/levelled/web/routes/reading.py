@@ -74,6 +74,26 @@ def compare(
     return Reply(campaign.read(("compare", model, against, metric), compute))
 
 
+@router.get("/judge")
+def judge(
+    campaign: Named,
+    visitor: Analyst,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+    against: Annotated[str | None, Query(max_length=200)] = None,
+    positive: Annotated[str | None, Query(max_length=1000)] = None,
+    by: Annotated[str | None, Query(max_length=200)] = None,
+    tpr: Annotated[float, Query(ge=0, le=1)] = 0.9,
+    tnr: Annotated[float, Query(ge=0, le=1)] = 0.9,
+) -> Reply:
+    """The verdicts of a model against the labels, as `levelled judge --format json` prints them."""
+    del visitor
+    options = {"against": against, "positive": positive, "by": by}
+    key = ("judge", model, *options.values(), tpr, tnr)
+    return Reply(
+        campaign.read(key, lambda one: one.judge(model, **options, tpr=tpr, tnr=tnr).as_dict())
+    )
+
+
 @router.get("/agreement")
 def agreement(campaign: Named, visitor: Analyst) -> Reply:
     """How far labellers agree on items that two of them labelled; null without any."""
