@@ -53,6 +53,7 @@ NOT_RUN = (
     "levelled reproduce ",  # minutes to hours
     "levelled --install-completion",  # changes the files of the user's shell
     "levelled estimate spam --watch",  # runs until it is interrupted
+    "levelled label chats",  # reads the keys of a terminal
     "python -m levelled_studies.",  # rewrites pages and plots of this repository
     "python -m pytest",  # runs the tests, and this one among them
     "python benchmarks/",  # minutes

@@ -166,8 +166,9 @@ def test_a_report_is_written_and_a_target_is_reached(tmp_path: Path) -> None:
     label(campaign, 9, TRUTH)
     campaign.report(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
-    assert "9 draws settled" in text
-    assert "target width 0.9 reached" in text
+    assert "It rests on 9 labels" in text
+    assert "The target width of 0.9 is reached" in text
+    assert "Amended labels" not in text, "nothing was amended"
     figures = campaign.estimate()
     assert campaign.is_reached(figures)
     assert not campaign.is_reached(figures, 0.01)

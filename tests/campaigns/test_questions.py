@@ -77,6 +77,10 @@ def test_a_note_and_a_rubric_are_kept_beside_the_label(campaign: Campaign, tmp_p
     table = campaign.to_table().to_pylist()
     assert [row["note"] for row in table] == ["odd", None, None, None, None]
     assert table[0]["clarity"] == 4
+    campaign.report(tmp_path / "report.html")
+    text = (tmp_path / "report.html").read_text()
+    assert "Notes of labellers" in text
+    assert "tone=rude,neutral,kind; clarity=1:5" in text
     campaign.export(tmp_path / "out.csv")
     exported = pacsv.read_csv(tmp_path / "out.csv").to_pylist()
     assert (exported[0]["tone"], exported[0]["why"]) == ("kind", "short")

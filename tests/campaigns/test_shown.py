@@ -69,7 +69,7 @@ def test_each_column_is_shown_left_half_of_the_time(tmp_path: Path) -> None:
     ("more", "complaint"),
     [
         ({"pair": ["answer_a"]}, "A pair is two columns"),
-        ({"pair": ["answer_a", "answer_a"]}, "two different names"),
+        ({"pair": ["answer_a", "answer_a"]}, "A pair is two columns"),
         ({"pair": ["answer_a", "answer_c"]}, "no column 'answer_c' for the pair"),
         ({"classes": ["good", "bad"]}, "The classes are 'good', 'bad'"),
         ({"metric": "mean:1:5"}, "the metric one of classes"),

@@ -7,7 +7,7 @@ import pytest
 
 from levelled.estimators import Estimate
 from levelled.metrics.figure import Figure
-from levelled.reports import Report, Section, page
+from levelled.reports import Report, Section, html_headline, html_sections, page
 
 ESTIMATE = Estimate(
     0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting", worth=310
@@ -52,15 +52,15 @@ class Tags(HTMLParser):
 
 def test_everything_in_the_record_is_on_the_page() -> None:
     text = Tags(page(REPORT)).text
-    for told in ("reviews", "today", "preds.parquet", "0.1200", "0.0800", "0.1700", "country=de"):
+    for told in ("reviews", "today", "preds.parquet", "12.0%", "8.0%", "17.0%", "country=de"):
         assert told in text
     for told in (
         "Amended answers",
         "ham",
         "ab12",
         "about 310 random labels",
-        "300 draws settled",
-        "reached",
+        "It rests on 300 labels",
+        "The target width of 0.1 is reached",
     ):
         assert told in text
 
@@ -103,7 +103,11 @@ def test_hostile_text_stays_text() -> None:
     assert "\x1b" not in text
     assert "\u202e" not in text
     tags = Tags(text).tags
-    assert {tag for tag, _ in tags} <= {tag for tag, _ in Tags(page(REPORT)).tags} | {"ul", "li"}
+    assert {tag for tag, _ in tags} <= {tag for tag, _ in Tags(page(REPORT)).tags} | {
+        "ul",
+        "li",
+        "span",
+    }
     assert not any(name.startswith("on") for _, attributes in tags for name in attributes)
     assert text.count("<svg") == 2
 
@@ -118,7 +122,7 @@ def test_a_page_without_matplotlib_says_how_to_get_pictures(
     text = page(REPORT)
     assert "<svg" not in text
     assert "levelled[plots]" in text
-    assert "0.1200" in text
+    assert "12.0%" in text
 
 
 def test_pictures_take_the_ink_of_the_page() -> None:
@@ -155,4 +159,23 @@ def test_long_tables_are_cut_and_say_so() -> None:
     rows = [(str(n),) for n in range(500)]
     text = page(replace(REPORT, sections=[Section("Long", "", ("n",), rows)]))
     assert "and 300 more" in text
-    assert len(re.findall("<td>", text)) < 300
+    assert len(re.findall("<td", text)) < 300
+
+
+def test_what_is_empty_is_left_out() -> None:
+    empty = Section("Nothing", "")
+    half = Section("Half", "", ("draw", "notes"), [("3", "")])
+    report = replace(REPORT, record=[], history=[], figures=[ERROR], sections=[empty, half])
+    assert [name for name, _, _ in html_sections(report)] == ["figures", "section", "settings"]
+    assert "notes</th>" not in page(report)
+
+
+def test_a_web_page_can_show_the_parts_of_the_report() -> None:
+    pytest.importorskip("matplotlib")
+    text = page(REPORT)
+    assert html_headline(REPORT) in text
+    names = [name for name, _, _ in html_sections(REPORT)]
+    assert names == ["figures", "history", "slices", "section", "settings", "record"]
+    for _, title, inner in html_sections(REPORT):
+        assert title in text
+        assert inner in text

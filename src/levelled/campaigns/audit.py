@@ -14,6 +14,7 @@ from levelled.campaigns.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.plain import state_to_plain
 from levelled.campaigns.records import CampaignSettings, DrawnItem
 from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.shown import check_shown
 from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
@@ -134,6 +135,7 @@ def _compare_settings(
     check_width(created.metrics[0], created.target_width)
     pool = pool_at(state, 1)
     check_kind(created, created.kind, lambda: pool)
+    check_shown(created, pool)
     for name, expected in settings_of_pool(pool, created.metrics, created.slices).items():
         if (value := getattr(created, name)) != expected:
             yield f"{name}: {value!r:.200} is on record, the pool gives {expected!r:.200}"

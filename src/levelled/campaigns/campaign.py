@@ -28,7 +28,7 @@ from levelled.campaigns.stores import Store
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.plan_record import Plan
-from levelled.reports import page
+from levelled.reports import Report, page
 from levelled.sources import Pool, open_pool
 
 if TYPE_CHECKING:
@@ -259,8 +259,13 @@ class Campaign(Labellers):
 
     def report(self, path: str | Path) -> None:
         """Write figures, plots, settings and corrections as one HTML file."""
+        text = page(self.report_content())
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    def report_content(self) -> Report:
+        """The content of the report, for other pages to show the same."""
         state, cache = self.state, self._log.cache
-        report = make_report(
+        return make_report(
             state,
             comparable_figures(state, cache),
             estimate_history(state, cache),
@@ -268,7 +273,6 @@ class Campaign(Labellers):
             self.last_hash,
             [*learnt_sections(predictor_of(state, self._pool.at, cache))],
         )
-        Path(path).write_text(page(report), encoding="utf-8", errors="backslashreplace")
 
     def audit(self, *, expect: str | None = None) -> Audit:
         """Recompute everything that log and pool determine; return each difference in a line.

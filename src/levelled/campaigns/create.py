@@ -20,7 +20,7 @@ from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.pools import check_predicted_losses, open_moved_scores
 from levelled.campaigns.questions import check_questions
 from levelled.campaigns.records import CampaignSettings
-from levelled.campaigns.showing import check_folder, check_guidelines, check_shown, open_for_pair
+from levelled.campaigns.shown import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError
 from levelled.metrics.named import parse_metric

@@ -123,12 +123,13 @@ def make_report(
         figures=figures,
         history=history,
         target_width=settings.target_width,
-        learnt=learnt,
         sections=[
             *_comparisons(comparisons),
-            _amended(state),
-            _second_opinions(state),
-            _unlabelable(state, figures[0]),
+            *learnt,
+            *_notes(state),
+            *_amended(state),
+            *_second_opinions(state),
+            *_unlabelable(state, figures[0]),
         ],
         record=[
             ("command", f"levelled audit {settings.name}"),
@@ -144,7 +145,8 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     yield "fingerprint (sha256)", settings.fingerprint
     yield "metrics", ", ".join(settings.metric_names)
     models = (settings.shown_name(model) for model in (*settings.models, *state.attached))
-    yield "models", ", ".join(name or "(unnamed)" for name in models)
+    if named := ", ".join(filter(None, models)):
+        yield "models", named
     if settings.classes is not None:
         yield "classes", ", ".join(settings.classes)
     if settings.slices:
@@ -156,7 +158,10 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
         yield "labelled beforehand", f"{settings.n_sampled}, a random sample"
     yield "drawn by", _drawn_by(settings)
     yield "seed", str(settings.seed)
-    yield "closed", state.closed or "no"
+    if settings.questions:
+        yield "further questions", "; ".join(one.notation for one in settings.questions)
+    if state.closed is not None:
+        yield "closed", state.closed
 
 
 def _drawn_by(settings: CampaignSettings) -> str:
@@ -187,7 +192,18 @@ def _comparisons(comparisons: Sequence[Comparison]) -> Iterator[Section]:
     yield Section("Comparisons", about, ("metric", "model", "against", "verdict", "notes"), rows)
 
 
-def _amended(state: CampaignState) -> Section:
+def _notes(state: CampaignState) -> Iterator[Section]:
+    """What labellers noted beside the labels that count."""
+    rows = [
+        (*_draw_and_id(state, draw), str(answer.label), answer.note, answer.by or "")
+        for draw, answer in sorted(state.answers.items())
+        if answer.note
+    ]
+    if rows:
+        yield Section("Notes of labellers", "", ("draw", "id", "label", "note", "by"), rows)
+
+
+def _amended(state: CampaignState) -> Iterator[Section]:
     rows = [
         (
             *_draw_and_id(state, draw),
@@ -196,11 +212,12 @@ def _amended(state: CampaignState) -> Section:
         )
         for draw, before in ((one, state.amended[one]) for one in state.relabelled())
     ]
-    about = f"{_count(len(rows), 'label')} replaced." if rows else "None."
-    return Section("Amended labels", about, ("draw", "id", "before", "now"), rows)
+    if rows:
+        about = f"{_count(len(rows), 'label')} replaced."
+        yield Section("Amended labels", about, ("draw", "id", "before", "now"), rows)
 
 
-def _second_opinions(state: CampaignState) -> Section:
+def _second_opinions(state: CampaignState) -> Iterator[Section]:
     rows = [
         (
             *_draw_and_id(state, draw),
@@ -212,24 +229,23 @@ def _second_opinions(state: CampaignState) -> Section:
         for draw, answers in sorted(state.opinions.items())
         for answer in answers
     ]
-    about = "None."
-    if rows:
-        about = f"{_count(len(rows), 'label')} beside the one that the figures use."
+    if not rows:
+        return
+    about = f"{_count(len(rows), 'label')} beside the one that the figures use."
     if (agreement := agreement_of(state)) is not None:
         about += f" Two labellers gave {agreement}."
     columns = ("draw", "id", "label used", "second opinion", "by", "at")
-    return Section("Second opinions", about, columns, rows)
+    yield Section("Second opinions", about, columns, rows)
 
 
-def _unlabelable(state: CampaignState, first: Figure) -> Section:
+def _unlabelable(state: CampaignState, first: Figure) -> Iterator[Section]:
     rows = [(*_draw_and_id(state, draw), why) for draw, why in sorted(state.unlabelable.items())]
-    about = "None."
     if rows:
         about = (
             f"{_count(len(rows), 'draw')}. An estimated {first.unlabelable:.2%} of the pool cannot "
             f"be labelled; the figures are over the rest."
         )
-    return Section("Items that cannot be labelled", about, ("draw", "id", "reason"), rows)
+        yield Section("Items that cannot be labelled", about, ("draw", "id", "reason"), rows)
 
 
 def _draw_and_id(state: CampaignState, draw: int) -> tuple[str, str]:

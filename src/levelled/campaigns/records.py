@@ -6,7 +6,7 @@ from typing import Any, cast
 
 from levelled.campaigns.plain_settings import FORMAT, check_plain
 from levelled.campaigns.questions import Question, parse_question
-from levelled.errors import InputError
+from levelled.errors import CampaignError, InputError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
@@ -60,6 +60,14 @@ def _restore_metric(name: str) -> Metric:
         return parse_metric(name)
     except InputError as refused:
         return cast(Metric, MissingMetric(name, refused))
+
+
+def _restore_question(text: str) -> Question:
+    """The question of a log; one of another kind was written by a newer version."""
+    try:
+        return parse_question(text)
+    except CampaignError as refused:
+        raise ValueError(str(refused)) from refused
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,7 +172,7 @@ class CampaignSettings:
             if values.get(name) is not None:
                 values[name] = tuple(values[name])
         metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
-        questions = tuple(map(parse_question, values.get("questions", ())))
+        questions = tuple(map(_restore_question, values.get("questions", ())))
         made = {"metrics": metrics, "looks": looks_from_json(looks), "questions": questions}
         return cls(**{**values, **made})
 

@@ -4,20 +4,29 @@ The two columns of a pair are shown as `left` and `right`. Which one is left fol
 of the campaign and the number of the draw alone, so the log need not record it.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
+from os import PathLike
+from pathlib import Path
 from typing import Any
 
 from levelled.campaigns.questions import Question
 from levelled.campaigns.records import CampaignSettings, DrawnItem
+from levelled.errors import CampaignError
+from levelled.labels import list_names
 from levelled.metrics.named import Mean, Share
-from levelled.sources.content import ShownField, shown_fields
+from levelled.sources import Pool
+from levelled.sources.content import ShownField, check_content, shown_fields
 
 __all__ = [
     "SIDES",
     "TIE",
+    "check_folder",
+    "check_guidelines",
+    "check_shown",
     "fields_of",
     "label_question",
+    "open_for_pair",
     "shown_data",
     "shown_label",
     "shown_pair",
@@ -31,6 +40,7 @@ SIDES = ("left", "right")
 _MOST_CLASSES = 20
 """Predicted classes up to which a labeller is offered them all."""
 _MOST_RATINGS = 20
+_LONGEST_GUIDELINES = 100_000
 
 
 def shown_pair(settings: CampaignSettings, draw: int) -> tuple[str, ...]:
@@ -97,3 +107,73 @@ def _number_question(settings: CampaignSettings) -> Question:
     whole = low == int(low) and high == int(high)
     is_rating = whole and 1 < high - low < _MOST_RATINGS  # from 0 to 1 it may be a share
     return Question("label", "rating" if is_rating else "number", low=low, high=high)
+
+
+def check_guidelines(text: str) -> str:
+    """Guidelines in Markdown; refuses more than the log should hold."""
+    if not isinstance(text, str):
+        raise CampaignError(f"Guidelines are text in Markdown; {text!r:.80} is none.")
+    if len(text) > _LONGEST_GUIDELINES:
+        raise CampaignError(
+            f"The guidelines have {len(text):,} characters, and at most {_LONGEST_GUIDELINES:,} "
+            f"are kept: shorten them, or link to a longer text."
+        )
+    return text
+
+
+def check_folder(folder: str | PathLike[str]) -> str:
+    """The absolute path of the folder of images."""
+    path = Path(folder)
+    if not path.is_dir():
+        raise CampaignError(f"There is no folder {str(folder)!r} of images.")
+    return str(path.resolve())
+
+
+def open_for_pair(
+    open_with: Callable[..., Pool], classes: Sequence[str] | None, pair: Sequence[str]
+) -> Pool:
+    """The pool; where nothing names the classes, those of a pair are its columns and tie."""
+    if pair:
+        _refuse_no_pair(pair)
+    opened = open_with(classes=classes)
+    if pair and opened.classes is None:
+        return open_with(classes=[*pair, TIE])
+    return opened
+
+
+def check_shown(settings: CampaignSettings, pool: Pool) -> None:
+    """Refuse a pair or kinds of content that do not fit the columns that labellers see."""
+    columns = [*pool.shown([0])[0]] if len(pool) else []
+    check_content(settings.content, columns)
+    if settings.pair:
+        _check_pair(settings, columns)
+
+
+def _refuse_no_pair(pair: Sequence[str]) -> None:
+    if len({*pair}) != 2 or len(pair) != 2:
+        raise CampaignError(f"A pair is two columns, such as answer_a,answer_b; it is {[*pair]}.")
+
+
+def _check_pair(settings: CampaignSettings, columns: Sequence[str]) -> None:
+    pair, classes = settings.pair, settings.classes or ()
+    _refuse_no_pair(pair)
+    for column in pair:
+        if column not in columns:
+            raise CampaignError(
+                f"There is no column {column!r} for the pair; labellers see "
+                f"{list_names(columns, 12) or 'none'}."
+            )
+    taken = [
+        name for name in (*columns, *(one.name for one in settings.questions)) if name in SIDES
+    ]
+    if taken:
+        raise CampaignError(
+            f"A pair is shown as left and right, and there is a column or question {taken[0]!r}: "
+            f"rename it."
+        )
+    if settings.numeric or not {*pair} <= {*classes}:
+        raise CampaignError(
+            f"The label of a pair is {pair[0]!r}, {pair[1]!r} or {TIE!r}, so these must be the "
+            f"classes, and the metric one of classes, such as share:{pair[0]}. The classes are "
+            f"{list_names(classes, 12) or 'none'}."
+        )

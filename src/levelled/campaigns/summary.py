@@ -39,6 +39,8 @@ def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
         "guarantee": settings.guarantee,
         "drive": settings.drive,
         "features": list(settings.features),
+        "questions": [one.notation for one in settings.questions],
+        "pair": list(settings.pair),
         "pool": settings.source,
         "fingerprint": settings.fingerprint,
         "closed": state.closed,

@@ -15,6 +15,7 @@ from typer.main import get_command
 from levelled import __version__
 from levelled.cli import (
     auditing,
+    label,
     labelling,
     learning,
     managing,
@@ -52,6 +53,7 @@ for command in (
     managing.create,
     managing.list_,
     managing.status,
+    label.label,
     labelling.ask,
     mending.mine,
     mending.return_,

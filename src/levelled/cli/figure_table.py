@@ -12,7 +12,8 @@ if TYPE_CHECKING:
 
 __all__ = ["figure_table"]
 
-_PENDING, _LATEST, _WORTH = "value with pending labels", "with all labels", "as precise as"
+_LATEST, _WORTH = "with all labels", "as precise as"
+_NAMES = ("metric", "model", "slice")
 _NUMBERS = ("value", "interval", _LATEST, _WORTH)
 
 
@@ -27,7 +28,7 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
 
     rows = _fit_rows([_figure_row(figure) for figure in figures], Console().width)
     title = Text(f"{show.plain(campaign.name, 60)}: {_progress(figures[0])}", style="bold")
-    table = Table(title=title, title_justify="left", box=SIMPLE_HEAD)
+    table = Table(box=SIMPLE_HEAD)
     for column in rows[0]:
         number = column.replace("\n", " ") in _NUMBERS
         justify: Literal["left", "right"] = "right" if number else "left"
@@ -40,22 +41,21 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
     notes = [f"{note}." for note in figure_notes(figures[0])]
     notes += [] if learnt is None else [f"{learnt.summary}."]
     notes += [f"note: {show.plain(text, 500)}" for text in warnings]
-    return Group(table, *map(Text, notes))
+    return Group(title, table, *map(Text, notes))
 
 
 def _figure_row(figure: "Figure") -> dict[str, str]:
     """The cells of a figure; the note below the table says what pending labels may change."""
     from levelled.reports.numbers import figure_cells
 
-    cells = figure_cells(figure).items()
-    return {column: show.plain(cell, 40) for column, cell in cells if column != _PENDING}
+    return {column: show.plain(cell, 40) for column, cell in figure_cells(figure).items()}
 
 
 def _fit_rows(rows: list[dict[str, str]], width: int) -> list[dict[str, str]]:
     """The rows without empty columns, and with fewer words where they are wider than `width`."""
     filled = [column for column in rows[0] if any(row[column] for row in rows)]
     rows = [{column: row[column] for column in filled} for row in rows]
-    for shorten in (_shorten_worth, _break_heading, _drop_worth):
+    for shorten in (_shorten_worth, _break_heading, _drop_worth, _join_names, _drop_latest):
         if _width_of(rows) <= width:
             break
         rows = [shorten(row) for row in rows]
@@ -83,6 +83,19 @@ def _break_heading(row: dict[str, str]) -> dict[str, str]:
 
 def _drop_worth(row: dict[str, str]) -> dict[str, str]:
     return {column: cell for column, cell in row.items() if column != _WORTH}
+
+
+def _join_names(row: dict[str, str]) -> dict[str, str]:
+    """One column for the names: the slice, or the metric and the model of the whole pool."""
+    whole = " ".join(filter(None, (row["metric"], row.get("model", ""))))
+    rest = {column: cell for column, cell in row.items() if column not in _NAMES}
+    return {"figure": f"  {row['slice']}" if row.get("slice") else whole, **rest}
+
+
+def _drop_latest(row: dict[str, str]) -> dict[str, str]:
+    return {
+        column: cell for column, cell in row.items() if _LATEST not in column.replace("\n", " ")
+    }
 
 
 def _progress(figure: "Figure") -> str:

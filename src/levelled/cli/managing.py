@@ -256,7 +256,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
             **dict.fromkeys((*OF_STATIC, "agreement")),
             "guarantee": "asymptotic",
             "drive": "first",
-            "features": [],
+            **{key: [] for key in ("features", "questions", "pair")},
         }
         rows = [
             (key.removeprefix("n_"), _cell(value))

@@ -1,12 +1,21 @@
 """Numbers as text."""
 
+from collections.abc import Callable
 from math import isfinite
 
 import numpy as np
 
 from levelled.metrics.figure import Figure
 
-__all__ = ["FIXED", "VALIDITY", "figure_cells", "figure_notes", "with_error"]
+__all__ = [
+    "FIXED",
+    "VALIDITY",
+    "figure_cells",
+    "figure_notes",
+    "is_in_per_cent",
+    "number_format",
+    "with_error",
+]
 
 VALIDITY = {
     "betting": "valid however often you look",
@@ -18,29 +27,52 @@ VALIDITY = {
 }
 """The validity of an interval, by its kind; of all others it is `FIXED`."""
 FIXED = "valid for a number of labels fixed beforehand"
+_IN_PER_CENT = ("error", "accuracy", "share", "precision", "recall", "f1")
 
 
-def figure_cells(figure: Figure) -> dict[str, str]:
-    """A figure as a row of a table, by the names of its columns; cells may be empty."""
-    est, pending = figure.estimate, ""
-    least, most = figure.pending_value_min, figure.pending_value_max
-    if least is not None and most is not None:  # in other words than those of an interval
-        pending = f"at least {_number(least)}, at most {_number(most)}"
+def is_in_per_cent(metric: str) -> bool:
+    """True for a metric that people know in per cent."""
+    return metric.partition(":")[0] in _IN_PER_CENT
+
+
+def number_format(figure: Figure) -> Callable[[float], str]:
+    """The way to write the numbers of a figure for readers: in per cent where that is usual.
+
+    They have as many digits as the width of the interval allows.
+
+    >>> from levelled.estimators import Estimate
+    >>> est = Estimate(0.0923, 0.068, 0.127, 0.95, 0.02, 200, 5000, 180.0, 2.0, "lure", "betting")
+    >>> one = Figure("error", "", None, est, n_labels=200, n_settled=200, n_pending=0)
+    >>> number_format(one)(0.0923)
+    '9.2%'
+    """
+    if not is_in_per_cent(figure.metric):
+        return _number
+    width = figure.estimate.high - figure.estimate.low
+    digits = 1 if width >= 0.01 else 2 if width >= 0.001 else 3
+    return lambda value: f"{100 * value:.{digits}f}%" if isfinite(value) else _number(value)
+
+
+def figure_cells(figure: Figure, number: Callable[[float], str] | None = None) -> dict[str, str]:
+    """A figure as a row of a table, by the names of its columns; cells may be empty.
+
+    `number` writes its numbers, by default with four decimals.
+    """
+    write, est = number or _number, figure.estimate
     return {
         "metric": figure.metric,
         "model": figure.model,
         "slice": figure.slice or "",
-        "value": "–" if est.value is None else _number(est.value),  # noqa: RUF001
-        "interval": f"{_number(est.low)} to {_number(est.high)}",
-        "value with pending labels": pending,
-        "with all labels": _latest(figure),
+        "value": "–" if est.value is None else write(est.value),  # noqa: RUF001
+        "interval": f"{write(est.low)} to {write(est.high)}",
+        "with all labels": _latest(figure, write),
         "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
     }
 
 
-def figure_notes(figure: Figure) -> list[str]:
+def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -> list[str]:
     """Sentences on how a figure was read, and what random labels would have given."""
-    est, notes = figure.estimate, []
+    write, est, notes = number or _number, figure.estimate, []
     if figure.look is not None:
         notes.append(f"read at the planned look after {figure.look} draws")
     elif figure.n_looks:
@@ -49,8 +81,8 @@ def figure_notes(figure: Figure) -> list[str]:
     if least is not None and most is not None:
         labels = "1 label is" if figure.n_pending == 1 else f"{figure.n_pending} labels are"
         notes.append(
-            f"{labels} pending: with them the value will be between {_number(least)} and "
-            f"{_number(most)}, depending on what they say; this is no interval for the pool"
+            f"{labels} pending: with them the value will be between {write(least)} and "
+            f"{write(most)}, depending on what they say; this is no interval for the pool"
         )
     if est.interval == "hedged":
         notes.append(
@@ -59,7 +91,7 @@ def figure_notes(figure: Figure) -> list[str]:
         )
     low, high = figure.random_limits
     if low is not None and high is not None:
-        limits = f"{_number(low)} to {_number(high)}"
+        limits = f"{write(low)} to {write(high)}"
         notes.append(f"{est.n_labels} random labels would have given {limits}")
     if est.worth is not None and est.worth < 0.95 * est.n_labels:
         notes.append(
@@ -69,11 +101,11 @@ def figure_notes(figure: Figure) -> list[str]:
     return notes
 
 
-def _latest(figure: Figure) -> str:
+def _latest(figure: Figure, write: Callable[[float], str]) -> str:
     """The value with all settled draws, where it is another one than that of the last look."""
     if figure.latest is None or figure.look in (None, figure.n_settled):
         return ""
-    return _number(figure.latest)
+    return write(figure.latest)
 
 
 def _number(value: float) -> str:

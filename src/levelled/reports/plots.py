@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
 from levelled.metrics.figure import Figure
+from levelled.reports.numbers import is_in_per_cent
 
 __all__ = [
     "BLACK",
@@ -69,6 +70,8 @@ _INK = "#010203"
 _ACCENT = "#2b7bd6"
 _MUTED = "#8a8f98"
 
+_WIDTH = 5.6
+"""Inches: narrow, so that text can be read where a phone shows the plot smaller."""
 _MOST_SLICES = 40
 _OPENING = 0.1
 """The share of draws at the start that may be cut off: their intervals are very wide."""
@@ -136,9 +139,9 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
     if all(map(isfinite, (*low, *high))):
         axes.fill_between(at, low, high, color=_ACCENT, alpha=0.22, linewidth=0)
         later = [i for i, n in enumerate(at) if n >= _OPENING * at[-1]]
-        values = [est.value for est in estimates if est.value is not None]
-        lowest = min(0.0, *(low[i] for i in later), *values)
-        highest = max(*(high[i] for i in later), *values, lowest)
+        values = [v for i in later if (v := estimates[i].value) is not None]
+        lowest = min([0.0, *(low[i] for i in later), *values])
+        highest = max([*(high[i] for i in later), *values, lowest])
         axes.set_ylim(lowest, highest + 0.05 * (highest - lowest))
     points = [(n, est.value) for n, est in zip(at, estimates, strict=True) if est.value is not None]
     if points:
@@ -148,6 +151,7 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
     axes.set_xlim(left=0)
     axes.set_xlabel("draws settled")
     _write(axes.set_ylabel(""), history[-1].metric)
+    _count_in_per_cent(axes.yaxis, history[-1])
     return _svg(figure, f"{history[-1].metric} with its interval against the number of draws")
 
 
@@ -171,6 +175,7 @@ def plot_slices(figures: Sequence[Figure], overall: Figure) -> str:
     axes.set_ylim(len(shown) - 0.4, -0.6)
     axes.grid(visible=False, axis="y")
     _write(axes.set_xlabel(""), overall.metric)
+    _count_in_per_cent(axes.xaxis, overall)
     return _svg(figure, f"{overall.metric} by slice, the whole pool as a dashed line")
 
 
@@ -209,13 +214,20 @@ def plot_rounds(
             xytext=(4, 0),
             textcoords="offset points",
             color=_INK,
-            fontsize=9,
+            fontsize=10,
             va="center",
         )
     axes.set_xlim(left=0)
     axes.set_ylim(bottom=0)
     axes.set_xlabel("draws")
     return _svg(figure, "Floor and background share of each round against the number of draws")
+
+
+def _count_in_per_cent(axis: Any, figure: Figure) -> None:  # noqa: ANN401
+    """Write per cent along an axis where the headline does."""
+    if is_in_per_cent(figure.metric):
+        ticker = optional("matplotlib.ticker", extra="plots")
+        axis.set_major_formatter(ticker.PercentFormatter(xmax=1))
 
 
 def _mark_target(axes: Any, value: float, width: float | None) -> None:  # noqa: ANN401
@@ -229,11 +241,11 @@ def _axes(height: float) -> tuple[Any, Any]:
     optional("matplotlib", extra="plots")
     from matplotlib.figure import Figure as Canvas
 
-    figure = Canvas(figsize=(7.4, height), layout="constrained")
+    figure = Canvas(figsize=(_WIDTH, height), layout="constrained")
     axes = figure.add_subplot()
     axes.spines[["top", "right"]].set_visible(False)
     axes.spines[["left", "bottom"]].set_color(_MUTED)
-    axes.tick_params(colors=_INK, labelsize=9, color=_MUTED)
+    axes.tick_params(colors=_INK, labelsize=10, color=_MUTED)
     axes.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.6)
     axes.set_axisbelow(True)
     axes.xaxis.label.set_color(_INK)

@@ -1,0 +1,212 @@
+"""Two ways to talk with a labeller: the whole screen of a terminal, or lines through pipes."""
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Protocol, TextIO
+
+from levelled.cli import show
+from levelled.cli.item_view import render_lines
+from levelled.cli.keys import Key, Keyboard, open_keyboard
+
+if TYPE_CHECKING:
+    from rich.console import Console, RenderableType
+    from rich.segment import Segment
+
+__all__ = ["Page", "Screen", "open_screen"]
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """One view: a title, a text that may be longer than the screen, and what can be done.
+
+    `body` is a function of the width. `prompt` is the question; `message` is what happened last.
+    """
+
+    title: str
+    body: "Callable[[int], Sequence[RenderableType]]"
+    prompt: str
+    keys: str
+    message: str = ""
+
+
+class Screen(Protocol):
+    """A place to show pages, and to read what the labeller does."""
+
+    whole_lines: bool
+    """True if a labeller sends whole lines instead of single keys."""
+
+    def show(self, page: Page) -> None:
+        """Show a page from its beginning."""
+
+    def read(self) -> Key | str:
+        """The next key that is not about scrolling, or the next line."""
+
+    def ask(self, prompt: str, start: str = "") -> str | None:
+        """A line of text, at first `start`; None if the labeller changes their mind."""
+
+
+@contextmanager
+def open_screen() -> Iterator[Screen]:
+    """The whole screen where there is a terminal, else lines of standard input and output."""
+    from rich.console import Console
+
+    console = Console(highlight=False, markup=False, emoji=False)
+    if not (sys.stdin.isatty() and sys.stdout.isatty()) or console.is_dumb_terminal:
+        yield _LineScreen(console, sys.stdin)
+        return
+    with open_keyboard(sys.stdin.fileno()) as keyboard, console.screen(hide_cursor=True):
+        yield _WholeScreen(console, keyboard)
+
+
+class _WholeScreen:
+    """Pages on the whole screen; longer ones are scrolled by the arrows, j and k, and pages."""
+
+    whole_lines = False
+
+    def __init__(self, console: "Console", keyboard: Keyboard) -> None:
+        self._console = console
+        self._keyboard = keyboard
+        self._page = Page("", lambda _: (), "", "")
+        self._top = 0
+        self._rows = 1
+        self._longest_top = 0
+
+    def show(self, page: Page) -> None:
+        """Show a page from its beginning."""
+        self._page, self._top = page, 0
+        self._draw()
+
+    def read(self) -> Key | str:
+        """The next key that is not about scrolling."""
+        while True:
+            key = self._keyboard.read()
+            if (top := self._scrolled(key)) is None:
+                return key
+            self._top = min(max(top, 0), self._longest_top)
+            self._draw()
+
+    def ask(self, prompt: str, start: str = "") -> str | None:
+        """A line of text that is edited at its end; Esc gives up."""
+        before, text = self._page, start
+        try:
+            while True:
+                hint = "Enter: done   Esc: back   Ctrl-U: clear"
+                self._page = replace(before, prompt=f"{prompt} {text}▏", keys=hint)
+                self._draw()
+                key = self._keyboard.read()
+                if key is Key.ENTER:
+                    return text
+                if key in (Key.ESCAPE, Key.END_OF_INPUT):
+                    return None
+                text = _edited(text, key)
+        finally:
+            self._page = before
+
+    def _scrolled(self, key: Key | str) -> int | None:
+        """The first line to show after a key; None if the key does not scroll."""
+        page = max(self._rows - 1, 1)
+        places = {
+            **dict.fromkeys((Key.DOWN, "j"), self._top + 1),
+            **dict.fromkeys((Key.UP, "k"), self._top - 1),
+            Key.PAGE_DOWN: self._top + page,
+            Key.PAGE_UP: self._top - page,
+            Key.HOME: 0,
+            Key.END: self._longest_top,
+            Key.RESIZED: self._top,
+        }
+        return places.get(key)
+
+    def _draw(self) -> None:
+        from rich.screen import Screen as FullScreen
+        from rich.segment import SegmentLines
+
+        width, height = self._console.size
+        page = self._page
+        body = render_lines(self._console, page.body(width), width)
+        below = [
+            *self._lines(page.prompt, "bold", width),
+            *self._lines(page.message, "yellow", width),
+        ]
+        below = [*below, *self._lines(page.keys, "dim", width)][: max(height - 4, 1)]
+        self._rows = max(height - len(below) - 3, 1)
+        self._longest_top = max(len(body) - self._rows, 0)
+        self._top = min(self._top, self._longest_top)
+        shown = body[self._top : self._top + self._rows]
+        shown += [[] for _ in range(self._rows - len(shown))]
+        lines = [
+            self._lines(page.title, "bold", width)[0],
+            self._rule(width, ""),
+            *shown,
+            self._rule(width, self._position(len(body))),
+            *below,
+        ]
+        self._console.print(FullScreen(SegmentLines(lines[:height], new_lines=True)), end="")
+
+    def _lines(self, text: str, style: str, width: int) -> "list[list[Segment]]":
+        from rich.text import Text
+
+        return render_lines(self._console, [Text(text, style=style)], width) if text else []
+
+    def _rule(self, width: int, text: str) -> "list[Segment]":
+        from rich.segment import Segment
+        from rich.style import Style
+
+        return [Segment(f"{text} {'─' * width}"[:width] if text else "─" * width, Style(dim=True))]
+
+    def _position(self, n: int) -> str:
+        last = min(self._top + self._rows, n)
+        return (
+            f"─── lines {self._top + 1} to {last} of {n}, ↓ ↑ to scroll" if n > self._rows else ""
+        )
+
+
+def _edited(text: str, key: Key | str) -> str:
+    """A line after one more key."""
+    if key is Key.BACKSPACE:
+        return text[:-1]
+    if key is Key.CLEAR:
+        return ""
+    return text + key if isinstance(key, str) else text
+
+
+class _LineScreen:
+    """Pages as plain text, answered by lines: for pipes, and for terminals that can do no more."""
+
+    whole_lines = True
+
+    def __init__(self, console: "Console", source: TextIO) -> None:
+        self._console = console
+        self._source = source
+        self._title = ""
+        self._last = ""
+
+    def show(self, page: Page) -> None:
+        """Print a page; of one that has been printed already, only the question."""
+        width = self._console.width
+        if page.title != self._title:
+            self._print(page.title)
+            for shown in render_lines(self._console, page.body(width), width):
+                self._print("".join(one.text for one in shown).rstrip())
+        self._title = page.title
+        for line in (*page.message.splitlines(), page.prompt):
+            self._print(line)
+
+    def read(self) -> Key | str:
+        """The next line without blanks around it; an empty one is the key Enter."""
+        line = self._source.readline()
+        if not line:
+            return Key.END_OF_INPUT
+        return line.strip() or Key.ENTER
+
+    def ask(self, prompt: str, start: str = "") -> str | None:
+        """The next line of text."""
+        if prompt != self._last:
+            self._print(prompt)
+        line = self._source.readline()
+        return line.strip() if line else None
+
+    def _print(self, text: str) -> None:
+        self._last = text
+        self._console.print(show.plain(text, 5000), soft_wrap=True)
