@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from levelled.campaigns import Campaign
 from levelled.campaigns.summary import figure_records
+from levelled.reports.headline import headline, reading_notes, why_trust
 from levelled.web.replies import Reply
 from levelled.web.routes.shared import ERRORS, Analyst, Named
 
@@ -38,6 +39,19 @@ def estimate(campaign: Named, visitor: Analyst) -> Reply:
 def _estimate(campaign: Campaign) -> list[dict[str, Any]]:
     figures = campaign.estimate()
     return figure_records(figures, campaign.last_hash)
+
+
+@router.get("/headline")
+def first_sentences(campaign: Named, visitor: Analyst) -> Reply:
+    """The first figure as a sentence, why to trust it, and how it was read, as in the report."""
+    del visitor
+
+    def compute(one: Campaign) -> dict[str, Any]:
+        first = one.estimate()[0]
+        notes = reading_notes(first, one.settings.target_width)
+        return {"sentence": headline(first), "trust": why_trust(first), "notes": notes}
+
+    return Reply(campaign.read("headline", compute))
 
 
 @router.get("/slices")

@@ -6,14 +6,6 @@ import { byId, make, table } from "./dom.js";
 import { listen } from "./live.js";
 import { amount, count, number, seconds, time } from "./numbers.js";
 
-const VALIDITY = {
-  betting: "valid however often you look",
-  hedged: "valid however often you look, by a finite-sample proof",
-  anytime: "valid however often you look, asymptotically",
-  looks: "valid however often you look",
-  undefined: "nothing is known yet",
-  point: "known exactly",
-};
 const MOST_ROWS = 20;
 const MOST_ITEMS = 10;
 
@@ -41,8 +33,9 @@ async function refresh() {
 }
 
 async function read() {
-  const [settings, figures] = await Promise.all([get(apiOf("")), get(apiOf("/estimate"))]);
-  showHeadline(settings, figures);
+  const first = [get(apiOf("")), get(apiOf("/estimate")), get(apiOf("/headline"))];
+  const [settings, figures, headline] = await Promise.all(first);
+  showHeadline(settings, figures, headline);
   showFigures(figures);
   const parts = ["/trajectory", "/compare", "/labellers", "/open", "/diagnostics", "/predictor", "/important"];
   const replies = await Promise.allSettled(parts.map((part) => get(apiOf(part))));
@@ -66,25 +59,17 @@ function nameOf(figure) {
   return [figure.metric, figure.model, figure.slice].filter(Boolean).join(" · ");
 }
 
-function showHeadline(settings, figures) {
+function showHeadline(settings, figures, { sentence, trust, notes }) {
   const [first] = figures;
-  const { metric } = first;
-  const model = first.model ? ` of ${first.model}` : "";
-  const limits = `${100 * first.level}% interval ${amount(first.low, metric)} to ${amount(first.high, metric)}`;
-  const isKnown = first.value !== null && first.n_settled > 0;
-  byId("sentence").replaceChildren(
-    `The ${metric}${model} on the ${count(first.pool_size, "item")} is `,
-    make("strong", { id: "value" }, isKnown ? amount(first.value, metric) : "not known yet"),
-    isKnown ? ` (${limits}, ${VALIDITY[first.interval] ?? "valid for a number of labels fixed beforehand"}).` : ".",
-  );
-  byId("trust").textContent =
-    `From ${count(first.n_settled, "settled draw")}, chosen with known probabilities, so the value is unbiased.` +
-    (first.look === null ? "" : ` Read at the planned look after ${first.look} draws.`);
+  byId("sentence").textContent = sentence;
+  byId("trust").textContent = trust;
+  byId("notes").textContent = notes.join(" ");
   const warnings = [...new Set(figures.flatMap((one) => one.warnings.map((text) => `${nameOf(one)}: ${text}`)))];
   byId("warnings").hidden = !warnings.length;
   byId("warnings").replaceChildren(...warnings.slice(0, MOST_ROWS).map((text) => make("li", {}, text)));
   showTiles(settings, first);
-  document.title = `${isKnown ? `${amount(first.value, metric)} · ` : ""}${campaign} · Levelled`;
+  const value = first.value === null ? "" : `${amount(first.value, first.metric)} · `;
+  document.title = `${value}${campaign} · Levelled`;
 }
 
 function showTiles(settings, first) {
