@@ -8,6 +8,7 @@ import { amount, count, number, seconds, time } from "./numbers.js";
 
 const MOST_ROWS = 20;
 const MOST_ITEMS = 10;
+const MOST_JUDGES = 4;
 
 const chart = new Chart(byId("chart"));
 let isRefreshing = false;
@@ -38,10 +39,11 @@ async function read() {
   showHeadline(settings, figures, headline);
   showFigures(figures);
   const parts = ["/trajectory", "/compare", "/labellers", "/open", "/diagnostics", "/predictor", "/important"];
-  const replies = await Promise.allSettled(parts.map((part) => get(apiOf(part))));
-  const [history, comparisons, labellers, open, weights, learnt, important] = replies.map((one) => one.value ?? null);
+  const replies = await Promise.allSettled([...parts.map((part) => get(apiOf(part))), judges(settings, figures[0])]);
+  const [history, comparisons, labellers, open, weights, learnt, important, judged] = replies.map((one) => one.value ?? null);
   showHistory(settings, history ?? []);
   showComparisons(comparisons ?? []);
+  showJudges(judged ?? []);
   showLabellers(settings, labellers ?? []);
   showOpen(open ?? []);
   showWeights(weights);
@@ -128,6 +130,35 @@ function showComparisons(comparisons) {
   if (!comparisons.length) return fill("comparisons");
   const rows = comparisons.map((one) => [one.metric, one.slice, one.model, one.against, one.verdict]);
   fill("comparisons", table("Paired differences", ["metric", "slice", "model", "against", "verdict"], rows));
+}
+
+/** The verdicts of models against the labels, where the first metric counts a class or averages ratings. */
+async function judges({ models }, { metric, n_settled }) {
+  if (!n_settled || !/^(share:|mean\b)/.test(metric)) return [];
+  const reports = models.slice(0, MOST_JUDGES).map((model) =>
+    get(apiOf("/judge", { model: model || null })).catch((refused) => {
+      if (refused.isPassing) throw refused;
+      return null; // the model gives no verdicts of this kind
+    }),
+  );
+  return (await Promise.all(reports)).filter(Boolean);
+}
+
+function showJudges(reports) {
+  fill("judges", ...reports.flatMap(judgeParts));
+}
+
+function judgeParts({ judge, figures, unattended }) {
+  const rows = figures.map((one) => [
+    one.of === null ? one.figure : `${one.figure}, ${one.of}`,
+    one.raw === null ? "" : number(one.raw),
+    number(one.value),
+    number(one.low),
+    number(one.high),
+  ]);
+  const columns = ["figure", "as the judge says", "value", "low", "high"];
+  const verdict = unattended ? [make("p", {}, `Used unattended? ${unattended.answer}: ${unattended.because}.`)] : [];
+  return [make("h3", {}, judge), table(`Verdicts of ${judge}`, columns, rows, columns.slice(1)), ...verdict];
 }
 
 function showLabellers(settings, labellers) {
