@@ -105,6 +105,13 @@ def test_the_sides_of_a_pair_are_shown_alike(tmp_path: Path) -> None:
             "text",
             (),
         ),
+        (
+            pa.table({"id": [1, 2], "pred@grader": ["fail", "pass"], "pred@tone": [2, 4]}),
+            "share:pass",
+            "classes",
+            ("fail", "pass"),
+        ),
+        (pa.table({"id": [1, 2], "pred": ["1", "2"]}), "error", "classes", ("1", "2")),
         (numbers(20)[0], "mae", "number", (None, None)),
         (pa.table({"id": [1, 2]}), "mean:1:5", "rating", (1, 5)),
         (pa.table({"id": [1, 2]}), "mean:0:1", "number", (0, 1)),

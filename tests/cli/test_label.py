@@ -312,4 +312,7 @@ def test_a_labeller_needs_a_name(levelled: Levelled, tmp_path: Path) -> None:
     closed = lv.load_campaign("spam")
     closed.close()
     refused = levelled("label", "spam", "--owner", "ann")
-    assert (refused.code, refused.err) == (1, "levelled: 'spam' is closed (finished).\n")
+    assert (refused.code, refused.err) == (
+        1,
+        "levelled: 'spam' is closed (finished). To go on: levelled reopen spam\n",
+    )

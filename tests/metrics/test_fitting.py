@@ -17,7 +17,11 @@ POOLS = {
         {"error", "brier"},
         {"log_loss"},
     ),
-    "classes": ({"id": [1, 2], "pred": ["a", "b"]}, {"error", "accuracy"}, {"log_loss", "mse"}),
+    "classes": (
+        {"id": [1, 2], "pred": ["a", "b"]},
+        {"error", "accuracy", "share:a", "f1:b"},
+        {"log_loss", "mse", "mean"},
+    ),
     "numbers": ({"id": [1, 2], "pred": [0.5, 1.5]}, {"mse", "mae", "mean"}, {"error", "brier"}),
     "nothing": ({"id": [1, 2], "text": ["a", "b"]}, {"mean"}, {"error", "mse"}),
 }

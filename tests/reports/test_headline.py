@@ -56,6 +56,7 @@ def test_before_the_first_and_after_the_last_label() -> None:
     nothing = replace(ESTIMATE, value=None, low=0.0, high=1.0, interval="undefined", worth=None)
     unknown = replace(ERROR, estimate=nothing, n_labels=0, n_looks=5)
     assert headline(unknown) == "The error of the model v2 is not known yet."
+    assert headline(replace(unknown, metric="share:a")) == "The share of a is not known yet."
     assert reading_notes(unknown) == ["No planned look is reached yet."]
     exact = replace(ERROR, estimate=replace(ESTIMATE, interval="point"))
     assert headline(exact).endswith("of the 5,000 items (known exactly).")

@@ -47,6 +47,11 @@ def test_the_longest_texts_are_features_beside_nothing_but_verdicts() -> None:
     assert with_lengths(open_pool(known)).features == ()
 
 
+def test_a_name_with_a_slash_is_no_length_by_itself() -> None:
+    pool = open_pool(pa.table({"id": [1, 2], "pred": ["a", "b"], "in/out": ["x" * 30] * 2}))
+    assert with_lengths(pool).features == ()
+
+
 def test_a_column_that_is_not_there_is_named() -> None:
     with pytest.raises(PoolError, match="the length of a column 'third'"):
         open_pool(pa.table(PAIRS), features=["length:third/first"])

@@ -189,6 +189,19 @@ def test_a_body_without_a_length_is_cut_off_while_it_streams(fort: Site) -> None
     assert reply.status_code == 413
 
 
+def test_uploads_stop_when_the_folder_is_full(
+    make_site: Callable[..., Site], tmp_path: Path
+) -> None:
+    (tmp_path / "uploads").mkdir()
+    (tmp_path / "uploads/there.csv").write_bytes(b"x" * 600)
+    site = make_site(uploads=tmp_path / "uploads", uploads_limit=1000)
+    put, headers = site.client.put, site.headers("eve")
+    assert put("/api/files/a.csv", content=b"x" * 300, headers=headers).status_code == 200
+    refused = put("/api/files/b.csv", content=b"x" * 300, headers=headers)
+    assert (refused.status_code, "more than 1,000 bytes" in refused.json()["error"]) == (413, True)
+    assert sorted(path.name for path in (tmp_path / "uploads").iterdir()) == ["a.csv", "there.csv"]
+
+
 def test_an_upload_larger_than_allowed_leaves_nothing_behind(
     make_site: Callable[..., Site], tmp_path: Path
 ) -> None:

@@ -47,6 +47,24 @@ def test_the_file_of_the_command_line_can_be_chosen(studio: Site) -> None:
     assert "There is a campaign 'run'" in again.json()["error"]
 
 
+def test_the_log_of_another_tool_becomes_a_campaign(make_site: Callable[..., Site]) -> None:
+    log = Path(__file__).parents[1] / "sources" / "readers" / "files" / "inspect.eval"
+    site = make_site(file=log)
+    seen = site.post("/api/look", {"file": log.name}, "eve").json()
+    assert seen["recognised"][0].startswith("recognised: Inspect AI log")
+    assert seen["metrics"][0] == seen["plan"]["metric"] == "share:pass"
+    assert "mean" not in seen["metrics"]
+    body = {"name": "log", "file": log.name, "metrics": ["error"], "budget": 5}
+    mixed = site.post("/api/campaigns", body, "eve")
+    assert "grader predicts classes and tone predicts numbers" in mixed.json()["error"]
+    body |= {"metrics": ["share:pass", "error"], "judge_columns": ["grader", "includes"]}
+    assert site.post("/api/campaigns", body, "eve").status_code == 201
+    asked = site.get("/api/campaigns/log", "ann").json()["questions"][0]
+    assert asked["classes"] == ["fail", "partial", "pass"]
+    item = site.post("/api/campaigns/log/ask", {"n": 1}, "ann").json()["items"][0]
+    assert {one["name"]: one["kind"] for one in item["fields"]}["messages"] == "chat"
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

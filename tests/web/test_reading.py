@@ -11,6 +11,7 @@ from levelled.campaigns import load_campaign
 from web.conftest import Site
 
 SPAM = "/api/campaigns/spam"
+CLOSED = "'spam' is closed (enough). To go on: levelled reopen spam"
 
 
 def label_some(site: Site, n: int = 30) -> None:
@@ -53,6 +54,21 @@ def test_the_trajectory_ends_with_the_estimate(site: Site) -> None:
     first = site.get(f"{SPAM}/estimate").json()[0]
     assert [row["n_settled"] for row in rows] == [*range(1, 31)]
     assert rows[-1]["value"] == pytest.approx(first["value"], rel=1e-12)
+
+
+def test_a_judge_is_that_of_the_command_line(site: Site) -> None:
+    assert site.get(f"{SPAM}/judge?positive=spam").status_code == 409  # no label yet
+    label_some(site)
+    command = [sys.executable, "-m", "levelled", "judge", "spam", "--positive", "spam"]
+    printed = subprocess.run(
+        [*command, "--format", "json", "--storage", site.settings.storage],
+        capture_output=True,
+        check=False,
+    )
+    assert [site.get(f"{SPAM}/judge?positive=spam").json()] == json.loads(printed.stdout)
+    refused = site.get(f"{SPAM}/judge?positive=eggs")
+    assert (refused.status_code, "'eggs'" in refused.json()["error"]) == (409, True)
+    assert site.get(f"{SPAM}/judge?tpr=2").status_code == 422
 
 
 def test_slices_are_those_of_the_estimate(site: Site) -> None:
@@ -120,7 +136,7 @@ def test_an_analyst_changes_closes_and_reopens(either_site: Site) -> None:
     assert post(f"{SPAM}/change", {}, "eve").status_code == 422
     assert post(f"{SPAM}/close", {"reason": "enough"}, "eve").status_code == 200
     refused = post(f"{SPAM}/ask", {}, "ann")
-    assert (refused.status_code, refused.json()["error"]) == (409, "'spam' is closed (enough).")
+    assert (refused.status_code, refused.json()["error"]) == (409, CLOSED)
     assert post(f"{SPAM}/reopen", {}, "eve").status_code == 200
     assert either_site.get(SPAM).json()["budget"] == 50
 

@@ -92,11 +92,27 @@ def label_question(settings: CampaignSettings) -> Question:
         return _number_question(settings)
     if settings.classes is not None:
         return Question("label", "classes", settings.classes)
-    named = {name for counts in settings.pred_counts.values() for name in counts}
-    named |= {one.positive for one in settings.metrics if isinstance(one, Share)}
+    named = _verdicts(settings) | {
+        one.positive for one in settings.metrics if isinstance(one, Share)
+    }
     if not 0 < len(named) <= _MOST_CLASSES:
         return Question("label", "text")
     return Question("label", "classes", tuple(sorted(named)), more=True)
+
+
+def _verdicts(settings: CampaignSettings) -> set[str]:
+    """The classes that models predict; ratings are none where another model predicts words."""
+    by_model = [{*counts} for counts in settings.pred_counts.values()]
+    words = [names for names in by_model if not all(map(_is_number, names))]
+    return set().union(*(words or by_model))
+
+
+def _is_number(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
 
 def _number_question(settings: CampaignSettings) -> Question:

@@ -2,7 +2,7 @@
 
 from levelled.errors import InputError
 from levelled.metrics.named import PLAIN, parse_metric
-from levelled.predictions import PoolPredictions
+from levelled.predictions import Categorical, PoolPredictions
 
 __all__ = ["fitting_metrics"]
 
@@ -19,15 +19,23 @@ def fitting_metrics(predictions: PoolPredictions, most_classes: int = 20) -> lis
     >>> fitting_metrics(open_pool(pa.table({"id": [1, 2], "pred": [0.5, 2.5]})).predictions())
     ['mse', 'mae', 'mean']
     """
-    classes = predictions.classes or ()
+    classes = _classes(predictions)
     some = classes if len(classes) <= most_classes else ()
     names = [*PLAIN, *(f"{head}:{name}" for head in _OF_A_CLASS for name in some)]
     return [name for name in names if _fits(name, predictions)]
 
 
+def _classes(predictions: PoolPredictions) -> tuple[str, ...]:
+    """The classes that are named, or else those that are predicted."""
+    if predictions.classes is not None:
+        return predictions.classes
+    pred = predictions.pred
+    return tuple(pred.counts()) if isinstance(pred, Categorical) else ()
+
+
 def _fits(name: str, predictions: PoolPredictions) -> bool:
     metric = parse_metric(name)
-    if metric.label_kind == "number" and predictions.classes is not None:
+    if metric.label_kind == "number" and _classes(predictions):
         return False
     try:
         metric.require(predictions)

@@ -22,6 +22,10 @@ _SENTENCES: Mapping[str, str] = {
 _OTHER = "The {metric} of {the_model} on {items} is {value}"
 
 
+_OF_LABELS = ("mean", "share")
+"""Metrics of the labels alone, which are no property of a model."""
+
+
 def headline(figure: Figure) -> str:
     """The most important figure as a sentence with its interval.
 
@@ -34,6 +38,8 @@ def headline(figure: Figure) -> str:
     kind, _, about = figure.metric.partition(":")
     the_model = f"the model {figure.model}" if figure.model else "the model"
     if est.value is None:
+        if kind in _OF_LABELS:
+            return f"The {kind}{f' of {about}' if kind == 'share' else ''} is not known yet."
         return f"The {figure.metric} of {the_model} is not known yet."
     items = f"the {est.pool_size:,} items"
     if figure.unlabelable > 0:

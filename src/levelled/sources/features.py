@@ -182,7 +182,7 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     """A pool with the lengths of its longest texts as features, if it has nothing but verdicts.
 
     They are those of up to three columns that labellers see, apart from `without`, with at least
-    20 characters on average.
+    20 characters on average. A name with a slash is left out, because it would mean a ratio.
     """
     roles, origin = pool._roles, pool._origin
     knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
@@ -190,7 +190,8 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
         return pool
     shown = [name for name in shown_columns(origin.schema, roles) if name not in without]
     kinds = {name: origin.schema.field(name).type for name in shown if name not in _NEVER}
-    texts = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
+    lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
+    texts = [name for name in lengthy if "/" not in name]
     if not texts:
         return pool
     X = _numbers(origin, tuple(f"length:{name}" for name in texts), roles.id)[0]

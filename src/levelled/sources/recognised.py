@@ -67,9 +67,10 @@ class Recognised:
     def command(self, source: str, options: Sequence[str] = ()) -> str:
         """A command that creates a campaign of this pool."""
         words = ["levelled", "create", "NAME", "--pool", source, *options]
-        return shlex.join([*words, "--metric", self._metric()])
+        return shlex.join([*words, "--metric", self.metric])
 
-    def _metric(self) -> str:
+    @property
+    def metric(self) -> str:
         """A metric that goes with the predictions: a share, the error, or a mean."""
         classes = [counts for counts in self.predictions.values() if "low" not in counts]
         if any("pass" in counts for counts in classes):

@@ -16,6 +16,9 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 UPLOAD_LIMIT = 100 * 2**20
 """The most bytes of an uploaded file."""
 
+UPLOADS_LIMIT = 10 * 2**30
+"""The most bytes of all files in the folder for uploads; beyond it uploads are refused."""
+
 
 @dataclass(frozen=True, slots=True)
 class WebSettings:
@@ -38,6 +41,7 @@ class WebSettings:
     images: Path | None = None
     """The folder of the images that items name."""
     upload_limit: int = UPLOAD_LIMIT
+    uploads_limit: int = UPLOADS_LIMIT
 
     def __post_init__(self) -> None:
         path = self.root_path

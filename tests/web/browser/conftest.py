@@ -22,7 +22,7 @@ CHROMIUM = shutil.which("chromium")
 HAS_PLAYWRIGHT = importlib.util.find_spec("playwright") is not None
 collect_ignore_glob = [] if HAS_PLAYWRIGHT or IS_REQUIRED else ["test_*.py"]
 
-_OPTIONS = (
+OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
@@ -38,7 +38,7 @@ def browser() -> "Iterator[Browser]":
         pytest.skip("chromium is not installed; LEVELLED_REQUIRE=chromium fails instead")
     assert CHROMIUM is not None, "chromium is required and not installed"
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*_OPTIONS])
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         yield browser
         browser.close()
 

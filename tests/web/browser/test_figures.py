@@ -1,5 +1,6 @@
 """The analyst's page, the list of campaigns and the page that creates one, in a real browser."""
 
+import re
 from pathlib import Path
 
 import numpy as np
@@ -9,9 +10,11 @@ from playwright.sync_api import Response, expect
 
 from levelled.campaigns import Campaign
 from levelled.campaigns.summary import figure_records
+from levelled.reports.headline import headline
 from web.browser.conftest import Site
 
 LABELS = "[data-tile='labels']"
+LOGS = Path(__file__).parents[2] / "sources" / "readers" / "files"
 
 
 def label_some(campaign: Campaign, n: int) -> None:
@@ -61,7 +64,7 @@ def test_the_figures_are_those_of_the_command_line(site: Site) -> None:
     for at, figure in enumerate(figures):
         for name in ("value", "low", "high"):
             expect(rows.nth(at)).to_contain_text(f"{figure[name]:.4f}")
-    expect(page.locator("#value")).to_have_text(f"{figures[0]['value']:.1%}")
+    expect(page.locator("#sentence")).to_have_text(headline(campaign.estimate()[0]))
     expect(page.locator("#chart canvas")).to_be_visible()
     assert page.get_attribute("#chart", "role") == "img"
     assert "draws" in page.inner_text("#chart-text")
@@ -103,7 +106,7 @@ def test_a_report_and_exports_are_one_click_away(site: Site) -> None:
 def test_a_campaign_is_created_from_a_file_and_labelled(site: Site) -> None:
     page = site.open("/new")
     page.select_option("#file", "pool.parquet")
-    expect(page.locator("#facts")).to_contain_text("ham, spam")
+    expect(page.locator("#facts")).to_contain_text(re.compile("predictions.*ham .*spam "))
     page.fill("#name", "made here")
     page.check("input[value='f1:spam']")
     page.check("input[value='country']")
@@ -128,7 +131,31 @@ def test_a_file_is_uploaded_and_one_that_cannot_be_read_is_refused(
     page.set_input_files("#upload", tmp_path / "broken.parquet")
     expect(page.locator("#problem")).to_contain_text("broken.parquet")
     page.set_input_files("#upload", tmp_path / "mails.csv")
-    expect(page.locator("#facts")).to_contain_text("id, pred, text")
+    expect(page.locator("#facts")).to_contain_text("ham 2, spam 1")
+
+
+def test_the_log_of_another_tool_is_uploaded_and_its_judges_are_checked(site: Site) -> None:
+    page = site.open("/new")
+    page.set_input_files("#upload", LOGS / "inspect.eval")
+    expect(page.locator("#facts")).to_contain_text("Inspect AI log")
+    expect(page.locator("input[name=metric]:checked")).to_have_value("share:pass")
+    page.uncheck("input[value=tone]")
+    page.get_by_role("button", name="Start").click()
+    page.wait_for_url("**/c/inspect")
+    expect(page.locator("#judges")).to_be_hidden()
+    campaign = site.campaign("inspect")
+    assert campaign.settings.models == ("grader", "includes")
+    asks = campaign.ask(6, owner="zoe")
+    labels = ("pass", "fail")
+    campaign.tell_all(
+        [{"draw": one.draw, "label": labels[one.draw % 2]} for one in asks], owner="zoe"
+    )
+    report = campaign.judge("includes")
+    expect(page.locator("#judges h3")).to_have_text(["grader", "includes"])
+    table = page.get_by_role("group", name="Verdicts of includes")
+    expect(table.locator("tr", has_text="TPR")).to_contain_text(f"{report.figures['TPR'].low:.4f}")
+    expect(table.locator("tr", has_text="share of pass")).to_contain_text(f"{report.raw:.4f}")
+    expect(page.locator("#judges")).to_contain_text("Used unattended?")
 
 
 def test_the_list_shows_campaigns_to_label(site: Site) -> None:

@@ -126,6 +126,7 @@ class CreateBody(Body):
     slices: Annotated[list[Text], Field(max_length=20)] = []
     classes: Annotated[list[Text] | None, Field(max_length=1000)] = None
     features: Annotated[list[Text] | None, Field(max_length=1000)] = None
+    judge_columns: Annotated[list[Text], Field(max_length=100)] = []
     budget: Annotated[StrictInt | None, Field(ge=1, le=_LARGEST)] = None
     target_width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
     level: Annotated[float, Field(gt=0, lt=1)] = 0.95

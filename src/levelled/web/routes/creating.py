@@ -51,13 +51,14 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
     del visitor
     path = _pool_file(request, body.file)
     pool = open_pool(str(path), classes=body.classes, features=None)
-    metrics = fitting_metrics(pool.predictions())
+    metrics = _metrics(pool)
     shown = pool.shown(range(min(len(pool), _MOST_SHOWN)))
     has_images = request.app.state.settings.images is not None
     return Reply(
         {
             "file": body.file,
             "pool_size": len(pool),
+            "recognised": pool.recognised.lines(),
             "classes": pool.classes,
             "models": [*pool.models],
             "features": [*pool.features],
@@ -68,6 +69,12 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
             "plan": _plan(pool, metrics, body.width or _WIDTH),
         }
     )
+
+
+def _metrics(pool: Pool) -> list[str]:
+    """The metrics that fit, and first the one that `levelled look` names."""
+    names, best = fitting_metrics(pool.predictions()), pool.recognised.metric
+    return sorted(names, key=lambda name: name != best)
 
 
 def _plan(pool: Pool, metrics: list[str], width: float) -> dict[str, Any] | None:

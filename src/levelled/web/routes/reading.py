@@ -11,6 +11,7 @@ from starlette.responses import Response
 
 from levelled.campaigns import Campaign
 from levelled.campaigns.summary import figure_records
+from levelled.reports.headline import headline, reading_notes, why_trust
 from levelled.web.replies import Reply
 from levelled.web.routes.shared import ERRORS, Analyst, Named
 
@@ -38,6 +39,19 @@ def estimate(campaign: Named, visitor: Analyst) -> Reply:
 def _estimate(campaign: Campaign) -> list[dict[str, Any]]:
     figures = campaign.estimate()
     return figure_records(figures, campaign.last_hash)
+
+
+@router.get("/headline")
+def first_sentences(campaign: Named, visitor: Analyst) -> Reply:
+    """The first figure as a sentence, why to trust it, and how it was read, as in the report."""
+    del visitor
+
+    def compute(one: Campaign) -> dict[str, Any]:
+        first = one.estimate()[0]
+        notes = reading_notes(first, one.settings.target_width)
+        return {"sentence": headline(first), "trust": why_trust(first), "notes": notes}
+
+    return Reply(campaign.read("headline", compute))
 
 
 @router.get("/slices")
@@ -72,6 +86,26 @@ def compare(
         return [each.as_dict() for each in one.compare(model, against, metric)]
 
     return Reply(campaign.read(("compare", model, against, metric), compute))
+
+
+@router.get("/judge")
+def judge(
+    campaign: Named,
+    visitor: Analyst,
+    model: Annotated[str | None, Query(max_length=200)] = None,
+    against: Annotated[str | None, Query(max_length=200)] = None,
+    positive: Annotated[str | None, Query(max_length=1000)] = None,
+    by: Annotated[str | None, Query(max_length=200)] = None,
+    tpr: Annotated[float, Query(ge=0, le=1)] = 0.9,
+    tnr: Annotated[float, Query(ge=0, le=1)] = 0.9,
+) -> Reply:
+    """The verdicts of a model against the labels, as `levelled judge --format json` prints them."""
+    del visitor
+    options = {"against": against, "positive": positive, "by": by}
+    key = ("judge", model, *options.values(), tpr, tnr)
+    return Reply(
+        campaign.read(key, lambda one: one.judge(model, **options, tpr=tpr, tnr=tnr).as_dict())
+    )
 
 
 @router.get("/agreement")

@@ -6,16 +6,9 @@ import { byId, make, table } from "./dom.js";
 import { listen } from "./live.js";
 import { amount, count, number, seconds, time } from "./numbers.js";
 
-const VALIDITY = {
-  betting: "valid however often you look",
-  hedged: "valid however often you look, by a finite-sample proof",
-  anytime: "valid however often you look, asymptotically",
-  looks: "valid however often you look",
-  undefined: "nothing is known yet",
-  point: "known exactly",
-};
 const MOST_ROWS = 20;
 const MOST_ITEMS = 10;
+const MOST_JUDGES = 4;
 
 const chart = new Chart(byId("chart"));
 let isRefreshing = false;
@@ -41,14 +34,16 @@ async function refresh() {
 }
 
 async function read() {
-  const [settings, figures] = await Promise.all([get(apiOf("")), get(apiOf("/estimate"))]);
-  showHeadline(settings, figures);
+  const first = [get(apiOf("")), get(apiOf("/estimate")), get(apiOf("/headline"))];
+  const [settings, figures, headline] = await Promise.all(first);
+  showHeadline(settings, figures, headline);
   showFigures(figures);
   const parts = ["/trajectory", "/compare", "/labellers", "/open", "/diagnostics", "/predictor", "/important"];
-  const replies = await Promise.allSettled(parts.map((part) => get(apiOf(part))));
-  const [history, comparisons, labellers, open, weights, learnt, important] = replies.map((one) => one.value ?? null);
+  const replies = await Promise.allSettled([...parts.map((part) => get(apiOf(part))), judges(settings, figures[0])]);
+  const [history, comparisons, labellers, open, weights, learnt, important, judged] = replies.map((one) => one.value ?? null);
   showHistory(settings, history ?? []);
   showComparisons(comparisons ?? []);
+  showJudges(judged ?? []);
   showLabellers(settings, labellers ?? []);
   showOpen(open ?? []);
   showWeights(weights);
@@ -66,25 +61,17 @@ function nameOf(figure) {
   return [figure.metric, figure.model, figure.slice].filter(Boolean).join(" · ");
 }
 
-function showHeadline(settings, figures) {
+function showHeadline(settings, figures, { sentence, trust, notes }) {
   const [first] = figures;
-  const { metric } = first;
-  const model = first.model ? ` of ${first.model}` : "";
-  const limits = `${100 * first.level}% interval ${amount(first.low, metric)} to ${amount(first.high, metric)}`;
-  const isKnown = first.value !== null && first.n_settled > 0;
-  byId("sentence").replaceChildren(
-    `The ${metric}${model} on the ${count(first.pool_size, "item")} is `,
-    make("strong", { id: "value" }, isKnown ? amount(first.value, metric) : "not known yet"),
-    isKnown ? ` (${limits}, ${VALIDITY[first.interval] ?? "valid for a number of labels fixed beforehand"}).` : ".",
-  );
-  byId("trust").textContent =
-    `From ${count(first.n_settled, "settled draw")}, chosen with known probabilities, so the value is unbiased.` +
-    (first.look === null ? "" : ` Read at the planned look after ${first.look} draws.`);
+  byId("sentence").textContent = sentence;
+  byId("trust").textContent = trust;
+  byId("notes").textContent = notes.join(" ");
   const warnings = [...new Set(figures.flatMap((one) => one.warnings.map((text) => `${nameOf(one)}: ${text}`)))];
   byId("warnings").hidden = !warnings.length;
   byId("warnings").replaceChildren(...warnings.slice(0, MOST_ROWS).map((text) => make("li", {}, text)));
   showTiles(settings, first);
-  document.title = `${isKnown ? `${amount(first.value, metric)} · ` : ""}${campaign} · Levelled`;
+  const value = first.value === null ? "" : `${amount(first.value, first.metric)} · `;
+  document.title = `${value}${campaign} · Levelled`;
 }
 
 function showTiles(settings, first) {
@@ -143,6 +130,35 @@ function showComparisons(comparisons) {
   if (!comparisons.length) return fill("comparisons");
   const rows = comparisons.map((one) => [one.metric, one.slice, one.model, one.against, one.verdict]);
   fill("comparisons", table("Paired differences", ["metric", "slice", "model", "against", "verdict"], rows));
+}
+
+/** The verdicts of models against the labels, where the first metric counts a class or averages ratings. */
+async function judges({ models }, { metric, n_settled }) {
+  if (!n_settled || !/^(share:|mean\b)/.test(metric)) return [];
+  const reports = models.slice(0, MOST_JUDGES).map((model) =>
+    get(apiOf("/judge", { model: model || null })).catch((refused) => {
+      if (refused.isPassing) throw refused;
+      return null; // the model gives no verdicts of this kind
+    }),
+  );
+  return (await Promise.all(reports)).filter(Boolean);
+}
+
+function showJudges(reports) {
+  fill("judges", ...reports.flatMap(judgeParts));
+}
+
+function judgeParts({ judge, figures, unattended }) {
+  const rows = figures.map((one) => [
+    one.of === null ? one.figure : `${one.figure}, ${one.of}`,
+    one.raw === null ? "" : number(one.raw),
+    number(one.value),
+    number(one.low),
+    number(one.high),
+  ]);
+  const columns = ["figure", "as the judge says", "value", "low", "high"];
+  const verdict = unattended ? [make("p", {}, `Used unattended? ${unattended.answer}: ${unattended.because}.`)] : [];
+  return [make("h3", {}, judge), table(`Verdicts of ${judge}`, columns, rows, columns.slice(1)), ...verdict];
 }
 
 function showLabellers(settings, labellers) {

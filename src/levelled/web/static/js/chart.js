@@ -1,6 +1,7 @@
 // Estimate and interval against the number of draws, with planned looks and what random labels would have given.
 
 const HEIGHT = 320;
+const BEGINNING = 0.1; // the share of draws in which the interval may be wider than the axis
 
 /** Draws into an element, and again when it, the data or the colours change. */
 export class Chart {
@@ -19,6 +20,8 @@ export class Chart {
     this.last = Math.max(budget ?? 0, draws.at(-1) ?? 1);
     this.looks = looks;
     this.data = [draws, ...["value", "low", "high", "random_low", "random_high"].map(column)];
+    const settled = figures.filter((one) => one.n_settled >= (draws.at(-1) ?? 0) * BEGINNING);
+    this.highest = Math.max(...settled.flatMap((one) => [one.high, one.random_high, one.value]).filter(Number.isFinite));
     if (this.plot && this.drawnLast === this.last) this.plot.setData(this.data);
     else this.draw();
   }
@@ -41,7 +44,7 @@ export class Chart {
       height: this.element.clientHeight || HEIGHT,
       cursor: { show: false },
       legend: { show: false },
-      scales: { x: { time: false, range: [0, this.last] }, y: { range: (_, low, high) => around(low, high) } },
+      scales: { x: { time: false, range: [0, this.last] }, y: { range: (_, low) => around(low, this.highest) } },
       axes: [{ ...axis, label: "draws", labelSize: 24 }, { ...axis, size: 62 }],
       series: [
         {},
@@ -76,7 +79,7 @@ export class Chart {
 
 /** The range of the vertical axis: all that is drawn, and a little more. */
 function around(low, high) {
-  if (low === null || high === null) return [0, 1];
+  if (low === null || !Number.isFinite(high)) return [0, 1];
   const margin = (high - low || Math.abs(high) || 1) * 0.05;
   return [low >= 0 ? Math.max(0, low - margin) : low - margin, high + margin];
 }

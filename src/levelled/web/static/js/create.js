@@ -46,21 +46,24 @@ async function look(file) {
 }
 
 function showFacts() {
-  const facts = [
-    ["items", found.pool_size.toLocaleString("en")],
-    ["models", found.models.map((name) => name || "(one, without a name)").join(", ") || "none"],
-    ["classes", found.classes ? found.classes.join(", ") : "not named"],
-    ["features", found.features.join(", ") || "none"],
-    ["columns", found.columns.join(", ")],
-  ];
+  const facts = [...found.recognised.map(halves), ["features", found.features.join(", ") || "none"]];
   byId("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   byId("shown").replaceChildren(...found.fields.map((fields) => make("div", { class: "item" }, ...render(fields))));
+}
+
+/** A line such as `items: 12` in two. */
+function halves(line) {
+  const at = line.indexOf(": ");
+  return [line.slice(0, at), line.slice(at + 2)];
 }
 
 function showSettings(file) {
   byId("name").value = file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-");
   const first = found.metrics[0];
   byId("metrics").replaceChildren(...found.metrics.map((name) => choice("metric", name, name === first)));
+  const judges = found.models.filter(Boolean);
+  byId("judge-field").hidden = judges.length < 2;
+  byId("judges").replaceChildren(...judges.map((name) => choice("judge", name, true)));
   const slices = sliceColumns();
   byId("slice-field").hidden = !slices.length;
   byId("slices").replaceChildren(...slices.map((name) => choice("slice", name, false)));
@@ -94,10 +97,12 @@ function chosen(kind) {
 async function create() {
   const name = byId("name").value.trim();
   const budget = byId("budget").value;
+  const judges = chosen("judge");
   await post(`${root}/api/campaigns`, {
     name,
     file: found.file,
     metrics: chosen("metric"),
+    judge_columns: judges.length < found.models.filter(Boolean).length ? judges : [],
     slices: chosen("slice"),
     budget: budget ? Number(budget) : null,
     questions: byId("questions").value.split("\n").map((line) => line.trim()).filter(Boolean),

@@ -30,13 +30,13 @@ class Question {
         choice.key && choice.key !== choice.text ? make("kbd", { "aria-hidden": "true" }, choice.key) : null,
       ),
     );
-    if (this.buttons.length) this.element.append(make("div", { class: "choices" }, ...this.buttons));
-    if (!this.buttons.length || declared.more) this.element.append(this.makeInput());
+    if (!this.buttons.length || declared.more) this.input = this.makeInput();
+    this.element.append(this.buttons.length ? make("div", { class: "choices" }, ...this.buttons, this.input) : this.input);
   }
 
   makeInput() {
     const { name, kind, more } = this.declared;
-    this.input = make("input", {
+    const input = make("input", {
       type: "text",
       inputmode: kind === "number" ? "decimal" : null,
       maxlength: 1000,
@@ -44,8 +44,8 @@ class Question {
       placeholder: more ? "Another class" : kind === "number" ? limits(this.declared) : "",
       "aria-label": more ? `${name}: another class` : name,
     });
-    this.input.addEventListener("input", () => this.mark(null));
-    return this.input;
+    input.addEventListener("input", () => this.mark(null));
+    return input;
   }
 
   pick(value) {
