@@ -8,6 +8,7 @@ import pytest
 
 from levelled.campaigns import Campaign, create_campaign
 from levelled.errors import CampaignError
+from levelled.simulation.known import known_losses
 
 N = 500
 RNG = np.random.default_rng(3)
@@ -124,3 +125,64 @@ def test_the_report_has_a_section_on_the_judge(tmp_path: Path) -> None:
     page = (tmp_path / "report.html").read_text(encoding="utf-8")
     assert "Verdicts against labels" in page
     assert "kappa" in page
+
+
+def test_the_judge_that_is_named_first_is_the_first(tmp_path: Path) -> None:
+    table = pa.table({"id": range(4), "b": ["pass", "fail"] * 2, "a": ["fail", "pass"] * 2})
+    campaign = create_campaign(
+        "two", table, "share:pass", storage=tmp_path / "c.db", seed=1, judge_columns=["b", "a"]
+    )
+    assert campaign.settings.models == ("b", "a")
+    assert campaign.audit() == []
+
+
+@pytest.mark.parametrize(("metric", "first"), [("share:pass", "verdict"), ("mean:1:5", "stars")])
+def test_beside_other_judges_the_one_that_fits_the_metric_is_the_first(
+    tmp_path: Path, metric: str, first: str
+) -> None:
+    table = pa.table(
+        {"id": range(4), "pred@stars": [1, 5, 3, 4], "pred@verdict": ["pass", "fail"] * 2}
+    )
+    campaign = create_campaign("mixed", table, metric, storage=tmp_path / "c.db", seed=1)
+    assert campaign.settings.models[0] == first
+    assert campaign.audit() == []
+    assert known_losses(table, "pred@verdict", metric="share:pass").losses.mean() == 0.5
+
+
+def test_a_pool_without_verdicts_has_no_judge(tmp_path: Path) -> None:
+    table = pa.table({"id": range(4), "text": ["a", "b", "c", "d"]})
+    campaign = create_campaign("none", table, "share:pass", storage=tmp_path / "c.db", seed=1)
+    (ask,) = campaign.ask(1, owner="ann")
+    campaign.tell(ask.draw, "pass", owner="ann")
+    with pytest.raises(CampaignError, match="no verdicts to check"):
+        campaign.judge()
+
+
+def rated(folder: Path) -> Campaign:
+    table = pa.table({"id": range(40), "pred": [1 + n % 5 for n in range(40)], "topic": TOPIC[:40]})
+    campaign = create_campaign(
+        "rated", table, "mean:1:5", storage=folder / "c.db", seed=1, slices=["topic"]
+    )
+    for ask in campaign.ask(20, owner="ann"):
+        far = 2 * int(TOPIC[int(ask.id)] == "login")
+        campaign.tell(ask.draw, min(5, 1 + int(ask.id) % 5 + far), owner="ann")
+    return campaign
+
+
+def test_ratings_are_checked_by_slice_with_the_worst_first(tmp_path: Path) -> None:
+    campaign = rated(tmp_path)
+    report = campaign.judge(by="topic")
+    assert [part.name for part in report.parts] == ["topic=login", "topic=billing"]
+    assert {part.figure for part in report.parts} == {"mean absolute difference"}
+    with pytest.raises(CampaignError, match="no verdict of them is counted"):
+        campaign.judge(positive="5")
+
+
+def test_ratings_with_an_item_that_cannot_be_labelled_have_no_correlation(tmp_path: Path) -> None:
+    campaign = rated(tmp_path)
+    (ask,) = campaign.ask(1, owner="ann")
+    campaign.mark_unlabelable(ask.draw, reason="empty", owner="ann")
+    report = campaign.judge()
+    assert report.figures["bias"].value is not None
+    assert report.figures["correlation"].value is None
+    assert "every settled draw" in report.figures["correlation"].warnings[0]

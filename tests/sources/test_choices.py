@@ -31,7 +31,7 @@ def test_columns_of_any_name_make_a_pool(ending: str, tmp_path: Path) -> None:
         hide=["reason"],
     )
     assert pool.ids([0, 2]) == ["a", "c"]
-    assert pool.models == ("stars", "verdict")
+    assert pool.models == ("verdict", "stars")
     assert pool.predictions("verdict").of([0, 2]) == ["good", "bad"]
     assert pool.predictions("stars").of([0, 2]) == [5, 1]
     assert pool.shown([2]) == [{"input": "3?", "output": "4"}]

@@ -269,7 +269,7 @@ def _check_model_name(name: str, models: Sequence[str]) -> str:
     if not name:
         return name
     check_model_name(name)
-    if models[0] or name in models:
+    if "" not in models or name in models:
         there = ", ".join(filter(None, models))
         raise CampaignError(
             f"The pool names models itself: {there}. The name {name!r} must be another one, for "

@@ -14,7 +14,7 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, PoolPredictions
 
-__all__ = ["looks_over", "predictions_by_model", "settings_of_pool"]
+__all__ = ["fitting_model_first", "looks_over", "predictions_by_model", "settings_of_pool"]
 
 _MOST_LOOKS = 100
 
@@ -24,6 +24,21 @@ def predictions_by_model(pool: Pool) -> dict[str, PoolPredictions]:
     return {one: pool.predictions(one) for one in pool.models or ("",)}
 
 
+def fitting_model_first(by_model: Mapping[str, PoolPredictions], metric: Metric) -> tuple[str, ...]:
+    """The models, those first whose predictions are labels of the kind that a metric counts.
+
+    Beside a judge that rates, a share of passes is predicted by the one that says "pass".
+    """
+    counted = metric.positive
+    fits = {
+        model: one.number is not None
+        if metric.label_kind == "number"
+        else counted is None or counted in (one.counts() or {})
+        for model, one in by_model.items()
+    }
+    return tuple(sorted(by_model, key=lambda model: not fits[model]))
+
+
 def settings_of_pool(
     pool: Pool,
     by_model: Mapping[str, PoolPredictions],
@@ -31,7 +46,7 @@ def settings_of_pool(
     slices: Sequence[str],
 ) -> dict[str, Any]:
     """The settings that a pool determines: its size, content, models, classes and counts."""
-    models = tuple(by_model)
+    models = fitting_model_first(by_model, metrics[0])
     first = by_model[models[0]]
     return {
         "fingerprint": pool.fingerprint,

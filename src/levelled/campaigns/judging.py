@@ -77,11 +77,25 @@ def judge_model(
             f"{state.settings.name!r} has no settled label yet: ask, label and tell some items."
         )
     one = state.settings.models[0] if model is None else find_model(state, model)
+    _check_predicts(state, one)
     other = None if against is None else find_other_model(state, against, one)
     _check_slice(state, by)
     if state.settings.numeric:
-        return _Ratings(base, one).report(numbers(one), other)
+        if positive is not None:
+            raise CampaignError(
+                f"{state.settings.name!r} has ratings, and no verdict of them is counted: leave "
+                f"positive (--positive) out."
+            )
+        return _Ratings(base, one).report(numbers(one), other, by)
     return _Classes(base, one, _positive(state, positive, one)).report(other, by, tpr, tnr)
+
+
+def _check_predicts(state: CampaignState, model: str) -> None:
+    if model not in state.attached and not state.pred_counts(model) and not state.settings.numeric:
+        raise CampaignError(
+            f"The pool of {state.settings.name!r} has no verdicts to check. Create a campaign with "
+            f"--judge-column COLUMN, or add verdicts with `levelled attach`."
+        )
 
 
 def _check_slice(state: CampaignState, by: str | None) -> None:
@@ -132,6 +146,12 @@ class _Judged:
         """The estimate to show, which holds however often one looks."""
         return read_estimate(self.base, self.subject(metric, column, value))
 
+    def _slices(self, by: str | None) -> Iterator[tuple[str, str]]:
+        """The values of one slice column, or of all, each with its column."""
+        for column in self.settings.slices if by is None else (by,):
+            for value in self.settings.slice_counts[column]:
+                yield column, value
+
     def compare(self, metric: Metric, other: str) -> Comparison:
         """This judge minus another one, on the same labels."""
         return compare_subjects(self.base, metric, self.model, other)
@@ -148,7 +168,7 @@ class _Classes(_Judged):
         """All figures, and the decision."""
         metrics = self._metrics()
         figures = {name: self.read(metric) for name, metric in metrics.items()}
-        parts = sorted(self._parts(by), key=lambda part: _value(part.estimate))
+        parts = sorted(self._parts(by), key=lambda part: _value(part.estimate, 2.0))
         compared = [metrics[name] for name in ("TPR", "TNR", "agreement")]
         total = sum(self.counts.values()) or 1
         return JudgeReport(
@@ -179,10 +199,9 @@ class _Classes(_Judged):
 
     def _parts(self, by: str | None) -> Iterator[Part]:
         """The slices, and the classes where there are more than two."""
-        for column in self.settings.slices if by is None else (by,):
-            for value in self.settings.slice_counts[column]:
-                one = self.read(PLAIN["accuracy"], column, value)
-                yield Part(f"{column}={value}", "agreement", one)
+        for column, value in self._slices(by):
+            one = self.read(PLAIN["accuracy"], column, value)
+            yield Part(f"{column}={value}", "agreement", one)
         if 2 < len(self.counts) <= _MOST_CLASSES and by is None:
             for name in self.counts:
                 yield Part(name, "recall", self.read(parse_metric(f"recall:{name}")))
@@ -191,7 +210,7 @@ class _Classes(_Judged):
 class _Ratings(_Judged):
     """A judge whose verdicts are ratings."""
 
-    def report(self, numbers: FloatArray, other: str | None) -> JudgeReport:
+    def report(self, numbers: FloatArray, other: str | None, by: str | None) -> JudgeReport:
         """All figures; `numbers` are the ratings of the whole pool."""
         metric = self.settings.metrics[0]
         if not isinstance(metric, Mean):
@@ -202,7 +221,12 @@ class _Ratings(_Judged):
         figures = rating_figures(rate, raw, self.read(apart), self._correlation())
         compared = () if other is None else (self.compare(replace(apart, bounds=None), other),)
         name = shown_model(self.settings, self.model)
-        return JudgeReport(name, None, raw, rate, figures, comparisons=compared)
+        parts = [
+            Part(f"{column}={value}", "mean absolute difference", self.read(apart, column, value))
+            for column, value in self._slices(by)
+        ]
+        parts.sort(key=lambda part: -_value(part.estimate, 0.0))
+        return JudgeReport(name, None, raw, rate, figures, tuple(parts), comparisons=compared)
 
     def _absolute(self, metric: Metric, numbers: FloatArray) -> Metric:
         """The mean absolute difference, with the bounds that ratings and labels have."""
@@ -215,15 +239,18 @@ class _Ratings(_Judged):
         """The correlation at the last planned look; before it, with a warning."""
         settings, look = self.settings, self.settings.last_look(len(self.base))
         base = self.base if look is None else self.base.first(look.n)
-        if not base.labelable.all():
-            raise CampaignError("A correlation needs a label for every settled draw.")
-        labels = np.array(base.labels, dtype=np.float64)
+        complete = bool(base.labelable.all())
+        labels = np.array(base.labels if complete else [0] * len(base), dtype=np.float64)
         ratings = base.predicted(self.model).astype(np.float64)
         level = settings.level if look is None else 1 - look.alpha
         found = correlation(labels, ratings, base.draws, level=level)
-        notes = (*found.warnings, FIXED) if look is None else found.warnings
+        notes = (
+            found.warnings if look is not None or found.stderr == 0 else (*found.warnings, FIXED)
+        )
+        if not complete:
+            notes = ("a correlation needs a label for every settled draw",)
         return replace(found, level=settings.level, warnings=notes)
 
 
-def _value(estimate: Estimate) -> float:
-    return 2.0 if estimate.value is None else estimate.value
+def _value(estimate: Estimate, undefined: float) -> float:
+    return undefined if estimate.value is None else estimate.value

@@ -5,6 +5,7 @@ from dataclasses import replace
 from typing import Any
 
 from levelled._check import between
+from levelled.campaigns.derived import fitting_model_first, predictions_by_model
 from levelled.campaigns.drawing import frozen_proposal
 from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
@@ -52,7 +53,8 @@ def plan_campaign(
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes)
-    predictions = opened.predictions()
+    by_model = predictions_by_model(opened)
+    predictions = by_model[fitting_model_first(by_model, request.metric)[0]]
     request.metric.require(predictions)
     score = request.metric.score(predictions)
     weights = mixture(proportional(score, allow_zero=True), floor)

@@ -74,9 +74,14 @@ def _show_report(name: str, report: "JudgeReport") -> None:
         typer.echo(f"used unattended? {report.decision.answer}: {report.decision.because}.")
     for one in report.comparisons:
         typer.echo(show.plain(one, 500))
-    estimates = [report.rate, *report.figures.values()]
-    for note in dict.fromkeys(note for each in estimates for note in each.warnings):
-        typer.echo(f"note: {show.plain(note, 500)}")
+    figures = {report.rate_name: report.rate, **report.figures}
+    notes: dict[str, list[str]] = {}
+    for figure, estimate in figures.items():
+        for note in estimate.warnings:
+            notes.setdefault(note, []).append(figure)
+    for note, of in notes.items():
+        about = "" if len(of) == len(figures) else f"{', '.join(of)}: "
+        typer.echo(f"note: {show.plain(f'{about}{note}', 500)}")
 
 
 def _cells(estimate: "Estimate") -> tuple[str, str]:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
+from levelled.campaigns.derived import fitting_model_first, predictions_by_model
 from levelled.campaigns.drawing import as_labels, frozen_proposal
 from levelled.campaigns.driving import (
     can_adapt,
@@ -119,7 +120,9 @@ def known_losses(
     opened = open_pool(pool, classes=classes, features=features, id_column=id_column)
     opened = opened if features is not None else with_lengths(opened, without=[label])
     chosen = parse_metric(metric)
-    predictions = opened.predictions()
+    by_model = predictions_by_model(opened)
+    models = fitting_model_first(by_model, chosen)
+    predictions = by_model[models[0]]
     chosen.require(predictions)
     settings = CampaignSettings(
         "simulation",
@@ -128,7 +131,7 @@ def known_losses(
         "",
         len(opened),
         seed=0,
-        models=opened.models or ("",),
+        models=models,
         classes=predictions.classes,
         numeric=chosen.label_kind == "number",
     )

@@ -52,11 +52,15 @@ class Roles:
     features: Columns = ()
     unused: Columns = ()
     """Columns of predictions in whose place the user named others."""
+    judges: Columns = ()
+    """Models in the order in which a user, or a tool, names them."""
 
     @property
     def models(self) -> Columns:
-        """The models with predictions, that without a name first."""
-        return tuple(sorted({*self.pred, *self.proba}))
+        """The models with predictions: that without a name, then judges, then others by name."""
+        found = {*self.pred, *self.proba}
+        named = [one for one in ("", *self.judges) if one in found]
+        return tuple(dict.fromkeys([*named, *sorted(found)]))
 
     @property
     def numbers(self) -> Columns:
@@ -118,6 +122,7 @@ def roles_of(
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
         unused=tuple(one for one in (*by_name.values(), *_PRED) if one not in pred.values()),
+        judges=() if choices.reader == "plain" and not choices.judge_columns else tuple(pred),
     )
 
 

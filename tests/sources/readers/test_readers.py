@@ -139,7 +139,7 @@ def _verdicts(pool: Pool, judge: str) -> tuple[list[Any], list[Any]]:
 
 def test_judges_of_two_kinds_are_not_checked_by_one_metric(tmp_path: Path) -> None:
     storage = f"sqlite:///{tmp_path}/levelled.db"
-    with pytest.raises(CampaignError, match="grader predicts classes and tone predicts numbers"):
+    with pytest.raises(CampaignError, match="includes predicts classes and tone predicts numbers"):
         lv.create_campaign("c", FILES / "inspect.eval", "error", storage=storage, seed=1)
 
 
