@@ -17,5 +17,8 @@ def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     try:
         write(unfinished)
         unfinished.replace(path)
+    except OSError as wrong:
+        wrong.filename = str(path)  # the name that the user knows
+        raise
     finally:
         unfinished.unlink(missing_ok=True)

@@ -4,6 +4,7 @@ from pathlib import Path
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from levelled.campaigns import Campaign, create_campaign
@@ -67,11 +68,7 @@ def test_slices_are_listed_worst_first_and_another_judge_is_compared(tmp_path: P
     assert {part.name for part in report.parts} == {"topic=billing", "topic=login"}
     values = [part.estimate.value or 0.0 for part in report.parts]
     assert values == sorted(values)
-    assert [one.metric for one in report.comparisons] == [
-        "recall:pass",
-        "specificity:pass",
-        "accuracy",
-    ]
+    assert [one.metric for one in report.comparisons] == ["TPR", "TNR", "agreement"]
     assert report.raw == pytest.approx(np.mean(POOL["pred"].to_numpy() == "pass"))
 
 
@@ -186,3 +183,12 @@ def test_ratings_with_an_item_that_cannot_be_labelled_have_no_correlation(tmp_pa
     assert report.figures["bias"].value is not None
     assert report.figures["correlation"].value is None
     assert "every settled draw" in report.figures["correlation"].warnings[0]
+
+
+def test_a_judge_that_rates_may_be_attached_later(tmp_path: Path) -> None:
+    campaign, path = rated(tmp_path), tmp_path / "later.parquet"
+    pq.write_table(pa.table({"id": [*range(39, -1, -1)], "pred": [2] * 20 + [4] * 20}), path)
+    campaign.attach(str(path), model="later")
+    report = campaign.judge("later", against="first")
+    assert (report.judge, report.raw) == ("later", 3.0)
+    assert report.comparisons[0].metric == "mean absolute difference"

@@ -65,7 +65,7 @@ def test_what_is_no_judge_is_refused() -> None:
     draws = Draws(np.array([0, 1]), np.array([0.25, 1 / 3]), pool_size=4)
     with pytest.raises(InputError, match="Say which verdict counts"):
         judge(["a", "b"], ["a", "b"], draws, pool_verdicts=["a", "b", "a", "b"])
-    with pytest.raises(InputError, match="two classes or a few"):
+    with pytest.raises(InputError, match="Every verdict is 'a'"):
         judge(["a", "b"], ["a", "a"], draws, pool_verdicts=["a"] * 4, positive="a")
 
 
@@ -97,3 +97,11 @@ def test_the_labels_that_decide_grow_with_the_square_of_the_width() -> None:
 def test_a_correlation_needs_ratings_that_differ() -> None:
     draws = Draws(np.array([0, 1]), np.array([0.25, 1 / 3]), pool_size=4)
     assert correlation([1, 1], [2, 3], draws).value is None
+
+
+def test_ratings_take_numbers_as_bounds_and_no_class() -> None:
+    draws = Draws(np.array([0, 1]), np.array([0.25, 1 / 3]), pool_size=4)
+    ratings = [1.0, 2.0, 3.0, 4.0]
+    with pytest.raises(InputError, match="no positive class"):
+        judge([1, 2], [1, 2], draws, pool_verdicts=ratings, bounds=(1, 5), positive=5)
+    assert judge([1, 2], [1, 2], draws, pool_verdicts=ratings, bounds=("1", "5")).raw == 2.5  # type: ignore[arg-type]

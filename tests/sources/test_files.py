@@ -1,6 +1,9 @@
 import hashlib
 from pathlib import Path
 
+import pytest
+
+from levelled.errors import PoolError
 from levelled.sources.files import digest, files_of
 
 
@@ -21,3 +24,8 @@ def test_a_digest_is_that_of_the_bytes_in_order(tmp_path: Path) -> None:
     (tmp_path / "b.csv").write_bytes(b"two")
     whole = hashlib.sha256(b"one" * 1_000_000 + b"two").hexdigest()
     assert digest(files_of(tmp_path)) == whole
+
+
+def test_a_folder_without_a_file_to_read_is_refused_in_one_sentence(tmp_path: Path) -> None:
+    with pytest.raises(PoolError, match=r"^The folder .* holds no file"):
+        files_of(tmp_path)

@@ -55,3 +55,10 @@ def test_a_name_with_a_slash_is_no_length_by_itself() -> None:
 def test_a_column_that_is_not_there_is_named() -> None:
     with pytest.raises(PoolError, match="the length of a column 'third'"):
         open_pool(pa.table(PAIRS), features=["length:third/first"])
+
+
+def test_lengths_are_those_of_what_labellers_see() -> None:
+    long = ["a text of more than twenty characters"] * 2
+    table = pa.table({"id": [1, 2], "pred": ["a", "b"], "answer": long, "reason": long})
+    assert with_lengths(open_pool(table, hide=["reason"])).features == ("length:answer",)
+    assert with_lengths(open_pool(table, show=["reason"])).features == ("length:reason",)

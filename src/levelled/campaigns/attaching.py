@@ -1,9 +1,12 @@
 """Predictions that are added to a campaign later, and where its files lie."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
+from levelled._check import FloatArray
 from levelled.campaigns.drawing import as_labels, draw_next
 from levelled.campaigns.pools import RecordedFile
 from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
@@ -11,7 +14,7 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.sources import Pool
 
-__all__ = ["attach_event", "check_model_name", "draw_events", "place_of"]
+__all__ = ["attach_event", "check_model_name", "draw_events", "place_of", "predicted_numbers"]
 
 
 def place_of(pool: Pool) -> str | list[str] | None:
@@ -71,6 +74,19 @@ def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> li
     return events
 
 
+def predicted_numbers(
+    state: CampaignState, open_pool: Callable[[], Pool], model: str
+) -> FloatArray:
+    """The numbers that a model of the pool, or one attached later, predicts for the whole pool."""
+    pool, later = open_pool(), state.attached.get(model)
+    source = pool if later is None else _open_attached(state.settings, model, later)
+    number = (source.predictions(model) if later is None else source.predictions()).number
+    if number is None:
+        raise CampaignError(f"The model {model or 'first'!r} does not predict numbers.")
+    rows = slice(None) if later is None else source.rows_of(pool.ids(range(len(pool))))
+    return np.asarray(number, dtype=np.float64)[rows]
+
+
 def check_model_name(model: str) -> None:
     """Refuse a text that cannot name a model."""
     if not model or not model.isprintable() or len(model) > 100:
@@ -78,7 +94,7 @@ def check_model_name(model: str) -> None:
 
 
 def _open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
-    """The file of a model that was attached, for the items drawn since."""
+    """The file of a model that was attached, for items other than those drawn then."""
     recorded = RecordedFile(
         f"The table of predictions of {model!r}",
         attached.source,

@@ -2,16 +2,15 @@
 
 import time
 from collections.abc import Iterator, Sequence
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
-from levelled._check import FloatArray, whole
+from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns import decide
-from levelled.campaigns.attaching import attach_event, draw_events, place_of
+from levelled.campaigns.attaching import attach_event, draw_events, place_of, predicted_numbers
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
 from levelled.campaigns.diagnosing import CampaignDiagnosis, diagnose_campaign
@@ -30,7 +29,7 @@ from levelled.campaigns.records import Ask, CampaignSettings, Event
 from levelled.campaigns.shown import label_question
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
-from levelled.errors import CampaignError, InputError
+from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.judge import JudgeReport
@@ -261,16 +260,8 @@ class Campaign(Labellers):
         mean, bias, mean absolute difference and correlation.
         """
         options = {"against": against, "positive": positive, "by": by}
-        return judge_model(
-            self.state, self._log.cache, self._numbers, model, **options, tpr=tpr, tnr=tnr
-        )
-
-    def _numbers(self, model: str) -> FloatArray:
-        """The predicted numbers of a model for the whole pool."""
-        number = self.pool().predictions(model).number
-        if number is None:
-            raise CampaignError(f"The model {model or 'first'!r} does not predict numbers.")
-        return np.asarray(number, dtype=np.float64)
+        numbers = partial(predicted_numbers, self.state, self.pool)
+        return judge_model(self.state, self._log.cache, numbers, model, **options, tpr=tpr, tnr=tnr)
 
     def comparisons(self) -> list[Comparison]:
         """Each further model against the first, in every metric that can be compared."""

@@ -43,6 +43,8 @@ _REACH = 2.3
 _ALTERNATIVES = {
     "log_loss": "log_loss:CAP, such as log_loss:10",
     "mean": "mean:LOW:HIGH, such as mean:1:5",
+    "mae": "mean:LOW:HIGH, such as mean:1:5",
+    "mse": "mean:LOW:HIGH, such as mean:1:5",
 }
 
 

@@ -1,6 +1,6 @@
 """A judge of a campaign against people: its figures come from the functions of `estimate`."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Literal
 
@@ -169,7 +169,6 @@ class _Classes(_Judged):
         metrics = self._metrics()
         figures = {name: self.read(metric) for name, metric in metrics.items()}
         parts = sorted(self._parts(by), key=lambda part: _value(part.estimate, 2.0))
-        compared = [metrics[name] for name in ("TPR", "TNR", "agreement")]
         total = sum(self.counts.values()) or 1
         return JudgeReport(
             shown_model(self.settings, self.model),
@@ -179,8 +178,13 @@ class _Classes(_Judged):
             figures,
             tuple(parts),
             decide_unattended(figures["TPR"], figures["TNR"], tpr, tnr),
-            () if other is None else tuple(self.compare(one, other) for one in compared),
+            () if other is None else tuple(self._comparisons(metrics, other)),
         )
+
+    def _comparisons(self, metrics: Mapping[str, Metric], other: str) -> Iterator[Comparison]:
+        """The figures of this judge minus those of another, under the names of the report."""
+        for name in ("TPR", "TNR", "agreement"):
+            yield replace(self.compare(metrics[name], other), metric=name)
 
     def _metrics(self) -> dict[str, Metric]:
         def of_class(ratio: Literal["precision", "recall", "specificity"]) -> Metric:
@@ -219,7 +223,7 @@ class _Ratings(_Judged):
         rate = self.read(metric)
         apart = self._absolute(metric, numbers)
         figures = rating_figures(rate, raw, self.read(apart), self._correlation())
-        compared = () if other is None else (self.compare(replace(apart, bounds=None), other),)
+        compared = () if other is None else (self._comparison(apart, other),)
         name = shown_model(self.settings, self.model)
         parts = [
             Part(f"{column}={value}", "mean absolute difference", self.read(apart, column, value))
@@ -227,6 +231,10 @@ class _Ratings(_Judged):
         ]
         parts.sort(key=lambda part: -_value(part.estimate, 0.0))
         return JudgeReport(name, None, raw, rate, figures, tuple(parts), comparisons=compared)
+
+    def _comparison(self, apart: Metric, other: str) -> Comparison:
+        found = self.compare(replace(apart, bounds=None), other)
+        return replace(found, metric="mean absolute difference")
 
     def _absolute(self, metric: Metric, numbers: FloatArray) -> Metric:
         """The mean absolute difference, with the bounds that ratings and labels have."""

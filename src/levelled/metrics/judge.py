@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, between, floats
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
+from levelled.estimators.intervals.logical import as_bounds
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, as_classes, check_class, class_names, class_text
 from levelled.metrics.classification import ClassOptions, precision, recall, specificity
@@ -138,20 +139,27 @@ def judge(
     options: EstimateOptions = {"level": level, "interval": interval}
     named = {"labels": labels, "verdicts": verdicts, "pool_verdicts": pool_verdicts}
     if bounds is not None:
+        if positive is not None:
+            raise InputError("Ratings have no positive class: leave positive or bounds out.")
         given, rated, all_rated = (floats(name, one, ndim=1) for name, one in named.items())
         check_pool_column("verdicts", rated, all_rated, draws)
-        return _ratings(given, rated, all_rated, draws, bounds, options)
+        return _ratings(given, rated, all_rated, draws, as_bounds(bounds), options)
     y, v, pool = (as_classes(name, class_names(name, values)) for name, values in named.items())
     check_pool_column("verdicts", v, pool, draws)
     names, codes = np.unique(pool, return_inverse=True)
     coded = as_verdicts(Categorical(tuple(names.tolist()), codes))
+    if len(names) == 1:
+        raise InputError(
+            f"Every verdict is {str(names[0])!r}, so there is nothing to check the judge by. "
+            f"levelled.metrics.share estimates the share of a label without one."
+        )
     if coded is None:
         raise InputError(
             f"A judge gives two classes or a few; these verdicts have {len(names)}. Ratings need "
             f"their bounds, for example bounds=(1, 5)."
         )
     if positive is None:
-        raise InputError(f"Say which verdict counts: positive={names[-1]!r}, for example.")
+        raise InputError(f"Say which verdict counts: positive={str(names[-1])!r}, for example.")
     one = class_text(positive)
     check_class(one, coded.values)
     chance = verdict_chances(coded)[:, coded.values.index(one)]

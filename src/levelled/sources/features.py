@@ -20,7 +20,6 @@ from levelled.sources.columns import (
     is_number,
     is_text,
     shorten,
-    shown_columns,
 )
 from levelled.sources.files import PathName, files_of
 from levelled.sources.ids import rows_of
@@ -188,8 +187,12 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
     if any(knows) or not roles.pred:
         return pool
-    shown = [name for name in shown_columns(origin.schema, roles) if name not in without]
-    kinds = {name: origin.schema.field(name).type for name in shown if name not in _NEVER}
+    shown = [
+        name
+        for name in pool.shown_columns
+        if name not in {*without, roles.id, *roles.pred.values()}
+    ]
+    kinds = {name: origin.schema.field(name).type for name in shown}
     lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
     texts = [name for name in lengthy if "/" not in name]
     if not texts:

@@ -126,14 +126,14 @@ def _with_names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 def _expand(source: PathName) -> list[Path]:
     path = Path(source).expanduser()
     try:
-        if path.is_dir():
-            return _files_in(path)
-        if path.is_file():
-            return [path]
-        is_there = path.exists()
+        is_folder, is_file, is_there = path.is_dir(), path.is_file(), path.exists()
     except (OSError, ValueError) as wrong:  # such as a name that is too long
         why = wrong.strerror if isinstance(wrong, OSError) else wrong
         raise PoolError(f"{str(source)[:80]!r} cannot be a file: {why}.") from wrong
+    if is_folder:
+        return _files_in(path)
+    if is_file:
+        return [path]
     if is_there:
         raise PoolError(
             f"{str(path)!r} is a pipe, a socket or a device, not a file: write its content to a "

@@ -103,14 +103,16 @@ class Pool:
 
         predictions = {model: self.predictions(model).pred for model in self.models}
         roles = {self._roles.id, self.group}
-        hidden = [one for one in self._origin.schema.names if one not in {*self._shown, *roles}]
+        hidden = [
+            one for one in self._origin.schema.names if one not in {*self.shown_columns, *roles}
+        ]
         return Recognised(
             self.choices.reader or "plain",
             "columns by their names" if self._outputs is None else self._outputs.tool,
             len(self),
             tuple(self.ids(range(min(2, len(self))))),
             {m: describe_verdicts(one) for m, one in predictions.items() if one is not None},
-            self._shown,
+            self.shown_columns,
             tuple(hidden),
             self.group,
             self.n_groups,
@@ -205,7 +207,7 @@ class Pool:
 
     def shown(self, rows: ArrayLike) -> list[dict[str, Any]]:
         """The columns a labeller sees of some rows, as values that JSON can hold."""
-        wanted, columns = self._check_rows(rows), self._shown
+        wanted, columns = self._check_rows(rows), self.shown_columns
         if not columns or not len(wanted):
             return [{} for _ in wanted]
         distinct, place = np.unique(wanted, return_inverse=True)
@@ -216,7 +218,7 @@ class Pool:
         return [values[at] for at in place.tolist()]
 
     @cached_property
-    def _shown(self) -> tuple[str, ...]:
+    def shown_columns(self) -> tuple[str, ...]:
         """The columns that a labeller sees."""
         from levelled.sources.columns import shown_columns
 
