@@ -29,7 +29,7 @@ OPTIONS = (
 SEEN_ITEM = "#item[data-draw]:not([data-draw=''])"
 
 
-@pytest.fixture(scope="session")
+@pytest.fixture(scope="package")
 def browser() -> "Iterator[Browser]":
     """Chromium without a window."""
     from playwright.sync_api import sync_playwright

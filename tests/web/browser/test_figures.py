@@ -144,14 +144,14 @@ def test_the_log_of_another_tool_is_uploaded_and_its_judges_are_checked(site: Si
     page.wait_for_url("**/c/inspect")
     expect(page.locator("#judges")).to_be_hidden()
     campaign = site.campaign("inspect")
-    assert campaign.settings.models == ("grader", "includes")
+    assert campaign.settings.models == ("includes", "grader")
     asks = campaign.ask(6, owner="zoe")
     labels = ("pass", "fail")
     campaign.tell_all(
         [{"draw": one.draw, "label": labels[one.draw % 2]} for one in asks], owner="zoe"
     )
     report = campaign.judge("includes")
-    expect(page.locator("#judges h3")).to_have_text(["grader", "includes"])
+    expect(page.locator("#judges h3")).to_have_text(["includes", "grader"])
     table = page.get_by_role("group", name="Verdicts of includes")
     expect(table.locator("tr", has_text="TPR")).to_contain_text(f"{report.figures['TPR'].low:.4f}")
     expect(table.locator("tr", has_text="share of pass")).to_contain_text(f"{report.raw:.4f}")

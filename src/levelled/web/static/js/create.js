@@ -8,6 +8,7 @@ import { count } from "./numbers.js";
 const MOST_SLICES = 30;
 const LONGEST_SLICE = 30;
 let found = null;
+let choices = 0; // files chosen so far: a slow reply about an earlier one is dropped
 
 function problem(why) {
   byId("problem").hidden = why === null;
@@ -38,7 +39,11 @@ async function list() {
 }
 
 async function look(file) {
-  found = await post(`${root}/api/look`, { file });
+  choices += 1;
+  const mine = choices;
+  const reply = await post(`${root}/api/look`, { file });
+  if (mine !== choices) return;
+  found = reply;
   byId("found").hidden = byId("settings").hidden = false;
   showFacts();
   showSettings(file);
@@ -112,6 +117,7 @@ async function create() {
 }
 
 async function upload(file) {
+  choices += 1;
   const saved = await put(`${root}/api/files/${encodeURIComponent(file.name)}`, file);
   await list();
   byId("file").value = saved.file;
@@ -128,7 +134,7 @@ byId("settings").addEventListener("submit", (event) => {
 
 attempt("", async () => {
   const files = await list();
-  if (files.length === 1) {
+  if (files.length === 1 && !choices) {
     byId("file").value = files[0];
     await look(files[0]);
   }
