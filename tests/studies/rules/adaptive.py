@@ -1,4 +1,4 @@
-"""Rules of the studies of adaptive campaigns: efficiency, coverage, the guarantee and judges."""
+"""Rules of the studies of campaigns: efficiency, coverage, guarantee, judges and gate."""
 
 from collections.abc import Sequence
 
@@ -157,6 +157,19 @@ def judge_coverages(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return "cannot tell" if bar - slack <= least < bar else yes(least >= bar)
 
 
+def wrong_words(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """The largest share of wrong words is at most 5%, three standard errors allowed."""
+    allowance = 3 * np.sqrt(0.05 * 0.95 / settings["trajectories"])
+    return yes(all(row["wrong"] <= 0.05 + allowance for row in rows))
+
+
+def gate_power(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """Campaigns with a guarantee show more claims about a limit than random labels do."""
+    limits = {row["claim"] for row in rows} - {"better than"}
+    shown = {(row["claim"], row["draws"]): row["shown"] for row in rows}
+    return yes(all(shown[one, "finite"] > shown[one, "random"] for one in limits))
+
+
 AVERAGES: dict[str, Rule] = {
     "six pools, 500 labels": six_pools,
     "six pools, 100 labels": six_pools,
@@ -185,6 +198,7 @@ RULES: dict[str, dict[str, Rule]] = {
     },
     "adaptive-coverage": {"coverage of all planned looks": adaptive_coverage},
     "guarantee": {"misses of the hedged interval": misses},
+    "gate": {"wrong words of the gate": wrong_words, "power of the gate": gate_power},
     "judges": {
         "label factor, AlpacaEval": judge_factor,
         "label factor, rare detector": judge_factor,
