@@ -432,6 +432,20 @@ def test_a_planned_look_reads_its_own_draws_until_the_next_one(tmp_path: Path) -
     assert at.estimate.high <= read.high
 
 
+@pytest.mark.parametrize(("size", "budget"), [(6, 5), (200, 199)])
+def test_a_budget_of_nearly_the_whole_pool_can_be_watched(
+    tmp_path: Path, size: int, budget: int
+) -> None:
+    pool = pa.table({"id": [*range(size)], "proba_a": [0.8] * size, "proba_b": [0.2] * size})
+    storage = tmp_path / "c.db"
+    campaign = lv.create_campaign("c", pool, storage=storage, seed=1, budget=budget)
+    assert campaign.settings.looks[0].alpha < 1e-15  # 1 - alpha is 1
+    campaign.tell_all([{"draw": one.draw, "label": "a"} for one in campaign.ask(budget // 2)])
+    (figure,) = campaign.estimate()
+    assert figure.look is not None
+    assert 0 <= figure.estimate.low < figure.estimate.high < 1
+
+
 def test_a_changed_budget_keeps_the_looks_taken(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL, budget=40, looks=4)
     first = campaign.settings.looks

@@ -191,7 +191,7 @@ def _difference(base: SettledDraws, one: Subject, other: Subject) -> Estimate:
     if look is None and est.interval != "point":
         est = _watched(base, one, other, settings.watched_level)
     elif look is not None and est.interval != "point":
-        est = _estimate(base.first(look.n), one, other, 1 - look.alpha, "auto")
+        est = _estimate(base.first(look.n), one, other, look.level, "auto")
         est = est if est.value is None else replace(est, interval="looks")
         if len(base) > settings.looks[-1].n:
             est = replace(est, warnings=(*est.warnings, _USED_UP))

@@ -159,7 +159,7 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
     draws, key = base.first(look.n), (subject.key, base.predictor(subject.model), look)
     labels, est = base.cache.looks.get(key, (None, latest))
     if labels != draws.labels:
-        est = estimate_subject(draws, subject, 1 - look.alpha, fixed=True)
+        est = estimate_subject(draws, subject, look.level, fixed=True)
         base.cache.looks[key] = draws.labels, est
     if est.value is None or "point" in (est.interval, latest.interval):
         return latest

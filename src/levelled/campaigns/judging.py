@@ -250,7 +250,7 @@ class _Ratings(_Judged):
         complete = bool(base.labelable.all())
         labels = np.array(base.labels if complete else [0] * len(base), dtype=np.float64)
         ratings = base.predicted(self.model).astype(np.float64)
-        level = settings.level if look is None else 1 - look.alpha
+        level = settings.level if look is None else look.level
         found = correlation(labels, ratings, base.draws, level=level)
         notes = (
             found.warnings if look is not None or found.stderr == 0 else (*found.warnings, FIXED)

@@ -39,7 +39,7 @@ class PlanRequest:
         if self.looks == 1:
             return self.level
         looks = plan_looks(10**4, 10**9, self.looks, SHARE * (1 - self.level))
-        return 1 - looks[-1].alpha
+        return looks[-1].level
 
 
 def check_range(name: str, metric: Metric, width: float) -> float:

@@ -253,7 +253,7 @@ def _read_looks(
     for budget in budgets:
         covers = True
         for look in planned_looks(budget, len(known)):
-            est = known.estimate(trajectory.draws[: look.n], estimator, 1 - look.alpha)
+            est = known.estimate(trajectory.draws[: look.n], estimator, look.level)
             covers &= est.low <= known.risk <= est.high
         shown = estimator if known.ratio is None else est.estimator
         exact, unbiased = (trajectory.variance(by, budget) for by in (shown, estimator))

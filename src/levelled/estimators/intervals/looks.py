@@ -36,6 +36,7 @@ Limits = tuple[FloatArray | float, FloatArray | float]
 SHARE = 0.9
 """The part of the error rate that goes to the looks; betting between them has the rest."""
 
+_LEAST = 1e-12
 _NODES, _REACH, _FAR = 192, 9.0, 40.0
 """Nodes of the integration, the standard deviations beyond which nothing is left, and a bound
 beyond every critical value."""
@@ -46,6 +47,14 @@ class PlannedLook(NamedTuple):
 
     n: int
     alpha: float
+
+    @property
+    def level(self) -> float:
+        """The confidence level of its interval, at most 1 - 1e-12: numbers have no more digits.
+
+        Where the budget is nearly the whole pool, early looks have next to no error rate.
+        """
+        return 1 - max(self.alpha, _LEAST)
 
 
 def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[PlannedLook, ...]:
