@@ -55,6 +55,12 @@ CASES: dict[str, tuple[Columns, Columns]] = {
         {"labels": LABELS, "pred_a": PRED, "pred_b": LABELS},
         {"metric": "recall", "positive": "spam"},
     ),
+    "kappa": (BOTH, {"pool_pred": PRED.to_numpy()}),
+    "correlation": (REAL, {}),
+    "judge": (
+        {"labels": LABELS, "verdicts": PRED},
+        {"pool_verdicts": PRED.to_numpy(), "positive": "spam"},
+    ),
     "by_slice": ({"losses": LOSSES, "slices": PRED}, {"pool_slices": PRED}),
 }
 
