@@ -124,6 +124,8 @@ class Broker:
                 with suppress(LevelledError):  # a server that is away for a while
                     self.changed(campaign, self._store.count(campaign))
                 wait(LOOK_EVERY)
+        if self._stopping.is_set():
+            self._store.close()  # the look may have opened a connection after the others closed
 
 
 class EventStream(Response):

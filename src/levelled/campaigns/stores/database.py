@@ -72,7 +72,7 @@ class Database:
         self.engine = engine
         self._reader = engine
         self._writer = engine.execution_options(**{WRITES: True})
-        self._close = weakref.finalize(self, engine.dispose)
+        weakref.finalize(self, engine.dispose)
         _IN_USE.add(self)
 
     @contextmanager
@@ -108,8 +108,8 @@ class Database:
         yield time.sleep
 
     def close(self) -> None:
-        """Close the connections that are open."""
-        self._close()
+        """Close the connections that are open; those opened later close with this object."""
+        self.engine.dispose()
 
     def forked(self) -> None:
         """Open new connections in the child of a fork.
