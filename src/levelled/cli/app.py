@@ -16,6 +16,7 @@ from levelled import __version__
 from levelled.cli import (
     auditing,
     creating,
+    drawing,
     gate,
     judging,
     label,
@@ -84,7 +85,7 @@ for command in (
     serving.serve,
     tools.plan,
     simulating.simulate,
-    tools.draw,
+    drawing.draw,
     learning.learn,
     learning.advise,
     tools.doctor,
