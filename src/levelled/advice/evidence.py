@@ -31,6 +31,7 @@ __all__ = [
     "cross_fit",
     "lure_mean",
     "measure_evidence",
+    "same_predictions",
 ]
 
 _NOTHING = 1e-12
@@ -157,12 +158,13 @@ def _compare(plain: CrossFit, lure: CrossFit, draws: Draws, *, cost: float) -> W
         degrees_of_freedom=float(moments(gain, draws.probability, draws.pool_size).df),
         on_labels=lure_mean(plain.training - lure.training, draws).value,
         cost=cost,
-        same_predictions=_same(np.asarray(plain.predictions), np.asarray(lure.predictions)),
+        same_predictions=same_predictions(plain.predictions, lure.predictions),
     )
 
 
-def _same(these: NDArray[Any], those: NDArray[Any]) -> bool:
+def same_predictions(plain: Predictions, corrected: Predictions) -> bool:
     """True if two sets of predictions differ at most by rounding, relative to their range."""
+    these, those = np.asarray(plain), np.asarray(corrected)
     if these.dtype.kind != "f" or those.dtype.kind != "f":
         return bool(np.array_equal(these, those))
     rounding = 100 * np.spacing(np.abs(these).max())
