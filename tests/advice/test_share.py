@@ -129,14 +129,13 @@ def test_models_that_predict_the_same_have_no_held_out_share() -> None:
         (0.68, Measured(0.48, 0.44), (16 * 0.68 + 0.48 / 0.44**2) / (16 + 1 / 0.44**2)),
         (0.5, Measured(0.3, 0.0), 0.3),
         (0.5, Measured(0.3, 1e9), 0.5),
-        (0.4, None, 0.4),
-        (0.04, None, 0.0),
-        (0.96, None, 1.0),
+        (0.04, Measured(0.04, 0.2), 0.0),
+        (0.96, Measured(0.96, 0.2), 1.0),
         (0.0, Measured(-4.0, 0.5), 0.0),
         (1.0, Measured(4.0, 0.5), 1.0),
     ],
 )
 def test_both_measurements_make_one_share(
-    on_labels: float, held_out: Measured | None, share: float
+    on_labels: float, held_out: Measured, share: float
 ) -> None:
     assert combine_shares(on_labels, held_out) == pytest.approx(share)

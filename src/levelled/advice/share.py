@@ -153,7 +153,7 @@ def log_loss_share(
     return Measured(value, _sandwich(slope, slope**2 / weights))
 
 
-def combine_shares(on_labels: float, held_out: Measured | None) -> float:
+def combine_shares(on_labels: float, held_out: Measured) -> float:
     """The share of the corrected model, from both measurements; 0 and 1 where it is near them.
 
         (16 s + a / se^2) / (16 + 1 / se^2)
@@ -162,13 +162,11 @@ def combine_shares(on_labels: float, held_out: Measured | None) -> float:
 
     >>> round(combine_shares(0.68, Measured(0.48, 0.44)), 2)
     0.63
-    >>> combine_shares(0.0, Measured(-0.3, 0.5)), combine_shares(1.0, None)
+    >>> combine_shares(0.0, Measured(-0.3, 0.5)), combine_shares(0.9, Measured(1.5, 0.2))
     (0.0, 1.0)
     """
-    share = on_labels
-    if held_out is not None:
-        count = _PRIOR * held_out.stderr**2
-        share = (count * on_labels + held_out.value) / (count + 1)
+    count = _PRIOR * held_out.stderr**2
+    share = (count * on_labels + held_out.value) / (count + 1)
     return 0.0 if share < _NEAR else 1.0 if share > 1 - _NEAR else share
 
 
