@@ -60,7 +60,7 @@ def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # no
     above.set_ylabel(risk)
     below.set_ylabel("gain over plain training")
     below.set_xlabel("labels")
-    plots.legend(above, "upper right")
+    plots.legend(above, "best")
     plots.legend(below, "best")
     plots.footnote(plot, about)
     return plot
