@@ -5,14 +5,15 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState
 from levelled.models import Rows, call_function, make_task
-from levelled.proposals import checked, mixture, named, uniform
+from levelled.proposals import checked, named, uniform
+from levelled.proposals.rows import floored
 from levelled.samplers import race
 
 __all__ = ["DRAW", "FIT", "SCORE", "next_draws", "probabilities", "propose", "seed_for"]
@@ -27,38 +28,34 @@ def next_draws(settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: 
     The scores stay the same within the batch, and each draw has its probability among the rows
     left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
     """
-    left, p = propose(settings, X_pool, state)
-    if not len(left):
+    if not state.n_left:
         raise InputError(
             f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
             f"them have labels: nothing is left to ask for."
         )
-    batch = race(p, min(k, len(left)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
+    p = propose(settings, X_pool, state)
+    batch = race(p, min(k, len(p)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
     # The largest weight of an item then left is at most that of the least likely of all.
     total = p[batch.index] / batch.probability
     most = total / p.min() / state.draws.pool_size
     return Draws(
-        left[batch.index],
+        state.rows_left(batch.index),
         batch.probability,
         state.draws.pool_size,
         design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
     )
 
 
-def propose(
-    settings: LearnerSettings, X_pool: Rows, state: LearnerState
-) -> tuple[IntArray, FloatArray]:
-    """The rows never drawn, and the probability of each to be the next draw.
+def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray:
+    """The probability to be the next draw of each row never drawn, in the order of the pool.
 
     Uniform until there are `start` labels and, for a classifier, two classes.
     """
-    left = state.left()
-    if not len(left):
-        return left, np.zeros(0)
     scores = _scores(settings, X_pool, state)
     if scores is None:
-        return left, uniform(len(left))
-    return left, probabilities(settings.proposal, scores[left], floor=settings.floor)
+        return uniform(state.n_left)
+    left = np.delete(scores, state.draws.index)
+    return probabilities(settings.proposal, left, floor=settings.floor)
 
 
 def probabilities(
@@ -83,9 +80,9 @@ def probabilities(
                 f"The proposal gave {len(p)} probabilities for the {len(scores)} items left."
             )
         return p
-    p = mixture(named.parse(proposal)(scores), floor, allow_zero=True)
-    n_zero = len(p) - np.count_nonzero(p)
-    if n_zero:
+    p = floored(named.parse(proposal)(scores), floor, None)
+    if not p.min():
+        n_zero = len(p) - np.count_nonzero(p)
         raise ProposalError(
             f"proposal={proposal!r} gives probability 0 to {n_zero} of the {len(p)} items left, "
             f"which no weights can make up for: raise floor=, now {floor:g}, as in floor=0.1."
