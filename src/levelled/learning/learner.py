@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
 from levelled.draws import Draws
-from levelled.errors import InputError, NotTrainedError
+from levelled.errors import InputError
 from levelled.learning import saving, training
 from levelled.learning.drawing import next_draws
 from levelled.learning.scoring import Ensemble, Score
@@ -31,6 +31,7 @@ from levelled.models import (
     OwnLoss,
     Rows,
     call_model,
+    not_trained,
     read_only,
     untrained_copy,
 )
@@ -324,7 +325,7 @@ class ActiveLearner:
 
     def _last_fit(self) -> training.TrainedModel:
         if self._trained is None:
-            raise NotTrainedError("The learner has not been trained yet: call fit() first.")
+            raise not_trained("The learner has not been trained yet: call fit() first.")
         return self._trained
 
     def _verdict(self, loss: Loss | OwnLoss) -> Verdict | None:

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
-from levelled.errors import InputError, LevelledError
+from levelled.errors import InputError, LevelledError, NotTrainedError
 from levelled.models.rows import Rows, copy_rows, find_not_finite, n_rows
 
 __all__ = [
@@ -26,6 +26,7 @@ __all__ = [
     "fit",
     "last_step",
     "model_kind",
+    "not_trained",
     "proba",
     "seeded_copy",
     "takes_weights",
@@ -143,6 +144,16 @@ def model_kind(model: Model) -> Literal["classifier", "regressor"] | None:
     if base is not None and isinstance(model, base.BaseEstimator):
         return "classifier" if base.is_classifier(model) else "regressor"
     return "classifier" if hasattr(model, "predict_proba") else None
+
+
+def not_trained(message: str) -> NotTrainedError:
+    """The error of an untrained model; it is scikit-learn's `NotFittedError` too, if imported."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    if exceptions is None:
+        return NotTrainedError(message)
+    bases = (NotTrainedError, exceptions.NotFittedError)
+    remade = {"__reduce__": lambda error: (not_trained, error.args)}  # for other processes
+    return cast(NotTrainedError, type("NotTrainedError", bases, remade)(message))
 
 
 def wants_columns(model: Any) -> bool:  # noqa: ANN401
