@@ -109,9 +109,10 @@ class BayesianClassifier(ClassifierEstimator, ABC):
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the columns in training, if it was a frame that has them."""
         self._check_fitted()
-        if self._names is None:
+        names: NDArray[np.object_] | None = getattr(self, "_names", None)  # unset by older versions
+        if names is None:
             raise AttributeError(f"This {type(self).__name__} was fitted to columns without names.")
-        return self._names.copy()
+        return names.copy()
 
     def sample_proba(self, X: ArrayLike, n_samples: int | None = None) -> NDArray[np.float32]:
         """Probabilities [N, K, classes] under K samples of the posterior, as scores take them.
@@ -146,6 +147,7 @@ class BayesianClassifier(ClassifierEstimator, ABC):
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one file; `load` reads it."""
         self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
         saved = SavedClassifier(
             kind=type(self).__name__,
             params=self.get_params(),
@@ -156,7 +158,7 @@ class BayesianClassifier(ClassifierEstimator, ABC):
             theta=self.posterior_.theta.cpu(),
             mean=torch.tensor(self.scaling_.mean),
             std=torch.tensor(self.scaling_.std),
-            names=None if self._names is None else self._names.tolist(),
+            names=None if names is None else names.tolist(),
         )
         write_classifier(path, saved)
 
@@ -197,7 +199,7 @@ class BayesianClassifier(ClassifierEstimator, ABC):
     def _inputs(self, X: ArrayLike) -> Numbers:
         self._check_fitted()
         inputs = self._checked(X, self.posterior_.network.input_shape)
-        check_names(X, self._names)
+        check_names(X, getattr(self, "feature_names_in_", None))
         return inputs
 
     def _checked(self, X: ArrayLike, shape: tuple[int, ...] | None = None) -> Numbers:

@@ -1,6 +1,7 @@
 """From the labels so far to the next draws, each with its probability."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,46 +17,84 @@ from levelled.proposals import checked, named, uniform
 from levelled.proposals.rows import floored
 from levelled.samplers import race
 
-__all__ = ["DRAW", "FIT", "SCORE", "next_draws", "probabilities", "propose", "seed_for"]
+__all__ = ["DRAW", "FIT", "SCORE", "NextDraw", "next_draws", "probabilities", "propose", "seed_for"]
 
 DRAW, SCORE, FIT = range(3)
 """Purposes of randomness: each has its own stream at every step."""
 
 
-def next_draws(settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int) -> Draws:
+@dataclass(frozen=True, slots=True, eq=False)
+class NextDraw:
+    """The probability of each row to be the next draw.
+
+    `left` are those of the rows never drawn, in the order of the pool. `drawn` are the
+    probabilities that the rows drawn before, in their order, would have if they were still there;
+    None if the proposal cannot say.
+    """
+
+    left: FloatArray
+    drawn: FloatArray | None
+
+
+def next_draws(
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int
+) -> tuple[Draws, FloatArray | None]:
     """The next k draws from the rows that are left, or all of them if there are fewer.
 
     The scores stay the same within the batch, and each draw has its probability among the rows
-    left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
+    left at its own step: q_m = p_m / (sum of p over the items not drawn before it). With the draws
+    come the hazards of all rows after them.
     """
     if not state.n_left:
         raise InputError(
             f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
             f"them have labels: nothing is left to ask for."
         )
-    p = propose(settings, X_pool, state)
+    proposal = propose(settings, X_pool, state)
+    p = proposal.left
     batch = race(p, min(k, len(p)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
     # The largest weight of an item then left is at most that of the least likely of all.
     total = p[batch.index] / batch.probability
     most = total / p.min() / state.draws.pool_size
-    return Draws(
+    more = Draws(
         state.rows_left(batch.index),
         batch.probability,
         state.draws.pool_size,
         design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
     )
+    return more, _add_hazards(state, proposal, len(more))
 
 
-def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray:
-    """The probability to be the next draw of each row never drawn, in the order of the pool.
+def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> NextDraw:
+    """The probability of each row never drawn to be the next draw.
 
     Uniform until there are `start` labels and, for a classifier, two classes.
     """
-    scores = _scores(settings, X_pool, state)
+    scores, drawn = _scores(settings, X_pool, state), state.draws.index
     if scores is None:
-        return uniform(state.n_left)
-    left = np.delete(scores, state.draws.index)
-    return probabilities(settings.proposal, left, floor=settings.floor)
+        return NextDraw(uniform(state.n_left), np.full(len(drawn), 1 / state.n_left))
+    left = np.delete(scores, drawn)
+    p = probabilities(settings.proposal, left, floor=settings.floor)
+    if callable(settings.proposal) or state.hazards is None:
+        return NextDraw(p, None)
+    odds = named.odds(settings.proposal, scores[drawn], left)
+    share = settings.floor / len(left)
+    best = p.max() - share
+    return NextDraw(p, None if odds is None else best * odds + share)
+
+
+def _add_hazards(state: LearnerState, proposal: NextDraw, k: int) -> FloatArray | None:
+    """The hazards after a batch of k: h_i + k p_i for every row i."""
+    if state.hazards is None or proposal.drawn is None:
+        return None
+    never = np.ones(state.draws.pool_size, dtype=bool)
+    never[state.draws.index] = False
+    hazards = np.empty(state.draws.pool_size)
+    hazards[never] = proposal.left
+    hazards[state.draws.index] = proposal.drawn
+    hazards *= k
+    hazards += state.hazards
+    return hazards
 
 
 def probabilities(
