@@ -33,6 +33,7 @@ from levelled.models import (
     OwnLoss,
     Rows,
     call_model,
+    n_features,
     not_trained,
     read_only,
     untrained_copy,
@@ -248,6 +249,12 @@ class ActiveLearner:
         if classes is None:
             raise AttributeError(f"{type(self.model).__name__} is no classifier.")
         return classes.copy()
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of an item; a trained learner has it if its pool has columns."""
+        self._last_fit()
+        return n_features(self.X_pool)
 
     def save(self, folder: str | Path) -> None:
         """Write draws, labels, settings and the untrained model to a folder.

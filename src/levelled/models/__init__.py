@@ -16,8 +16,9 @@ from levelled.models.model import (
     takes_weights,
     untrained_copy,
     wants_columns,
+    wants_dense,
 )
-from levelled.models.rows import Rows, copy_rows, n_rows, read_only, take
+from levelled.models.rows import Rows, copy_rows, n_features, n_rows, read_only, take
 from levelled.models.task import (
     CAP,
     LOSSES,
@@ -50,6 +51,7 @@ __all__ = [
     "last_step",
     "make_task",
     "model_kind",
+    "n_features",
     "n_rows",
     "not_trained",
     "proba",
@@ -59,5 +61,6 @@ __all__ = [
     "takes_weights",
     "untrained_copy",
     "wants_columns",
+    "wants_dense",
     "weights_error",
 ]

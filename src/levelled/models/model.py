@@ -32,6 +32,7 @@ __all__ = [
     "takes_weights",
     "untrained_copy",
     "wants_columns",
+    "wants_dense",
 ]
 
 T = TypeVar("T")
@@ -157,13 +158,25 @@ def not_trained(message: str) -> NotTrainedError:
 
 
 def wants_columns(model: Any) -> bool:  # noqa: ANN401
-    """True for those models of scikit-learn that say they take only rows of features."""
+    """True for models of scikit-learn and Levelled that say they take only rows of features."""
+    tags = _first_tags(model)
+    if tags is None:
+        return False
+    return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
+
+
+def wants_dense(model: Any) -> bool:  # noqa: ANN401
+    """True for models of scikit-learn and Levelled that say they take no sparse data."""
+    tags = _first_tags(model)
+    return tags is not None and not (tags.no_validation or tags.input_tags.sparse)
+
+
+def _first_tags(model: Any) -> Any:  # noqa: ANN401
+    """The tags of a model, or of the first step of a pipeline, if its library sets them right."""
     while getattr(model, "steps", None):
         model = model.steps[0][1]
-    if not type(model).__module__.startswith("sklearn.") or not hasattr(model, "__sklearn_tags__"):
-        return False
-    tags = model.__sklearn_tags__()
-    return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
+    known = type(model).__module__.startswith(("sklearn.", "levelled."))
+    return model.__sklearn_tags__() if known and hasattr(model, "__sklearn_tags__") else None
 
 
 def seeded_copy(model: Model, seed: int) -> Model:
