@@ -6,7 +6,7 @@
     │   ├── ProposalError                   a proposal that cannot be corrected for
     │   ├── LossError                       losses that break what was declared about them
     │   ├── PoolError                       a pool that cannot be read or does not fit
-    │   ├── InputTypeError (also a TypeError)   an argument of a type that cannot be used
+    │   ├── InputTypeError                  (also a TypeError) an argument of the wrong type
     │   └── NotTrainedError                 (also an AttributeError) an attribute that training sets
     ├── CampaignError                       a step the campaign cannot take
     ├── StorageError                        a database that cannot be used

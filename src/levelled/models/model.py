@@ -158,7 +158,7 @@ def not_trained(message: str) -> NotTrainedError:
 
 
 def wants_columns(model: Any) -> bool:  # noqa: ANN401
-    """True for models of scikit-learn and Levelled that say they take only rows of features."""
+    """True for those models of scikit-learn that say they take only rows of features."""
     tags = _first_tags(model)
     if tags is None:
         return False
@@ -166,16 +166,16 @@ def wants_columns(model: Any) -> bool:  # noqa: ANN401
 
 
 def wants_dense(model: Any) -> bool:  # noqa: ANN401
-    """True for models of scikit-learn and Levelled that say they take no sparse data."""
+    """True for those models of scikit-learn that say they take no sparse data."""
     tags = _first_tags(model)
     return tags is not None and not (tags.no_validation or tags.input_tags.sparse)
 
 
 def _first_tags(model: Any) -> Any:  # noqa: ANN401
-    """The tags of a model, or of the first step of a pipeline, if its library sets them right."""
+    """The tags of a model of scikit-learn, or of the first step of a pipeline; else None."""
     while getattr(model, "steps", None):
         model = model.steps[0][1]
-    known = type(model).__module__.startswith(("sklearn.", "levelled."))
+    known = type(model).__module__.startswith("sklearn.")
     return model.__sklearn_tags__() if known and hasattr(model, "__sklearn_tags__") else None
 
 
