@@ -27,10 +27,10 @@ def make_sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable
     return make
 
 
-def _boosted(leaves: int) -> Callable[[], Model]:
+def _boosted(leaves: int, kind: str = "Classifier") -> Callable[[], Model]:
     return make_sklearn(
         "ensemble",
-        "HistGradientBoostingClassifier",
+        f"HistGradientBoosting{kind}",
         max_iter=30,
         max_leaf_nodes=leaves,
         min_samples_leaf=5,
@@ -44,4 +44,9 @@ MODELS: dict[str, Callable[[], Model]] = {
     "forest": make_sklearn("ensemble", "RandomForestClassifier", n_estimators=30),
     "boosting": _boosted(15),
     "stumps": _boosted(2),
+    "boosted": _boosted(15, "Regressor"),
+    "network": make_sklearn(
+        "neural_network", "MLPClassifier", (10,), alpha=0.01, solver="lbfgs", max_iter=200
+    ),
+    "bayes": make_sklearn("naive_bayes", "GaussianNB"),
 }

@@ -20,8 +20,7 @@ LINEAR = LearningSettings(
         "diabetes ridge variance",
         "hours-few ridge geometric",
         "hours-few ridge variance",
-    ),
-    trajectories=60,
+    )
 )
 LOGISTIC = LearningSettings(
     cases=(
@@ -31,8 +30,7 @@ LOGISTIC = LearningSettings(
         "fraud logistic entropy",
         "fashion logistic entropy",
         "fashion-uneven logistic entropy",
-    ),
-    trajectories=40,
+    )
 )
 TREES = LearningSettings(
     cases=(
@@ -41,17 +39,26 @@ TREES = LearningSettings(
         "fashion tree entropy",
         "fashion forest entropy",
         "fashion-uneven tree entropy",
-    ),
-    trajectories=25,
+    )
 )
-BOOSTING = replace(
-    TREES,
+BOOSTING = LearningSettings(
     cases=(
         "adult-coded stumps entropy",
         "adult-coded boosting entropy",
         "fraud stumps entropy",
         "fraud boosting entropy",
-    ),
+        "hours-few boosted geometric",
+        "amount boosted geometric",
+    )
+)
+OTHERS = LearningSettings(
+    cases=(
+        "adult-few bayes entropy",
+        "fashion bayes entropy",
+        "fraud bayes entropy",
+        "adult-few network entropy",
+        "fashion network entropy",
+    )
 )
 
 
@@ -62,8 +69,6 @@ def _study(name: str, models: str, cpu: LearningSettings, *smoke: str) -> Study:
         cases=smoke,
         trajectories=2,
         checkpoints=(20, 30),
-        advice=(30,),
-        folds=2,
         at_once=1,
     )
     return Study(
@@ -101,6 +106,13 @@ STUDIES = {
             BOOSTING,
             "breast-cancer stumps entropy",
             "breast-cancer boosting entropy",
+        ),
+        _study(
+            "learning-others",
+            "naive Bayes and small networks",
+            OTHERS,
+            "breast-cancer bayes entropy",
+            "breast-cancer network entropy",
         ),
     )
 }
