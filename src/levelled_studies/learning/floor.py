@@ -43,7 +43,8 @@ CPU = FloorSettings(
         "fraud logistic entropy",
         "fashion logistic entropy",
         "adult-coded stumps entropy",
-    )
+    ),
+    checkpoints=(120, 240),
 )
 SMOKE = replace(
     CPU,
