@@ -210,16 +210,24 @@ def _read_settings(place: Path) -> dict[str, Any]:
 def _read_state(place: Path, n_hazards: int | None) -> LearnerState:
     """The state; its hazards are those of `n_hazards` draws, and count only if these are all."""
     draws = Draws.from_parquet(place / "draws.parquet")
-    try:
-        table = pq.read_table(place / "labels.parquet")
-        rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
-        known = n_hazards == len(draws)
-        hazards = pq.read_table(place / "hazards.parquet")["hazard"].to_numpy() if known else None
-    except (OSError, KeyError, pa.ArrowInvalid) as error:
-        raise InputError(
-            f"The labels or hazards in {place} cannot be read: {error_line(error)}"
-        ) from error
+    table = _read_table(place, "labels", "row", "label")
+    rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
+    hazards = None
+    if n_hazards == len(draws):
+        hazards = _read_table(place, "hazards", "hazard")["hazard"].to_numpy()
+        if len(hazards) != draws.pool_size:
+            raise InputError(
+                f"The hazards in {place} are {len(hazards)}, and the pool has {draws.pool_size} "
+                f"rows: one each is needed."
+            )
     return add_labels(LearnerState(draws, hazards=hazards), rows, labels)
+
+
+def _read_table(place: Path, name: str, *columns: str) -> pa.Table:
+    try:
+        return pq.read_table(place / f"{name}.parquet").select(columns)
+    except (OSError, KeyError, pa.ArrowInvalid) as error:
+        raise InputError(f"The {name} in {place} cannot be read: {error_line(error)}") from error
 
 
 def state_from_campaign(

@@ -115,7 +115,7 @@ def empty_state(pool_size: int) -> LearnerState:
     return LearnerState(nothing, hazards=np.zeros(pool_size))
 
 
-def add_draws(state: LearnerState, more: Draws, hazards: FloatArray | None) -> LearnerState:
+def add_draws(state: LearnerState, more: Draws, hazards: FloatArray | None = None) -> LearnerState:
     """The state after more draws from the rows that were left, with the hazards after them."""
     before, new = state.draws, more.design or {}
     earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
