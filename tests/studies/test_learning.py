@@ -313,12 +313,12 @@ def test_a_difference_common_to_all_trajectories_has_no_standard_error() -> None
 
 def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs"
-    for name in (*STUDIES, "verdicts"):
+    for name in (*STUDIES, "learning-floor", "verdicts"):
         (tmp_path / "results" / name).mkdir(parents=True)
         for file in ("table.csv", "settings.json"):
             kept = docs / "results" / name / file
             (tmp_path / "results" / name / file).write_text(kept.read_text())
-    pages = {"paper/studies.md": "learning", "advice.md": "shares"}
+    pages = {"paper/studies.md": "learning", "advice.md": "shares", "learn.md": "floor"}
     (tmp_path / "paper").mkdir()
     for page, section in pages.items():
         shown = (docs / page).read_text()

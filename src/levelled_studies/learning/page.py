@@ -1,4 +1,4 @@
-"""Write the results of the learning studies into the pages on studies and on advice.
+"""Write the results of the learning studies into the pages on studies, advice and learning.
 
     python -m levelled_studies.learning.page docs
 
@@ -15,8 +15,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow.csv as pacsv
 
+from levelled_studies.learning.floor_report import read_cells
 from levelled_studies.learning.reading import CaseRuns, Effect, read
-from levelled_studies.learning.settings import Case
+from levelled_studies.learning.settings import Case, FloorSettings
 from levelled_studies.learning.studies import STUDIES
 from levelled_studies.regret import LARGE, WAYS, Cell, spread
 from levelled_studies.regret_plots import NAMES, plot_kinds
@@ -31,7 +32,7 @@ Kinds = Mapping[str, Sequence[Cell]]
 
 
 def write(docs: Path) -> None:
-    """Write the results in `docs` into paper/studies.md and advice.md, and draw shares.png."""
+    """Write the results in `docs` into its pages, and draw shares.png."""
     by_study = {name: _read_runs(docs / "results" / name) for name in STUDIES}
     runs = {case: own for each in by_study.values() for case, own in each.items()}
     runs = dict(sorted(runs.items(), key=lambda item: item[1].change("share").value[-1]))
@@ -39,6 +40,7 @@ def write(docs: Path) -> None:
     for name, section, lines in (
         ("paper/studies.md", "learning", _table(runs)),
         ("advice.md", "shares", _summary(kinds)),
+        ("learn.md", "floor", _floors(docs / "results" / "learning-floor")),
     ):
         page = docs / name
         page.write_text(replace_section(page.read_text(), section, lines))
@@ -135,6 +137,25 @@ def _summary(kinds: Kinds) -> Iterator[str]:
             f"| {name} | {own.mean:+.1%} | {own.worst:.1%} | {own.above} | {len(own.worse)} | "
             f"{own.n_better} |"
         )
+
+
+def _floors(folder: Path) -> Iterator[str]:
+    """What each floor costs training and gains in evaluating, on average over the cells."""
+    told = json.loads((folder / "settings.json").read_text())
+    floors, checkpoints = tuple(told["floors"]), tuple(told["checkpoints"])
+    settings = FloorSettings(cases=tuple(told["cases"]), floors=floors, checkpoints=checkpoints)
+    cells = read_cells(pacsv.read_csv(folder / "table.csv"), settings)
+    titles = "test risk, plain | by the share | variance of evaluating"
+    yield f"| beside a floor of {floors[0]} | {titles} |"
+    yield "| --- " * 4 + "|"
+    for floor in floors[1:]:
+        changes = (
+            [cell.training(floor, "naive").mean for cell in cells],
+            [cell.training(floor, "share").mean for cell in cells],
+            [cell.evaluation(floor).mean for cell in cells],
+        )
+        risks = " | ".join(f"{np.mean(each):+.1%}" for each in changes[:2])
+        yield f"| {floor} | {risks} | {np.mean(changes[2]):+.0%} |"
 
 
 def _small_print(kinds: Kinds) -> str:
