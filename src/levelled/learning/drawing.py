@@ -75,10 +75,11 @@ def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Nex
     scores = _scores(settings, X_pool, state)
     if scores is None:
         return NextDraw(left, uniform(len(left)), np.full(len(drawn), 1 / len(left)))
-    p = probabilities(settings.proposal, scores[left], floor=settings.floor)
+    remaining = scores[left]
+    p = probabilities(settings.proposal, remaining, floor=settings.floor)
     if callable(settings.proposal) or state.hazards is None:
         return NextDraw(left, p, None)
-    odds = named.odds(settings.proposal, scores[drawn], scores[left])
+    odds = named.odds(settings.proposal, scores[drawn], remaining)
     share = settings.floor / len(left)
     best = p.max() - share
     return NextDraw(left, p, None if odds is None else best * odds + share)

@@ -62,11 +62,10 @@ class ActiveLearner:
     list of models; without it they are the model's own `sample_proba(X, K)` or the trees of a
     forest.
 
-    `weights` are those of training: "auto" trains plainly and with weights, and averages the
-    predictions as far corrected as helps on these labels; "lure" or "pure" are the weights of the
-    unbiased risk estimators R_LURE and R_PURE; "none" is plain training. The model that scores
-    the pool is trained plainly. The first draws are uniform, until `start` labels are told and,
-    for a classifier, two classes.
+    `weights`: "auto" trains plainly and with weights, and averages the predictions, corrected as
+    far as helps on these labels; "lure" and "pure" are the weights of the unbiased risk estimators
+    R_LURE and R_PURE; "none" is plain training, as always of the model that scores the pool. The
+    first draws are uniform, until `start` labels are told and, for a classifier, two classes.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
@@ -101,7 +100,6 @@ class ActiveLearner:
         self._state = empty_state(check_pool(self._settings, X_pool))
         self._trained: training.TrainedModel | None = None
         self._last_correction: tuple[Loss | OwnLoss, Correction] | None = None
-        """The correction that the present labels support, and the loss it was judged by."""
         self.note: str | None = None
         """A note of the last `ask`, `fit` or `save` on its result, if there is one."""
 
@@ -161,9 +159,8 @@ class ActiveLearner:
         """Train the model on the labels, with their weights.
 
         Only draws without a gap are used, because weights need all draws before theirs: `note`
-        says how many labels wait for an earlier one. A classifier needs two classes. With
-        weights="auto", `loss` is the loss that says how far to correct; it does not change the
-        training. `single` then takes the better of the plain and the corrected model alone.
+        says how many labels wait for an earlier one. With weights="auto", `loss` is the one that
+        says how far to correct, and `single` takes the better of the two models alone.
         """
         if not callable(loss):
             choice("loss", loss, LOSSES)
@@ -177,7 +174,7 @@ class ActiveLearner:
     def advise(self, **options: Any) -> Verdict:  # noqa: ANN401
         """Advise how far to correct here; options are those of `levelled.advice.advise`."""
         if options.keys() <= {"loss"}:
-            return self._correction(options.get("loss", "auto")).verdict
+            return self._correction(**options).verdict
         return training.judge_settled(self._settings, self.X_pool, self._state, **options).verdict
 
     def should_stop(
@@ -231,8 +228,7 @@ class ActiveLearner:
     @property
     def verdict_(self) -> Verdict | None:
         """The verdict that decided at the last `fit`; None if its weights were not "auto"."""
-        blend = self._last_fit().blend
-        return None if blend is None else blend.verdict
+        return None if self.correction_ is None else self.correction_.verdict
 
     @property
     def index_(self) -> IntArray:
@@ -342,9 +338,9 @@ class ActiveLearner:
             raise NotTrainedError("The learner has not been trained yet: call fit() first.")
         return self._trained
 
-    def _correction(self, loss: Loss | OwnLoss) -> Correction:
+    def _correction(self, loss: Loss | OwnLoss = "auto") -> Correction:
         """The correction of the present labels, computed once for the same loss."""
         if self._last_correction is None or self._last_correction[0] != loss:
-            correction = training.judge_settled(self._settings, self.X_pool, self._state, loss=loss)
-            self._last_correction = loss, correction
+            judged = training.judge_settled(self._settings, self.X_pool, self._state, loss=loss)
+            self._last_correction = loss, judged
         return self._last_correction[1]
