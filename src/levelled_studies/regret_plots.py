@@ -22,7 +22,9 @@ NAMES = {"naive": "plain", "verdict": "verdict (first version)", "shuffled": "sh
 _KINDS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _LINEAR = 0.05
 """The scale is linear up to this regret and logarithmic beyond."""
-_TICKS = (-0.3, -0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.3, 1.0)
+_TICKS = (-0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.3, 1.0)
+_LOW, _HIGH = -0.12, 1.0
+"""The range of all plots, unless a regret lies outside."""
 
 
 def plot_cells(cells: Sequence[Cell], about: str) -> Plot:
@@ -76,9 +78,7 @@ def _scale(axes: Axes, regrets: Sequence[float]) -> None:
     axes.axvspan(-LARGE, LARGE, color="#EEEEEE", zorder=0)
     axes.axvline(0, color=BLACK, linewidth=0.6, zorder=1)
     axes.set_xscale("symlog", linthresh=_LINEAR, linscale=1.0)
-    low, high = min(regrets) - 0.005, max(regrets) + 0.01
-    ticks = [tick for tick in _TICKS if low <= tick <= high]
-    axes.set_xticks(ticks, [f"{tick:+.0%}" if tick else "0" for tick in ticks], fontsize=7)
+    axes.set_xticks(_TICKS, [f"{tick:+.0%}" if tick else "0" for tick in _TICKS], fontsize=7)
     axes.minorticks_off()
-    axes.set_xlim(1.1 * low if low < 0 else low, 1.1 * high)
+    axes.set_xlim(min(_LOW, *regrets), max(_HIGH, *regrets))
     axes.set_xlabel("risk beside the better of plain and LURE", fontsize=8)

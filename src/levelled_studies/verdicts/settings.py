@@ -38,7 +38,9 @@ def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
 
 _line = make_sklearn("linear_model", "LinearRegression")
 _logistic = make_sklearn("linear_model", "LogisticRegression")
-_network = make_sklearn("neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs")
+_network = make_sklearn(
+    "neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs", max_iter=60
+)
 _forest = make_sklearn("ensemble", "RandomForestClassifier", 5)
 _boosted = make_sklearn("ensemble", "GradientBoostingClassifier", n_estimators=8)
 _paper = partial(partial, of.paper)
