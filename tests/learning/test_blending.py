@@ -10,7 +10,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 import levelled as lv
-from advice.samples import Array, bent_line, two_classes
+from advice.samples import Array, Counted, bent_line, two_classes
 from contracts.learners import run
 from levelled.advice.share import inclusion_weights
 from levelled.errors import InputError
@@ -86,21 +86,16 @@ def test_without_a_share_the_plain_model_predicts_alone() -> None:
 
 
 def test_few_labels_train_plainly_with_one_fit() -> None:
-    n_fits = 0
-
-    class Counted(LinearRegression):  # type: ignore[misc]
-        def fit(self, X: Array, y: Array, sample_weight: Array | None = None) -> "Counted":
-            nonlocal n_fits
-            n_fits += 1
-            super().fit(X, y, sample_weight)
-            return self
-
+    Counted.n_fits = 0
     few = blend(Counted(), *bent_line(budget=29))
-    assert (few.share, few.corrected, n_fits) == (0.0, None, 1)
+    assert (few.share, few.corrected, Counted.n_fits) == (0.0, None, 1)
     assert few.verdict.advice == "not enough labels"
-    n_fits = 0
+
+
+def test_the_models_of_the_decision_are_those_of_the_blend() -> None:
+    Counted.n_fits = 0
     blend(Counted(), *bent_line())
-    assert n_fits == 12  # the models of the decision are those of the blend
+    assert Counted.n_fits == 12
 
 
 @pytest.mark.parametrize(

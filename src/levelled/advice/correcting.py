@@ -1,7 +1,7 @@
 """`advise`: how far training on drawn labels should be corrected for the way they were chosen."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +16,7 @@ from levelled.advice.evidence import (
     measure_evidence,
 )
 from levelled.advice.thumbs import Test, apply_thumbs
-from levelled.advice.verdict import Advice, Verdict
+from levelled.advice.verdict import Advice, Thumb, Verdict
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.lure import lure_weights
@@ -120,16 +120,14 @@ def judge_correction(
     fold = assign_folds(task, n_folds, rng=np.random.default_rng(seed))
     own = seeded_copy(model, seed % 2**32)  # scikit-learn takes no larger ones
     fits = {"naive": cross_fit(own, task, X, fold, None)}
-    corrected = _nothing_to_correct(own, task, draws, own_weights) or _fit_corrected(
-        own, task, X, fold, own_weights
-    )
-    why_plain = corrected if isinstance(corrected, str) else ""
+    corrected: CrossFit | str = _nothing_to_correct(own, task, draws, own_weights)
+    corrected = corrected or _fit_corrected(own, task, X, fold, own_weights)
     if isinstance(corrected, CrossFit):
         fits["corrected"] = corrected
     evidence = measure_evidence(fits, task, draws, own_weights)
-    verdict = _make_verdict(evidence, task, why_plain or _because(evidence, M))
+    because = corrected if isinstance(corrected, str) else _because(evidence, M)
     rules = apply_thumbs(fits, evidence, task, draws, test)
-    return Correction(replace(verdict, rules=rules), task, own_weights, fits)
+    return Correction(_make_verdict(evidence, task, because, rules), task, own_weights, fits)
 
 
 def _check_lengths(X: Rows, task: PredictionTask, draws: Draws) -> None:
@@ -146,9 +144,9 @@ def _mean_one(weights: ArrayLike, n_labels: int) -> FloatArray:
     values = floats("weights", weights, ndim=1)
     if len(values) != n_labels:
         raise InputError(f"{n_labels} labels need {n_labels} weights, not {len(values)}.")
-    if not n_labels or values.min() <= 0:
+    if (values <= 0).any():
         raise InputError("weights must be above 0: every label was drawn with some probability.")
-    return values / values.mean()
+    return values / values.mean() if n_labels else values
 
 
 def _too_few_labels(task: PredictionTask) -> str:
@@ -173,8 +171,8 @@ def _nothing_to_correct(
     if task.classes is not None and not task.by_probability:
         return (
             f"{_LOSS_OF_CLASSES[task.loss]} depends only on where classes meet. Chosen labels lie "
-            f"there, so plain training serves it best; "
-            f'loss="brier" and loss="log_loss" judge probabilities.'
+            f"there, so plain training serves it best; weights can improve probabilities, which "
+            f"the losses brier and log_loss judge."
         )
     return ""
 
@@ -192,7 +190,9 @@ def _fit_corrected(
         return f"{type(model).__name__} takes no sample_weight: {error}"
 
 
-def _make_verdict(evidence: Evidence, task: PredictionTask, because: str) -> Verdict:
+def _make_verdict(
+    evidence: Evidence, task: PredictionTask, because: str, rules: tuple[Thumb, ...]
+) -> Verdict:
     share, gain = evidence.share, evidence.gain
     advice: Advice = "do not correct"
     if share > 0:
@@ -212,6 +212,7 @@ def _make_verdict(evidence: Evidence, task: PredictionTask, because: str) -> Ver
         overfitting_bias=evidence.overfitting_bias.value,
         overfitting_bias_stderr=evidence.overfitting_bias.stderr,
         risks=evidence.risks,
+        rules=rules,
     )
 
 
