@@ -41,7 +41,6 @@ CPU = FloorSettings(
         "amount ridge geometric",
         "adult logistic entropy",
         "fraud logistic entropy",
-        "fashion logistic entropy",
         "adult-coded stumps entropy",
     ),
     checkpoints=(120, 240),

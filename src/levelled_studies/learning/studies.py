@@ -28,8 +28,6 @@ LOGISTIC = LearningSettings(
         "adult-few logistic entropy",
         "adult logistic entropy",
         "fraud logistic entropy",
-        "fashion logistic entropy",
-        "fashion-uneven logistic entropy",
     )
 )
 TREES = LearningSettings(
@@ -37,8 +35,6 @@ TREES = LearningSettings(
         "adult-coded tree entropy",
         "adult-coded forest entropy",
         "fashion tree entropy",
-        "fashion forest entropy",
-        "fashion-uneven tree entropy",
     )
 )
 BOOSTING = LearningSettings(
@@ -47,8 +43,6 @@ BOOSTING = LearningSettings(
         "adult-coded boosting entropy",
         "fraud stumps entropy",
         "fraud boosting entropy",
-        "hours-few boosted geometric",
-        "amount boosted geometric",
     )
 )
 OTHERS = LearningSettings(
@@ -57,9 +51,15 @@ OTHERS = LearningSettings(
         "fashion bayes entropy",
         "fraud bayes entropy",
         "adult-few network entropy",
-        "fashion network entropy",
     )
 )
+LARGER = {
+    "learning-logistic": ("fashion logistic entropy", "fashion-uneven logistic entropy"),
+    "learning-trees": ("fashion forest entropy", "fashion-uneven tree entropy"),
+    "learning-boosting": ("hours-few boosted geometric", "amount boosted geometric"),
+    "learning-others": ("fashion network entropy",),
+}
+"""Cases that take long, and are run at full size only."""
 
 
 def _study(name: str, models: str, cpu: LearningSettings, *smoke: str) -> Study:
@@ -71,10 +71,11 @@ def _study(name: str, models: str, cpu: LearningSettings, *smoke: str) -> Study:
         checkpoints=(20, 30),
         at_once=1,
     )
+    full = replace(cpu, cases=cpu.cases + LARGER.get(name, ()), trajectories=200)
     return Study(
         name=name,
         title=f"Does correcting help {models} on real data?",
-        presets={"smoke": small, "cpu": cpu, "paper": replace(cpu, trajectories=200)},
+        presets={"smoke": small, "cpu": cpu, "paper": full},
         tasks=tasks,
         run=run,
         figures=figures,
