@@ -91,7 +91,7 @@ class ActiveLearner:
         proposal: str | Propose = "boltzmann",
         weights: Weights = "auto",
         ensemble: Ensemble = None,
-        floor: float = 0.1,
+        floor: float = 0.3,
         start: int = 10,
         seed: int = 0,
     ) -> None:
