@@ -7,17 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, ProposalError
+from levelled.errors import InputError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import check_total, cut, probabilities, scaled
+from levelled.samplers.blocks import check_drawable, check_total, cut, probabilities, scaled
 from levelled.samplers.design import with_design
+from levelled.samplers.keyed import draws_of, join
+from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Part", "finish", "merge", "part", "race"]
 
@@ -141,15 +147,23 @@ def part(
     return Part(k, seed, log, pool.excluded, table, first, opened)
 
 
-def merge(parts: Iterable[Part]) -> Part:
+@overload
+def merge(parts: Iterable[Part]) -> Part: ...
+@overload
+def merge(parts: pa.Table | Iterable[pa.Table]) -> pa.Table: ...
+def merge(parts: Any) -> Part | pa.Table:
     """Join parts of one race, in any order, keeping the rows that may be among the first k.
+
+    Parts are those of `part`, or the tables of `race_part`, one by one or as rows of one table.
 
     >>> merge([part([1.0], 1, seed=7), part([2.0, 3.0], 1, seed=7, unit=1)])
     Part(3 rows of 2 units, k=1)
     """
-    parts = [*parts]
+    parts = [parts] if is_arrow(parts) else [*parts]
     if not parts:
         raise InputError("There is no part to merge.")
+    if is_arrow(parts[0]):
+        return to_arrow(join(from_arrow(parts)))
     if len({(one.k, one.seed, one.log) for one in parts}) > 1:
         raise InputError("Parts of one race share k, seed and log; these do not.")
     k, seed, log = parts[0].k, parts[0].seed, parts[0].log
@@ -166,25 +180,20 @@ def merge(parts: Iterable[Part]) -> Part:
     return Part(k, seed, log, sum(one.excluded for one in parts), table, first, opened)
 
 
-def finish(part: Part) -> Draws:
+def finish(part: Part | pa.Table) -> Draws:
     """The draws of a race, from the merged parts of all its rows.
+
+    Draws of a race by key, whose parts `race_part` made, have ids.
 
     >>> finish(part([1.0, 2.0, 3.0], 2, seed=7))
     Draws(2 of 3, probabilities 0.333 to 0.75)
     """
+    if is_arrow(part):
+        return draws_of(join(from_arrow(part)))
     table, leaders = part.blocks, part.leaders
     _check_complete(table)
     pool_size = int(table["rows"].sum())
-    if not pool_size:
-        raise InputError("The pool is empty: there is nothing to draw from.")
-    drawable = pool_size - part.excluded
-    if not drawable:
-        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
-    if part.k > drawable:
-        raise InputError(
-            f"{part.k} draws without replacement are wanted, but only {drawable} of {pool_size} "
-            f"items can be drawn."
-        )
+    check_drawable(part.k, pool_size, part.excluded)
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
     rest, shift = _never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
