@@ -1,9 +1,11 @@
 """Weights -> draws: the items to label, in order, each with its probability.
 
 `race` is for weights that do not change, `sequential` for proposals that change after every draw.
-`part`, `merge` and `finish` run one race over pools that no single call can hold.
+`race_batches` runs over Arrow batches that do not fit in memory together; `part`, `merge` and
+`finish` run one race over pools that no single call can hold.
 """
 
+from levelled.samplers.batches import race_batches
 from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.frozen import FrozenProposal, PoolSlices
 from levelled.samplers.race import Part, finish, merge, part, race
@@ -21,6 +23,7 @@ __all__ = [
     "merge",
     "part",
     "race",
+    "race_batches",
     "sequential",
     "with_design",
 ]
