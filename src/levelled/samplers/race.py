@@ -66,6 +66,11 @@ class Part:
     leaders: _Table
     opened: Mapping[tuple[int, int], FloatArray]
 
+    @property
+    def log_until(self) -> float:
+        """The logarithm of the time by which k rows have arrived: later ones are not drawn."""
+        return float(self.leaders["log_time"][-1]) if len(self.leaders) == self.k > 0 else np.inf
+
     def __repr__(self) -> str:
         units = len(np.unique(self.blocks["unit"]))
         return f"Part({self.blocks['rows'].sum()} rows of {units} units, k={self.k})"
@@ -110,6 +115,7 @@ def part(
     first_row: int = 0,
     log: bool = False,
     allow_zero: bool = False,
+    log_until: float = np.inf,
 ) -> Part:
     """Run the race of `levelled.samplers.race` over some of the rows.
 
@@ -117,6 +123,9 @@ def part(
     their rows are counted on from one to the next. A unit may come in pieces, each starting at a
     multiple of 4,096 rows. The draws are the same, bit for bit, whatever the pieces and in
     whatever order and process they run; another cut into units gives other draws.
+
+    `log_until` saves work: rows that arrive after it are left out of the part. It must be the
+    `Part.log_until` of other rows of the same race, by which k of those have arrived.
 
     >>> pieces = [part([4.0, 1.0], 3, seed=7, unit=1), part([1.0, 2.0, 3.0], 3, seed=7)]
     >>> finish(merge(pieces))
@@ -134,7 +143,7 @@ def part(
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     pool = cut(array, log=log, allow_zero=allow_zero)
     first_block = first_row // blocks.BLOCK
-    row, log_time = leaders(pool, k, Source(seed, unit, first_block))
+    row, log_time = leaders(pool, k, Source(seed, unit, first_block), log_until)
     block, row = np.divmod(row, blocks.BLOCK)
     weight, shift = scaled(pool.weights[block * blocks.BLOCK + row], log=log)
     first = _table(_LEADER, unit, first_block + block, row, log_time, weight, shift)
