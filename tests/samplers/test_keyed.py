@@ -1,6 +1,8 @@
 import hashlib
 import math
+from concurrent.futures import ThreadPoolExecutor
 from fractions import Fraction
+from functools import partial
 from itertools import permutations
 
 import numpy as np
@@ -14,7 +16,7 @@ import levelled as lv
 from levelled import Draws
 from levelled._check import FloatArray
 from levelled.errors import InputError, LevelledError, ProposalError
-from levelled.samplers import finish, merge, race_part
+from levelled.samplers import finish, merge, race_batches, race_part
 from levelled.samplers.arrivals import uniform
 from levelled.samplers.md5 import first_words
 
@@ -89,12 +91,26 @@ def test_draws_do_not_depend_on_batches_or_on_the_order_of_rows_and_parts(
     assert same(finish(merge(pa.concat_tables(parts[::-1]))), whole)
 
 
-@pytest.mark.parametrize("rows", [1_000, 100_000])
-def test_batches_of_any_size_change_no_bit(rows: int) -> None:
+@pytest.mark.parametrize("rows", [1_000, 10_000, 100_000])
+@pytest.mark.parametrize("workers", [1, 4])
+def test_batches_and_workers_change_no_bit(rows: int, workers: int) -> None:
     table = pool(100_000, sigma=2)
     whole = finish(race_part(table, 500, seed=3, key="id"))
-    parts = [race_part(batch, 500, seed=3, key="id") for batch in table.to_batches(rows)]
-    assert same(finish(merge(parts)), whole)
+    batches = table.to_batches(rows)
+    with ThreadPoolExecutor(workers) as pool_of_workers:
+        parts = pool_of_workers.map(partial(race_part, k=500, seed=3, key="id"), batches)
+        assert same(finish(merge(parts)), whole)
+    streamed = race_batches(batches, 500, seed=3, key="id")
+    assert same(streamed, whole)
+    assert streamed.ids == tuple(table["id"].take(streamed.index).to_pylist())
+
+
+@pytest.mark.parametrize("k", [0, 1, 100, 2_000])
+def test_few_and_many_draws_of_small_batches(k: int) -> None:
+    table = pool(2_000)
+    whole = finish(race_part(table, k, seed=3, key="id"))
+    for source in (table.to_batches(17), table.to_reader(300), table):
+        assert same(race_batches(source, k, seed=3, key="id"), whole)
 
 
 def first_two(weights: FloatArray, seeds: range) -> list[tuple[int, ...]]:
@@ -198,12 +214,21 @@ def test_empty_batches_add_nothing() -> None:
 @pytest.mark.parametrize(
     ("batch", "words"),
     [
-        ({"id": [1, 2], "weight": [1.0, None]}, "The item 2 has no weight in 'weight'"),
-        ({"id": [1, 2], "weight": [1.0, -0.5]}, "that of the item 2 in 'weight' is -0.5"),
-        ({"id": [1, 2], "weight": [math.nan, 1.0]}, "that of the item 1 in 'weight' is nan"),
-        ({"id": [1, 2], "weight": [math.inf, 1.0]}, "that of the item 1 in 'weight' is inf"),
-        ({"id": [1, 2], "weight": [1e-300, 1.0]}, "between 1e-280 and 1e.280"),
-        ({"id": ["a", "b"], "weight": [0.0, 1.0]}, "item 'a' is zero, as are 1 of 2"),
+        ({"id": [1, 2], "weight": [1.0, None]}, "Item 2 has no number in the column 'weight'"),
+        ({"id": [1, 2], "weight": [1.0, -0.5]}, ">= 0; Item 2 has -0.5 in"),
+        (
+            {"id": [1, 2], "weight": [math.nan, 1.0]},
+            "Item 1 has no number",
+        ),
+        ({"id": [1, 2], "weight": [math.inf, 1.0]}, "finite and >= 0; Item 1 has inf"),
+        (
+            {"id": [1, 2], "weight": [1e-300, 1.0]},
+            "from 1e-280 to 1e.280; one is 1e-300",
+        ),
+        (
+            {"id": ["a", "b"], "weight": [0.0, 1.0]},
+            "Item 'a' has weight zero in",
+        ),
         (
             {"id": [1, None], "weight": [1.0, 1.0]},
             "Row 1 of the batch has no id in the column 'id'",
@@ -213,7 +238,10 @@ def test_empty_batches_add_nothing() -> None:
         ({"id": [3, 4, 3], "weight": [1.0, 9.0, 1.0]}, "The id 3 comes twice"),
         ({"id": np.array([2**63], np.uint64), "weight": [1.0]}, "cannot be used"),
         ({"name": [1]}, "has no column 'id'; it has 'name'"),
-        ({"id": [1], "weight": ["x"]}, "weight"),
+        (
+            {"id": [1], "weight": ["x"]},
+            "The batch has no numbers in the column",
+        ),
         (7, "must be an Arrow table or a data frame, not a int"),
     ],
 )
@@ -255,5 +283,7 @@ def test_a_race_that_cannot_be_finished_is_refused() -> None:
         finish(race_part({"id": [1, 2]}, 3, seed=7, key="id", weight=None))
     with pytest.raises(InputError, match="pool is empty"):
         finish(race_part({"id": []}, 3, seed=7, key="id", weight=None))
+    with pytest.raises(InputError, match="pool is empty"):
+        race_batches([], 3, seed=7, key="id")
     with pytest.raises(InputError, match=r"below 2\*\*128"):
         race_part({"id": [1]}, 1, seed=2**128, key="id", weight=None)

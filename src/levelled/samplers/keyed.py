@@ -22,20 +22,40 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray, floats
+from levelled._check import FloatArray, IntArray, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, ProposalError
+from levelled.errors import InputError, ProposalError, WeightError
 from levelled.samplers.arrivals import uniform
 from levelled.samplers.blocks import FARTHEST, check_drawable, probabilities, scaled
+from levelled.samplers.columns import column_of, ids_of, name_row, weights_of
 from levelled.samplers.exact import exact_sum
 from levelled.samplers.md5 import first_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KeyedPart", "draws_of", "join", "keyed_part"]
+__all__ = ["KeyedPart", "KeyedRace", "draws_of", "join", "keyed_part", "race_by_key"]
 
+PLACE = "The batch"
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
+
+
+@dataclass(frozen=True, slots=True)
+class KeyedRace:
+    """The settings of a race by key: `key` is the column of ids, `weight` that of weights."""
+
+    k: int
+    seed: int
+    key: str
+    weight: str | None
+    log: bool
+    allow_zero: bool
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "k", whole("k", self.k, least=0))
+        object.__setattr__(self, "seed", whole("seed", self.seed, least=0))
+        if self.seed >= 2**128:
+            raise InputError(f"seed must be below 2**128; it is {self.seed}.")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -54,33 +74,27 @@ class KeyedPart:
     totals: Mapping[float, Fraction]
     leaders: pa.Table
 
+    @property
+    def until(self) -> float:
+        """The largest key that is kept: items with larger ones are not drawn."""
+        full = self.leaders.num_rows > self.k
+        return float(self.leaders.column("key")[-1].as_py()) if full else np.inf
+
 
 def keyed_part(
-    batch: pa.Table,
-    k: int,
-    *,
-    seed: int,
-    key: str,
-    weight: str | None,
-    log: bool,
-    allow_zero: bool,
-    first_row: int | None = None,
-    until: float = np.inf,
+    batch: pa.Table, race: KeyedRace, *, first_row: int | None = None, until: float = np.inf
 ) -> KeyedPart:
-    """The part of `race_part` before it is made a table, without keys above `until`."""
+    """The race over one batch, without keys above `until`."""
     import pyarrow as pa
 
-    if seed >= 2**128:
-        raise InputError(f"seed must be below 2**128; it is {seed}.")
-    ids = _ids(batch, key)
-    weights = _weights(batch, weight, ids, log=log)
-    drawable = _drawable(weights, ids, log=log, allow_zero=allow_zero)
-    words = first_words(f"{seed}:".encode(), ids.cast(pa.string()))
+    ids = ids_of(batch, race.key, PLACE)
+    weights = _weights(batch, race, ids)
+    drawable = np.flatnonzero(weights > (-np.inf if race.log else 0.0))
+    words = first_words(f"{race.seed}:".encode(), ids.cast(pa.string()))
     _check_distinct(words, ids)
-    number, shift = scaled(weights[drawable], log=log)
-    totals = {float(one): exact_sum(number[shift == one]) for one in np.unique(shift)}
-    keys = _keys(words[drawable], weights[drawable], log=log)
-    at = _smallest(keys, k + 1, until)
+    number, shift = scaled(weights[drawable], log=race.log)
+    keys = _keys(words[drawable], weights[drawable], log=race.log)
+    at = _smallest(keys, race.k + 1, until)
     row = drawable[at]
     leaders = {
         "id": ids.take(pa.array(row)),
@@ -89,8 +103,28 @@ def keyed_part(
         "shift": shift[at],
         "key": keys[at],
     }
-    excluded = len(ids) - len(drawable)
-    return KeyedPart(k, seed, log, len(ids), excluded, totals, _in_order(pa.table(leaders), k + 1))
+    return KeyedPart(
+        race.k,
+        race.seed,
+        race.log,
+        rows=len(ids),
+        excluded=len(ids) - len(drawable),
+        totals={float(one): exact_sum(number[shift == one]) for one in np.unique(shift)},
+        leaders=_in_order(pa.table(leaders), race.k + 1),
+    )
+
+
+def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
+    """The draws of a race over batches, in one pass; rows are counted from the first batch on."""
+    parts, n_rows, until = [], 0, np.inf
+    for batch in batches:
+        parts.append(keyed_part(batch, race, first_row=n_rows, until=until))
+        n_rows += batch.num_rows
+        if sum(one.leaders.num_rows for one in parts) > 2 * race.k + 2:
+            parts = [join(parts)]
+            until = parts[0].until
+    check_drawable(race.k, n_rows, 0)
+    return draws_of(join(parts))
 
 
 def join(parts: Iterable[KeyedPart]) -> KeyedPart:
@@ -162,66 +196,35 @@ def _in_order(leaders: pa.Table, n: int) -> pa.Table:
     return leaders.take(order)
 
 
-def _ids(batch: pa.Table, key: str) -> pa.Array:
-    """The column of ids, as int64 or string."""
-    import pyarrow as pa
-
-    ids = _column(batch, key)
-    kind = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
-    is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
-    if not (is_text or pa.types.is_integer(kind) or (not len(ids) and pa.types.is_null(kind))):
-        raise InputError(
-            f"Ids must be whole numbers or texts, which every engine writes in the same way; the "
-            f"column {key!r} is {kind}. Cast it to text."
-        )
-    if ids.null_count:
-        row = int(np.argmax(ids.is_null().to_numpy(zero_copy_only=False)))
-        raise InputError(f"Row {row} of the batch has no id in the column {key!r}.")
+def _weights(batch: pa.Table, race: KeyedRace, ids: pa.Array) -> FloatArray:
+    """The weights of a batch; an error names the item."""
+    if race.weight is None:
+        return np.full(len(ids), 0.0 if race.log else 1.0)
     try:
-        return ids.cast(pa.string() if is_text else pa.int64())
-    except pa.ArrowInvalid as wrong:
-        raise InputError(f"The ids in {key!r} cannot be used: {wrong}") from wrong
-
-
-def _weights(batch: pa.Table, weight: str | None, ids: pa.Array, *, log: bool) -> FloatArray:
-    if weight is None:
-        return np.zeros(len(ids)) if log else np.ones(len(ids))
-    column = _column(batch, weight)
-    if column.null_count:
-        row = int(np.argmax(column.is_null().to_numpy(zero_copy_only=False)))
-        raise ProposalError(f"The item {ids[row].as_py()!r} has no weight in {weight!r}.")
-    weights = floats(weight, column.to_numpy(zero_copy_only=False), ndim=1, finite=False)
-    with np.errstate(invalid="ignore"):
-        good = (
-            np.isneginf(weights) | (np.abs(weights) <= FARTHEST)
-            if log
-            else (weights == 0) | ((weights >= LEAST) & (weights <= LARGEST))
-        )
-    if not good.all():
-        at = int(np.argmin(good))
-        wanted = (
-            f"Log-weights must be numbers within ±{FARTHEST:g}, or -inf for weight zero"
-            if log
-            else f"Weights must be 0 or between {LEAST:g} and {LARGEST:g}"
-        )
-        raise ProposalError(
-            f"{wanted}; that of the item {ids[at].as_py()!r} in {weight!r} is {weights[at]}."
-        )
+        weights = weights_of(column_of(batch, race.weight, PLACE), race.weight, PLACE)
+        _check_weights(weights, race)
+    except WeightError as wrong:
+        item = f"Item {ids[wrong.row].as_py()!r}"
+        raise name_row(wrong, item, race.weight, log=race.log) from None
     return weights
 
 
-def _drawable(weights: FloatArray, ids: pa.Array, *, log: bool, allow_zero: bool) -> IntArray:
-    """The places of the items whose weight is not zero."""
-    drawable = np.flatnonzero(weights > (-np.inf if log else 0.0))
-    if len(drawable) < len(weights) and not allow_zero:
-        zero = np.setdiff1d(np.arange(len(weights)), drawable)
+def _check_weights(weights: FloatArray, race: KeyedRace) -> None:
+    if race.log:
+        zero, good = np.isneginf(weights), np.abs(weights) <= FARTHEST
+    else:
+        zero, good = weights == 0, (weights >= LEAST) & (weights <= LARGEST)
+    if race.allow_zero:
+        good |= zero
+    if good.all():
+        return
+    at = int(np.argmin(good))
+    if not race.log and 0 < weights[at] < np.inf:
         raise ProposalError(
-            f"The weight of the item {ids[int(zero[0])].as_py()!r} is zero, as are {len(zero)} of "
-            f"{len(weights)} in its batch, so no weighting can make an estimate over the whole "
-            f"pool unbiased. Mix the weights with uniform ones, or pass allow_zero=True to leave "
-            f"those items out and have them counted as excluded."
+            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}; one is {weights[at]}. "
+            f"Pass their logarithms with log=True."
         )
-    return drawable
+    raise WeightError("", at, float(weights[at]))
 
 
 def _check_distinct(words: NDArray[np.uint64], ids: pa.Array) -> None:
@@ -237,10 +240,3 @@ def _repeated(one: str | int) -> InputError:
     return InputError(
         f"The id {one!r} comes twice. An item is drawn by its id, so each row needs one of its own."
     )
-
-
-def _column(batch: pa.Table, name: str) -> pa.Array:
-    if name not in batch.column_names:
-        there = ", ".join(map(repr, batch.column_names[:12]))
-        raise InputError(f"The batch has no column {name!r}; it has {there}.")
-    return batch.column(name).combine_chunks()

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from levelled._check import whole
 from levelled.errors import InputError
-from levelled.samplers.keyed import KeyedPart, keyed_part
+from levelled.samplers.keyed import KeyedPart, KeyedRace, keyed_part
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -52,17 +52,9 @@ def race_part(
     >>> draws, draws.ids
     (Draws(2 of 4, probabilities 0.333 to 0.4), (4, 2))
     """
-    part = keyed_part(
-        as_table(batch),
-        whole("k", k, least=0),
-        seed=whole("seed", seed, least=0),
-        key=key,
-        weight=weight,
-        log=log,
-        allow_zero=allow_zero,
-        first_row=None if first_row is None else whole("first_row", first_row, least=0),
-    )
-    return to_arrow(part)
+    race = KeyedRace(k, seed, key, weight, log, allow_zero)
+    first_row = None if first_row is None else whole("first_row", first_row, least=0)
+    return to_arrow(keyed_part(as_table(batch), race, first_row=first_row))
 
 
 def is_arrow(parts: object) -> bool:
