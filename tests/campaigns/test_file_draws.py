@@ -57,7 +57,7 @@ def test_row_groups_are_the_units_of_a_race(
 ) -> None:
     draws, ids = draw_from_file(folder, k, seed=7, weight="score", threads=threads)
     groups = row_groups(columns["score"])
-    parts = [part(group, k, seed=7, unit=unit) for unit, group in enumerate(groups)]
+    parts = [part(group, k, seed=7, unit=unit, design=True) for unit, group in enumerate(groups)]
     assert same(draws, finish(merge(parts)))
     assert ids == [f"r{row}" for row in draws.index]
 
@@ -90,11 +90,11 @@ def test_a_file_of_one_unit_gives_the_draws_of_a_race(
     np.testing.assert_allclose(draws.probability, expected.probability, rtol=1e-12)
     assert ids == [f"r{row}" for row in expected.index]
     uniform, _ = draw_from_file(path, 50, seed=3)
-    assert same(uniform, race(np.ones(N), 50, seed=3))
+    assert same(uniform, race(np.ones(N), 50, seed=3, design=True))
 
 
 def test_logarithms_are_taken_as_they_are(folder: Path, columns: dict[str, Any]) -> None:
-    draws, _ = draw_from_file(folder, 300, seed=5, weight="log_score", log=True)
+    draws, _ = draw_from_file(folder, 300, seed=5, weight="log_score", log=True, design=False)
     groups = row_groups(columns["log_score"])
     parts = [part(group, 300, seed=5, unit=unit, log=True) for unit, group in enumerate(groups)]
     assert same(draws, finish(merge(parts)))

@@ -39,6 +39,7 @@ def draw_from_file(
     metric: str | None = None,
     classes: Sequence[str] | None = None,
     floor: float | None = None,
+    design: bool = True,
     allow_zero: bool = False,
     id_column: str = "id",
     threads: int | None = None,
@@ -74,7 +75,13 @@ def draw_from_file(
         if mixed:
             weights = mix_units(weights, share, threads=threads, progress=count)
         merged = race_units(
-            weights, k, seed=seed, allow_zero=allow_zero, threads=threads, progress=count
+            weights,
+            k,
+            seed=seed,
+            design=design,
+            allow_zero=allow_zero,
+            threads=threads,
+            progress=count,
         )
         draws = finish(merged)
         ids = _read_ids(units, merged, draws.index, id_column, threads)

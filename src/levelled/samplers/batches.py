@@ -40,6 +40,7 @@ def race_batches(
     seed: int,
     weight: str = "weight",
     log: bool = False,
+    design: bool = False,
     allow_zero: bool = False,
 ) -> Draws:
     """Draw k rows from Arrow batches in proportion to the column `weight`, in one pass.
@@ -47,7 +48,7 @@ def race_batches(
     The draws are those of `levelled.samplers.race` over the whole column, bit for bit, whatever
     the sizes of the batches. `batches` is an iterator of record batches, or a table or reader
     with an Arrow interface. Only one batch at a time is held in memory, and the weights of the
-    rows that may be drawn. For `log` and `allow_zero` see `race`.
+    rows that may be drawn. For `log`, `design` and `allow_zero` see `race`.
 
     >>> import pyarrow as pa
     >>> batches = [pa.record_batch({"weight": [1.0, 2.0, 3.0]}), pa.record_batch({"weight": [4.0]})]
@@ -63,6 +64,7 @@ def race_batches(
                 seed=seed,
                 first_row=first_row,
                 log=log,
+                design=design,
                 allow_zero=allow_zero,
                 log_until=parts.log_until,
             )

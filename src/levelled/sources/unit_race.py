@@ -32,6 +32,7 @@ def race_units(
     k: int,
     *,
     seed: int,
+    design: bool = False,
     allow_zero: bool = False,
     threads: int | None = None,
     progress: Progress = lambda rows: None,
@@ -48,6 +49,7 @@ def race_units(
                 unit=unit,
                 first_row=first_row,
                 log=weights.log,
+                design=design,
                 allow_zero=allow_zero,
                 log_until=parts.log_until,
             )
