@@ -169,6 +169,8 @@ def merge(parts: Iterable[Part]) -> Part:
     parts = [*parts]
     if not parts:
         raise InputError("There is no part to merge.")
+    if len(parts) == 1:
+        return parts[0]
     if len({(one.k, one.seed, one.log, one.design) for one in parts}) > 1:
         raise InputError("Parts of one race share k, seed, log and design; these do not.")
     k, seed, log, design = parts[0].k, parts[0].seed, parts[0].log, parts[0].design
