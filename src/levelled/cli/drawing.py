@@ -39,6 +39,13 @@ def draw(
             "--metric, else 0. It takes a further pass.",
         ),
     ] = None,
+    design: Annotated[
+        bool,
+        typer.Option(
+            "--design/--no-design",
+            help="Add columns about what else could be drawn, which make intervals safer.",
+        ),
+    ] = True,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the draws; chosen if not given.")
     ] = None,
@@ -69,6 +76,7 @@ def draw(
             metric=metric,
             classes=None if classes is None else classes.split(","),
             floor=floor,
+            design=design,
             allow_zero=allow_zero,
             id_column=id_column,
             threads=threads,
