@@ -2,12 +2,14 @@
 
 `race` is for weights that do not change, `sequential` for proposals that change after every draw.
 `race_batches` runs over Arrow batches that do not fit in memory together; `part`, `merge` and
-`finish` run one race over pools that no single call can hold.
+`finish` run one race over pools that no single call can hold. `race_part` does so by key, for
+engines: its draws depend on seed, ids and weights alone.
 """
 
 from levelled.samplers.batches import race_batches
 from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.frozen import FrozenProposal, PoolSlices
+from levelled.samplers.part_tables import race_part
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
@@ -24,6 +26,7 @@ __all__ = [
     "part",
     "race",
     "race_batches",
+    "race_part",
     "sequential",
     "with_design",
 ]

@@ -12,12 +12,15 @@ from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.errors import InputError, WeightError
 from levelled.samplers import blocks
+from levelled.samplers.columns import column_of, name_row, weights_of
+from levelled.samplers.keyed import KeyedRace, race_by_key
+from levelled.samplers.part_tables import as_table
 from levelled.samplers.race import Part, finish, merge, part
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowBatches", "Parts", "name_row", "race_batches", "weights_of", "whole_blocks"]
+__all__ = ["ArrowBatches", "Parts", "race_batches", "whole_blocks"]
 
 _PIECE = 1 << 18
 """Rows at a time, at least, unless batches are fewer in all."""
@@ -38,6 +41,7 @@ def race_batches(
     k: int,
     *,
     seed: int,
+    key: str | None = None,
     weight: str = "weight",
     log: bool = False,
     design: bool = False,
@@ -50,11 +54,19 @@ def race_batches(
     with an Arrow interface. Only one batch at a time is held in memory, and the weights of the
     rows that may be drawn. For `log`, `design` and `allow_zero` see `race`.
 
+    With `key`, a column of ids, it is the race of `race_part`: slower, because each id is hashed,
+    but the draws are the same in any order of the rows and on any engine, and they have ids.
+
     >>> import pyarrow as pa
     >>> batches = [pa.record_batch({"weight": [1.0, 2.0, 3.0]}), pa.record_batch({"weight": [4.0]})]
     >>> race_batches(batches, k=2, seed=7)
     Draws(2 of 4, probabilities 0.3 to 0.571)
     """
+    if key is not None:
+        if design:
+            raise InputError("A race by key has no design columns: leave out design or key.")
+        tables = map(as_table, _as_batches(batches))
+        return race_by_key(tables, KeyedRace(k, seed, key, weight, log, allow_zero))
     parts, first_row = Parts(), 0
     for weights in whole_blocks(_columns(batches, weight)):
         try:
@@ -73,27 +85,6 @@ def race_batches(
         parts.add(one)
         first_row += len(weights)
     return finish(parts.merged())
-
-
-def weights_of(column: pa.Array | pa.ChunkedArray, name: str, place: str) -> FloatArray:
-    """A column as weights, without a copy if it holds doubles; `place` says what it is part of.
-
-    >>> import pyarrow as pa
-    >>> weights_of(pa.array([1, 2]), "score", "The pool")
-    array([1., 2.])
-    """
-    import pyarrow as pa
-
-    kind, types = column.type, pa.types
-    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
-        raise InputError(f"{place} has no numbers in the column {name!r}, but {kind}.")
-    if column.null_count:
-        row = int(np.argmax(np.asarray(column.is_null())))
-        raise WeightError(f"{place} has no number in row {row} of {name!r}.", row, np.nan)
-    if not types.is_float64(kind):
-        column = column.cast(pa.float64(), safe=False)
-    array: FloatArray = column.to_numpy()
-    return array
 
 
 def whole_blocks(arrays: Iterable[FloatArray]) -> Iterator[FloatArray]:
@@ -142,30 +133,13 @@ class Parts:
         return self._some[0]
 
 
-def name_row(wrong: WeightError, row: str, column: str, *, log: bool) -> WeightError:
-    """The same error in terms of a row and a column that the user knows."""
-    if np.isnan(wrong.value):
-        message = f"{row} has no number in the column {column!r}: it is missing or NaN."
-    elif wrong.value == (-np.inf if log else 0.0):
-        message = (
-            f"{row} has weight zero in the column {column!r}, so no weighting can make an estimate "
-            f"over the whole pool unbiased. Mix the weights with uniform ones, or allow weights of "
-            f"zero: those items are then left out and counted as excluded."
-        )
-    else:
-        message = f"{blocks.wanted(log=log)}; {row} has {wrong.value} in the column {column!r}."
-    return WeightError(message, wrong.row, wrong.value)
-
-
 def _columns(batches: ArrowBatches, weight: str) -> Iterator[FloatArray]:
     """The column of weights, batch by batch."""
     first_row = 0
     for number, batch in enumerate(_as_batches(batches)):
-        if weight not in batch.schema.names:
-            there = ", ".join(map(repr, batch.schema.names[:12]))
-            raise InputError(f"Batch {number} has no column {weight!r}; it has {there}.")
         try:
-            yield weights_of(batch.column(weight), weight, f"Batch {number}")
+            place = f"Batch {number}"
+            yield weights_of(column_of(batch, weight, place), weight, place)
         except WeightError as wrong:
             raise name_row(wrong, f"Row {first_row + wrong.row}", weight, log=False) from None
         first_row += len(batch)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.errors import ProposalError, WeightError
+from levelled.errors import InputError, ProposalError, WeightError
 
 BLOCK = 4096  # rows that share one Poisson process; a power of two
 STRIP = 64  # rows of a block whose sum is kept, to find a row quickly; a power of two
@@ -194,6 +194,20 @@ def check_total(total: float) -> None:
         raise ProposalError(
             "The weights add up to more than a float can hold. Divide them by their maximum, or "
             "pass their logarithms with log=True."
+        )
+
+
+def check_drawable(k: int, pool_size: int, excluded: int) -> None:
+    """Refuse more draws than there are items of which each could be drawn."""
+    drawable = pool_size - excluded
+    if not pool_size:
+        raise InputError("The pool is empty: there is nothing to draw from.")
+    if not drawable:
+        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
+    if k > drawable:
+        raise InputError(
+            f"{k} draws without replacement are wanted, but only {drawable} of {pool_size} items "
+            f"can be drawn."
         )
 
 
