@@ -15,8 +15,9 @@ def result(levelled: Levelled, pool: Path, tmp_path: Path) -> Path:
     words = ("draw", "--sql", "duckdb", "--table", pool, "--weight", "proba_spam", "-k", 20)
     printed = levelled(*words, "--seed", 7)
     assert printed.code == 0, printed.err
-    duckdb.query(printed.out).write_parquet(str(tmp_path / "result.parquet"))
-    return tmp_path / "result.parquet"
+    path = tmp_path / "result.parquet"
+    duckdb.execute(f"COPY ({printed.out}) TO '{path}'")
+    return path
 
 
 def test_a_select_and_its_result_give_the_draws_of_a_race_by_key(
