@@ -107,7 +107,8 @@ class RowGroups:
     def place(self, unit: int, row: int) -> str:
         """One row of a unit in words that begin a sentence."""
         file, group = self._units[unit]
-        return f"Row {sum(self._stamps[file].rows[:group]) + row} of {self._places[file].name}"
+        start = sum(self._stamps[file].rows[:group])
+        return f"Row {start + row} (counted from 0) of {self._places[file].name}"
 
     def ids(self, unit: int, rows: IntArray, column: str) -> list[Id]:
         """The ids of some rows of a unit, which increase."""
@@ -159,7 +160,7 @@ class TextFiles:
 
     def place(self, unit: int, row: int) -> str:
         """One row of a unit in words that begin a sentence."""
-        return f"Row {row} of {self._files[unit].paths[0]}"
+        return f"Row {row} (counted from 0) of {self._files[unit].paths[0]}"
 
     def ids(self, unit: int, rows: IntArray, column: str) -> list[Id]:
         """The ids of some rows of a unit, which increase."""
