@@ -27,6 +27,7 @@ HAND_WRITTEN = [page for page in PAGES if page.name not in pages() and page.pare
 PUBLIC = [
     "levelled",
     "levelled.advice",
+    "levelled.backends",
     "levelled.bayes",
     "levelled.campaigns",
     "levelled.errors",

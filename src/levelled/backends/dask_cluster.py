@@ -2,7 +2,8 @@
 
 import logging
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import partial
 from typing import Any
 
 from levelled._optional import optional
@@ -19,6 +20,9 @@ from levelled.errors import InputError, LevelledError
 
 __all__ = ["dask"]
 
+_ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1TB"}
+"""A function may hold a whole pool, of which Dask would warn."""
+
 
 def dask(address: str | None = None, *, workers: int = 1) -> Backend:
     """A backend that uses the Dask cluster at an address, or one of this machine.
@@ -30,15 +34,13 @@ def dask(address: str | None = None, *, workers: int = 1) -> Backend:
     distributed = optional("distributed", extra="dask")
 
     def mapped(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        from joblib import Parallel, delayed, parallel_config
-
         with _connect(address, workers) as client:
-            with parallel_config(backend="dask", client=client):
-                run = Parallel(return_as="generator", batch_size=1)
             batches = split_batches(items, sum(client.ncores().values()))
+            with optional("dask.config", extra="dask").set(_ANY_SIZE):
+                futures = client.map(partial(run_batch, function), batches, pure=False)
             try:
-                for results in run(delayed(run_batch)(function, batch) for batch in batches):
-                    yield from results
+                for future in futures:
+                    yield from future.result()
             except distributed.KilledWorker as wrong:
                 raise LevelledError(LOST.format(cluster="Dask")) from wrong
 
@@ -65,7 +67,11 @@ def _connect(address: str | None, workers: int) -> Iterator[Any]:
         ) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
     ):
-        yield client
+        try:
+            yield client
+        finally:  # a cluster that closes while it replaces a worker fails
+            with suppress(TimeoutError):
+                client.wait_for_workers(workers, timeout=PATIENCE)
 
 
 def _check_workers(client: Any, address: str) -> None:  # noqa: ANN401

@@ -2,9 +2,8 @@
 
 import io
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
-from itertools import chain
 from types import ModuleType
 from typing import Any
 
@@ -15,10 +14,11 @@ from levelled.errors import InputError, LevelledError
 
 __all__ = ["ray"]
 
-_RETRIES = {"max_restarts": 3, "max_task_retries": 3}
-_OBJECT_STORE = 200_000_000
-_WAVE = 4
-"""Batches a worker that are sent together: joblib returns results of Ray when all are there."""
+_RETRIES = 3
+"""How often work is repeated whose worker was lost, as on Dask."""
+
+_OBJECT_STORE = 500_000_000
+"""Bytes for functions and results, a small part of the memory that Ray would take."""
 
 
 def ray(address: str | None = None, *, workers: int = 1) -> Backend:
@@ -32,16 +32,20 @@ def ray(address: str | None = None, *, workers: int = 1) -> Backend:
     _import(address)
 
     def mapped(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        from joblib import delayed
-
-        with _pool(address, workers) as (run, n_workers):
-            batches = split_batches(items, n_workers)
-            size = _WAVE * n_workers
-            for at in range(0, len(batches), size):
-                wave = batches[at : at + size]
-                with _silence():
-                    results = run(delayed(run_batch)(function, batch) for batch in wave)
-                yield from chain.from_iterable(results)
+        with _connect(address, workers) as package:
+            batches = split_batches(items, int(package.cluster_resources().get("CPU", 1)))
+            task = package.remote(run_batch).options(max_retries=_RETRIES)
+            shared = package.put(function)
+            futures = [task.remote(shared, batch) for batch in batches]
+            try:
+                for future in futures:
+                    with _silence():
+                        results = package.get(future)
+                    yield from results
+            except package.exceptions.RayTaskError as wrong:
+                raise wrong.cause from None
+            except package.exceptions.RayError as wrong:
+                raise LevelledError(LOST.format(cluster="Ray")) from wrong
 
     return mapped
 
@@ -55,43 +59,26 @@ def _import(address: str | None) -> ModuleType:
 
 
 @contextmanager
-def _pool(address: str | None, workers: int) -> Iterator[tuple[Any, int]]:
-    """A pool of joblib on the cluster, and its number of workers."""
-    from joblib import Parallel, parallel_config
-
+def _connect(address: str | None, workers: int) -> Iterator[ModuleType]:
+    """The package with a connection to the cluster; one that was started here ends with it."""
     package = _import(address)
-    optional("ray.util.joblib", extra="ray").register_ray()
-    connected_before = package.is_initialized()
-    if not connected_before:
-        _connect(package, address, workers)
-    pool = None
+    if package.is_initialized():
+        yield package
+        return
+    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    if address is not None:
+        _join(package, address, quiet)
+    else:
+        own = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+        package.init(num_cpus=workers, **own, **quiet)
     try:
-        n_workers = int(package.cluster_resources().get("CPU", 0)) or 1
-        with parallel_config(backend="ray", ray_remote_args=_RETRIES):
-            pool = Parallel(n_jobs=n_workers, batch_size=1, pre_dispatch="all")
-        with _silence():
-            run = pool.__enter__()
-        yield run, n_workers
-    except package.exceptions.RayError as wrong:
-        raise LevelledError(LOST.format(cluster="Ray")) from wrong
+        yield package
     finally:
         with _silence():
-            if pool is not None:
-                pool.__exit__(None, None, None)
-            if not connected_before:
-                package.shutdown()
+            package.shutdown()
 
 
-def _connect(package: ModuleType, address: str | None, workers: int) -> None:
-    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
-    if address is None:
-        package.init(
-            num_cpus=workers,
-            include_dashboard=False,
-            object_store_memory=_OBJECT_STORE,
-            **quiet,
-        )
-        return
+def _join(package: ModuleType, address: str, quiet: Mapping[str, object]) -> None:
     check_server(address, "Ray", "'ray start --head'")
     try:
         package.init(address=address, **quiet)
