@@ -1,11 +1,15 @@
 """Weights -> draws: the items to label, in order, each with its probability.
 
 `race` is for weights that do not change, `sequential` for proposals that change after every draw.
-`part`, `merge` and `finish` run one race over pools that no single call can hold.
+`race_batches` runs over Arrow batches that do not fit in memory together; `part`, `merge` and
+`finish` run one race over pools that no single call can hold. `race_part` does so by key, for
+engines: its draws depend on seed, ids and weights alone.
 """
 
+from levelled.samplers.batches import race_batches
 from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.frozen import FrozenProposal, PoolSlices
+from levelled.samplers.part_tables import race_part
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
@@ -21,6 +25,8 @@ __all__ = [
     "merge",
     "part",
     "race",
+    "race_batches",
+    "race_part",
     "sequential",
     "with_design",
 ]

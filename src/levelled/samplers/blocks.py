@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.errors import ProposalError
+from levelled.errors import InputError, ProposalError, WeightError
 
 BLOCK = 4096  # rows that share one Poisson process; a power of two
 STRIP = 64  # rows of a block whose sum is kept, to find a row quickly; a power of two
@@ -132,16 +132,19 @@ def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
             shift[first:last], strips[first:last] = _sums(chunk, last - first, log=log)
             excluded += _count_zeros(chunk, log=log, first_row=first * BLOCK)
     if excluded and not allow_zero:
-        raise ProposalError(
+        at = int(np.argmax(weights == (-np.inf if log else 0.0)))
+        raise WeightError(
             f"{excluded} of {len(weights)} weights are zero, so no weighting can make an estimate "
             f"over the whole pool unbiased. Mix the weights with uniform ones, for example by "
             f"mixture(probabilities, share=0.05), or pass allow_zero=True to leave those items "
-            f"out and have them counted as excluded."
+            f"out and have them counted as excluded.",
+            at,
+            float(weights[at]),
         )
     total = _line_sums(strips)
     if np.isinf(total).any() and np.isinf(weights).any():
         at = int(np.argmax(np.isinf(weights)))
-        raise ProposalError(f"Weights must be finite and >= 0; weights[{at}] is inf.")
+        raise _not_a_weight(weights[at], at, log=log)
     check_total(total.max())
     return Blocks(weights, log, shift, total, strips, excluded)
 
@@ -175,6 +178,20 @@ def check_total(total: float) -> None:
         )
 
 
+def check_drawable(k: int, pool_size: int, excluded: int) -> None:
+    """Refuse more draws than there are items of which each could be drawn."""
+    drawable = pool_size - excluded
+    if not pool_size:
+        raise InputError("The pool is empty: there is nothing to draw from.")
+    if not drawable:
+        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
+    if k > drawable:
+        raise InputError(
+            f"{k} draws without replacement are wanted, but only {drawable} of {pool_size} items "
+            f"can be drawn."
+        )
+
+
 def _shift(log_weights: FloatArray) -> FloatArray:
     possible = log_weights > -np.inf
     return np.ceil(log_weights / SPAN, out=np.zeros_like(log_weights), where=possible) * SPAN
@@ -196,11 +213,18 @@ def _count_zeros(chunk: FloatArray, *, log: bool, first_row: int) -> int:
     if good.all():
         return int(np.count_nonzero(zero))
     at = int(np.argmin(good))
-    wanted = f"numbers within ±{FARTHEST:g}, or -inf for weight zero" if log else "finite and >= 0"
-    raise ProposalError(
-        f"{'Log-weights' if log else 'Weights'} must be {wanted}; weights[{first_row + at}] is "
-        f"{chunk[at]}."
-    )
+    raise _not_a_weight(chunk[at], first_row + at, log=log)
+
+
+def _not_a_weight(value: float, row: int, *, log: bool) -> WeightError:
+    return WeightError(f"{wanted(log=log)}; weights[{row}] is {value}.", row, float(value))
+
+
+def wanted(*, log: bool) -> str:
+    """The beginning of a sentence that says what weights may be."""
+    if log:
+        return f"Log-weights must be numbers within ±{FARTHEST:g}, or -inf for weight zero"
+    return "Weights must be finite and >= 0"
 
 
 def probabilities(

@@ -7,17 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, ProposalError
+from levelled.errors import InputError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import check_total, cut, probabilities, scaled
+from levelled.samplers.blocks import check_drawable, check_total, cut, probabilities, scaled
 from levelled.samplers.design import with_design
+from levelled.samplers.keyed import draws_of, join
+from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Part", "finish", "merge", "part", "race"]
 
@@ -59,6 +65,11 @@ class Part:
     blocks: _Table
     leaders: _Table
     opened: Mapping[tuple[int, int], FloatArray]
+
+    @property
+    def log_until(self) -> float:
+        """The logarithm of the time by which k rows have arrived: later ones are not drawn."""
+        return float(self.leaders["log_time"][-1]) if len(self.leaders) == self.k > 0 else np.inf
 
     def __repr__(self) -> str:
         units = len(np.unique(self.blocks["unit"]))
@@ -104,6 +115,7 @@ def part(
     first_row: int = 0,
     log: bool = False,
     allow_zero: bool = False,
+    log_until: float = np.inf,
 ) -> Part:
     """Run the race of `levelled.samplers.race` over some of the rows.
 
@@ -111,6 +123,9 @@ def part(
     their rows are counted on from one to the next. A unit may come in pieces, each starting at a
     multiple of 4,096 rows. The draws are the same, bit for bit, whatever the pieces and in
     whatever order and process they run; another cut into units gives other draws.
+
+    `log_until` saves work: rows that arrive after it are left out of the part. It must be the
+    `Part.log_until` of other rows of the same race, by which k of those have arrived.
 
     >>> pieces = [part([4.0, 1.0], 3, seed=7, unit=1), part([1.0, 2.0, 3.0], 3, seed=7)]
     >>> finish(merge(pieces))
@@ -128,7 +143,7 @@ def part(
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     pool = cut(array, log=log, allow_zero=allow_zero)
     first_block = first_row // blocks.BLOCK
-    row, log_time = leaders(pool, k, Source(seed, unit, first_block))
+    row, log_time = leaders(pool, k, Source(seed, unit, first_block), log_until)
     block, row = np.divmod(row, blocks.BLOCK)
     weight, shift = scaled(pool.weights[block * blocks.BLOCK + row], log=log)
     first = _table(_LEADER, unit, first_block + block, row, log_time, weight, shift)
@@ -141,15 +156,23 @@ def part(
     return Part(k, seed, log, pool.excluded, table, first, opened)
 
 
-def merge(parts: Iterable[Part]) -> Part:
+@overload
+def merge(parts: Iterable[Part]) -> Part: ...
+@overload
+def merge(parts: pa.Table | Iterable[pa.Table]) -> pa.Table: ...
+def merge(parts: Any) -> Part | pa.Table:
     """Join parts of one race, in any order, keeping the rows that may be among the first k.
+
+    Parts are those of `part`, or the tables of `race_part`, one by one or as rows of one table.
 
     >>> merge([part([1.0], 1, seed=7), part([2.0, 3.0], 1, seed=7, unit=1)])
     Part(3 rows of 2 units, k=1)
     """
-    parts = [*parts]
+    parts = [parts] if is_arrow(parts) else [*parts]
     if not parts:
         raise InputError("There is no part to merge.")
+    if is_arrow(parts[0]):
+        return to_arrow(join(from_arrow(parts)))
     if len({(one.k, one.seed, one.log) for one in parts}) > 1:
         raise InputError("Parts of one race share k, seed and log; these do not.")
     k, seed, log = parts[0].k, parts[0].seed, parts[0].log
@@ -166,25 +189,20 @@ def merge(parts: Iterable[Part]) -> Part:
     return Part(k, seed, log, sum(one.excluded for one in parts), table, first, opened)
 
 
-def finish(part: Part) -> Draws:
+def finish(part: Part | pa.Table) -> Draws:
     """The draws of a race, from the merged parts of all its rows.
+
+    Draws of a race by key, whose parts `race_part` made, have ids.
 
     >>> finish(part([1.0, 2.0, 3.0], 2, seed=7))
     Draws(2 of 3, probabilities 0.333 to 0.75)
     """
+    if is_arrow(part):
+        return draws_of(join(from_arrow(part)))
     table, leaders = part.blocks, part.leaders
     _check_complete(table)
     pool_size = int(table["rows"].sum())
-    if not pool_size:
-        raise InputError("The pool is empty: there is nothing to draw from.")
-    drawable = pool_size - part.excluded
-    if not drawable:
-        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
-    if part.k > drawable:
-        raise InputError(
-            f"{part.k} draws without replacement are wanted, but only {drawable} of {pool_size} "
-            f"items can be drawn."
-        )
+    check_drawable(part.k, pool_size, part.excluded)
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
     rest, shift = _never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
