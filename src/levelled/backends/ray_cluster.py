@@ -1,6 +1,7 @@
 """Work on a Ray cluster."""
 
 import io
+import logging
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, redirect_stdout
@@ -65,7 +66,7 @@ def _connect(address: str | None, workers: int) -> Iterator[ModuleType]:
     if package.is_initialized():
         yield package
         return
-    quiet = {"log_to_driver": False, "logging_level": "ERROR"}
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is not None:
         _join(package, address, quiet)
     else:
