@@ -32,8 +32,8 @@ def test_batches_of_any_size_give_the_draws_of_one_race(
 ) -> None:
     weights = np.random.default_rng(seed).lognormal(sigma=3, size=50_000)
     weights = np.log(weights) if log else weights
-    draws = race_batches(in_batches(weights, size), k, seed=seed, log=log)
-    assert same(draws, race(weights, k, seed=seed, log=log))
+    draws = race_batches(in_batches(weights, size), k, seed=seed, log=log, design=True)
+    assert same(draws, race(weights, k, seed=seed, log=log, design=True))
 
 
 def test_a_few_rows_that_hold_nearly_all_the_weight_change_nothing(small_pieces: None) -> None:

@@ -8,18 +8,44 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import Form, Format
+from levelled.cli.options import ClassNames, Form, Format
 
 __all__ = ["draw"]
 
 
 def draw(
-    pool: Annotated[str, typer.Argument(help="File, folder or pattern.", show_default=False)],
+    pool: Annotated[
+        str, typer.Argument(help="File, folder, pattern or address (s3://...).", show_default=False)
+    ],
     count: Annotated[int, typer.Option("-k", "--count", min=1, help="Number of items to draw.")],
     weight: Annotated[
         str | None,
         typer.Option(help="The column of weights; without it all items weigh the same."),
     ] = None,
+    log: Annotated[
+        bool, typer.Option("--log", help="The column holds logarithms of weights.")
+    ] = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Weigh items by the loss that their predictions let expect, e.g. error."),
+    ] = None,
+    classes: ClassNames = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the probability spread evenly over all items; by default 0.5 with "
+            "--metric, else 0. It takes a further pass.",
+        ),
+    ] = None,
+    design: Annotated[
+        bool,
+        typer.Option(
+            "--design/--no-design",
+            help="Add columns about what else could be drawn, which make intervals safer.",
+        ),
+    ] = True,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the draws; chosen if not given.")
     ] = None,
@@ -27,16 +53,35 @@ def draw(
         bool, typer.Option("--allow-zero", help="Leave items of weight 0 out of the pool.")
     ] = False,
     id_column: Annotated[str, typer.Option(help="The column of ids.")] = "id",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads that read; by default one a core.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A Parquet file; without it, to stdout.")] = None,
     form: Format = None,
 ) -> None:
-    """Draw items without replacement, in proportion to a weight, each with its probability."""
+    """Draw items without replacement, in proportion to a weight, each with its probability.
+
+    Files may be larger than memory: they are read once, a row group at a time.
+    """
     import secrets
 
     seed = secrets.randbits(32) if seed is None else seed
-    draws, ids = lv.campaigns.draw_from_file(
-        pool, count, seed=seed, weight=weight, allow_zero=allow_zero, id_column=id_column
-    )
+    with show.row_counter() as progress:
+        draws, ids = lv.campaigns.draw_from_file(
+            pool,
+            count,
+            seed=seed,
+            weight=weight,
+            log=log,
+            metric=metric,
+            classes=None if classes is None else classes.split(","),
+            floor=floor,
+            design=design,
+            allow_zero=allow_zero,
+            id_column=id_column,
+            threads=threads,
+            progress=progress,
+        )
     if out is not None:
         _write_draws(draws, ids, out)
     else:

@@ -44,6 +44,7 @@ def race_batches(
     key: str | None = None,
     weight: str = "weight",
     log: bool = False,
+    design: bool = False,
     allow_zero: bool = False,
 ) -> Draws:
     """Draw k rows from Arrow batches in proportion to the column `weight`, in one pass.
@@ -51,7 +52,7 @@ def race_batches(
     The draws are those of `levelled.samplers.race` over the whole column, bit for bit, whatever
     the sizes of the batches. `batches` is an iterator of record batches, or a table or reader
     with an Arrow interface. Only one batch at a time is held in memory, and the weights of the
-    rows that may be drawn. For `log` and `allow_zero` see `race`.
+    rows that may be drawn. For `log`, `design` and `allow_zero` see `race`.
 
     With `key`, a column of ids, it is the race of `race_part`: slower, because each id is hashed,
     but the draws are the same in any order of the rows and on any engine, and they have ids.
@@ -73,6 +74,7 @@ def race_batches(
                 seed=seed,
                 first_row=first_row,
                 log=log,
+                design=design,
                 allow_zero=allow_zero,
                 log_until=parts.log_until,
             )
@@ -84,20 +86,22 @@ def race_batches(
 
 
 def whole_blocks(arrays: Iterable[FloatArray]) -> Iterator[FloatArray]:
-    """The same numbers in pieces of whole blocks, the last of which may be shorter, or empty.
+    """The same numbers in pieces of whole blocks, at least one, of which the last may be shorter.
 
     >>> [len(piece) for piece in whole_blocks([np.ones(300_000), np.ones(1)])]
     [299008, 993]
     """
     some: list[FloatArray] = []
+    n_pieces = 0
     for array in arrays:
         some.append(array)
         if (n := sum(map(len, some))) >= _PIECE:
             joined = some[0] if len(some) == 1 else np.concatenate(some)
             end = n - n % blocks.BLOCK
             yield joined[:end]
-            some = [joined[end:]]
-    yield np.concatenate(some) if some else np.empty(0)
+            some, n_pieces = [joined[end:]] if end < n else [], n_pieces + 1
+    if some or not n_pieces:
+        yield np.concatenate(some) if some else np.empty(0)
 
 
 @dataclass(slots=True, eq=False)
@@ -107,18 +111,23 @@ class Parts:
     log_until: float = np.inf
     """The logarithm of a time after which no row is drawn, to be given to further parts."""
     _some: list[Part] = field(default_factory=list)
+    _times: FloatArray = field(default_factory=lambda: np.empty(0))
 
     def add(self, one: Part) -> None:
         """Take in a part."""
         self._some.append(one)
-        n_leaders = sum(len(each.leaders) for each in self._some)
-        if n_leaders >= (one.k if self.log_until == np.inf else 2 * one.k):
+        times = np.append(self._times, one.leaders["log_time"])
+        if len(times) > one.k > 0:
+            times = np.partition(times, one.k - 1)[: one.k]
+        self._times = times
+        if len(times) == one.k > 0:
+            self.log_until = float(times.max())
+        if sum(len(each.leaders) for each in self._some) > 2 * one.k:
             self.merged()
 
     def merged(self) -> Part:
         """All parts as one."""
         self._some = [merge(self._some)]
-        self.log_until = min(self.log_until, self._some[0].log_until)
         return self._some[0]
 
 

@@ -37,6 +37,8 @@ class Blocks:
     total: FloatArray  # one a block, in units of e^shift
     strips: FloatArray  # [block, strip]: sums, in the same units
     excluded: int  # rows of weight zero
+    inverse: FloatArray  # one a block: the sum of 1 / weight, in units of e^-shift; empty if unused
+    least: FloatArray  # one a block: the smallest weight above zero, as it was given; likewise
 
     def rows(self, block: int) -> FloatArray:
         """The weights of one block, as they were given."""
@@ -69,7 +71,7 @@ class Blocks:
         lines = np.empty((len(strip), STRIP))
         if n_whole:
             whole.take(strip, axis=0, mode="clip", out=lines)
-        lines[strip == n_whole] = _fill(self.weights[n_whole * STRIP :], STRIP, log=self.log)
+        lines[strip == n_whole] = _fill(self.weights[n_whole * STRIP :], STRIP, _zero(self.log))
         if self.log:
             lines = np.exp(lines - self.shift[block, None])
         return lines, np.arange(len(strip))
@@ -122,17 +124,20 @@ def _line_sums(lines: FloatArray) -> FloatArray:
     return sums
 
 
-def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
+def cut(weights: FloatArray, *, log: bool, allow_zero: bool, inverses: bool = False) -> Blocks:
     """Cut weights into blocks, refusing those that no race can be run with."""
     n_whole, n_blocks = len(weights) // BLOCK, max(1, -(-len(weights) // BLOCK))
     shift, strips, excluded = np.zeros(n_blocks), np.empty((n_blocks, BLOCK // STRIP)), 0
+    inverse, least = np.empty((2, n_blocks if inverses else 0))
     with np.errstate(all="ignore"):  # wrong weights are reported after they have been added
         for first, last in pairwise([*range(0, n_whole, CHUNK), n_whole, n_blocks]):
             chunk = weights[first * BLOCK : last * BLOCK]
             shift[first:last], strips[first:last] = _sums(chunk, last - first, log=log)
             excluded += _count_zeros(chunk, log=log, first_row=first * BLOCK)
+            if inverses:
+                inverse[first:last], least[first:last] = _inverses(chunk, shift[first:last], log)
     if excluded and not allow_zero:
-        at = int(np.argmax(weights == (-np.inf if log else 0.0)))
+        at = int(np.argmax(weights == _zero(log)))
         raise WeightError(
             f"{excluded} of {len(weights)} weights are zero, so no weighting can make an estimate "
             f"over the whole pool unbiased. Mix the weights with uniform ones, for example by "
@@ -146,19 +151,33 @@ def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
         at = int(np.argmax(np.isinf(weights)))
         raise _not_a_weight(weights[at], at, log=log)
     check_total(total.max())
-    return Blocks(weights, log, shift, total, strips, excluded)
+    return Blocks(weights, log, shift, total, strips, excluded, inverse, least)
 
 
 def _sums(chunk: FloatArray, n_blocks: int, *, log: bool) -> tuple[FloatArray | float, FloatArray]:
     """The shift of each block of a chunk, and the sums of its strips."""
-    if len(chunk) < n_blocks * BLOCK:
-        chunk = _fill(chunk, n_blocks * BLOCK, log=log)
+    chunk = _fill(chunk, n_blocks * BLOCK, _zero(log))
     shift: FloatArray | float = 0.0
     if log:
         lines = chunk.reshape(-1, BLOCK)
         shift = _shift(lines.max(axis=1))
         chunk = np.exp(lines - shift[:, None])
     return shift, _line_sums(chunk.reshape(-1, STRIP)).reshape(-1, BLOCK // STRIP)
+
+
+def _inverses(chunk: FloatArray, shift: FloatArray, log: bool) -> tuple[FloatArray, FloatArray]:
+    """The sum of 1 / weight of each block of a chunk, and its smallest weight; zeros do not count.
+
+    A sum that does not fit a float is infinite.
+    """
+    zero = _zero(log)
+    lines = _fill(chunk, len(shift) * BLOCK, np.inf).reshape(-1, BLOCK)
+    least = lines.min(axis=1)
+    if (least == zero).any():
+        lines = np.where(lines == zero, np.inf, lines)
+        least = lines.min(axis=1)
+    each = np.exp(shift[:, None] - lines) if log else 1 / lines
+    return each.sum(axis=1), least
 
 
 def scaled(weights: FloatArray, *, log: bool) -> tuple[FloatArray, FloatArray]:
@@ -197,8 +216,14 @@ def _shift(log_weights: FloatArray) -> FloatArray:
     return np.ceil(log_weights / SPAN, out=np.zeros_like(log_weights), where=possible) * SPAN
 
 
-def _fill(weights: FloatArray, length: int, *, log: bool) -> FloatArray:
-    filled = np.full(length, -np.inf if log else 0.0)
+def _zero(log: bool) -> float:
+    return -np.inf if log else 0.0
+
+
+def _fill(weights: FloatArray, length: int, value: float) -> FloatArray:
+    if len(weights) == length:
+        return weights
+    filled = np.full(length, value)
     filled[: len(weights)] = weights
     return filled
 

@@ -34,7 +34,7 @@ from levelled.samplers.md5 import first_words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KeyedPart", "KeyedRace", "draws_of", "join", "keyed_part", "race_by_key"]
+__all__ = ["KeyedPart", "KeyedRace", "check_seed", "draws_of", "join", "keyed_part", "race_by_key"]
 
 PLACE = "The batch"
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
@@ -53,9 +53,14 @@ class KeyedRace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=0))
-        object.__setattr__(self, "seed", whole("seed", self.seed, least=0))
-        if self.seed >= 2**128:
-            raise InputError(f"seed must be below 2**128; it is {self.seed}.")
+        object.__setattr__(self, "seed", check_seed(self.seed))
+
+
+def check_seed(seed: int) -> int:
+    """Return a seed that all races take."""
+    if whole("seed", seed, least=0) >= 2**128:
+        raise InputError(f"seed must be below 2**128; it is {seed}.")
+    return int(seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,8 +17,8 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import check_drawable, check_total, cut, probabilities, scaled
-from levelled.samplers.design import with_design
+from levelled.samplers.blocks import Blocks, check_drawable, check_total, cut, probabilities, scaled
+from levelled.samplers.design import design_of_weights
 from levelled.samplers.keyed import draws_of, join
 from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
 
@@ -33,6 +33,11 @@ _BLOCK = np.dtype(
         ("unit", np.int64),
         ("block", np.int64),  # its number within the unit
         ("rows", np.int64),
+        ("inverse", np.float64),  # the sum of 1 / weight, in units of e^-shift; for the design
+        (
+            "least",
+            np.float64,
+        ),  # the smallest weight of a row that is no leader, in units of e^shift
         ("total", np.float64),  # in units of e^shift
         ("shift", np.float64),
     ]
@@ -54,13 +59,14 @@ class Part:
     """The result of a race over some of the rows; made by `part` and `merge`.
 
     `blocks` are in order of place, `leaders` in order of arrival. `opened` holds the weights of
-    those blocks whose leaders hold more than half of the weight: there the rest is added up, not
-    subtracted.
+    those blocks whose leaders hold more than half of the weight (or of the inverse weights): there
+    the rest is added up, not subtracted.
     """
 
     k: int
     seed: int
     log: bool
+    design: bool
     excluded: int
     blocks: _Table
     leaders: _Table
@@ -97,13 +103,12 @@ def race(
 
     `log=True` takes log-weights of any range, such as `boltzmann` exponents; -inf is weight zero.
     Items of weight zero are refused unless `allow_zero`, and are then counted in `excluded`.
-    `design=True` adds the columns of `with_design`.
+    `design=True` adds the columns `max_weight` and `dispersion` of `with_design`.
 
     >>> race([1.0, 2.0, 3.0, 4.0], k=2, seed=7)
     Draws(2 of 4, probabilities 0.3 to 0.571)
     """
-    draws = finish(part(weights, k, seed=seed, log=log, allow_zero=allow_zero))
-    return with_design(draws, weights, log=log) if design else draws
+    return finish(part(weights, k, seed=seed, log=log, design=design, allow_zero=allow_zero))
 
 
 def part(
@@ -114,6 +119,7 @@ def part(
     unit: int = 0,
     first_row: int = 0,
     log: bool = False,
+    design: bool = False,
     allow_zero: bool = False,
     log_until: float = np.inf,
 ) -> Part:
@@ -141,7 +147,7 @@ def part(
             f"starts at row {first_row} of unit {unit}."
         )
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
-    pool = cut(array, log=log, allow_zero=allow_zero)
+    pool = cut(array, log=log, allow_zero=allow_zero, inverses=design)
     first_block = first_row // blocks.BLOCK
     row, log_time = leaders(pool, k, Source(seed, unit, first_block), log_until)
     block, row = np.divmod(row, blocks.BLOCK)
@@ -150,10 +156,14 @@ def part(
     n = len(pool.total)
     rows = np.full(n, blocks.BLOCK)
     rows[-1] = len(pool.rows(n - 1))
-    table = _table(_BLOCK, unit, first_block + np.arange(n), rows, pool.total, pool.shift)
-    heavy = np.flatnonzero(_mass(first, block, table) > pool.total / 2)
-    opened = {(unit, first_block + int(b)): pool.rows(int(b)).copy() for b in heavy}
-    return Part(k, seed, log, pool.excluded, table, first, opened)
+    inverse, least = (pool.inverse, _least(pool, first, block)) if design else (np.nan, np.nan)
+    numbers = first_block + np.arange(n)
+    table = _table(_BLOCK, unit, numbers, rows, inverse, least, pool.total, pool.shift)
+    opened = {
+        (unit, first_block + int(at)): pool.rows(int(at)).copy()
+        for at in _must_open(first, block, table, design)
+    }
+    return Part(k, seed, log, design, pool.excluded, table, first, opened)
 
 
 @overload
@@ -173,9 +183,11 @@ def merge(parts: Any) -> Part | pa.Table:
         raise InputError("There is no part to merge.")
     if is_arrow(parts[0]):
         return to_arrow(join(from_arrow(parts)))
-    if len({(one.k, one.seed, one.log) for one in parts}) > 1:
-        raise InputError("Parts of one race share k, seed and log; these do not.")
-    k, seed, log = parts[0].k, parts[0].seed, parts[0].log
+    if len(parts) == 1:
+        return parts[0]
+    if len({(one.k, one.seed, one.log, one.design) for one in parts}) > 1:
+        raise InputError("Parts of one race share k, seed, log and design; these do not.")
+    k, seed, log, design = parts[0].k, parts[0].seed, parts[0].log, parts[0].design
     table = np.concatenate([one.blocks for one in parts])
     table = table[np.lexsort([table[name] for name in ("block", "unit")])]
     again = np.flatnonzero((np.diff(table["unit"]) == 0) & (np.diff(table["block"]) == 0))
@@ -183,10 +195,14 @@ def merge(parts: Any) -> Part | pa.Table:
         unit, block, *_ = table[again[0]].item()
         raise InputError(f"Row {block * blocks.BLOCK} of unit {unit} is in two of the parts.")
     first = np.concatenate([one.leaders for one in parts])
-    first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])][:k]
+    first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])]
+    first, dropped = first[:k], first[k:]
+    if design:
+        at = _find(dropped, table)
+        np.minimum.at(table["least"], at, _in_units_of(table["shift"][at], dropped))
     places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
     opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
-    return Part(k, seed, log, sum(one.excluded for one in parts), table, first, opened)
+    return Part(k, seed, log, design, sum(one.excluded for one in parts), table, first, opened)
 
 
 def finish(part: Part | pa.Table) -> Draws:
@@ -207,30 +223,50 @@ def finish(part: Part | pa.Table) -> Draws:
     rest, shift = _never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
     q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
-    return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded)
+    design = _design(part, place, q, pool_size) if part.design else None
+    return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded, design)
 
 
 def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
-    """The total weight that was never drawn, in units of e^shift, and that shift.
-
-    It depends on the weights of each block and its final draws alone, added up in order of place.
-    """
-    total, shift = part.blocks["total"], part.blocks["shift"].copy()
+    """The total weight that was never drawn, in units of e^shift, and that shift."""
     with np.errstate(over="ignore"):
-        check_total(2 * total.sum())  # room for rounding in the sums to come
-    mass = _mass(part.leaders, place, part.blocks)
+        check_total(2 * part.blocks["total"].sum())  # room for rounding in the sums to come
+    rest, shift = _rest(part, place, "total")
+    if not len(rest):
+        return 0.0, -np.inf
+    top = shift.max()
+    return float((rest * np.exp(shift - top)).sum()), float(top)
+
+
+def _design(part: Part, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
+    """The design columns of frozen weights, which are relative to e^top here."""
+    table, leaders = part.blocks, part.leaders
+    table = table[table["total"] > 0]
+    top = table["shift"].max()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        rest, shift = _rest(part, place, "inverse")
+        start = float((rest * np.exp(top - shift)).sum())
+        most = 1 / (table["least"] * np.exp(table["shift"] - top)).min()
+        weight = _in_units_of(top, leaders)
+        return design_of_weights(weight, weight / q, start, most, N)
+
+
+def _rest(part: Part, place: IntArray, name: str) -> tuple[FloatArray, FloatArray]:
+    """What the draws leave of a total of each block, with its shift, where there is any.
+
+    It depends on the weights of each block and its final draws alone, in order of place.
+    """
+    total, shift = part.blocks[name], part.blocks["shift"].copy()
+    mass = _mass(part.leaders, place, part.blocks, name)
     rest = total - mass
     for at, rows in _leader_rows(np.flatnonzero(mass > total / 2), part.leaders, place):
         unit, block, *_ = part.blocks[at].item()
         weights = part.opened[unit, block].copy()
         weights[rows] = -np.inf if part.log else 0.0
-        left = cut(weights, log=part.log, allow_zero=True)
-        rest[at], shift[at] = left.total[0], left.shift[0]
+        left = cut(weights, log=part.log, allow_zero=True, inverses=part.design)
+        rest[at], shift[at] = getattr(left, name)[0], left.shift[0]
     some = rest > 0
-    if not some.any():
-        return 0.0, -np.inf
-    top = shift[some].max()
-    return float((rest[some] * np.exp(shift[some] - top)).sum()), float(top)
+    return rest[some], shift[some]
 
 
 def _leader_rows(
@@ -244,10 +280,49 @@ def _leader_rows(
             yield at, leaders["row"][order[begin:end]]
 
 
-def _mass(leaders: _Table, place: IntArray, table: _Table) -> FloatArray:
-    """The weight of the leaders of each block, added in their order, so that more weigh no less."""
-    weight = leaders["weight"] * np.exp(leaders["shift"] - table["shift"][place])
-    return np.asarray(np.bincount(place, weight, minlength=len(table)), dtype=np.float64)
+def _mass(leaders: _Table, place: IntArray, table: _Table, name: str) -> FloatArray:
+    """The weight of the leaders of each block, or its inverse: their share of the total.
+
+    They are added in their order, so that more weigh no less.
+    """
+    weight = _in_units_of(table["shift"][place], leaders)
+    each = weight if name == "total" else 1 / weight
+    return np.asarray(np.bincount(place, each, minlength=len(table)), dtype=np.float64)
+
+
+def _in_units_of(shift: FloatArray | float, leaders: _Table) -> FloatArray:
+    return np.asarray(leaders["weight"] * np.exp(leaders["shift"] - shift), dtype=np.float64)
+
+
+def _must_open(leaders: _Table, place: IntArray, table: _Table, design: bool) -> IntArray:
+    """The places whose leaders hold more than half of a total."""
+    names = ["total", "inverse"] if design else ["total"]
+    with np.errstate(over="ignore", divide="ignore"):
+        heavy = [_mass(leaders, place, table, name) > table[name] / 2 for name in names]
+    return np.flatnonzero(np.logical_or.reduce(heavy))
+
+
+def _least(pool: Blocks, leaders: _Table, block: IntArray) -> FloatArray:
+    """The smallest weight of each block among the rows that are no leaders, in units of e^shift."""
+    least, weights = pool.least.copy(), pool.weights[block * blocks.BLOCK + leaders["row"]]
+    taken = np.unique(block[weights == least[block]])
+    for at, rows in _leader_rows(taken, leaders, block):
+        others = pool.rows(at).copy()
+        others[rows] = np.inf
+        least[at] = others[others > (-np.inf if pool.log else 0.0)].min(initial=np.inf)
+    some = least < np.inf
+    weight, shift = scaled(least[some], log=pool.log)
+    least[some] = weight * np.exp(shift - pool.shift[some])
+    return least
+
+
+def _find(leaders: _Table, table: _Table) -> IntArray:
+    """The place of each leader in a table of blocks, which is in order."""
+    units = np.unique(table["unit"])
+    keys, wanted = (
+        np.searchsorted(units, one["unit"]) << 40 | one["block"] for one in (table, leaders)
+    )
+    return np.searchsorted(keys, wanted)
 
 
 def _table(kind: np.dtype[np.void], *columns: ArrayLike) -> _Table:
