@@ -1,7 +1,7 @@
 """Tests that the pages agree with the code: examples run, links lead somewhere, names exist."""
 
 import contextlib
-import importlib
+import importlib.util
 import io
 import os
 import re
@@ -45,6 +45,9 @@ PUBLIC = [
 
 FILES_OF = {"readers.md": "tests/sources/readers/files"}
 """The folder whose files the examples of a page use."""
+
+NEEDS = {"clusters.md": ["distributed", "ray"], "spark.md": ["pyspark", "java"]}
+"""Packages and programs that the examples of a page need; where one is missing, they are not run."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
@@ -140,6 +143,9 @@ def test_the_examples_of_a_page_run_as_pasted(
     page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for needed in NEEDS.get(page.name, []):
+        if importlib.util.find_spec(needed) is None and shutil.which(needed) is None:
+            pytest.skip(f"{needed} is not installed")
     if page.name in FILES_OF:
         shutil.copytree(ROOT / FILES_OF[page.name], tmp_path, dirs_exist_ok=True)
     names: dict[str, object] = {}
