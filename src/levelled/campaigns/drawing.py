@@ -17,16 +17,12 @@ from levelled.campaigns.driving import begin_round, driver_of
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
-from levelled.errors import CampaignError, PoolError
+from levelled.errors import CampaignError
 from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
-from levelled.samplers import FrozenProposal, PoolSlices, race
+from levelled.samplers import FrozenProposal, PoolSlices
 from levelled.sources import Pool
-from levelled.sources.columns import Roles
-from levelled.sources.files import files_of
-from levelled.sources.origin import Files
-from levelled.sources.reading import read_columns
 from levelled.surrogates import LossPredictor, next_round_size
 
 __all__ = [
@@ -34,7 +30,6 @@ __all__ = [
     "SCORES",
     "as_labels",
     "draw_again",
-    "draw_from_file",
     "draw_further",
     "draw_next",
     "draw_round",
@@ -214,29 +209,3 @@ def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettin
     if settings.numeric and not any(isinstance(one, str) for one in predictions):
         return [float(one) for one in predictions]
     return [*class_texts(predictions)]
-
-
-def draw_from_file(
-    path: str,
-    k: int,
-    *,
-    seed: int,
-    weight: str | None = None,
-    allow_zero: bool = False,
-    id_column: str = "id",
-) -> tuple[Draws, list[str | int]]:
-    """Draws from the rows of a file, without a campaign, and the ids of the drawn rows.
-
-    Rows are drawn in proportion to the column `weight`, or uniformly without one. No other
-    columns are read.
-    """
-    origin = Files(files_of(path))
-    for name in filter(None, (id_column, weight)):
-        if name not in origin.schema.names:
-            there = ", ".join(map(repr, origin.schema.names[:12]))
-            raise PoolError(f"{path} has no column {name!r}; it has {there}.")
-    roles = Roles(id_column, score=weight)
-    columns = read_columns(origin.batches(roles), roles)
-    weights = np.ones(len(columns.ids)) if columns.score is None else columns.score
-    draws = race(weights, k, seed=seed, design=True, allow_zero=allow_zero)
-    return draws, [columns.ids[row].as_py() for row in draws.index.tolist()]

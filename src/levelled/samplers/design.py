@@ -12,7 +12,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.samplers.blocks import cut, running_sum
 
-__all__ = ["ClassChance", "with_design"]
+__all__ = ["ClassChance", "design_of_weights", "with_design"]
 
 _CHUNK = 1 << 17  # rows processed at once
 
@@ -87,18 +87,41 @@ def with_design(
         for name in ("true_positive_variance", "false_negative_variance"):
             if name in sums:
                 design[name] = left * sums[name] / N**2
-    if not all(np.isfinite(column).all() for column in design.values()):
-        raise ProposalError(
-            "Some weights are so small beside others that 1 / q does not fit a float, so an "
-            "estimate would depend on items that are never drawn. Mix the weights with uniform "
-            "ones, for example by mixture(probabilities, share=0.05)."
-        )
+    _check_finite(design)
     if pool.control is not None:
         design |= {"control": pool.control[draws.index], "control_left": sums["control"]}
     if pool.positive is not None:
         design["positive_chance"] = pool.positive.chance[draws.index]
         design |= {name: sums[name] for name in ("true_positives_left", "false_negatives_left")}
     return replace(draws, design=design)
+
+
+def design_of_weights(
+    drawn: FloatArray, left: FloatArray, inverse: float, most: float, pool_size: int
+) -> _Columns:
+    """The columns `max_weight` and `dispersion` of `with_design`.
+
+    `drawn` are the weights of the draws and `left` the total weight before each; `inverse` and
+    `most` are the sum and the maximum of 1 / weight over the items that were never drawn.
+    """
+    each = 1 / drawn[::-1]
+    maxima = np.maximum.accumulate(np.append(most, each))[:0:-1]
+    sums = running_sum(each, start=inverse)[::-1]
+    design = {
+        "max_weight": left / pool_size * maxima,
+        "dispersion": left * sums / (pool_size - np.arange(len(drawn))) ** 2.0,
+    }
+    _check_finite(design)
+    return design
+
+
+def _check_finite(design: _Columns) -> None:
+    if not all(np.isfinite(column).all() for column in design.values()):
+        raise ProposalError(
+            "Some weights are so small beside others that 1 / q does not fit a float, so an "
+            "estimate would depend on items that are never drawn. Mix the weights with uniform "
+            "ones, for example by mixture(probabilities, share=0.05)."
+        )
 
 
 @dataclass(frozen=True, slots=True, eq=False)
