@@ -47,7 +47,7 @@ FILES_OF = {"readers.md": "tests/sources/readers/files"}
 """The folder whose files the examples of a page use."""
 
 NEEDS = {"clusters.md": ["distributed", "ray"], "spark.md": ["pyspark", "java"]}
-"""Packages and programs that the examples of a page need; where one is missing, they are not run."""
+"""Packages and programs without which the examples of a page are not run."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
