@@ -124,7 +124,7 @@ def main() -> None:
         child(*sys.argv[2:])
         return
     for n_rows in [int(float(one)) for one in sys.argv[1:]] or [10**8]:
-        measure(n_rows, min(10_000, n_rows // 100))
+        measure(n_rows, n_rows // 10_000)
 
 
 if __name__ == "__main__":

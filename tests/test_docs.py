@@ -17,6 +17,7 @@ import pytest
 
 import levelled
 from levelled_studies.manual import pages
+from postgres_server import PostgresServer
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -48,6 +49,9 @@ FILES_OF = {"readers.md": "tests/sources/readers/files"}
 
 NEEDS = {"clusters.md": ["distributed", "ray"], "spark.md": ["pyspark", "java"]}
 """Packages and programs without which the examples of a page are not run."""
+
+USES_DATABASE = {"engines.md"}
+"""Pages whose examples use an empty PostgreSQL database at DATABASE_URL."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
@@ -140,12 +144,15 @@ def check_output(page: Path, block: Block, output: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=path_in_project)
 def test_the_examples_of_a_page_run_as_pasted(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
     for needed in NEEDS.get(page.name, []):
         if importlib.util.find_spec(needed) is None and shutil.which(needed) is None:
             pytest.skip(f"{needed} is not installed")
+    if page.name in USES_DATABASE:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        monkeypatch.setenv("DATABASE_URL", server.new_database())
     if page.name in FILES_OF:
         shutil.copytree(ROOT / FILES_OF[page.name], tmp_path, dirs_exist_ok=True)
     names: dict[str, object] = {}

@@ -173,11 +173,11 @@ def written(folder: Path, **columns: list[Any]) -> Path:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 2.0, -3.0], r"finite and >= 0; Row 2 of .*2.parquet has -3.0 in the column 'w'"),
-        ([1.0, 2.0, np.nan], r"Row 2 of .*2.parquet has no number in the column 'w'"),
-        ([1.0, 2.0, np.inf], r"finite and >= 0; Row 2 of .*2.parquet has inf in the column 'w'"),
-        ([1.0, 2.0, None], r"Row 2 of .*2.parquet has no number in the column 'w'"),
-        ([1.0, 0.0, 1.0], r"Row 1 of .*2.parquet has weight zero in the column 'w'"),
+        ([1.0, 2.0, -3.0], r"finite and >= 0; Row 2 .* of .*2.parquet has -3.0 in the column 'w'"),
+        ([1.0, 2.0, np.nan], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
+        ([1.0, 2.0, np.inf], r"finite and >= 0; Row 2 .* of .*2.parquet has inf in the column 'w'"),
+        ([1.0, 2.0, None], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
+        ([1.0, 0.0, 1.0], r"Row 1 .* of .*2.parquet has weight zero in the column 'w'"),
         (["x", "y", "z"], r"2.parquet has other columns .*1.parquet: 'w' is string, not double"),
     ],
 )
@@ -246,7 +246,7 @@ def test_files_that_are_no_pool_are_refused(tmp_path: Path) -> None:
 
 
 def test_ids_of_drawn_rows_must_be_there_and_differ(tmp_path: Path) -> None:
-    with pytest.raises(PoolError, match=r"Row 1 of .*2.parquet was drawn and has no id"):
+    with pytest.raises(PoolError, match=r"Row 1 .* of .*2.parquet was drawn and has no id"):
         draw_from_file(written(tmp_path, id=["d", None, "e"]), 6, seed=1)
     with pytest.raises(PoolError, match="The id 'a' was drawn twice: rows 0 and 4"):
         draw_from_file(written(tmp_path, id=["d", "a", "e"]), 6, seed=1)

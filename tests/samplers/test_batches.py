@@ -87,6 +87,8 @@ def test_what_holds_no_weights_is_refused() -> None:
         race_batches([{"weight": 1.0}], 1, seed=1)
     with pytest.raises(InputError, match="pool is empty"):
         race_batches([], 1, seed=1)
+    with pytest.raises(InputError, match="by key has no design columns"):
+        race_batches([batch], 1, seed=1, key="score", design=True)
     with pytest.raises(InputError, match=r"3 draws .* only 1 of 1"):
         race_batches([batch], 3, seed=1, weight="score")
 

@@ -21,7 +21,7 @@ from levelled.sources.unit_weights import (
     PredictionWeights,
     UnitWeights,
 )
-from levelled.sources.units import Units, open_units
+from levelled.sources.units import Units, open_units, read_ids
 
 __all__ = ["draw_from_file"]
 
@@ -142,7 +142,7 @@ def _read_ids(
     def read(unit: int) -> list[Id]:
         first = ends[unit] - lengths[unit]
         inside = order[(order >= first) & (order < ends[unit])]
-        return units.ids(unit, inside - first, column)
+        return read_ids(units, unit, inside - first, column)
 
     found = [one for unit in in_threads(read, drawn_from.tolist(), threads) for one in unit]
     name = dict(zip(order.tolist(), found, strict=True))

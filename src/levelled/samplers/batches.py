@@ -20,7 +20,7 @@ from levelled.samplers.race import Part, finish, merge, part
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowBatches", "Parts", "race_batches", "whole_blocks"]
+__all__ = ["ArrowBatches", "ArrowStream", "Parts", "race_batches", "whole_blocks"]
 
 _PIECE = 1 << 18
 """Rows at a time, at least, unless batches are fewer in all."""
@@ -63,6 +63,8 @@ def race_batches(
     Draws(2 of 4, probabilities 0.3 to 0.571)
     """
     if key is not None:
+        if design:
+            raise InputError("A race by key has no design columns: leave out design or key.")
         tables = map(as_table, _as_batches(batches))
         return race_by_key(tables, KeyedRace(k, seed, key, weight, log, allow_zero))
     parts, first_row = Parts(), 0

@@ -207,14 +207,14 @@ def _weights(batch: pa.Table, race: KeyedRace, ids: pa.Array) -> FloatArray:
         return np.full(len(ids), 0.0 if race.log else 1.0)
     try:
         weights = weights_of(column_of(batch, race.weight, PLACE), race.weight, PLACE)
-        _check_weights(weights, race)
+        _check_weights(weights, race, ids)
     except WeightError as wrong:
         item = f"Item {ids[wrong.row].as_py()!r}"
         raise name_row(wrong, item, race.weight, log=race.log) from None
     return weights
 
 
-def _check_weights(weights: FloatArray, race: KeyedRace) -> None:
+def _check_weights(weights: FloatArray, race: KeyedRace, ids: pa.Array) -> None:
     if race.log:
         zero, good = np.isneginf(weights), np.abs(weights) <= FARTHEST
     else:
@@ -226,8 +226,8 @@ def _check_weights(weights: FloatArray, race: KeyedRace) -> None:
     at = int(np.argmin(good))
     if not race.log and 0 < weights[at] < np.inf:
         raise ProposalError(
-            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}; one is {weights[at]}. "
-            f"Pass their logarithms with log=True."
+            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}; Item {ids[at].as_py()!r} "
+            f"has {weights[at]} in the column {race.weight!r}. Pass logarithms with log=True."
         )
     raise WeightError("", at, float(weights[at]))
 

@@ -5,81 +5,38 @@ Each part keeps its leaders, the rows that arrive first; merging the parts decid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray, floats, whole
+from levelled._check import floats, whole
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import Blocks, check_drawable, check_total, cut, probabilities, scaled
-from levelled.samplers.design import design_of_weights
+from levelled.samplers.blocks import check_drawable, cut, probabilities, scaled
 from levelled.samplers.keyed import draws_of, join
 from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
+from levelled.samplers.parts import (
+    BLOCK_KIND,
+    LEADER_KIND,
+    Part,
+    check_complete,
+    design_of,
+    find_blocks,
+    in_units_of,
+    least_left,
+    make_table,
+    must_open,
+    never_drawn,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
 __all__ = ["Part", "finish", "merge", "part", "race"]
-
-_Table = NDArray[np.void]
-_BLOCK = np.dtype(
-    [
-        ("unit", np.int64),
-        ("block", np.int64),  # its number within the unit
-        ("rows", np.int64),
-        ("inverse", np.float64),  # the sum of 1 / weight, in units of e^-shift; for the design
-        (
-            "least",
-            np.float64,
-        ),  # the smallest weight of a row that is no leader, in units of e^shift
-        ("total", np.float64),  # in units of e^shift
-        ("shift", np.float64),
-    ]
-)
-_LEADER = np.dtype(
-    [
-        ("unit", np.int64),
-        ("block", np.int64),
-        ("row", np.int64),  # within the block
-        ("log_time", np.float64),
-        ("weight", np.float64),  # in units of e^shift
-        ("shift", np.float64),
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Part:
-    """The result of a race over some of the rows; made by `part` and `merge`.
-
-    `blocks` are in order of place, `leaders` in order of arrival. `opened` holds the weights of
-    those blocks whose leaders hold more than half of the weight (or of the inverse weights): there
-    the rest is added up, not subtracted.
-    """
-
-    k: int
-    seed: int
-    log: bool
-    design: bool
-    excluded: int
-    blocks: _Table
-    leaders: _Table
-    opened: Mapping[tuple[int, int], FloatArray]
-
-    @property
-    def log_until(self) -> float:
-        """The logarithm of the time by which k rows have arrived: later ones are not drawn."""
-        return float(self.leaders["log_time"][-1]) if len(self.leaders) == self.k > 0 else np.inf
-
-    def __repr__(self) -> str:
-        units = len(np.unique(self.blocks["unit"]))
-        return f"Part({self.blocks['rows'].sum()} rows of {units} units, k={self.k})"
 
 
 def race(
@@ -152,16 +109,16 @@ def part(
     row, log_time = leaders(pool, k, Source(seed, unit, first_block), log_until)
     block, row = np.divmod(row, blocks.BLOCK)
     weight, shift = scaled(pool.weights[block * blocks.BLOCK + row], log=log)
-    first = _table(_LEADER, unit, first_block + block, row, log_time, weight, shift)
+    first = make_table(LEADER_KIND, unit, first_block + block, row, log_time, weight, shift)
     n = len(pool.total)
     rows = np.full(n, blocks.BLOCK)
     rows[-1] = len(pool.rows(n - 1))
-    inverse, least = (pool.inverse, _least(pool, first, block)) if design else (np.nan, np.nan)
+    inverse, least = (pool.inverse, least_left(pool, first, block)) if design else (np.nan, np.nan)
     numbers = first_block + np.arange(n)
-    table = _table(_BLOCK, unit, numbers, rows, inverse, least, pool.total, pool.shift)
+    table = make_table(BLOCK_KIND, unit, numbers, rows, inverse, least, pool.total, pool.shift)
     opened = {
         (unit, first_block + int(at)): pool.rows(int(at)).copy()
-        for at in _must_open(first, block, table, design)
+        for at in must_open(first, block, table, design)
     }
     return Part(k, seed, log, design, pool.excluded, table, first, opened)
 
@@ -198,8 +155,8 @@ def merge(parts: Any) -> Part | pa.Table:
     first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])]
     first, dropped = first[:k], first[k:]
     if design:
-        at = _find(dropped, table)
-        np.minimum.at(table["least"], at, _in_units_of(table["shift"][at], dropped))
+        at = find_blocks(dropped, table)
+        np.minimum.at(table["least"], at, in_units_of(table["shift"][at], dropped))
     places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
     opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
     return Part(k, seed, log, design, sum(one.excluded for one in parts), table, first, opened)
@@ -216,132 +173,12 @@ def finish(part: Part | pa.Table) -> Draws:
     if is_arrow(part):
         return draws_of(join(from_arrow(part)))
     table, leaders = part.blocks, part.leaders
-    _check_complete(table)
+    check_complete(table)
     pool_size = int(table["rows"].sum())
     check_drawable(part.k, pool_size, part.excluded)
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
-    rest, shift = _never_drawn(part, place)
+    rest, shift = never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
     q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
-    design = _design(part, place, q, pool_size) if part.design else None
+    design = design_of(part, place, q, pool_size) if part.design else None
     return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded, design)
-
-
-def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
-    """The total weight that was never drawn, in units of e^shift, and that shift."""
-    with np.errstate(over="ignore"):
-        check_total(2 * part.blocks["total"].sum())  # room for rounding in the sums to come
-    rest, shift = _rest(part, place, "total")
-    if not len(rest):
-        return 0.0, -np.inf
-    top = shift.max()
-    return float((rest * np.exp(shift - top)).sum()), float(top)
-
-
-def _design(part: Part, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
-    """The design columns of frozen weights, which are relative to e^top here."""
-    table, leaders = part.blocks, part.leaders
-    table = table[table["total"] > 0]
-    top = table["shift"].max()
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        rest, shift = _rest(part, place, "inverse")
-        start = float((rest * np.exp(top - shift)).sum())
-        most = 1 / (table["least"] * np.exp(table["shift"] - top)).min()
-        weight = _in_units_of(top, leaders)
-        return design_of_weights(weight, weight / q, start, most, N)
-
-
-def _rest(part: Part, place: IntArray, name: str) -> tuple[FloatArray, FloatArray]:
-    """What the draws leave of a total of each block, with its shift, where there is any.
-
-    It depends on the weights of each block and its final draws alone, in order of place.
-    """
-    total, shift = part.blocks[name], part.blocks["shift"].copy()
-    mass = _mass(part.leaders, place, part.blocks, name)
-    rest = total - mass
-    for at, rows in _leader_rows(np.flatnonzero(mass > total / 2), part.leaders, place):
-        unit, block, *_ = part.blocks[at].item()
-        weights = part.opened[unit, block].copy()
-        weights[rows] = -np.inf if part.log else 0.0
-        left = cut(weights, log=part.log, allow_zero=True, inverses=part.design)
-        rest[at], shift[at] = getattr(left, name)[0], left.shift[0]
-    some = rest > 0
-    return rest[some], shift[some]
-
-
-def _leader_rows(
-    heavy: IntArray, leaders: _Table, place: IntArray
-) -> Iterator[tuple[int, IntArray]]:
-    """Yield each heavy place with its rows among the leaders."""
-    if len(heavy):
-        order = np.argsort(place, kind="stable")
-        ends = np.searchsorted(place[order], [heavy, heavy + 1])
-        for at, begin, end in zip(heavy, *ends, strict=True):
-            yield at, leaders["row"][order[begin:end]]
-
-
-def _mass(leaders: _Table, place: IntArray, table: _Table, name: str) -> FloatArray:
-    """The weight of the leaders of each block, or its inverse: their share of the total.
-
-    They are added in their order, so that more weigh no less.
-    """
-    weight = _in_units_of(table["shift"][place], leaders)
-    each = weight if name == "total" else 1 / weight
-    return np.asarray(np.bincount(place, each, minlength=len(table)), dtype=np.float64)
-
-
-def _in_units_of(shift: FloatArray | float, leaders: _Table) -> FloatArray:
-    return np.asarray(leaders["weight"] * np.exp(leaders["shift"] - shift), dtype=np.float64)
-
-
-def _must_open(leaders: _Table, place: IntArray, table: _Table, design: bool) -> IntArray:
-    """The places whose leaders hold more than half of a total."""
-    names = ["total", "inverse"] if design else ["total"]
-    with np.errstate(over="ignore", divide="ignore"):
-        heavy = [_mass(leaders, place, table, name) > table[name] / 2 for name in names]
-    return np.flatnonzero(np.logical_or.reduce(heavy))
-
-
-def _least(pool: Blocks, leaders: _Table, block: IntArray) -> FloatArray:
-    """The smallest weight of each block among the rows that are no leaders, in units of e^shift."""
-    least, weights = pool.least.copy(), pool.weights[block * blocks.BLOCK + leaders["row"]]
-    taken = np.unique(block[weights == least[block]])
-    for at, rows in _leader_rows(taken, leaders, block):
-        others = pool.rows(at).copy()
-        others[rows] = np.inf
-        least[at] = others[others > (-np.inf if pool.log else 0.0)].min(initial=np.inf)
-    some = least < np.inf
-    weight, shift = scaled(least[some], log=pool.log)
-    least[some] = weight * np.exp(shift - pool.shift[some])
-    return least
-
-
-def _find(leaders: _Table, table: _Table) -> IntArray:
-    """The place of each leader in a table of blocks, which is in order."""
-    units = np.unique(table["unit"])
-    keys, wanted = (
-        np.searchsorted(units, one["unit"]) << 40 | one["block"] for one in (table, leaders)
-    )
-    return np.searchsorted(keys, wanted)
-
-
-def _table(kind: np.dtype[np.void], *columns: ArrayLike) -> _Table:
-    """The columns as records of that kind, of which the last column sets the length."""
-    table = np.empty(len(np.asarray(columns[-1])), kind)
-    for name, values in zip(kind.names or (), columns, strict=True):
-        table[name] = values
-    return table
-
-
-def _check_complete(table: _Table) -> None:
-    unit, block, rows = table["unit"], table["block"], table["rows"]
-    follows = (block[1:] == block[:-1] + 1) & (rows[:-1] == blocks.BLOCK)
-    starts = (unit[1:] == unit[:-1] + 1) & (block[1:] == 0)
-    right = np.full(len(table), unit[0] == 0 and block[0] == 0)
-    right[1:] = np.where(unit[1:] == unit[:-1], follows, starts)
-    if not right.all():
-        at = np.argmin(right)
-        raise InputError(
-            f"The rows before row {block[at] * blocks.BLOCK} of unit {unit[at]} are missing. Merge "
-            f"the parts of all units, numbered from 0, before the race is finished."
-        )

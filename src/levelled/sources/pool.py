@@ -22,8 +22,8 @@ from levelled.sources.files import PathName, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from levelled.samplers.batches import ArrowStream
     from levelled.sources.columns import Roles
-    from levelled.sources.finding import ArrowStream
     from levelled.sources.origin import Origin
     from levelled.sources.readers.items import Outputs
     from levelled.sources.reading import PoolColumns

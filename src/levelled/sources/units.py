@@ -23,7 +23,7 @@ from levelled.sources.ids import batch_ids
 from levelled.sources.origin import Files, name_unreadable
 from levelled.sources.places import ParquetPlace, find_remote, is_address
 
-__all__ = ["RowGroups", "TextFiles", "Units", "open_units"]
+__all__ = ["RowGroups", "TextFiles", "Units", "open_units", "read_ids"]
 
 _ROWS = 1 << 20
 """Rows of a row group that are read at once."""
@@ -55,9 +55,6 @@ class Units(Protocol):
     def place(self, unit: int, row: int) -> str:
         """One row of a unit in words that begin a sentence."""
 
-    def ids(self, unit: int, rows: IntArray, column: str) -> list[Id]:
-        """The ids of some rows of a unit, which increase."""
-
     def check_unchanged(self) -> None:
         """Refuse files that have changed since they were opened."""
 
@@ -71,6 +68,24 @@ def open_units(source: PathName | Sequence[PathName]) -> Units:
         return TextFiles(paths)
     local = fs.LocalFileSystem()
     return RowGroups([ParquetPlace(str(path), str(path), local) for path in paths])
+
+
+def read_ids(units: Units, unit: int, rows: IntArray, column: str) -> list[Id]:
+    """The ids of some rows of a unit, which increase; it is read up to the last of them."""
+    found: list[Id] = []
+    start = 0
+    for batch in units.batches(unit, Roles(column)):
+        inside = rows[(rows >= start) & (rows < start + len(batch))] - start
+        drawn = batch.select([column]).take(pa.array(inside))
+        for at, one in zip(inside.tolist(), drawn.column(0).to_pylist(), strict=True):
+            if one is None or one == "":
+                place = units.place(unit, start + at)
+                raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
+        found += batch_ids(drawn, column, start).to_pylist()
+        start += len(batch)
+        if start > rows[-1]:
+            break
+    return found
 
 
 class RowGroups:
@@ -107,11 +122,8 @@ class RowGroups:
     def place(self, unit: int, row: int) -> str:
         """One row of a unit in words that begin a sentence."""
         file, group = self._units[unit]
-        return f"Row {sum(self._stamps[file].rows[:group]) + row} of {self._places[file].name}"
-
-    def ids(self, unit: int, rows: IntArray, column: str) -> list[Id]:
-        """The ids of some rows of a unit, which increase."""
-        return _take_ids(self, unit, rows, column)
+        start = sum(self._stamps[file].rows[:group])
+        return f"Row {start + row} (counted from 0) of {self._places[file].name}"
 
     def check_unchanged(self) -> None:
         """Refuse files that have changed since they were opened."""
@@ -159,11 +171,7 @@ class TextFiles:
 
     def place(self, unit: int, row: int) -> str:
         """One row of a unit in words that begin a sentence."""
-        return f"Row {row} of {self._files[unit].paths[0]}"
-
-    def ids(self, unit: int, rows: IntArray, column: str) -> list[Id]:
-        """The ids of some rows of a unit, which increase."""
-        return _take_ids(self, unit, rows, column)
+        return f"Row {row} (counted from 0) of {self._files[unit].paths[0]}"
 
     def check_unchanged(self) -> None:
         """Refuse files that have changed since they were opened."""
@@ -177,24 +185,6 @@ class TextFiles:
         except OSError:
             return None
         return now.st_size, now.st_mtime_ns
-
-
-def _take_ids(units: Units, unit: int, rows: IntArray, column: str) -> list[Id]:
-    """The ids of some rows of a unit, read up to the last of them."""
-    found: list[Id] = []
-    start = 0
-    for batch in units.batches(unit, Roles(column)):
-        inside = rows[(rows >= start) & (rows < start + len(batch))] - start
-        drawn = batch.select([column]).take(pa.array(inside))
-        for at, one in zip(inside.tolist(), drawn.column(0).to_pylist(), strict=True):
-            if one is None or one == "":
-                place = units.place(unit, start + at)
-                raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
-        found += batch_ids(drawn, column, start).to_pylist()
-        start += len(batch)
-        if start > rows[-1]:
-            break
-    return found
 
 
 def _check_same(schema: pa.Schema, name: str, first: pa.Schema, first_name: str) -> None:
