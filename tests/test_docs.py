@@ -47,11 +47,15 @@ PUBLIC = [
 FILES_OF = {"readers.md": "tests/sources/readers/files"}
 """The folder whose files the examples of a page use."""
 
-NEEDS = {"clusters.md": ["distributed", "ray"], "spark.md": ["pyspark", "java"]}
-"""Packages and programs without which the examples of a page are not run."""
-
 USES_DATABASE = {"engines.md"}
 """Pages whose examples use an empty PostgreSQL database at DATABASE_URL."""
+
+NEEDS = {
+    "clusters.md": ["distributed", "ray"],
+    "engines.md": ["duckdb", "psql"],
+    "spark.md": ["pyspark", "java"],
+}
+"""Packages and programs without which the examples of a page are not run."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
