@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import levelled as lv
-from advice.samples import Array, WeightedMean, bent_line, drawn, two_classes
+from advice.samples import Array, Counted, WeightedMean, bent_line, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import Verdict, advise
 from levelled.advice.evidence import assign_folds
@@ -30,18 +30,62 @@ from sklearn.tree import DecisionTreeClassifier
 def test_a_line_through_a_curve_drawn_at_one_end_is_to_be_corrected() -> None:
     found = advise(LinearRegression(), *bent_line(seed=1))
     assert found.advice == "correct"
+    assert found.share > 0.5
     assert found.loss == "squared"
-    assert found.active_learning_bias is not None
-    assert found.overfitting_bias is not None
-    assert abs(found.active_learning_bias) > found.overfitting_bias
-    assert found.difference is not None
-    assert found.difference.value > 0
     assert re.fullmatch(
-        r"Correct: active learning bias is \S+ times the overfitting bias; on the labels "
-        r"themselves weights gain \S+, more than twice the \S+ they cost in variance; weighted "
-        r"training lowers held-out risk from \S+ to \S+, by \S+ \(\+-\S+\)\.",
+        r"(\d+% c|C)orrected: on the labels, weights gain \S+, of which chance alone would give "
+        r"\S+; held-out labels are served best by -?\d+ \+- \d+% \(40 labels, effective size "
+        r"\d+\)\.",
         str(found),
     )
+
+
+@pytest.mark.parametrize(
+    ("number", "on_labels"),
+    [(2, r"gain \S+, no more than the \S+ of chance alone"), (4, r"lose \S+")],
+)
+def test_labels_without_a_gain_are_not_corrected_and_that_is_said_as_clearly(
+    number: int, on_labels: str
+) -> None:
+    found = advise(LogisticRegression(), *two_classes(seed=number))
+    assert (found.share, found.advice) == (0.0, "do not correct")
+    start = f"Not corrected: on the labels, weights {on_labels}; held-out labels are served best by"
+    assert re.match(start, str(found))
+
+
+@pytest.mark.parametrize(
+    ("share", "sentence"),
+    [(0.0, "Not corrected: so."), (0.638, "64% corrected: so."), (1.0, "Corrected: so.")],
+)
+def test_the_sentence_begins_with_the_share(share: float, sentence: str) -> None:
+    assert str(Verdict("correct", "so.", 60, "brier", share=share)) == sentence
+
+
+def test_a_decision_takes_twelve_fits() -> None:
+    Counted.n_fits = 0
+    assert advise(Counted(), *bent_line()).held_out_share is not None
+    assert Counted.n_fits == 12
+
+
+@pytest.mark.parametrize("loss", ["brier", "log_loss"])
+def test_probabilities_are_corrected_by_either_of_their_losses(
+    loss: Literal["brier", "log_loss"],
+) -> None:
+    found = advise(LogisticRegression(), *two_classes(), loss=loss)
+    assert found.held_out_share is not None
+    assert np.isfinite(found.held_out_share).all()
+    assert found.held_out_share.stderr > 0
+    assert 0 <= found.share <= 1
+
+
+def test_for_the_error_rate_plain_training_is_best() -> None:
+    found = advise(LogisticRegression(), *two_classes(), loss="zero_one")
+    assert (found.share, found.advice) == (0.0, "do not correct")
+    assert str(found).startswith(
+        "Not corrected: the error rate depends only on where classes meet. Chosen labels lie "
+        "there, so plain training serves it best"
+    )
+    assert list(found.risks) == ["naive"]
 
 
 def test_the_same_question_has_the_same_answer() -> None:
@@ -65,15 +109,15 @@ def test_a_verdict_is_ready_for_json() -> None:
     found = advise(LogisticRegression(), *two_classes())
     told = json.loads(json.dumps(found.as_dict(), allow_nan=False))
     assert told["advice"] == found.advice
-    assert told["risks"]["lure"]["value"] == found.risks["lure"].value
-    assert told["difference"].keys() == {"value", "stderr"}
+    assert told["risks"]["corrected"]["value"] == found.risks["corrected"].value
+    assert told["held_out_share"].keys() == {"value", "stderr"}
     assert {rule["name"] for rule in told["rules"]} >= {"proposal", "overfitting", "imbalance"}
     assert "approximate" in told["caveat"]
 
 
 def test_a_model_that_takes_no_weights_cannot_be_changed_by_them() -> None:
     found = advise(KNeighborsClassifier(1), *two_classes())
-    assert found.advice == "no difference"
+    assert found.advice == "do not correct"
     assert found.because == (
         "KNeighborsClassifier takes no sample_weight, so weights cannot change it."
     )
@@ -85,14 +129,16 @@ def test_uniform_draws_leave_nothing_to_correct() -> None:
     X, y, _ = bent_line()
     uniform = lv.Draws(np.arange(40), 1 / np.arange(200, 160, -1), pool_size=200)
     found = advise(LinearRegression(), X, y, uniform)
-    assert str(found) == "No difference: the draws were uniform, so that all weights are one."
+    assert str(found) == (
+        "Not corrected: the draws were uniform, so there is no choice to correct for."
+    )
 
 
 def test_the_whole_pool_leaves_nothing_to_correct() -> None:
     x = np.linspace(-1, 1, 30)
     draws = drawn(np.exp(x), 30, seed=0)
     found = advise(LinearRegression(), x[draws.index, None], x[draws.index] ** 2, draws)
-    assert found.advice == "no difference"
+    assert found.advice == "do not correct"
     assert found.because.startswith("the whole pool is labelled")
     json.dumps(found.as_dict(), allow_nan=False)
 
@@ -106,14 +152,14 @@ def test_an_interpolating_model_is_told_to_be_one() -> None:
 
 
 def test_few_labels_are_not_enough() -> None:
-    X, y, draws = bent_line(budget=9)
-    found = advise(LinearRegression(), X, y, draws)
+    found = advise(LinearRegression(), *bent_line(budget=29))
+    assert found.advice == "not enough labels"
     assert str(found) == (
-        "Not enough labels: there are 9; at least 10 are needed to learn from some and judge by "
-        "others."
+        "Not corrected: 30 labels are needed to measure how far to correct, and there are 29."
     )
     assert found.risks == {}
-    assert found.difference is None
+    assert found.held_out_share is None
+    assert advise(LinearRegression(), *bent_line(budget=30)).risks
 
 
 @pytest.mark.parametrize("model", [LogisticRegression(), LinearRegression()])
@@ -127,14 +173,11 @@ def test_labels_that_are_all_the_same_are_not_enough(
 
 
 def test_a_fold_left_with_one_class_answers_with_it() -> None:
-    X, _, draws = two_classes(budget=20)
-    labels = np.array(["rare"] + ["common"] * 19)
-    found = advise(LogisticRegression(), X, labels, draws, folds=20)
-    assert found.advice == "not enough labels"
-    assert found.because == (
-        "only 1 of 20 labels are not of the most common class, and 10 are needed."
-    )
-    assert np.isfinite(found.risks["lure"].value)
+    X, _, draws = two_classes(budget=40)
+    labels = np.array(["rare"] + ["common"] * 39)
+    found = advise(LogisticRegression(), X, labels, draws)
+    assert np.isfinite(found.risks["corrected"].value)
+    assert 0 <= found.share <= 1
 
 
 @pytest.mark.parametrize("loss", ["brier", "log_loss", "zero_one"])
@@ -165,7 +208,7 @@ def test_an_own_loss_is_given_labels_and_answers() -> None:
     own = advise(LinearRegression(), X, y, draws, loss=cubed)
     plain = advise(LinearRegression(), X, y, draws, loss="absolute")
     assert own.loss == "own"
-    assert own.risks["lure"].value != plain.risks["lure"].value
+    assert own.risks["naive"].value != plain.risks["naive"].value
 
 
 def test_an_own_loss_that_fails_is_named_in_one_line() -> None:
@@ -195,7 +238,7 @@ def test_tables_sparse_matrices_and_lists_give_what_arrays_give() -> None:
     for rows, labels in ((frame, pandas.Series(y)), (sparse.csr_matrix(X), y.tolist())):
         found = advise(LogisticRegression(), rows, labels, draws, folds=4)
         assert found.advice == expected.advice
-        assert found.risks["lure"] == pytest.approx(expected.risks["lure"], rel=1e-3)
+        assert found.share == pytest.approx(expected.share, rel=1e-3)
 
 
 def test_labels_whose_own_index_has_the_drawn_rows_in_another_order_are_refused() -> None:
@@ -210,14 +253,14 @@ def test_a_pipeline_over_texts_is_advised_on() -> None:
     _, y, draws = two_classes()
     texts = [f"{name} and something" if at % 4 else "nothing" for at, name in enumerate(y)]
     found = advise(make_pipeline(CountVectorizer(), MultinomialNB()), texts, y, draws)
-    assert set(found.risks) == {"naive", "pure", "lure"}
+    assert set(found.risks) == {"naive", "corrected"}
 
 
 def test_weights_reach_the_last_step_of_a_pipeline() -> None:
     X, y, draws = bent_line()
     piped = advise(make_pipeline(StandardScaler(), LinearRegression()), X, y, draws)
     plain = advise(LinearRegression(), X, y, draws)
-    assert piped.risks["lure"].value == pytest.approx(plain.risks["lure"].value)
+    assert piped.share == pytest.approx(plain.share)
 
 
 class Stubborn(WeightedMean):
@@ -231,7 +274,7 @@ class Stubborn(WeightedMean):
 
 def test_a_model_that_refuses_weights_is_one_that_takes_none() -> None:
     found = advise(Stubborn(), *bent_line())
-    assert str(found) == "No difference: Stubborn takes no sample_weight: weights are not"
+    assert str(found) == "Not corrected: Stubborn takes no sample_weight: weights are not"
     assert list(found.risks) == ["naive"]
 
 
@@ -252,7 +295,7 @@ def test_a_model_that_fails_is_named_in_one_line() -> None:
 
 def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_after() -> None:
     X, y, draws = bent_line()
-    fold = assign_folds(make_task(LinearRegression(), y, "auto"), 10, rng=np.random.default_rng(0))
+    fold = assign_folds(make_task(LinearRegression(), y, "auto"), 5, rng=np.random.default_rng(0))
     for first_fold, message in ((False, "be fitted without weights"), (True, "predict")):
         holed = X.copy()
         holed[np.flatnonzero((fold == 0) == first_fold)[0]] = np.nan
@@ -282,10 +325,12 @@ class OneTooFew(WeightedMean):
         ({"y": ["a"] * 40}, "y must be an array of numbers"),
         ({"X": None}, "X must hold one row an item.*NoneType"),
         ({"test": 5}, "test must hold one row an item.*the int 5"),
+        ({"weights": np.ones(39)}, "40 labels need 40 weights, not 39"),
+        ({"weights": np.zeros(40)}, "weights must be above 0"),
         ({"seed": -1}, "seed must be at least 0; it is -1"),
         ({"seed": "a"}, "seed must be a whole number; it is 'a'"),
         ({"seed": None}, "seed must be a whole number; it is None"),
-        ({"model": OneTooFew()}, "OneTooFew must give one prediction a row: for 4 rows it gave"),
+        ({"model": OneTooFew()}, "OneTooFew must give one prediction a row: for 8 rows it gave"),
     ],
 )
 def test_what_cannot_be_advised_on_is_refused(changed: dict[str, Any], message: str) -> None:
@@ -310,9 +355,8 @@ def test_models_that_are_right_either_way_do_not_differ_by_their_rounding(
     X = scale * rng.standard_normal((200, 4)) + shift
     draws = drawn(np.exp(rng.standard_normal(200)), 40, number)
     found = advise(LinearRegression(), X[draws.index], (X @ [1, 2, 3, 4])[draws.index], draws)
-    assert found.advice == "no difference"
-    assert found.because.endswith(
-        "the same predictions with and without weights, but for rounding."
+    assert str(found) == (
+        "Not corrected: held-out items have the same predictions with weights as without."
     )
 
 
@@ -322,15 +366,16 @@ def test_probabilities_are_needed_for_their_losses() -> None:
         advise(RidgeClassifier(), X, y, draws, loss="log_loss")
 
 
-def test_uneven_weights_are_not_enough() -> None:
-    x = np.linspace(-1, 1, 300)
-    draws = drawn(np.exp(12 * x), 30, seed=0)
-    found: Verdict = advise(LinearRegression(), x[draws.index, None], x[draws.index] ** 2, draws)
-    assert found.advice == "not enough labels"
-    assert "raise the floor of the proposal" in found.because
+def test_an_own_loss_of_classes_is_served_best_by_plain_training() -> None:
+    def missed(labels: Array, predicted: Array) -> FloatArray:
+        return np.asarray(labels != predicted, dtype=float)
+
+    found = advise(LogisticRegression(), *two_classes(), loss=missed)
+    assert found.because.startswith("a loss of predicted classes depends only on where classes")
 
 
 def test_where_the_labels_have_their_zero_does_not_matter() -> None:
     X, y, draws = bent_line()
     here, far = (advise(LinearRegression(), X, y + zero, draws) for zero in (0.0, 1e10))
-    assert here.advice == far.advice != "no difference"
+    assert here.advice == far.advice
+    assert here.share == pytest.approx(far.share, abs=0.01)

@@ -6,7 +6,7 @@ import pytest
 import levelled as lv
 from advice.samples import WeightedMean, drawn, two_classes
 from levelled._check import FloatArray
-from levelled.advice import advise
+from levelled.advice import Verdict, advise
 from levelled.advice.evidence import (
     active_learning_bias,
     all_one,
@@ -15,16 +15,18 @@ from levelled.advice.evidence import (
     lure_mean,
     measure_evidence,
 )
+from levelled.advice.share import combine_shares
 from levelled.estimators.diagnostics import effective_size
 from levelled.models import PredictionTask, make_task
 
-N, M = 60, 20
+N, M = 60, 32
 RNG = np.random.default_rng(5)
 INTEREST = 0.2 + RNG.random(N)
 DRAWS = drawn(INTEREST, M, seed=1)
 Y = (3 * INTEREST + RNG.normal(size=N))[DRAWS.index]
 X = np.zeros((M, 1))
 V = lv.lure_weights(DRAWS)
+W = V / V.mean()
 OTHERS = ~np.eye(M, dtype=bool)
 
 
@@ -38,38 +40,48 @@ def fitted_losses(weights: FloatArray) -> FloatArray:
     return np.asarray((Y - np.average(Y, weights=weights)) ** 2)
 
 
+def found_by_leaving_one_out() -> Verdict:
+    return advise(WeightedMean(), X, Y, DRAWS, folds=None)
+
+
 def test_leaving_one_out_gives_the_figures_of_a_hand_computation() -> None:
-    found = advise(WeightedMean(), X, Y, DRAWS, folds=None)
-    naive, lure, pure = left_out(np.ones(M)), left_out(V), left_out(lv.pure_weights(DRAWS))
-    assert found.active_learning_bias == pytest.approx(np.mean(V * lure) - np.mean(lure))
-    assert found.overfitting_bias == pytest.approx(np.mean(V * (lure - fitted_losses(V))))
-    risks = {name: risk.value for name, risk in found.risks.items()}
-    assert risks == pytest.approx(
-        {"naive": np.mean(V * naive), "pure": np.mean(V * pure), "lure": np.mean(V * lure)}
+    found = found_by_leaving_one_out()
+    naive, corrected = left_out(np.ones(M)), left_out(V)
+    assert found.active_learning_bias == pytest.approx(np.mean(V * corrected) - corrected.mean())
+    assert found.overfitting_bias == pytest.approx(np.mean(W * (corrected - fitted_losses(V))))
+    assert {name: risk.value for name, risk in found.risks.items()} == pytest.approx(
+        {"naive": np.mean(V * naive), "corrected": np.mean(V * corrected)}
     )
-    assert found.difference is not None
-    assert found.difference.value == pytest.approx(np.mean(V * (naive - lure)))
     on_labels = fitted_losses(np.ones(M)) - fitted_losses(V)
-    assert found.gain_on_labels == pytest.approx(np.mean(V * on_labels))
+    assert found.gain_on_labels == pytest.approx(np.mean(W * on_labels))
+    assert found.n_effective == pytest.approx(effective_size(V))
 
 
-def test_standard_errors_are_those_of_the_estimate_of_signed_losses() -> None:
-    found = advise(WeightedMean(), X, Y, DRAWS, folds=None)
-    paired = lv.estimate(left_out(np.ones(M)) - left_out(V), DRAWS, interval="t")
-    assert found.difference is not None
-    assert found.difference.stderr == pytest.approx(paired.stderr)
-    assert found.risks["lure"].stderr == pytest.approx(
+def test_the_share_can_be_computed_again_from_the_evidence() -> None:
+    found = found_by_leaving_one_out()
+    assert found.gain_on_labels is not None
+    assert found.overfitting_bias is not None
+    assert found.chance == pytest.approx(found.overfitting_bias * (1 - effective_size(V) / M) / 2)
+    assert found.chance is not None
+    assert found.held_out_share is not None
+    on_labels = max(0.0, 1 - found.chance / found.gain_on_labels)
+    assert found.share == pytest.approx(combine_shares(on_labels, found.held_out_share))
+    assert 0.05 < found.share < 0.95
+
+
+def test_standard_errors_are_those_of_means() -> None:
+    found = found_by_leaving_one_out()
+    assert found.risks["corrected"].stderr == pytest.approx(
         lv.estimate(left_out(V), DRAWS, interval="none").stderr
     )
-    overfitting = lv.estimate(left_out(V) - fitted_losses(V), DRAWS, interval="t")
-    assert found.overfitting_bias_stderr == pytest.approx(overfitting.stderr)
+    overfitting = W * (left_out(V) - fitted_losses(V))
+    assert found.overfitting_bias_stderr == pytest.approx(overfitting.std(ddof=1) / np.sqrt(M))
 
 
-def test_the_cost_is_the_share_of_overfitting_that_uneven_weights_bring() -> None:
-    found = advise(WeightedMean(), X, Y, DRAWS, folds=None)
-    assert found.n_effective == pytest.approx(effective_size(V))
-    assert found.overfitting_bias is not None
-    assert found.cost == pytest.approx(found.overfitting_bias * (1 - effective_size(V) / M))
+@pytest.mark.parametrize("factor", [0.01, 1.0, 300.0])
+def test_the_scale_of_the_weights_does_not_matter(factor: float) -> None:
+    scaled = advise(WeightedMean(), X, Y, DRAWS, weights=factor * V, folds=None)
+    assert scaled.share == pytest.approx(found_by_leaving_one_out().share)
 
 
 def test_one_fold_an_item_is_the_same_as_leaving_one_out() -> None:
@@ -97,11 +109,13 @@ def test_weights_of_uniform_draws_are_all_one() -> None:
     assert not all_one(V)
 
 
-def test_without_weights_there_is_nothing_to_compare() -> None:
+def test_without_a_corrected_model_there_is_no_share() -> None:
     task = make_task(WeightedMean(), Y, "auto")
     fold = assign_folds(task, 5, rng=np.random.default_rng(0))
-    found = measure_evidence({"naive": cross_fit(WeightedMean(), task, X, fold, None)}, task, DRAWS)
-    assert found.comparison is None
+    fits = {"naive": cross_fit(WeightedMean(), task, X, fold, None)}
+    found = measure_evidence(fits, task, DRAWS, W)
+    assert found.gain is None
+    assert found.share == 0
     assert list(found.risks) == ["naive"]
 
 

@@ -214,6 +214,9 @@ class TestCompare:
             float(last["difference"])
         )
         assert float(last["difference_stderr"]) > 0
+        assert float(last["naive"]) - float(last["share"]) == pytest.approx(
+            float(last["share_difference"])
+        )
 
     def test_other_seeds_give_other_trajectories(self, levelled: Levelled) -> None:
         words = [*LEARN, *QUICK, "--compare", "--trajectories", 2, "--batch", 100]
@@ -258,18 +261,22 @@ class TestAdvise:
         assert result.code == 0, result.err
         (found,) = rows(result.out)
         assert found["n_labels"] == 40
-        assert set(found["risks"]) == {"naive", "pure", "lure"}
+        assert set(found["risks"]) == {"naive", "corrected"}
+        assert 0 <= found["share"] <= 1
 
-    def test_the_verdict_is_that_of_learn(self, levelled: Levelled, there: Path) -> None:
-        (learned,) = rows(levelled(*LEARN, "--out", "kept").out)
-        (advised,) = rows(levelled("advise", "--labels", "kept/labelled.parquet").out)
-        assert advised == learned["verdict"]
+    def test_a_file_of_labels_is_weighted_by_lure(
+        self, levelled: Levelled, labelled: Path, table: dict[str, Any]
+    ) -> None:
+        (found,) = rows(levelled("advise", "--labels", labelled).out)
+        weights = lure_weights(Draws.from_parquet(labelled))
+        assert found["n_effective"] == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
 
     def test_people_read_the_sentence_first(self, levelled: Levelled, labelled: Path) -> None:
         result = levelled("advise", "--labels", labelled, "--format", "table")
         said = rows(levelled("advise", "--labels", labelled).out)[0]
-        assert result.out.startswith(f"{said['advice'].capitalize()}: {said['because']}")
-        for words in ("active learning bias", "overfitting bias", "held-out risk, LURE", "rule"):
+        first = result.out.partition("\n")[0]
+        assert first.endswith(f"orrected: {said['because']}")
+        for words in ("active learning bias", "overfitting bias", "by chance alone", "rule"):
             assert words in result.out
 
     @pytest.mark.parametrize("name", ["x.csv", "x.jsonl", "x.parquet"])
@@ -284,7 +291,7 @@ class TestAdvise:
         assert result.code == 0, result.err
         found = rows(result.out)[0]
         assert found["advice"] == expected["advice"]
-        assert found["difference"]["value"] == pytest.approx(expected["difference"]["value"])
+        assert found["gain_on_labels"] == pytest.approx(expected["gain_on_labels"])
 
     def test_features_and_pool_size_may_come_from_the_pool(
         self, levelled: Levelled, labelled: Path, there: Path
@@ -303,7 +310,7 @@ class TestAdvise:
         name = write(there / "bare.csv", bare)
         expected = rows(levelled("advise", "--labels", labelled).out)[0]
         found = rows(levelled("advise", "--labels", name, "--pool-size", N).out)[0]
-        assert found["difference"]["value"] == pytest.approx(expected["difference"]["value"])
+        assert found["gain_on_labels"] == pytest.approx(expected["gain_on_labels"])
 
     def test_a_sample_of_where_it_is_used_adds_a_rule(
         self, levelled: Levelled, labelled: Path, there: Path, table: dict[str, Any]
@@ -318,7 +325,7 @@ class TestAdvise:
     def test_few_labels_are_too_few(self, levelled: Levelled, labelled: Path, there: Path) -> None:
         name = write(there / "few.csv", pq.read_table(labelled).slice(0, 5))
         result = levelled("advise", "--labels", name, "--pool-size", N, "--format", "table")
-        assert result.out.startswith("Not enough labels: ")
+        assert result.out.startswith("Not corrected: 30 labels are needed")
 
 
 @pytest.mark.parametrize("ending", ["parquet", "csv", "jsonl"])
@@ -528,9 +535,9 @@ FILES = {
 }
 
 HOLED = {
-    "label": [*"ab"] * 10,
-    "probability": [1 / (100 - n) for n in range(20)],
-    "x": [*range(19), None],
+    "label": [*"ab"] * 16,
+    "probability": [1 / (100 - n) for n in range(32)],
+    "x": [*range(31), None],
 }
 
 ADVISING: list[tuple[str, str, dict[str, Any]]] = [

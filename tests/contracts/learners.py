@@ -106,12 +106,15 @@ class LearnerContract:
 
     def test_auto_weights_train_and_say_why(self, model: Model, y: NDArray[Any]) -> None:
         learner = self.learner(model, weights="auto")
-        run(learner, y, 20)
+        run(learner, y, 35)
         learner.fit()
-        assert learner.verdict_ is not None
+        blend = learner.correction_
+        assert blend is not None
+        assert learner.verdict_ is blend.verdict
         assert learner.verdict_.because
-        corrected = learner.verdict_.advice == "correct"
-        assert corrected == bool(np.ptp(learner.sample_weight_) > 0)
+        assert (blend.share > 0) == bool(np.ptp(learner.sample_weight_) > 0)
+        assert learner.weights_ == ("auto" if blend.share else "none")
+        np.testing.assert_array_equal(learner.predict(features()), blend.predict(features()))
 
 
 def run(learner: ActiveLearner, y: NDArray[Any], until: int, batch: int = 5) -> None:

@@ -1,5 +1,6 @@
 """Exact checks: recorded probabilities are the true ones, and weights on them are unbiased."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -46,9 +47,9 @@ def after(rows: tuple[int, ...]) -> LearnerState:
 
 
 def chance(rows: tuple[int, ...], left: IntArray) -> FloatArray:
-    found, p = propose(settings(), X, after(rows))
-    np.testing.assert_array_equal(found, left)
-    return p
+    found = propose(settings(), X, after(rows))
+    np.testing.assert_array_equal(found.rows_left, left)
+    return found.left
 
 
 @pytest.mark.parametrize("budget", [2, 3, 4, 5])
@@ -82,9 +83,9 @@ def test_a_held_out_risk_of_the_trained_model_is_unbiased_over_what_was_left() -
 
 def test_recorded_probabilities_are_those_of_each_step_within_a_batch() -> None:
     state = after((0, 2))
-    left, p = propose(settings(), X, state)
-    found = next_draws(settings(), X, state, 3)
-    remaining = dict(zip(left.tolist(), p.tolist(), strict=True))
+    step = propose(settings(), X, state)
+    found, _ = next_draws(settings(), X, state, 3)
+    remaining = dict(zip(step.rows_left.tolist(), step.left.tolist(), strict=True))
     for row, probability in zip(found.index.tolist(), found.probability.tolist(), strict=True):
         assert probability == pytest.approx(remaining[row] / sum(remaining.values()), rel=1e-12)
         del remaining[row]
@@ -94,13 +95,13 @@ def test_draws_come_as_often_as_their_probabilities_say(seed: int) -> None:
     state, n = after((0, 2)), 600
     firsts = np.array(
         [
-            next_draws(settings(seed=seed * n + i, score="geometric"), X, state, 1).index[0]
+            next_draws(settings(seed=seed * n + i, score="geometric"), X, state, 1)[0].index[0]
             for i in range(n)
         ]
     )
-    left, p = propose(settings(score="geometric"), X, state)
-    counts = np.array([np.count_nonzero(firsts == row) for row in left])
-    assert chernoff(counts, n, p, alarm=1e-9)
+    step = propose(settings(score="geometric"), X, state)
+    counts = np.array([np.count_nonzero(firsts == row) for row in step.rows_left])
+    assert chernoff(counts, n, step.left, alarm=1e-9)
 
 
 def test_the_recorded_largest_weight_is_never_too_small() -> None:
@@ -110,9 +111,9 @@ def test_the_recorded_largest_weight_is_never_too_small() -> None:
     state = empty_state(40)
     for _ in range(6):
         before = state
-        state = add_draws(state, next_draws(settings(), inputs, state, 4))
+        state = add_draws(state, *next_draws(settings(), inputs, state, 4))
         state = add_labels(state, state.pending, labels[state.pending])
-        _, p = propose(settings(), inputs, before)
+        p = propose(settings(), inputs, before).left
         assert _largest(state)[len(before.draws)] == pytest.approx(1 / (40 * p.min()))
     assert (_largest(state) * 40 * state.draws.probability >= 1 - 1e-12).all()
 
@@ -124,9 +125,9 @@ def _largest(state: LearnerState) -> FloatArray:
 
 def test_draws_are_uniform_until_there_is_something_to_go_by() -> None:
     for rows in [(), (0,), (0, 1), (0, 1, 3)]:  # too few labels, then one class
-        _, p = propose(settings(), X, after(rows))
+        p = propose(settings(), X, after(rows)).left
         np.testing.assert_allclose(p, 1 / (N - len(rows)))
-    _, p = propose(settings(), X, after((0, 2)))
+    p = propose(settings(), X, after((0, 2))).left
     assert np.ptp(p) > 0.01
 
 
@@ -135,7 +136,7 @@ def test_scores_that_are_all_equal_give_uniform_draws() -> None:
         return np.full(len(rows), 3.0)
 
     for proposal in ("boltzmann", "proportional", "epsilon_greedy", "rank", "power:2", "uniform"):
-        _, p = propose(settings(score=same, proposal=proposal), X, after((0, 2)))
+        p = propose(settings(score=same, proposal=proposal), X, after((0, 2))).left
         np.testing.assert_allclose(p, 1 / 3)
 
 
@@ -228,3 +229,46 @@ def test_scores_are_not_changed() -> None:
     for name in NAMES:
         probabilities(name, SCORES, floor=0.1)
     np.testing.assert_array_equal(SCORES, before)
+
+
+def test_the_first_batch_gives_every_row_the_same_hazard() -> None:
+    _, hazards = next_draws(settings(), X, empty_state(N), 2)
+    assert hazards is not None
+    np.testing.assert_allclose(hazards, 2 / N)
+
+
+@pytest.mark.parametrize("proposal", ["boltzmann", "boltzmann:2", "power:2", "proportional"])
+def test_a_drawn_row_has_the_probability_of_a_row_left_with_its_score(proposal: str) -> None:
+    """Rows 0 and 3 have the same score: one was drawn, the other is left."""
+    scores = np.array([2.0, 1.0, 0.5, 2.0, 3.0])
+    own = settings(score=lambda model, rows: scores, proposal=proposal, floor=0.2)
+    state = replace(after((0, 2)), hazards=np.full(N, 0.1))
+    step = propose(own, X, state)
+    assert step.rows_left.tolist() == [1, 3, 4]
+    assert step.drawn is not None
+    assert step.drawn[0] == pytest.approx(step.left[1], rel=1e-12)
+    assert 0.2 / 3 <= step.drawn[1] < step.left[0]
+    more, hazards = next_draws(own, X, state, 2)
+    assert hazards is not None
+    np.testing.assert_allclose(hazards[[1, 3, 4]], 0.1 + 2 * step.left)
+    np.testing.assert_allclose(hazards[[0, 2]], 0.1 + 2 * step.drawn)
+    assert add_draws(state, more, hazards).hazards is hazards
+
+
+def test_scores_far_above_those_left_give_finite_hazards() -> None:
+    scores = np.array([1e6, 1.0, 0.5, 2.0, 3.0])
+    own = settings(score=lambda model, rows: scores)
+    _, hazards = next_draws(own, X, replace(after((0, 2)), hazards=np.zeros(N)), 1)
+    assert hazards is not None
+    assert np.isfinite(hazards).all()
+    assert hazards[0] > 100
+
+
+@pytest.mark.parametrize("proposal", ["rank", "epsilon_greedy", lambda s: np.full(3, 1 / 3)])
+def test_proposals_that_depend_on_all_scores_give_no_hazards(proposal: Any) -> None:  # noqa: ANN401
+    state = replace(after((0, 2)), hazards=np.zeros(N))
+    assert next_draws(settings(proposal=proposal), X, state, 1)[1] is None
+
+
+def test_hazards_once_lost_stay_unknown() -> None:
+    assert next_draws(settings(), X, after((0, 2)), 1)[1] is None

@@ -32,7 +32,13 @@ def test_files_are_plain_but_for_the_model(tmp_path: Path) -> None:
     made.ask(2)
     made.save(tmp_path / "learner")
     names = sorted(path.name for path in (tmp_path / "learner").iterdir())
-    assert names == ["draws.parquet", "labels.parquet", "model.joblib", "settings.json"]
+    assert names == [
+        "draws.parquet",
+        "hazards.parquet",
+        "labels.parquet",
+        "model.joblib",
+        "settings.json",
+    ]
     assert len(Draws.from_parquet(tmp_path / "learner/draws.parquet")) == 17
     assert pq.read_table(tmp_path / "learner/labels.parquet").num_rows == 15
     assert json.loads((tmp_path / "learner/settings.json").read_text())["proposal"] == "boltzmann"
@@ -210,3 +216,31 @@ def test_a_folder_of_the_first_version_is_read() -> None:
     assert (other.score, other.proposal, other.weights, other.start) == (
         "margin", "boltzmann", "lure", 4,
     )  # fmt: skip
+
+
+def test_the_share_is_the_same_after_loading(tmp_path: Path) -> None:
+    made = begun(weights="auto", proposal="boltzmann:2")
+    run(made, Y, 40)
+    made.save(tmp_path)
+    loaded = ActiveLearner.load(tmp_path, X)
+    np.testing.assert_array_equal(loaded._state.hazards, made._state.hazards)
+    assert loaded.advise() == made.advise()
+
+
+def test_hazards_that_are_not_known_or_of_other_draws_are_not_read(tmp_path: Path) -> None:
+    made = begun(weights="auto")
+    made.save(tmp_path)
+    settings = json.loads((tmp_path / "settings.json").read_text())
+    assert settings["hazards"] == 15
+    for known in (None, 14):
+        (tmp_path / "settings.json").write_text(json.dumps(settings | {"hazards": known}))
+        assert ActiveLearner.load(tmp_path, X)._state.hazards is None
+    begun(proposal="rank").save(tmp_path)
+    assert ActiveLearner.load(tmp_path, X)._state.hazards is None
+
+
+def test_hazards_of_another_pool_are_refused(tmp_path: Path) -> None:
+    begun().save(tmp_path)
+    pq.write_table(pa.table({"hazard": [0.1] * 7}), tmp_path / "hazards.parquet")
+    with pytest.raises(InputError, match=r"hazards in .* are 7, and the pool has 60 rows"):
+        ActiveLearner.load(tmp_path, X)

@@ -100,7 +100,7 @@ def test_all_ways_of_training_share_the_draws() -> None:
         assert n == count
         teach(alone, known(), n)
         assert risks["naive"] == known().risk(alone.fit().model_, alone.draws.index)
-        assert set(risks) == {"naive", "pure", "lure"}
+        assert list(risks) == ["naive", "pure", "lure", "share"]
 
 
 def test_there_are_no_risks_while_all_labels_are_of_one_class() -> None:
@@ -120,30 +120,34 @@ def test_no_two_seeds_share_a_trajectory() -> None:
     assert len(set(every)) == 200
 
 
+def risks(naive: float, lure: float, share: float = 1.0) -> dict[str, float]:
+    return {"naive": naive, "pure": 1.0, "lure": lure, "share": share}
+
+
 def test_a_summary_averages_over_trajectories() -> None:
-    risks = [{"naive": 3.0, "pure": 1.0, "lure": 1.0}, {"naive": 5.0, "pure": 1.0, "lure": 2.0}]
-    (row,) = summarise([(20, risks[0]), None, (20, risks[1])], 2)
+    (row,) = summarise([(20, risks(3.0, 1.0, 1.0)), None, (20, risks(5.0, 2.0, 1.0))], 2)
     assert (row["naive"], row["naive_stderr"]) == (4.0, 1.0)
     assert (row["difference"], row["difference_stderr"]) == (2.5, 0.5)
+    assert (row["share_difference"], row["share_difference_stderr"]) == (3.0, 1.0)
 
 
 def test_one_trajectory_has_no_standard_error() -> None:
-    (row,) = summarise([(20, {"naive": 3.0, "pure": 1.0, "lure": 1.0})], 1)
+    (row,) = summarise([(20, risks(3.0, 1.0))], 1)
     assert (row["difference"], row["difference_stderr"]) == (2.0, None)
 
 
 def test_a_trajectory_of_one_class_leaves_no_mean() -> None:
-    (row,) = summarise([(20, {"naive": 3.0, "pure": 1.0, "lure": 1.0}), (20, {})], 2)
+    (row,) = summarise([(20, risks(3.0, 1.0)), (20, {})], 2)
     assert row == {"labels": 20} | {
         name: None
-        for way in ("naive", "pure", "lure", "difference")
+        for way in ("naive", "pure", "lure", "share", "difference", "share_difference")
         for name in (way, f"{way}_stderr")
     }
 
 
 def test_rounding_is_no_difference() -> None:
-    noisy = [{"naive": 3000.0, "pure": 1.0, "lure": 3000.0 + off} for off in (5e-12, -2e-10)]
+    noisy = [risks(3000.0, 3000.0 + off) for off in (5e-12, -2e-10)]
     (row,) = summarise([(20, one) for one in noisy], 2)
     assert (row["difference"], row["difference_stderr"]) == (0.0, 0.0)
-    (row,) = summarise([(20, {"naive": 3000.0, "pure": 1.0, "lure": 3000.1})], 1)
+    (row,) = summarise([(20, risks(3000.0, 3000.1))], 1)
     assert row["difference"] == pytest.approx(-0.1)

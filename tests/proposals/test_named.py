@@ -5,7 +5,7 @@ import pytest
 
 from levelled.errors import InputError
 from levelled.proposals import boltzmann, power, rank
-from levelled.proposals.named import NAMES, parse
+from levelled.proposals.named import NAMES, odds, parse
 
 SCORES = np.array([0.5, 2.0, 3.0, 1.0])
 
@@ -57,3 +57,20 @@ def test_a_caller_may_allow_some_names_alone() -> None:
     assert set(NAMES) > {"power"}
     with pytest.raises(InputError, match="proposal must be one of power; it is 'rank'"):
         parse("rank", ["power"])
+
+
+@pytest.mark.parametrize("name", ["boltzmann:2", "power:2", "proportional", "uniform"])
+def test_odds_are_the_ratios_of_probabilities_to_that_of_the_best(name: str) -> None:
+    p, ratios = parse(name)(SCORES), odds(name, SCORES, SCORES)
+    assert ratios is not None
+    np.testing.assert_allclose(ratios, p / p.max())
+
+
+@pytest.mark.parametrize("name", ["boltzmann", "power", "proportional", "uniform"])
+def test_scores_that_are_all_the_same_have_even_odds(name: str) -> None:
+    np.testing.assert_array_equal(odds(name, np.array([5.0, 7.0]), np.zeros(3)), 1)
+
+
+@pytest.mark.parametrize("name", ["rank:2", "epsilon_greedy"])
+def test_proposals_of_the_order_of_scores_have_no_odds(name: str) -> None:
+    assert odds(name, SCORES, SCORES) is None

@@ -9,10 +9,10 @@ pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LogisticRegression, Ridge
 
-from levelled.advice import advise
 from levelled.estimators import lure_weights, pure_weights
 from levelled.learning import ActiveLearner
 from levelled.models import Model
+from levelled_studies.all_or_nothing import advise
 from levelled_studies.datasets import DataSet
 from levelled_studies.learning import data, loop
 from levelled_studies.learning.data import Split, split

@@ -174,3 +174,26 @@ def test_a_server_with_another_name_is_refused_unless_allowed(
     for host, status in {"label.example.org": 200, "127.0.0.1:8765": 200, "evil.org": 400}.items():
         reply = site.client.get("/api/campaigns", headers={**headers, "host": host})
         assert reply.status_code == status
+
+
+@pytest.mark.parametrize(
+    ("path", "name", "status", "says"),
+    [
+        ("/c/nothing", "eve", 404, "There is no campaign &#39;nothing&#39; in this storage."),
+        ("/c/spam", "ann", 403, "ann is a labeller; this is for analysts."),
+        ("/c/<b>/label", "ann", 404, "&lt;b&gt;"),
+        ("/nowhere", "ann", 404, "There is no such address."),
+    ],
+)
+def test_a_browser_gets_a_page_with_the_reason_and_a_way_back(
+    site: Site, path: str, name: str, status: int, says: str
+) -> None:
+    headers = {**site.headers(name), "accept": "text/html,*/*"}
+    reply = site.client.get(path, headers=headers)
+    assert (reply.status_code, reply.headers["content-type"]) == (
+        status,
+        "text/html; charset=utf-8",
+    )
+    assert says in reply.text
+    assert '<a href="/">' in reply.text
+    assert "error" in site.get(path, name).json()

@@ -1,11 +1,11 @@
-"""Advice on corrective weights: do they help to train this model on these labels?
+"""Advice on corrective weights: how far should training on these labels be corrected?
 
-Weights remove the bias of training on chosen labels and add variance. R_LURE, the levelled
-unbiased risk estimator, is a weighted mean of losses that estimates the mean loss over the whole
-pool without bias; R_PURE, the plain unbiased risk estimator, is another.
+Weights remove the bias of training on chosen labels and add variance. How much of each, the labels
+themselves say: as a share, with which the predictions of a corrected and a plain model are
+averaged.
 """
 
-from levelled.advice.rule import advise
+from levelled.advice.correcting import advise
 from levelled.advice.verdict import Measured, Thumb, Verdict
 
 __all__ = ["Measured", "Thumb", "Verdict", "advise"]

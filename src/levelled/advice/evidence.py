@@ -1,7 +1,7 @@
 """The evidence for a verdict: losses of models that were cross-fitted with and without weights.
 
 Each labelled item has its loss under a model that was trained without it. These losses give the
-two biases, the risks and the difference that weights make.
+two biases, the risks, and the two measurements of how far to correct.
 """
 
 from collections.abc import Mapping
@@ -13,24 +13,30 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
+from levelled.advice.share import (
+    LabelGain,
+    combine_shares,
+    log_loss_share,
+    measure_gain,
+    squared_share,
+)
 from levelled.advice.verdict import Measured
 from levelled.draws import Draws
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
-from levelled.estimators.moments import moments
-from levelled.models import Model, Predictions, PredictionTask, Rows, fit_copy, take
+from levelled.models import CAP, Model, Predictions, PredictionTask, Rows, fit_copy, take
 
 __all__ = [
     "CrossFit",
     "Evidence",
-    "WeightsEffect",
     "active_learning_bias",
     "all_one",
     "assign_folds",
     "cross_fit",
     "lure_mean",
     "measure_evidence",
+    "same_predictions",
 ]
 
 _NOTHING = 1e-12
@@ -94,75 +100,76 @@ def cross_fit(
 
 
 @dataclass(frozen=True, slots=True)
-class WeightsEffect:
-    """The differences that corrective weights make, for a model that takes them."""
-
-    held_out: Measured
-    """Plain less LURE training, in LURE risk of held-out items: positive where weights help."""
-    degrees_of_freedom: float
-    on_labels: float
-    """The same on the labels that both models were fitted to."""
-    cost: float
-    """The variance that uneven weights add: overfitting bias times 1 - effective labels / M."""
-    same_predictions: bool
-    """True if held-out items have the same predictions either way, but for rounding."""
-
-
-@dataclass(frozen=True, slots=True)
 class Evidence:
     """The numbers a verdict rests on.
 
-    The biases are those of the model trained with LURE weights, or without any if it takes none.
+    The biases are those of the corrected model, or of the plain one if there is no other.
     """
 
-    n_labels: int
     n_effective: float
-    """Effective labels (Kish): the number of uniformly drawn labels that would be as precise."""
-    n_uncommon: int | None
-    """Labels that are not of the most common class; None for a regression."""
+    """Effective labels (Kish): the number of even weights that would be as precise."""
     active_learning_bias: Measured
     overfitting_bias: Measured
     training_risk: float
     risks: Mapping[str, Measured]
-    comparison: WeightsEffect | None
+    """Held-out LURE risks of the models "naive" and, if there is one, "corrected"."""
+    gain: LabelGain | None = None
+    held_out_share: Measured | None = None
+    """The share at which held-out items have the lowest loss; None for the same predictions."""
 
     @property
     def interpolates(self) -> bool:
         """True if the model reproduces the labels it was fitted to, but for rounding."""
         return self.training_risk <= _NOTHING * (self.training_risk + self.overfitting_bias.value)
 
+    @property
+    def share(self) -> float:
+        """The share of the corrected model that both measurements support."""
+        if self.gain is None or self.held_out_share is None:
+            return 0.0
+        return combine_shares(self.gain.share, self.held_out_share)
 
-def measure_evidence(fits: Mapping[str, CrossFit], task: PredictionTask, draws: Draws) -> Evidence:
-    """The evidence in cross-fits without weights ("naive") and, if there is one, with "lure"."""
-    judged = fits.get("lure", fits["naive"])
-    M, size = len(draws), effective_size(lure_weights(draws))
-    overfitting = lure_mean(judged.held_out - judged.training, draws)
-    cost = max(overfitting.value, 0.0) * (1 - size / M)
+
+def measure_evidence(
+    fits: Mapping[str, CrossFit], task: PredictionTask, draws: Draws, weights: FloatArray
+) -> Evidence:
+    """The evidence in cross-fits without weights ("naive") and perhaps with them ("corrected").
+
+    `weights` are those of the corrected model, of mean one.
+    """
+    plain, judged = fits["naive"], fits.get("corrected", fits["naive"])
+    gain = measure_gain(plain.training, judged.training, judged.held_out, weights)
+    corrected = "corrected" in fits
     return Evidence(
-        n_labels=M,
-        n_effective=size,
-        n_uncommon=_count_uncommon(task),
+        n_effective=effective_size(weights),
         active_learning_bias=active_learning_bias(judged.held_out, draws),
-        overfitting_bias=overfitting,
-        training_risk=lure_mean(judged.training, draws).value,
+        overfitting_bias=gain.overfitting_bias,
+        training_risk=float(np.mean(weights * judged.training)),
         risks={name: lure_mean(each.held_out, draws) for name, each in fits.items()},
-        comparison=_compare(fits["naive"], judged, draws, cost=cost) if "lure" in fits else None,
+        gain=gain if corrected else None,
+        held_out_share=_held_out_share(plain, judged, task, weights) if corrected else None,
     )
 
 
-def _compare(plain: CrossFit, lure: CrossFit, draws: Draws, *, cost: float) -> WeightsEffect:
-    gain = plain.held_out - lure.held_out
-    return WeightsEffect(
-        held_out=lure_mean(gain, draws),
-        degrees_of_freedom=float(moments(gain, draws.probability, draws.pool_size).df),
-        on_labels=lure_mean(plain.training - lure.training, draws).value,
-        cost=cost,
-        same_predictions=_same(np.asarray(plain.predictions), np.asarray(lure.predictions)),
-    )
+def _held_out_share(
+    plain: CrossFit, corrected: CrossFit, task: PredictionTask, weights: FloatArray
+) -> Measured | None:
+    """That of the log loss for the log loss, and of squared errors for all others."""
+    f0, f1 = np.asarray(plain.predictions, float), np.asarray(corrected.predictions, float)
+    if same_predictions(f0, f1):
+        return None
+    if task.classes is None:
+        return squared_share(task.labels, f0, f1, weights)
+    label = task.labels[:, None] == task.classes
+    if task.loss == "log_loss":
+        least = np.exp(-CAP)  # at which that loss is cut
+        return log_loss_share(np.maximum(f0[label], least), np.maximum(f1[label], least), weights)
+    return squared_share(label.astype(float), f0, f1, weights)
 
 
-def _same(these: NDArray[Any], those: NDArray[Any]) -> bool:
+def same_predictions(plain: Predictions, corrected: Predictions) -> bool:
     """True if two sets of predictions differ at most by rounding, relative to their range."""
+    these, those = np.asarray(plain), np.asarray(corrected)
     if these.dtype.kind != "f" or those.dtype.kind != "f":
         return bool(np.array_equal(these, those))
     rounding = 100 * np.spacing(np.abs(these).max())
@@ -188,10 +195,3 @@ def active_learning_bias(losses: FloatArray, draws: Draws) -> Measured:
     """
     terms = (lure_weights(draws) - 1) * losses
     return Measured(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(len(terms))))
-
-
-def _count_uncommon(task: PredictionTask) -> int | None:
-    if task.classes is None:
-        return None
-    _, count = np.unique(task.labels, return_counts=True)
-    return int(count.sum() - count.max())

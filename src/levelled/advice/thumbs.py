@@ -1,4 +1,7 @@
-"""The five rules of thumb of the paper's section 8, with the numbers measured for each."""
+"""The five rules of thumb of the paper's section 8: what each of them asks about, measured.
+
+They are evidence, not advice: how far to correct is measured from the labels themselves.
+"""
 
 from collections.abc import Mapping
 from typing import Any, NamedTuple
@@ -18,7 +21,7 @@ from levelled.estimators.moments import moments
 from levelled.labels import class_names
 from levelled.models import Predictions, PredictionTask, Rows, n_rows
 
-__all__ = ["ALARM", "apply_thumbs"]
+__all__ = ["ALARM", "Test", "apply_thumbs"]
 
 Test = Rows | tuple[Rows, ArrayLike]
 
@@ -32,10 +35,10 @@ def apply_thumbs(
     evidence: Evidence,
     task: PredictionTask,
     draws: Draws,
-    test: Test,
+    test: Test | None,
 ) -> tuple[Thumb, ...]:
     """The rules in the paper's order; the one about shift only where there is a test sample."""
-    judged = fits.get("lure", fits["naive"])
+    judged = fits.get("corrected", fits["naive"])
     shift = [] if test is None else [_shift(judged, evidence, task, draws, test)]
     return (
         _proposal(judged.held_out, draws),
@@ -59,16 +62,16 @@ def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
     if not efficiency > 0:
         says = "Nothing can be measured: the weighted losses do not vary."
     elif abs(efficiency - 1) <= _ABOUT:
-        says = "The draws measure the risk about as well as uniform ones: neither for nor against."
+        says = "The draws measure the risk about as well as uniform ones would."
     elif efficiency > 1:
         says = (
-            f"The draws measure the risk {efficiency:.2g} times as well as uniform ones, so the "
-            f"proposal is close to the optimal one: for correcting."
+            f"The draws measure the risk {efficiency:.2g} times as well as uniform ones would: the "
+            f"proposal is close to the optimal one."
         )
     else:
         says = (
-            f"The draws measure the risk only {efficiency:.2g} times as well as uniform ones, so "
-            f"the proposal is far from the optimal one: against correcting."
+            f"The draws measure the risk only {efficiency:.2g} times as well as uniform ones "
+            f"would: the proposal is far from the optimal one."
         )
     return Thumb("proposal", {"efficiency": efficiency}, says)
 
@@ -79,11 +82,11 @@ def _overfitting(evidence: Evidence) -> Thumb:
     held_out = evidence.training_risk + ofb
     share = ofb / held_out if held_out > 0 else float("nan")
     if evidence.interpolates:
-        says = "The model fits its own labels exactly, so all is overfitting: against correcting."
+        says = "The model fits its own labels exactly: all of its held-out risk is overfitting."
     elif alb > ofb:
-        says = "Overfitting bias is smaller than active learning bias: for correcting."
+        says = "Overfitting bias is smaller than active learning bias."
     else:
-        says = "Overfitting bias is larger than active learning bias: against correcting."
+        says = "Overfitting bias is larger than active learning bias."
     return Thumb(
         "overfitting", {"share_of_risk": share, "training_risk": evidence.training_risk}, says
     )
@@ -105,8 +108,7 @@ def _imbalance(task: PredictionTask, draws: Draws) -> Thumb:
             f"; class {task.classes[rarest]!s} is {sample[rarest]:.0%} of them and about "
             f"{pool[rarest]:.0%} of the pool"
         )
-    way = "for correcting" if misplaced > 0.1 else "weights hardly matter"
-    return Thumb("imbalance", measured, f"{says}: {way}.")
+    return Thumb("imbalance", measured, f"{says}.")
 
 
 def _shift(
@@ -127,9 +129,9 @@ def _shift(
     if not gap.shifted:
         says = "no sign of a shift"
     elif abs(gap.value) > abs(evidence.active_learning_bias.value):
-        says = "more than the active learning bias, which it would dwarf: against correcting"
+        says = "a shift larger than the active learning bias, which no weights correct"
     else:
-        says = "less than the active learning bias: for correcting"
+        says = "a shift smaller than the active learning bias, which no weights correct"
     return Thumb(
         "shift",
         {"risk_gap": gap.value, "standard_errors": gap.standardised},
@@ -145,7 +147,7 @@ def _shift_of_predictions(judged: CrossFit, task: PredictionTask, draws: Draws, 
     # its predictions vary as those of the test sample do.
     left, size = 1 - len(draws) / draws.pool_size, effective_size(lure_weights(draws))
     gap = _largest_gap(there, here, draws, least=left * there.var(axis=0, ddof=1) / size)
-    says = "against correcting" if gap.shifted else "no sign of a shift"
+    says = "a shift, which no weights correct" if gap.shifted else "no sign of a shift"
     return Thumb(
         "shift",
         {"standard_errors": gap.standardised},

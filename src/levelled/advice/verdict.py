@@ -1,4 +1,4 @@
-"""The verdict: the advice, a sentence that gives the reason, and the numbers behind it."""
+"""The verdict: how far to correct, a sentence that gives the reason, and the numbers behind it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -7,12 +7,12 @@ from typing import Any, Literal, NamedTuple
 
 __all__ = ["CAVEAT", "Advice", "Measured", "Thumb", "Verdict"]
 
-Advice = Literal["correct", "do not correct", "no difference", "not enough labels"]
+Advice = Literal["correct", "correct partly", "do not correct", "not enough labels"]
 CAVEAT = (
     "Cross-fitting is approximate here: later items were drawn with the labels of earlier ones, so "
     "a held-out item is not quite unknown to the others."
 )
-_TRAINING = {"naive": "plain training", "pure": "PURE", "lure": "LURE"}
+_TRAINING = {"naive": "plain training", "corrected": "corrected training"}
 
 
 class Measured(NamedTuple):
@@ -40,36 +40,41 @@ class Thumb:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """The advice to train with corrective weights or without, and the evidence for it.
+    """How far to correct training for the choice of its labels, and the evidence for it.
 
-    The biases are those of the model trained with R_LURE's weights (without any, if it takes
-    none). `active_learning_bias` is the LURE less the naive average of its held-out losses, so
-    it is negative where the draws were harder than the pool; `overfitting_bias` is its held-out
-    less its training LURE risk.
+    `share` is that of the corrected model, trained with weights, in a blend with the plain one.
+    `advice` says it in words: "correct" above a half, "correct partly" from 5% on, "do not
+    correct" below, "not enough labels" where nothing was measured.
 
-    `risks` are the held-out LURE risks of models trained without weights ("naive") and with those
-    of R_PURE ("pure") and R_LURE ("lure"). `difference` is the first less the last, item by item,
-    so it is positive where weights help. `gain_on_labels` is the same difference on the labels
-    both were fitted to, and `cost` the variance that uneven weights add. `n_effective` are the
-    effective labels (Kish), fewer the more uneven the weights are. Values
-    that were not measured are None.
+    `gain_on_labels` is by how much weights lower the weighted loss of the labels that both models
+    were fitted to, and `chance` what they would gain there if there were nothing to correct.
+    `held_out_share` is the share that serves held-out labels best, with its standard error.
+    `n_effective` are the effective labels (Kish), fewer the more uneven the weights are.
 
-    `rules` are the paper's rules of thumb, for information: the advice does not depend on them.
+    The biases are those of the corrected model (of the plain one, if there is no other).
+    `active_learning_bias` is the LURE less the naive average of its held-out losses, so it is
+    negative where the draws were harder than the pool; `overfitting_bias` is its held-out less
+    its training risk. `risks` are the held-out LURE risks of the models trained plainly ("naive")
+    and with weights ("corrected"). Values that were not measured are None.
+
+    `rules` are what the paper's rules of thumb ask about, for information: the share does not
+    depend on them.
     """
 
     advice: Advice
     because: str
     n_labels: int
     loss: str
+    share: float = 0.0
+    gain_on_labels: float | None = None
+    chance: float | None = None
+    held_out_share: Measured | None = None
     n_effective: float | None = None
     active_learning_bias: float | None = None
     active_learning_bias_stderr: float | None = None
     overfitting_bias: float | None = None
     overfitting_bias_stderr: float | None = None
     risks: Mapping[str, Measured] = field(default_factory=dict)
-    difference: Measured | None = None
-    gain_on_labels: float | None = None
-    cost: float | None = None
     rules: tuple[Thumb, ...] = ()
     caveat: str = CAVEAT
 
@@ -77,25 +82,26 @@ class Verdict:
         """Plain values under the field names, ready for JSON."""
         return asdict(self) | {
             "risks": {name: _finite(risk._asdict()) for name, risk in self.risks.items()},
-            "difference": self.difference and _finite(self.difference._asdict()),
+            "held_out_share": self.held_out_share and _finite(self.held_out_share._asdict()),
             "rules": [asdict(rule) | {"measured": _finite(rule.measured)} for rule in self.rules],
         }
 
     def evidence(self) -> Iterator[tuple[str, float, float | None]]:
         """Name, value and standard error, where that is known, of everything that was measured."""
         rows: list[tuple[str, float | None, float | None]] = [
+            ("gain of weights on the labels", self.gain_on_labels, None),
+            ("gain there by chance alone", self.chance, None),
+            ("share that serves held-out labels best", *(self.held_out_share or (None, None))),
+            ("effective labels (Kish)", self.n_effective, None),
             ("active learning bias", self.active_learning_bias, self.active_learning_bias_stderr),
             ("overfitting bias", self.overfitting_bias, self.overfitting_bias_stderr),
             *((f"held-out risk, {_TRAINING[way]}", *risk) for way, risk in self.risks.items()),
-            ("plain less LURE, item by item", *(self.difference or (None, None))),
-            ("plain less LURE, on the labels themselves", self.gain_on_labels, None),
-            ("cost of uneven weights", self.cost, None),
-            ("effective labels (Kish)", self.n_effective, None),
         ]
         return ((name, value, stderr) for name, value, stderr in rows if value is not None)
 
     def __str__(self) -> str:
-        return f"{self.advice.capitalize()}: {self.because}"
+        how_far = {0.0: "Not corrected", 1.0: "Corrected"}
+        return f"{how_far.get(self.share, f'{self.share:.0%} corrected')}: {self.because}"
 
 
 def _finite(values: Mapping[str, float]) -> dict[str, float | None]:

@@ -22,7 +22,12 @@ if TYPE_CHECKING:
 
 __all__ = ["advise", "learn"]
 
-_WEIGHTS = {"none": "no weights", "lure": "the weights of LURE", "pure": "the weights of PURE"}
+_TRAINED = {
+    "none": "plainly",
+    "lure": "with the weights of LURE",
+    "pure": "with the weights of PURE",
+    "auto": "as far corrected as helps",
+}
 _MUCH = 0.1
 """If more of a pool than this is drawn, the rest differs noticeably from the whole."""
 _NAMES = (
@@ -58,7 +63,7 @@ LossName = Annotated[str, typer.Option("--loss", help=_LOSS)]
 IdColumn = Annotated[str, typer.Option("--id-column", help="Column of the ids.")]
 Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
 WeightsOption = StrEnum("WeightsOption", ["auto", "lure", "pure", "none"])
-"""The weights of training; auto trains with those of LURE if `advise` says so."""
+"""The weights of training; auto corrects as far as `advise` says."""
 
 
 def advise(
@@ -75,7 +80,7 @@ def advise(
     features: FeatureNames = [],  # noqa: B006
     id_column: IdColumn = "id",
     loss: LossName = "auto",
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-fitting.")] = 10,
+    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-fitting.")] = 5,
     test: Annotated[
         str | None,
         typer.Option(help="File with features, and perhaps labels, from where the model is used."),
@@ -83,10 +88,11 @@ def advise(
     seed: Seed = 0,
     form: Format = None,
 ) -> None:
-    """Say if training with corrective weights helps here, with the evidence.
+    """Say how far to correct training for the way its labels were chosen, with the evidence.
 
-    The weights are those of R_LURE, the levelled unbiased risk estimator. The labels may be those
-    of levelled learn or levelled export; draws that are not settled are left out.
+    The corrected model is trained with the weights of R_LURE, the levelled unbiased risk estimator.
+    The labels may be those of levelled learn or levelled export; draws that are not settled are
+    left out.
     """
     from levelled.learning.files import name_gaps, read_drawn_labels
     from levelled.learning.named_models import make_model
@@ -145,10 +151,11 @@ def learn(
     ] = "boltzmann",
     weights: Annotated[
         WeightsOption,
-        typer.Option(help="Weights of training; auto decides as levelled advise, none is plain."),
+        typer.Option(help="Weights of training; auto corrects as far as helps, none is plain."),
     ] = WeightsOption.auto,
     compare: Annotated[
-        bool, typer.Option("--compare", help="Train plainly, with PURE and with LURE weights.")
+        bool,
+        typer.Option("--compare", help="Train plainly, with PURE and LURE weights, and with auto."),
     ] = False,
     trajectories: Annotated[
         int, typer.Option(min=1, help="Number of simulations of --compare, each with new draws.")
@@ -175,11 +182,12 @@ def learn(
     ] = None,
     form: Format = None,
 ) -> None:
-    """Simulate active learning on a pool whose labels are known, to see if weights help.
+    """Simulate active learning on a pool whose labels are known, to see if correcting helps.
 
     LURE and PURE are the weights of R_LURE and R_PURE, the levelled and the plain unbiased risk
-    estimator. Risks are measured on the part of the pool that was not drawn, unless --test or
-    --hold-out says otherwise.
+    estimator; auto averages a plain and a corrected model with the share that the labels support.
+    Risks are measured on the part of the pool that was not drawn, unless --test or --hold-out says
+    otherwise.
     """
     from levelled.learning.files import name_gaps, read_labelled_pool
     from levelled.learning.scoring import chosen_score
@@ -227,7 +235,7 @@ def _learn(
     """Draw all labels, train, and print the risk and the verdict."""
     learner, verdict, row = simulation.run(seed, loss=loss, backend=_progress("learning"))
     if form is Form.table:
-        typer.echo(f"{about}: trained with {_WEIGHTS[row['weights']]}")
+        typer.echo(f"{about}: trained {_TRAINED[row['weights']]}")
         typer.echo(f"{simulation.pool.risk_name}: {row['risk']:.4g} ({row['n_risk']} of them)")
         typer.echo(show.plain(verdict, 1000))
     else:

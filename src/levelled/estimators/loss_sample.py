@@ -122,7 +122,7 @@ class LossSample:
         """The number of random labels whose mean would have the same variance, s^2/(V^ + s^2/N).
 
         s^2 is the estimated variance of the losses in the pool. None while fewer than five
-        losses differ from the most common one, or where it cannot be estimated.
+        losses differ from the most common one, once all are known, or where it cannot be estimated.
         """
         return worth(self.blended, self.losses, self.draws.probability)
 

@@ -182,7 +182,7 @@ def pool_variance(moments: Moments, losses: FloatArray, probability: FloatArray)
 def worth(moments: Moments, losses: FloatArray, probability: FloatArray) -> float | None:
     """The number of random labels that would be as precise: s^2 / (V^ + s^2 / N).
 
-    None while fewer than five losses differ from the most common one.
+    None while fewer than five losses differ from the most common one, and once all are known.
 
     >>> losses = np.array([1.0, 0.0, 0.0, 0.0] * 10)
     >>> q = uniform_probability(100, 40)
@@ -191,7 +191,7 @@ def worth(moments: Moments, losses: FloatArray, probability: FloatArray) -> floa
     """
     _, counts = np.unique(losses, return_counts=True)
     V, N = float(moments.variance), moments.pool_size
-    if len(losses) - counts.max() < _RARE or not 0 < V < np.inf:
+    if len(losses) - counts.max() < _RARE or len(losses) == N or not 0 < V < np.inf:
         return None
     s2 = pool_variance(moments, losses, probability)
     return s2 / (V + s2 / N) if s2 > 0 else None

@@ -14,22 +14,29 @@ from levelled.reports.numbers import with_error
 
 __all__ = ["comparison_table", "plot_comparison", "save_comparison"]
 
-_TITLES = {"naive": "plain", "pure": "PURE", "lure": "LURE"}
+_TITLES = {"naive": "plain", "pure": "PURE", "lure": "LURE", "share": "share"}
+_STYLES = {
+    "naive": (plots.COLOURS["naive"], plots.DASHES["naive"]),
+    "pure": (plots.COLOURS["PURE"], plots.DASHES["PURE"]),
+    "lure": (plots.COLOURS["LURE"], (0, (4, 1, 1, 1))),
+    "share": (plots.BLACK, "-"),
+}
+_GAINS = {"difference": "plain less LURE", "share_difference": "plain less share"}
 
 
 def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
-    """The titles and the rows of a table for people, with the error of the difference alone."""
+    """The titles and the rows of a table for people, with the errors of the differences alone."""
 
     def cell(value: float | None, stderr: float | None = None) -> str:
         if value is None:
             return "–"  # noqa: RUF001
         return with_error(value, stderr) if stderr else f"{value:.4g}"
 
-    return ["labels", *_TITLES.values(), "plain less LURE"], [
+    return ["labels", *_TITLES.values(), *_GAINS.values()], [
         [
             str(row["labels"]),
             *(cell(row[name]) for name in _TITLES),
-            cell(row["difference"], row["difference_stderr"]),
+            *(cell(row[name], row[f"{name}_stderr"]) for name in _GAINS),
         ]
         for row in rows
     ]
@@ -38,12 +45,12 @@ def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
 def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # noqa: ANN401
     """Risks against the number of labels, and the gain by weights, +- one standard error."""
     plot, (above, below) = plots.canvas(rows=2, height=4.2)
-    curves = [
-        (above, name, plots.COLOURS[style], _TITLES[name], plots.DASHES[style])
-        for name, style in zip(_TITLES, plots.COLOURS, strict=True)
+    curves = [(above, name, title, *_STYLES[name]) for name, title in _TITLES.items()]
+    curves += [
+        (below, name, title, *_STYLES[way])
+        for (name, title), way in zip(_GAINS.items(), ("lure", "share"), strict=True)
     ]
-    curves.append((below, "difference", plots.BLACK, "plain less LURE", "-"))
-    for axes, name, colour, title, dashes in curves:
+    for axes, name, title, colour, dashes in curves:
         measured = [row for row in rows if row[name] is not None]
         mean = np.array([row[name] for row in measured])
         error = np.array([row[f"{name}_stderr"] or 0.0 for row in measured])
@@ -51,9 +58,9 @@ def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # no
         plots.band(axes, labels, mean, mean - error, mean + error, colour, title, dashes=dashes)
     plots.reference(below, 0.0, "no difference")
     above.set_ylabel(risk)
-    below.set_ylabel("gain by the weights of LURE")
+    below.set_ylabel("gain over plain training")
     below.set_xlabel("labels")
-    plots.legend(above, "upper right")
+    plots.legend(above, "best")
     plots.legend(below, "best")
     plots.footnote(plot, about)
     return plot

@@ -1,6 +1,7 @@
 """From the labels so far to the next draws, each with its probability."""
 
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -15,19 +16,36 @@ from levelled.models import Rows, call_function, make_task
 from levelled.proposals import checked, mixture, named, uniform
 from levelled.samplers import race
 
-__all__ = ["DRAW", "FIT", "SCORE", "next_draws", "probabilities", "propose", "seed_for"]
+__all__ = ["DRAW", "FIT", "SCORE", "NextDraw", "next_draws", "probabilities", "propose", "seed_for"]
 
 DRAW, SCORE, FIT = range(3)
 """Purposes of randomness: each has its own stream at every step."""
 
 
-def next_draws(settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int) -> Draws:
+@dataclass(frozen=True, slots=True, eq=False)
+class NextDraw:
+    """The probability of each row to be the next draw.
+
+    `drawn` are the probabilities that the rows drawn before, in their order, would have if they
+    were still there; None if the proposal cannot say.
+    """
+
+    rows_left: IntArray
+    left: FloatArray
+    drawn: FloatArray | None
+
+
+def next_draws(
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int
+) -> tuple[Draws, FloatArray | None]:
     """The next k draws from the rows that are left, or all of them if there are fewer.
 
     The scores stay the same within the batch, and each draw has its probability among the rows
-    left at its own step: q_m = p_m / (sum of p over the items not drawn before it).
+    left at its own step: q_m = p_m / (sum of p over the items not drawn before it). With the draws
+    come the hazards of all rows after them.
     """
-    left, p = propose(settings, X_pool, state)
+    proposal = propose(settings, X_pool, state)
+    left, p = proposal.rows_left, proposal.left
     if not len(left):
         raise InputError(
             f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
@@ -37,28 +55,44 @@ def next_draws(settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: 
     # The largest weight of an item then left is at most that of the least likely of all.
     total = p[batch.index] / batch.probability
     most = total / p.min() / state.draws.pool_size
-    return Draws(
+    more = Draws(
         left[batch.index],
         batch.probability,
         state.draws.pool_size,
         design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
     )
+    return more, _add_hazards(state, proposal, len(more))
 
 
-def propose(
-    settings: LearnerSettings, X_pool: Rows, state: LearnerState
-) -> tuple[IntArray, FloatArray]:
-    """The rows never drawn, and the probability of each to be the next draw.
+def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> NextDraw:
+    """The probability of each row never drawn to be the next draw.
 
     Uniform until there are `start` labels and, for a classifier, two classes.
     """
-    left = state.left()
+    left, drawn = state.left(), state.draws.index
     if not len(left):
-        return left, np.zeros(0)
+        return NextDraw(left, np.zeros(0), None)
     scores = _scores(settings, X_pool, state)
     if scores is None:
-        return left, uniform(len(left))
-    return left, probabilities(settings.proposal, scores[left], floor=settings.floor)
+        return NextDraw(left, uniform(len(left)), np.full(len(drawn), 1 / len(left)))
+    remaining = scores[left]
+    p = probabilities(settings.proposal, remaining, floor=settings.floor)
+    if callable(settings.proposal) or state.hazards is None:
+        return NextDraw(left, p, None)
+    odds = named.odds(settings.proposal, scores[drawn], remaining)
+    share = settings.floor / len(left)
+    best = p.max() - share
+    return NextDraw(left, p, None if odds is None else best * odds + share)
+
+
+def _add_hazards(state: LearnerState, proposal: NextDraw, k: int) -> FloatArray | None:
+    """The hazards after a batch of k: h_i + k p_i for every row i."""
+    if state.hazards is None or proposal.drawn is None:
+        return None
+    hazards = state.hazards.copy()
+    hazards[proposal.rows_left] += k * proposal.left
+    hazards[state.draws.index] += k * proposal.drawn
+    return hazards
 
 
 def probabilities(

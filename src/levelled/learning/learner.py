@@ -8,9 +8,11 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
+from levelled.advice.correcting import Correction
 from levelled.draws import Draws
 from levelled.errors import InputError, NotTrainedError
 from levelled.learning import saving, training
+from levelled.learning.blending import Blend
 from levelled.learning.drawing import next_draws
 from levelled.learning.scoring import Ensemble, Score
 from levelled.learning.settings import (
@@ -60,10 +62,10 @@ class ActiveLearner:
     list of models; without it they are the model's own `sample_proba(X, K)` or the trees of a
     forest.
 
-    `weights` are those of training: "lure" or "pure", the weights of the unbiased risk estimators
-    R_LURE and R_PURE; "none", plain training; or "auto", which trains with "lure" if `advise`
-    says so and plainly if not. The first draws are uniform, until `start` labels are told and,
-    for a classifier, two classes.
+    `weights`: "auto" trains plainly and with weights, and averages the predictions, corrected as
+    far as helps on these labels; "lure" and "pure" are the weights of the unbiased risk estimators
+    R_LURE and R_PURE; "none" is plain training, as always of the model that scores the pool. The
+    first draws are uniform, until `start` labels are told and, for a classifier, two classes.
 
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
@@ -97,8 +99,7 @@ class ActiveLearner:
         )
         self._state = empty_state(check_pool(self._settings, X_pool))
         self._trained: training.TrainedModel | None = None
-        self._last_verdict: tuple[Loss | OwnLoss, Verdict] | None = None
-        """The verdict of `advise` on the present labels, and the loss it judged by."""
+        self._last_correction: tuple[Loss | OwnLoss, Correction] | None = None
         self.note: str | None = None
         """A note of the last `ask`, `fit` or `save` on its result, if there is one."""
 
@@ -137,8 +138,8 @@ class ActiveLearner:
         says so; if none is left it refuses.
         """
         k = whole("k", k, least=1)
-        more = next_draws(self._settings, self.X_pool, self._state, k)
-        self._state = add_draws(self._state, more)
+        more, hazards = next_draws(self._settings, self.X_pool, self._state, k)
+        self._state = add_draws(self._state, more, hazards)
         short = f"only {len(more)} of {k} rows were left to draw"
         self.note = short if len(more) < k else None
         return more.index.copy()
@@ -152,24 +153,29 @@ class ActiveLearner:
         """
         state = add_labels(self._state, index, labels, amend=amend)
         self._state = training.check_labels_suit(self.model, state)
-        self._last_verdict = None
+        self._last_correction = None
 
-    def fit(self, *, loss: Loss | OwnLoss = "auto") -> Self:
+    def fit(self, *, loss: Loss | OwnLoss = "auto", single: bool = False) -> Self:
         """Train the model on the labels, with their weights.
 
         Only draws without a gap are used, because weights need all draws before theirs: `note`
-        says how many labels wait for an earlier one. A classifier needs two classes. `loss` is
-        the loss of `advise`, which decides for weights="auto"; it does not change the training.
+        says how many labels wait for an earlier one. With weights="auto", `loss` is the one that
+        says how far to correct, and `single` takes the better of the two models alone.
         """
+        if not callable(loss):
+            choice("loss", loss, LOSSES)
+        correction = self._correction(loss) if self.weights == "auto" else None
         self._trained = training.train(
-            self._settings, self.X_pool, self._state, self._verdict(loss)
+            self._settings, self.X_pool, self._state, correction, single=single
         )
         self.note = training.note_pending(self._state)
         return self
 
     def advise(self, **options: Any) -> Verdict:  # noqa: ANN401
-        """Advise for or against weights here; options are those of `levelled.advice.advise`."""
-        return training.advise_settled(self._settings, self.X_pool, self._state, **options)
+        """Advise how far to correct here; options are those of `levelled.advice.advise`."""
+        if options.keys() <= {"loss"}:
+            return self._correction(**options).verdict
+        return training.judge_settled(self._settings, self.X_pool, self._state, **options).verdict
 
     def should_stop(
         self, gain: float, *, loss: Loss = "auto", bound: float | None = None, level: float = 0.95
@@ -200,24 +206,29 @@ class ActiveLearner:
         )
 
     @property
-    def model_(self) -> Model:
-        """The trained model."""
+    def model_(self) -> Any:  # noqa: ANN401
+        """The trained model: a `Blend` where weights="auto" corrected in part."""
         return self._last_fit().model
 
     @property
     def sample_weight_(self) -> FloatArray:
-        """The weight of each label in the last `fit`, to be divided by the number of draws."""
+        """The weight of each label in the last `fit`; those of the corrected model in a blend."""
         return self._last_fit().weights.copy()
 
     @property
     def weights_(self) -> str:
-        """The weights that the last `fit` used: "lure", "pure" or "none"."""
+        """The weights that the last `fit` used: "lure", "pure", "none", or "auto" for a blend."""
         return self._last_fit().kind
+
+    @property
+    def correction_(self) -> Blend | None:
+        """Share, evidence and both models of the last `fit`; None if weights were not "auto"."""
+        return self._last_fit().blend
 
     @property
     def verdict_(self) -> Verdict | None:
         """The verdict that decided at the last `fit`; None if its weights were not "auto"."""
-        return self._last_fit().verdict
+        return None if self.correction_ is None else self.correction_.verdict
 
     @property
     def index_(self) -> IntArray:
@@ -305,7 +316,7 @@ class ActiveLearner:
         """
         settings = change_settings(self._settings, params)
         check_pool(settings, self.X_pool)
-        self._settings, self._last_verdict = settings, None
+        self._settings, self._last_correction = settings, None
         return self
 
     def __sklearn_clone__(self) -> "ActiveLearner":
@@ -327,12 +338,9 @@ class ActiveLearner:
             raise NotTrainedError("The learner has not been trained yet: call fit() first.")
         return self._trained
 
-    def _verdict(self, loss: Loss | OwnLoss) -> Verdict | None:
-        """The verdict for weights="auto"; it is computed once for the same labels and loss."""
-        if not callable(loss):
-            choice("loss", loss, LOSSES)
-        if self.weights != "auto":
-            return None
-        if self._last_verdict is None or self._last_verdict[0] != loss:
-            self._last_verdict = loss, self.advise(loss=loss)
-        return self._last_verdict[1]
+    def _correction(self, loss: Loss | OwnLoss = "auto") -> Correction:
+        """The correction of the present labels, computed once for the same loss."""
+        if self._last_correction is None or self._last_correction[0] != loss:
+            judged = training.judge_settled(self._settings, self.X_pool, self._state, loss=loss)
+            self._last_correction = loss, judged
+        return self._last_correction[1]

@@ -2,6 +2,7 @@
 
 draws.parquet    as `Draws.to_parquet` writes them
 labels.parquet   row, label; no label for an item that cannot be labelled
+hazards.parquet  a number for each row of the pool; not there if they are not known
 model.joblib     the model and the committee as they were given, in joblib's own format; not there
                  if joblib cannot write them
 settings.json    everything else, and the fingerprint of the pool; written last
@@ -59,12 +60,16 @@ def save(
         "format": _FORMAT,
         "pool": fingerprint(X_pool),
         "ensemble": settings.ensemble if committee is None else _COMMITTEE,
+        "hazards": None if state.hazards is None else len(state.draws),
         **{name: None if callable(value) else value for name, value in plain.items()},
     }
     note = _write_models([settings.model, committee], place / "model.joblib")
     replace_file(place / "draws.parquet", state.draws.to_parquet)
     labels = pa.table({"row": list(state.labels), "label": list(state.labels.values())})
     replace_file(place / "labels.parquet", lambda path: pq.write_table(labels, path))
+    if state.hazards is not None:
+        hazards = pa.table({"hazard": state.hazards})
+        replace_file(place / "hazards.parquet", lambda path: pq.write_table(hazards, path))
     text = json.dumps(content, indent=1)
     replace_file(place / "settings.json", lambda path: path.write_text(text))
     return note
@@ -94,7 +99,7 @@ def load(
                 f"The {name} of the learner in {place} was a function, which is not saved: give "
                 f"it again, load(folder, X_pool, {name}=...)."
             )
-    return params | _read_models(place, params), _read_state(place)
+    return params | _read_models(place, params), _read_state(place, content.get("hazards"))
 
 
 def fingerprint(X_pool: Rows) -> dict[str, Any]:
@@ -202,14 +207,27 @@ def _read_settings(place: Path) -> dict[str, Any]:
     return dict(content)
 
 
-def _read_state(place: Path) -> LearnerState:
+def _read_state(place: Path, n_hazards: int | None) -> LearnerState:
+    """The state; its hazards are those of `n_hazards` draws, and count only if these are all."""
     draws = Draws.from_parquet(place / "draws.parquet")
+    table = _read_table(place, "labels", "row", "label")
+    rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
+    hazards = None
+    if n_hazards == len(draws):
+        hazards = _read_table(place, "hazards", "hazard")["hazard"].to_numpy()
+        if len(hazards) != draws.pool_size:
+            raise InputError(
+                f"The hazards in {place} are {len(hazards)}, and the pool has {draws.pool_size} "
+                f"rows: one each is needed."
+            )
+    return add_labels(LearnerState(draws, hazards=hazards), rows, labels)
+
+
+def _read_table(place: Path, name: str, *columns: str) -> pa.Table:
     try:
-        table = pq.read_table(place / "labels.parquet")
-        rows, labels = table["row"].to_numpy(), table["label"].to_pylist()
+        return pq.read_table(place / f"{name}.parquet").select(columns)
     except (OSError, KeyError, pa.ArrowInvalid) as error:
-        raise InputError(f"The labels in {place} cannot be read: {error_line(error)}") from error
-    return add_labels(LearnerState(draws), rows, labels)
+        raise InputError(f"The {name} in {place} cannot be read: {error_line(error)}") from error
 
 
 def state_from_campaign(

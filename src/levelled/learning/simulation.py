@@ -35,7 +35,7 @@ __all__ = [
     "trajectory_seeds",
 ]
 
-_WEIGHTS = {"naive": "none", "pure": "pure", "lure": "lure"}
+_WEIGHTS = {"naive": "none", "pure": "pure", "lure": "lure", "share": "auto"}
 """The weights of each way of training; "naive" is the name of plain training in files."""
 _LOSSES = {
     "brier": "Brier score",
@@ -44,6 +44,8 @@ _LOSSES = {
     "squared": "squared error",
     "absolute": "absolute error",
 }
+_GAINS = {"difference": "lure", "share_difference": "share"}
+"""Columns of the gain over plain training, and the way of training that has it."""
 _ROUNDING = 1e-9
 """Risks that differ by a smaller share than this are the same."""
 
@@ -211,6 +213,7 @@ class Simulation:
             "labels": len(learner),
             "pool_size": len(self.pool.pool),
             "weights": learner.weights_,
+            "share": None if learner.correction_ is None else learner.correction_.share,
             "loss": self.pool.task.loss,
             "risk": self.pool.risk(learner.model_, drawn),
             "risk_of": self.pool.test_items,
@@ -248,8 +251,9 @@ class Simulation:
         labels = self.pool.labels[drawn]
         if self.pool.task.classes is not None and (labels == labels[0]).all():
             return {}
+        loss: Any = self.pool.task.loss
         return {
-            way: self.pool.risk(learner.set_params(weights=kind).fit().model_, drawn)
+            way: self.pool.risk(learner.set_params(weights=kind).fit(loss=loss).model_, drawn)
             for way, kind in _WEIGHTS.items()
         }
 
@@ -257,8 +261,9 @@ class Simulation:
 def summarise(steps: Iterable[Risks | None], n: int) -> list[Row]:
     """A row for each checkpoint: mean risks over n trajectories, and their standard errors.
 
-    `difference` is plain less LURE training, trajectory by trajectory, and 0 where rounding alone
-    makes one. If a trajectory had labels of one class alone, there is no mean.
+    `difference` is plain less LURE training, trajectory by trajectory, and `share_difference`
+    plain training less the blend of weights="auto"; both are 0 where rounding alone makes one. If
+    a trajectory had labels of one class alone, there is no mean.
     """
     at: dict[int, list[dict[str, float]]] = {}
     for step in steps:
@@ -266,18 +271,23 @@ def summarise(steps: Iterable[Risks | None], n: int) -> list[Row]:
             at.setdefault(step[0], []).append(step[1])
     rows = []
     for n_labels, risks in at.items():
-        complete = [one | {"difference": _difference(one)} for one in risks if one]
+        complete = [one | _differences(one) for one in risks if one]
         row: Row = {"labels": n_labels}
-        for name in (*_WEIGHTS, "difference"):
+        for name in (*_WEIGHTS, *_GAINS):
             values = [one[name] for one in complete] if len(complete) == n else []
             row[name], row[f"{name}_stderr"] = _mean(np.array(values))
         rows.append(row)
     return rows
 
 
-def _difference(risks: dict[str, float]) -> float:
-    plain, lure = risks["naive"], risks["lure"]
-    return 0.0 if abs(plain - lure) <= _ROUNDING * abs(plain) else plain - lure
+def _differences(risks: dict[str, float]) -> dict[str, float]:
+    """The gain over plain training of each way that has a column for it."""
+    plain = risks["naive"]
+    gains = {column: plain - risks[way] for column, way in _GAINS.items()}
+    return {
+        column: 0.0 if abs(gain) <= _ROUNDING * abs(plain) else gain
+        for column, gain in gains.items()
+    }
 
 
 def _mean(values: FloatArray) -> tuple[float | None, float | None]:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import IntArray, check_order
+from levelled._check import FloatArray, IntArray, check_order
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.labels import Label, class_names
@@ -61,10 +61,15 @@ class LearnerState:
     `labels` are by row of the pool, None for an item that cannot be labelled. `n_settled` counts
     the draws from the first on, without a gap, that are in `labels`: only those are weighted,
     because leaving out pending draws would leave out the items that take longest to label.
+
+    `hazards` has a number for each row of the pool: the sum over all batches of k p, with k the
+    size of the batch and p the probability of the row to be the next draw, had it still been
+    there. 1 - exp(-h) is the chance that the row is drawn by now. None: not known.
     """
 
     draws: Draws
     labels: Mapping[int, Label | None] = field(default_factory=dict)
+    hazards: FloatArray | None = None
 
     @property
     def n_labels(self) -> int:
@@ -106,11 +111,12 @@ class LearnerState:
 
 def empty_state(pool_size: int) -> LearnerState:
     """The state before the first draw."""
-    return LearnerState(Draws(np.zeros(0, dtype=np.int64), np.zeros(0), pool_size))
+    nothing = Draws(np.zeros(0, dtype=np.int64), np.zeros(0), pool_size)
+    return LearnerState(nothing, hazards=np.zeros(pool_size))
 
 
-def add_draws(state: LearnerState, more: Draws) -> LearnerState:
-    """The state after more draws from the rows that were left."""
+def add_draws(state: LearnerState, more: Draws, hazards: FloatArray | None = None) -> LearnerState:
+    """The state after more draws from the rows that were left, with the hazards after them."""
     before, new = state.draws, more.design or {}
     earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
     design = {name: np.append(earlier[name], new[name]) for name in new if name in earlier}
@@ -120,7 +126,7 @@ def add_draws(state: LearnerState, more: Draws) -> LearnerState:
         before.pool_size,
         design=design or None,
     )
-    return replace(state, draws=draws)
+    return replace(state, draws=draws, hazards=hazards)
 
 
 def add_labels(

@@ -7,19 +7,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray
-from levelled.advice import Verdict, advise
+from levelled.advice.correcting import Correction, judge_correction
+from levelled.advice.share import inclusion_weights
 from levelled.errors import InputError
+from levelled.learning.blending import Blend, check_classes, make_blend
 from levelled.learning.drawing import FIT, seed_for
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import Examples, LearnerState
 from levelled.learning.weights import training_weights
-from levelled.models import Model, Rows, fit_copy, make_task, model_kind, seeded_copy, take
+from levelled.models import (
+    Model,
+    Rows,
+    fit_copy,
+    make_task,
+    model_kind,
+    seeded_copy,
+    take,
+)
 
 __all__ = [
     "TrainedModel",
-    "advise_settled",
     "check_labels_suit",
     "example_weights",
+    "judge_settled",
     "note_pending",
     "seeded_model",
     "train",
@@ -30,36 +40,44 @@ __all__ = [
 class TrainedModel:
     """A trained model, and the rows, labels and weights it was trained on."""
 
-    model: Model
+    model: Any
+    """A model, or a blend of two."""
     kind: str
     """The kind of its weights."""
     rows: NDArray[np.int64]
     labels: NDArray[Any]
     weights: FloatArray
     classes: NDArray[Any] | None
-    verdict: Verdict | None
-    """The verdict that decided the kind, if that was "auto"."""
+    blend: Blend | None = None
+    """The blend that "auto" made."""
 
 
 def train(
-    settings: LearnerSettings, X_pool: Rows, state: LearnerState, verdict: Verdict | None
+    settings: LearnerSettings,
+    X_pool: Rows,
+    state: LearnerState,
+    correction: Correction | None = None,
+    *,
+    single: bool = False,
 ) -> TrainedModel:
-    """Train on the settled labels; with a verdict, with weights only if its advice is "correct"."""
+    """Train on the settled labels with the weights of the settings.
+
+    Where these are "auto", train as far corrected as the verdict of `correction` says; what was
+    fitted for it is not fitted again.
+    """
     examples = _settled_examples(state)
-    task = make_task(settings.model, examples.labels, "auto")
-    if task.classes is not None and len(task.classes) < 2:
-        raise InputError(
-            f"All {len(examples)} labels that can be used are {task.classes[0]!s}, and a "
-            f"classifier needs two classes. Ask for more; until then draws are uniform."
-        )
-    kind: str = settings.weights
-    if verdict is not None:
-        kind = "lure" if verdict.advice == "correct" else "none"
-    weights = example_weights(examples, kind)
-    own = None if kind == "none" else weights
-    X = take(X_pool, examples.rows)
-    model = fit_copy(seeded_model(settings), task, X, task.labels, own)
-    return TrainedModel(model, kind, examples.rows, examples.labels, weights, task.classes, verdict)
+    X, own = take(X_pool, examples.rows), seeded_model(settings)
+    of = (examples.rows, examples.labels)
+    if correction is not None:
+        blend = make_blend(own, X, correction, single=single)
+        plain = "none", np.ones(len(examples))
+        kind, weights = ("auto", blend.sample_weight) if blend.share else plain
+        return TrainedModel(blend.model, kind, *of, weights, blend.classes, blend)
+    task = check_classes(make_task(settings.model, examples.labels, "auto"))
+    weights = example_weights(examples, settings.weights)
+    used = None if settings.weights == "none" else weights
+    model = fit_copy(own, task, X, task.labels, used)
+    return TrainedModel(model, settings.weights, *of, weights, task.classes)
 
 
 def seeded_model(settings: LearnerSettings) -> Model:
@@ -83,21 +101,33 @@ def example_weights(examples: Examples, kind: str) -> FloatArray:
     return training_weights(examples.draws, kind)[examples.places]  # type: ignore[arg-type]
 
 
-def advise_settled(
+def judge_settled(
     settings: LearnerSettings,
     X_pool: Rows,
     state: LearnerState,
     **options: Any,  # noqa: ANN401
-) -> Verdict:
-    """The advice of `advise` on the settled labels."""
+) -> Correction:
+    """The correction that the settled labels support; options are those of `advise`."""
     examples = _settled_examples(state)
-    return advise(
-        settings.model,
+    return judge_correction(
+        seeded_model(settings),
         take(X_pool, examples.rows),
         examples.labels,
         examples.labelled_draws(),
-        **{"seed": settings.seed, **options},
+        **{"seed": settings.seed, "weights": _correction_weights(state, examples), **options},
     )
+
+
+def _correction_weights(state: LearnerState, examples: Examples) -> FloatArray:
+    """Weights by the chance of each example to be drawn by now, or those of R_LURE.
+
+    Hazards are those of all draws, so they do not fit examples before a pending draw, and in a
+    pool that is drawn completely nothing is left to weight.
+    """
+    complete = len(state.draws) == state.draws.pool_size
+    if state.hazards is None or complete or len(examples.draws) < len(state.draws):
+        return example_weights(examples, "lure")
+    return inclusion_weights(state.hazards[examples.rows])
 
 
 def note_pending(state: LearnerState) -> str | None:

@@ -9,6 +9,7 @@ from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import Response
 from starlette.staticfiles import StaticFiles
 
 from levelled import __version__
@@ -20,7 +21,7 @@ from levelled.web.files import Files
 from levelled.web.guard import Guard
 from levelled.web.journal import Journal
 from levelled.web.open_campaigns import OpenCampaigns
-from levelled.web.replies import Reply, problem, refuse_http, refuse_input, refuse_step
+from levelled.web.replies import Reply, refuse, refuse_http, refuse_input, refuse_step
 from levelled.web.routes import ROUTERS
 from levelled.web.settings import WebSettings
 
@@ -71,9 +72,10 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
     return app
 
 
-def _note_failure(journal: Journal) -> Callable[[Request, Exception], Reply]:
-    def note(request: Request, error: Exception) -> Reply:
+def _note_failure(journal: Journal) -> Callable[[Request, Exception], Response]:
+    def note(request: Request, error: Exception) -> Response:
         journal.failure(request.scope, error)
-        return problem(500, "This is a fault of Levelled; the log of the server says where.")
+        why = "This is a fault of Levelled; the log of the server says where."
+        return refuse(request, 500, why)
 
     return note

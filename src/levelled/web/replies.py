@@ -1,4 +1,4 @@
-"""Replies: JSON for any text, and errors as one line."""
+"""Replies: JSON for any text, and errors as one line, or as a page for people."""
 
 import json
 from typing import Any
@@ -8,6 +8,7 @@ from fastapi.responses import JSONResponse
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
+from starlette.responses import HTMLResponse
 
 from levelled.errors import (
     CampaignError,
@@ -16,8 +17,9 @@ from levelled.errors import (
     MissingExtraError,
     StorageError,
 )
+from levelled.web.templating import TEMPLATES
 
-__all__ = ["Problem", "Reply", "problem", "refuse_http", "refuse_input", "refuse_step"]
+__all__ = ["Problem", "Reply", "problem", "refuse", "refuse_http", "refuse_input", "refuse_step"]
 
 _STATUS = (
     (ConflictError, 409),
@@ -27,6 +29,12 @@ _STATUS = (
     (LevelledError, 422),
 )
 """The status of each kind of error; the first that fits counts."""
+
+_PLAIN = {
+    "Not Found": "There is no such address.",
+    "Method Not Allowed": "This address does not take such a request.",
+}
+"""What the framework says, and what that means."""
 
 
 class Problem(BaseModel):
@@ -44,29 +52,37 @@ class Reply(JSONResponse):
 
 
 def problem(status: int, why: str, headers: dict[str, str] | None = None) -> Reply:
-    """The reply to a request that is refused."""
+    """An error as JSON, for scripts."""
     return Reply({"error": " ".join(why.split())[:2000]}, status, headers)
 
 
-async def refuse_step(request: Request, refused: Exception) -> Reply:
+def refuse(
+    request: Request, status: int, why: str, headers: dict[str, str] | None = None
+) -> Reply | HTMLResponse:
+    """The reply to a request that is refused: a page for a browser that asks for one, or JSON."""
+    if "text/html" not in request.headers.get("accept", ""):
+        return problem(status, why, headers)
+    context = {"why": " ".join(why.split())[:2000], "root": request.scope["root_path"]}
+    return TEMPLATES.TemplateResponse(request, "refused.html", context, status, headers)
+
+
+async def refuse_step(request: Request, refused: Exception) -> Reply | HTMLResponse:
     """The reply to a request that Levelled refuses."""
-    del request
     status = next(code for kind, code in _STATUS if isinstance(refused, kind))
-    return problem(status, str(refused))
+    return refuse(request, status, str(refused))
 
 
-async def refuse_http(request: Request, refused: Exception) -> Reply:
+async def refuse_http(request: Request, refused: Exception) -> Reply | HTMLResponse:
     """The reply to a request without a route, a right or a body of the right size."""
-    del request
     assert isinstance(refused, HTTPException)
     headers = None if refused.headers is None else dict(refused.headers)
-    return problem(refused.status_code, str(refused.detail), headers)
+    why = _PLAIN.get(refused.detail, refused.detail)
+    return refuse(request, refused.status_code, why, headers)
 
 
-async def refuse_input(request: Request, refused: Exception) -> Reply:
+async def refuse_input(request: Request, refused: Exception) -> Reply | HTMLResponse:
     """The reply to a request whose fields are wrong, which names the first of them."""
-    del request
     assert isinstance(refused, RequestValidationError)
     first = refused.errors()[0]
     where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return problem(422, f"{where or 'The body'}: {first['msg']}.")
+    return refuse(request, 422, f"{where or 'The body'}: {first['msg']}.")

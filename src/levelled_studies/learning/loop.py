@@ -8,12 +8,12 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray
-from levelled.advice import Verdict, advise
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.learning import ActiveLearner
 from levelled.losses import brier, log_loss, squared, zero_one
 from levelled.models import CAP, Model, PredictionTask, fit_copy, seeded_copy
+from levelled_studies.all_or_nothing import Decision, advise
 from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.models import model
 from levelled_studies.learning.settings import Case, LearningSettings
@@ -87,7 +87,7 @@ def _test_models(data: Split, draws: Draws, case: Case, seed: int) -> Row:
 def _ask_advice(data: Split, draws: Draws, case: Case, folds: int, seed: int) -> Row:
     """The verdict of `advise` from the drawn labels alone."""
     X, y = data.X[draws.index], data.y[draws.index]
-    verdict: Verdict = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
+    verdict: Decision = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
     bias = verdict.active_learning_bias
     return {
         "advice": verdict.advice,

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pyarrow.csv as pacsv
 
-from levelled.advice.rule import TOLERANCE
+from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.learning.data import FRAUDS
 from levelled_studies.learning.reading import CaseRuns, Effect, follow_advice, read
 from levelled_studies.learning.settings import Case

@@ -8,8 +8,8 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray, IntArray
-from levelled.advice.rule import TOLERANCE
 from levelled.reports.numbers import with_error
+from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.learning.settings import Case
 from levelled_studies.objectives import WEIGHTS
 from levelled_studies.tables import Difference

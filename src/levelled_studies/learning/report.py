@@ -7,8 +7,8 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import BoolArray
-from levelled.advice.rule import TOLERANCE
 from levelled.reports.plots import BLACK, COLOURS, Axes, band, canvas, footnote, title
+from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.learning.reading import CaseRuns, Effect, follow_advice, read
 from levelled_studies.learning.settings import Case, LearningSettings, cases
 from levelled_studies.study import Claim, Plot

@@ -13,7 +13,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from levelled.advice.rule import TOLERANCE
+from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.learning.page import replace_section
 from levelled_studies.verdicts.report import Outcome, outcomes
 from levelled_studies.verdicts.settings import SETTINGS

@@ -15,8 +15,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from levelled.advice.rule import TOLERANCE
 from levelled.reports.plots import BLACK, canvas, footnote
+from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.study import Claim, Plot, Ruling
 from levelled_studies.tables import judge
 from levelled_studies.verdicts.settings import SETTINGS

@@ -9,8 +9,8 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import whole
-from levelled.advice import Verdict, advise
 from levelled.models import fit_copy, make_task, seeded_copy, take, takes_weights
+from levelled_studies.all_or_nothing import Decision, advise
 from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import StudySettings
 from levelled_studies.verdicts.problems import Sample
@@ -48,7 +48,7 @@ def run(settings: VerdictSettings, task: str, rng: Generator) -> pa.Table:
     return pa.Table.from_pylist([{"setting": name, "runs": n_runs} | dict(_sum_outcomes(runs))])
 
 
-def _run(setting: Setting, rng: Generator) -> tuple[Verdict, Mapping[str, float]]:
+def _run(setting: Setting, rng: Generator) -> tuple[Decision, Mapping[str, float]]:
     sample = setting.sample(rng)
     rows = sample.draws.index
     with warnings.catch_warnings():
@@ -73,7 +73,7 @@ def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
 
 
 def _sum_outcomes(
-    runs: list[tuple[Verdict, Mapping[str, float]]],
+    runs: list[tuple[Decision, Mapping[str, float]]],
 ) -> Iterator[tuple[str, float]]:
     """Counts of verdicts, of runs of each in which weights lowered the risk, and sums of risks."""
     gain = np.array([truth["naive"] - truth["lure"] for _, truth in runs])
