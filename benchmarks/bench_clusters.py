@@ -4,7 +4,8 @@
     python benchmarks/bench_clusters.py 1e6 2        # other numbers of rows and workers
 
 Each engine runs in a process of its own. Its processes are watched while it works: the CPU time is
-that of all of them, starts included, and the memory that of the largest one but for the caller.
+that of all of them, starts included, and the memory that of the largest one but for the caller,
+or of the caller where it works alone. Memory that processes share counts for each of them.
 The draws of all engines are compared. An engine that is not installed is left out.
 """
 
@@ -19,6 +20,7 @@ import threading
 from collections.abc import Iterator, Sequence
 from functools import partial
 from pathlib import Path
+from resource import RUSAGE_SELF, getrusage
 from time import perf_counter
 
 import numpy as np
@@ -194,7 +196,7 @@ def measure(engine: str, pool: str, workers: int) -> None:
         "start": started - began,
         "job": finished - started,
         "cpu": times.user + times.system + sum(watch.cpu.values()),
-        "MB": max([*watch.memory.values(), 0]) / 1e6 or own.memory_info().rss / 1e6,
+        "MB": max(watch.memory.values(), default=getrusage(RUSAGE_SELF).ru_maxrss * 1024) / 1e6,
         "ids": draws.ids,
         "q": draws.probability.tolist(),
     }
