@@ -1,5 +1,7 @@
 import importlib.util
 import os
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 
 import pytest
@@ -27,6 +29,14 @@ class TestRay(ClusterContract):
     @pytest.fixture
     def backend(self) -> Callable[[int], Backend]:
         return lambda workers: ray(workers=workers)
+
+    def test_a_cluster_is_used_by_its_address(self) -> None:
+        import ray as package
+
+        address = package.get_runtime_context().gcs_address
+        work = f"from levelled.backends import ray; print(*ray({address!r})(abs, [-2, 1]))"
+        other = subprocess.run([sys.executable, "-c", work], capture_output=True, text=True)
+        assert other.stdout.split() == ["2", "1"], other.stderr
 
 
 def test_a_cluster_of_its_own_ends_with_the_work() -> None:

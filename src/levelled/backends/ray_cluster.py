@@ -52,9 +52,9 @@ def ray(address: str | None = None, *, workers: int = 1) -> Backend:
 
 
 def _import(address: str | None) -> ModuleType:
-    """The package, told to send no statistics and to serve a cluster of its own on loopback."""
+    """The package, told to send no statistics and to use loopback alone on this machine."""
     os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
-    if address is None:
+    if address is None or address.startswith(("127.0.0.1:", "localhost:")):
         os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # loopback on Linux too
     return optional("ray", extra="ray")
 
