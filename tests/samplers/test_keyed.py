@@ -223,7 +223,7 @@ def test_empty_batches_add_nothing() -> None:
         ({"id": [1, 2], "weight": [math.inf, 1.0]}, "finite and >= 0; Item 1 has inf"),
         (
             {"id": [1, 2], "weight": [1e-300, 1.0]},
-            "from 1e-280 to 1e.280; one is 1e-300",
+            "from 1e-280 to 1e.280; Item 1 has 1e-300",
         ),
         (
             {"id": ["a", "b"], "weight": [0.0, 1.0]},

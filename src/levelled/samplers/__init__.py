@@ -3,7 +3,8 @@
 `race` is for weights that do not change, `sequential` for proposals that change after every draw.
 `race_batches` runs over Arrow batches that do not fit in memory together; `part`, `merge` and
 `finish` run one race over pools that no single call can hold. `race_part` does so by key, for
-engines: its draws depend on seed, ids and weights alone.
+engines: its draws depend on seed, ids and weights alone. `select_statement` writes the SELECT by
+which a database draws the same rows, `draws_from_result` reads its result.
 """
 
 from levelled.samplers.batches import race_batches
@@ -12,6 +13,8 @@ from levelled.samplers.frozen import FrozenProposal, PoolSlices
 from levelled.samplers.part_tables import race_part
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
+from levelled.samplers.sql import select_statement
+from levelled.samplers.sql_result import draws_from_result
 
 __all__ = [
     "ClassChance",
@@ -21,12 +24,14 @@ __all__ = [
     "PoolSlices",
     "Proposal",
     "adaptive",
+    "draws_from_result",
     "finish",
     "merge",
     "part",
     "race",
     "race_batches",
     "race_part",
+    "select_statement",
     "sequential",
     "with_design",
 ]

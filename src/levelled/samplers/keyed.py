@@ -34,7 +34,7 @@ from levelled.samplers.md5 import first_words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KeyedPart", "KeyedRace", "draws_of", "join", "keyed_part", "race_by_key"]
+__all__ = ["KeyedPart", "KeyedRace", "check_seed", "draws_of", "join", "keyed_part", "race_by_key"]
 
 PLACE = "The batch"
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
@@ -53,9 +53,14 @@ class KeyedRace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=0))
-        object.__setattr__(self, "seed", whole("seed", self.seed, least=0))
-        if self.seed >= 2**128:
-            raise InputError(f"seed must be below 2**128; it is {self.seed}.")
+        object.__setattr__(self, "seed", check_seed(self.seed))
+
+
+def check_seed(seed: int) -> int:
+    """Return a seed that all races take."""
+    if whole("seed", seed, least=0) >= 2**128:
+        raise InputError(f"seed must be below 2**128; it is {seed}.")
+    return int(seed)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -202,14 +207,14 @@ def _weights(batch: pa.Table, race: KeyedRace, ids: pa.Array) -> FloatArray:
         return np.full(len(ids), 0.0 if race.log else 1.0)
     try:
         weights = weights_of(column_of(batch, race.weight, PLACE), race.weight, PLACE)
-        _check_weights(weights, race)
+        _check_weights(weights, race, ids)
     except WeightError as wrong:
         item = f"Item {ids[wrong.row].as_py()!r}"
         raise name_row(wrong, item, race.weight, log=race.log) from None
     return weights
 
 
-def _check_weights(weights: FloatArray, race: KeyedRace) -> None:
+def _check_weights(weights: FloatArray, race: KeyedRace, ids: pa.Array) -> None:
     if race.log:
         zero, good = np.isneginf(weights), np.abs(weights) <= FARTHEST
     else:
@@ -221,8 +226,8 @@ def _check_weights(weights: FloatArray, race: KeyedRace) -> None:
     at = int(np.argmin(good))
     if not race.log and 0 < weights[at] < np.inf:
         raise ProposalError(
-            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}; one is {weights[at]}. "
-            f"Pass their logarithms with log=True."
+            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}; Item {ids[at].as_py()!r} "
+            f"has {weights[at]} in the column {race.weight!r}. Pass logarithms with log=True."
         )
     raise WeightError("", at, float(weights[at]))
 

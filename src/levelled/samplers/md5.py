@@ -49,7 +49,8 @@ def first_words(prefix: bytes, texts: pa.StringArray) -> _Words:
         words[start : start + _ROWS] = _digest(block)
         for at in np.flatnonzero(long).tolist():
             text = data[edges[at] : edges[at + 1]].tobytes()
-            words[start + at] = int.from_bytes(hashlib.md5(prefix + text).digest()[:8], "big")
+            whole = hashlib.md5(prefix + text, usedforsecurity=False).digest()
+            words[start + at] = int.from_bytes(whole[:8], "big")
     return words
 
 
