@@ -55,7 +55,7 @@ NEEDS = {
     "engines.md": ["duckdb", "psql"],
     "spark.md": ["pyspark", "java"],
 }
-"""Packages and programs that the examples of a page need; where one is missing, they are not run."""
+"""Packages and programs that the examples of a page need; without one of them, they are not run."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
