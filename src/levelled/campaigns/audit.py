@@ -6,7 +6,7 @@ from typing import Any
 
 from levelled.campaigns.comparing import compare_with_first
 from levelled.campaigns.decide import check_width
-from levelled.campaigns.derived import looks_over, predictions_by_model, settings_of_pool
+from levelled.campaigns.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_guarantee, check_kind
 from levelled.campaigns.figures import estimate_figures
@@ -136,8 +136,8 @@ def _compare_settings(
     pool = pool_at(state, 1)
     check_kind(created, created.kind, lambda: pool)
     check_shown(created, pool)
-    by_model = predictions_by_model(pool)
-    derived = settings_of_pool(pool, by_model, created.metrics, created.slices)
+    derived = settings_of_pool(pool, created.metrics, created.slices)
+    derived["fingerprint"] = pool.fingerprint_like(created.fingerprint)
     for name, expected in derived.items():
         if (value := getattr(created, name)) != expected:
             yield f"{name}: {value!r:.200} is on record, the pool gives {expected!r:.200}"

@@ -5,7 +5,7 @@
 """
 
 from levelled.samplers.design import ClassChance, with_design
-from levelled.samplers.frozen import FrozenProposal, PoolSlices
+from levelled.samplers.frozen import FrozenProposal, PoolSlices, RunProposal
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 
@@ -16,6 +16,7 @@ __all__ = [
     "Part",
     "PoolSlices",
     "Proposal",
+    "RunProposal",
     "adaptive",
     "finish",
     "merge",
