@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +14,15 @@ import pyarrow as pa
 from pyarrow import csv
 
 from levelled._check import IntArray
-from levelled.errors import InputError, PoolError
-from levelled.labels import class_text
+from levelled.errors import PoolError
 from levelled.sources.columns import Roles, is_text
 from levelled.sources.files import (
     LONGEST,
     digest,
     format_of,
-    json_lines,
-    json_objects,
-    parse_object,
 )
 from levelled.sources.fingerprints import is_large, is_sampled, sample_digest
+from levelled.sources.jsonl import JsonlRows
 from levelled.sources.parquet import BATCH, ParquetRows, taken
 
 __all__ = [
@@ -39,8 +34,6 @@ __all__ = [
     "name_unreadable",
     "open_csv",
 ]
-
-_LINES = 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -163,7 +156,7 @@ class Files:
             start = end
 
     @contextmanager
-    def _unchanged(self, path: Path) -> Iterator[ParquetRows | _Csv | _Jsonl]:
+    def _unchanged(self, path: Path) -> Iterator[ParquetRows | _Csv | JsonlRows]:
         """The file to read; one that changes meanwhile, or has since it was opened, is refused."""
         self._check_stamp(path)
         with _reading(path) as file:
@@ -243,13 +236,14 @@ def _one_line(wrong: Exception) -> str:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[ParquetRows | _Csv | _Jsonl]:
+def _reading(path: Path) -> Iterator[ParquetRows | _Csv | JsonlRows]:
     """The file as its ending says: its schema, all rows in batches, and some rows by number."""
     kind = format_of(path)
     with name_unreadable(path, kind):
-        yield (
-            _Csv(path) if kind == "csv" else _Jsonl(path) if kind == "jsonl" else ParquetRows(path)
-        )
+        if kind == "csv":
+            yield _Csv(path)
+        else:
+            yield JsonlRows(path) if kind == "jsonl" else ParquetRows(path)
 
 
 def open_csv(
@@ -293,66 +287,3 @@ class _Csv:
         """All columns come as text, from a scan up to the last of the rows."""
         for batch in taken(self.batches("", columns, ()), wanted):
             yield from batch.to_pylist()
-
-
-@dataclass(frozen=True, slots=True)
-class _Jsonl:
-    path: Path
-
-    def schema(self) -> pa.Schema:
-        with self.path.open("rb") as file:
-            first = [*islice(json_objects(file, self.path.name), _LINES)]
-        names = dict.fromkeys(name for row in first for name in row)
-        return pa.schema([(name, _column(first, name).type) for name in names])
-
-    def batches(
-        self, ids: str, texts: Sequence[str], numbers: Sequence[str]
-    ) -> Iterator[pa.RecordBatch]:
-        """A name that is missing in a line is a gap."""
-        with self.path.open("rb") as file:
-            rest = json_objects(file, self.path.name)
-            start = 0
-            while some := [*islice(rest, _LINES)]:
-                columns = {name: _column(some, name) for name in (ids, *texts) if name}
-                for name in numbers:
-                    columns[name] = self._numbers(some, name, start)
-                yield pa.RecordBatch.from_pydict(columns)
-                start += len(some)
-
-    def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The file is scanned up to the last of the rows."""
-        which, last = {*wanted.tolist()}, int(wanted[-1])
-        with self.path.open("rb") as file:
-            for row, (number, line) in enumerate(json_lines(file, self.path.name)):
-                if row in which:
-                    values = parse_object(line, number, self.path.name)
-                    yield {name: values.get(name) for name in columns}
-                if row == last:
-                    return
-
-    def _numbers(self, some: Sequence[dict[str, Any]], name: str, start: int) -> pa.Array:
-        values = [row.get(name) for row in some]
-        lists = any(isinstance(value, list) for value in values)
-        try:
-            return pa.array(values, type=pa.list_(pa.float64()) if lists else pa.float64())
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as wrong:
-            raise PoolError(
-                f"The column {name!r} of {self.path.name} must hold numbers, and between rows "
-                f"{start} and {start + len(some)} it does not: "
-                f"{str(wrong).partition(chr(10))[0]}."
-            ) from wrong
-
-
-def _column(some: Sequence[dict[str, Any]], name: str) -> pa.Array:
-    values = [row.get(name) for row in some]
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError):  # text and numbers mixed
-        return pa.array([_as_text(value) for value in values], type=pa.string())
-
-
-def _as_text(value: object) -> str | None:
-    try:
-        return None if value is None else class_text(value)
-    except InputError:
-        return json.dumps(value, default=str)
