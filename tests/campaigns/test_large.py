@@ -22,7 +22,7 @@ FEATURES = {f"f_{at}": RNG.normal(size=N) for at in range(24)}
 FEATURES["f_0"][::7] = np.nan
 SURE = pa.table({**SPAM.to_pydict(), "loss_hat": RNG.random(N), "score": RNG.random(N)})
 WITH_FEATURES = pa.table({**SPAM.to_pydict(), **FEATURES})
-NUMBERS, OF_NUMBERS = numbers(N, seed=3, f_1=RNG.normal(size=N))
+NUMBERS, OF_NUMBERS = numbers(N, seed=3, f_1=RNG.normal(size=N).tolist())
 
 
 def write(folder: Path, table: pa.Table) -> str:
@@ -125,7 +125,7 @@ def test_a_sample_with_labels_begins_a_campaign(
     names = SPAM["id"].to_pylist()[10:290:14]
     lines = "\n".join(f"{name},{TRUTH[name]}" for name in names)
     (tmp_path / "sample.csv").write_text(f"id,label\n{lines}\n")
-    more = {"labelled": tmp_path / "sample.csv", "slices": ["country"]}
+    more: dict[str, Any] = {"labelled": tmp_path / "sample.csv", "slices": ["country"]}
     for kind in ("static", "adaptive"):
         held = run(tmp_path, SPAM, f"held {kind}", "error", kind=kind, **more)
         with monkeypatch.context() as patched:

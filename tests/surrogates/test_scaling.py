@@ -19,10 +19,13 @@ def columns(seed: int, *, with_second: bool) -> ScoreColumns:
 
 
 def part(of: ScoreColumns, start: int, end: int) -> ScoreColumns:
-    second, X, groups = (
-        None if one is None else one[start:end] for one in (of.surrogate, of.features, of.groups)
+    rows = slice(start, end)
+    return ScoreColumns(
+        of.expected[rows],
+        None if of.surrogate is None else of.surrogate[rows],
+        None if of.features is None else of.features[rows],
+        None if of.groups is None else of.groups[rows],
     )
-    return ScoreColumns(of.expected[start:end], second, X, groups)
 
 
 @pytest.mark.parametrize("bounded", [True, False])

@@ -74,7 +74,7 @@ class PoolColumns:
             for model, one in self.pred.items()
         }
         return PoolColumns(
-            self.ids.take(pa.array(rows)),
+            pa.chunked_array([pa.array(self.ids_at(rows), type=self.ids.type)]),
             pred,
             {model: one[rows] for model, one in self.proba.items()},
             some(self.surrogate),
