@@ -1,5 +1,7 @@
 """Campaigns on pools that are read a run of rows at a time draw what they draw in memory."""
 
+import gc
+import weakref
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -22,6 +24,7 @@ FEATURES = {f"f_{at}": RNG.normal(size=N) for at in range(24)}
 FEATURES["f_0"][::7] = np.nan
 SURE = pa.table({**SPAM.to_pydict(), "loss_hat": RNG.random(N), "score": RNG.random(N)})
 WITH_FEATURES = pa.table({**SPAM.to_pydict(), **FEATURES})
+TWO_MODELS = SPAM.append_column("pred@b", pa.array(["ham", "spam"] * (N // 2)))
 NUMBERS, OF_NUMBERS = numbers(N, seed=3, f_1=RNG.normal(size=N).tolist())
 
 
@@ -82,6 +85,7 @@ CAMPAIGNS: dict[str, tuple[pa.Table, str | list[str], dict[str, Any]]] = {
     "brier": (WITH_FEATURES, ["brier", "error"], {}),
     "log loss": (SPAM, "log_loss:10", {}),
     "share": (SPAM, "share:spam", {}),
+    "two models": (TWO_MODELS, "error", {}),
     "balanced": (SPAM, ["error", "f1:spam"], {"drive": "worst"}),
     "verdicts": (SPAM.drop(["proba_ham", "proba_spam"]), "share:de", {"pred_column": "country"}),
     "mse": (NUMBERS, "mse", {}),
@@ -133,6 +137,15 @@ def test_a_sample_with_labels_begins_a_campaign(
             large = run(tmp_path, SPAM, f"large {kind}", "error", kind=kind, **more)
             assert_same(large, held)
             assert large.audit() == []
+
+
+def test_a_driver_does_not_keep_its_pool(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    read_in_runs(monkeypatch)
+    campaign = run(tmp_path, SPAM, "spam", "error")
+    pool = weakref.ref(campaign.pool())
+    del campaign
+    gc.collect()
+    assert pool() is None
 
 
 def test_what_was_learnt_is_told_from_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -31,15 +31,17 @@ def outlines_of(pool: Pool, metric: Metric) -> dict[str, PoolPredictions]:
     They show which columns there are and of what kind. One item is enough, but for classes
     without any chances: there all predictions tell how many classes there are.
     """
-    models = pool.models or ("",)
-    if is_judged(pool, metric):
-        return {one: pool.predictions(one) for one in models}
-    return {one: pool.predictions_at([0], one) for one in models}
+    return {
+        one: pool.predictions(one)
+        if is_judged(pool, one, metric)
+        else pool.predictions_at([0], one)
+        for one in pool.models or ("",)
+    }
 
 
-def is_judged(pool: Pool, metric: Metric) -> bool:
+def is_judged(pool: Pool, model: str, metric: Metric) -> bool:
     """True if a metric counts classes and the pool has no chances of them, only predictions."""
-    first = pool.predictions_at([0], pool.models[0] if pool.models else "")
+    first = pool.predictions_at([0], model)
     chances = (first.proba, first.surrogate, first.loss_hat)
     return metric.label_kind == "class" and all(one is None for one in chances)
 

@@ -7,7 +7,7 @@ scale of the whole pool, which a pass finds out.
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
-from weakref import WeakKeyDictionary
+from weakref import WeakKeyDictionary, proxy
 
 import numpy as np
 from numpy.typing import NDArray
@@ -69,8 +69,9 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver | RunDriver:
     balanced = settings.metrics if settings.drive == "worst" else ()
     drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, balanced)
     if key not in drivers:
-        if pool.in_runs and not is_judged(pool, metric) and not balanced:
-            drivers[key] = _run_driver(pool, _Maker(metric, positive), model)
+        if pool.in_runs and not is_judged(pool, model, metric) and not balanced:
+            # By a proxy, since drivers are kept for as long as their pool.
+            drivers[key] = _run_driver(proxy(pool), _Maker(metric, positive), model)
         else:
             drivers[key] = whole_driver(pool, settings)
     return drivers[key]
