@@ -9,7 +9,7 @@ which a database draws the same rows, `draws_from_result` reads its result.
 
 from levelled.samplers.batches import race_batches
 from levelled.samplers.design import ClassChance, with_design
-from levelled.samplers.frozen import FrozenProposal, PoolSlices
+from levelled.samplers.frozen import FrozenProposal, PoolSlices, RunProposal
 from levelled.samplers.part_tables import race_part
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
@@ -23,6 +23,7 @@ __all__ = [
     "Part",
     "PoolSlices",
     "Proposal",
+    "RunProposal",
     "adaptive",
     "draws_from_result",
     "finish",
