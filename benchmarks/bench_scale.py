@@ -4,7 +4,7 @@
     python benchmarks/bench_scale.py 1e6 1e7     # other numbers of rows
 
 Times are medians of five runs that take turns; ratios are within one run. Memory is the peak of
-a process that does nothing else.
+a process that does nothing else. More than 1e8 rows are links to one file of 1e8, drawn from once.
 """
 
 import subprocess
@@ -29,6 +29,8 @@ from levelled.sources.unit_race import race_units
 from levelled.sources.unit_weights import ColumnWeights
 from levelled.sources.units import open_units
 
+MOST = 10**8
+"""The rows of the largest file."""
 ROW_GROUP = 1 << 20
 """The rows of a row group as pyarrow and pandas write them."""
 
@@ -78,26 +80,39 @@ def in_turn(jobs: dict[str, Callable[[], object]]) -> dict[str, tuple[float, flo
     return {name: (median(w for w, _ in t), median(c for _, c in t)) for name, t in times.items()}
 
 
-def peak_memory(path: str, k: int, threads: int, what: str) -> float:
-    """The most megabytes that a process held while it did one of the jobs."""
+def in_child(path: str, k: int, threads: int, what: str) -> tuple[float, float, float]:
+    """Wall and CPU seconds of one of the jobs, and the most megabytes that its process held."""
     words = [sys.executable, __file__, "--child", what, path, str(k), str(threads)]
-    return float(subprocess.run(words, check=True, capture_output=True, text=True).stdout)
+    printed = subprocess.run(words, check=True, capture_output=True, text=True).stdout.split()
+    return float(printed[0]), float(printed[1]), float(printed[2])
 
 
 def child(what: str, path: str, k: str, threads: str) -> None:
+    wall, cpu = perf_counter(), process_time()
     if what == "draw":
         draw(path, int(k), int(threads))
     elif what == "scan":
         scan(path, int(threads))
     # ru_maxrss would begin with the memory of the parent, which it was forked from.
     status = Path("/proc/self/status").read_text()
-    print(int(status.partition("VmHWM:")[2].split()[0]) / 1024)
+    memory = int(status.partition("VmHWM:")[2].split()[0]) / 1024
+    print(perf_counter() - wall, process_time() - cpu, memory)
+
+
+def measure_links(n_rows: int, k: int) -> None:
+    with pool_file(MOST) as path:
+        folder = Path(path).parent / "pool"
+        folder.mkdir()
+        for number in range(n_rows // MOST):
+            (folder / f"{number:05}.parquet").hardlink_to(path)
+        wall, cpu, memory = in_child(str(folder), k, 2, "draw")
+    print(f"\n{k:,} of {n_rows:,} rows: wall {wall:.1f} s, CPU {cpu:.1f} s, {memory:.0f} MB")
 
 
 def measure(n_rows: int, k: int) -> None:
     print(f"\n{k:,} of {n_rows:,} rows, one column of doubles; wall s, CPU s, rows/s of wall")
     with pool_file(n_rows) as path:
-        weights = pq.read_table(path).column(0).to_numpy() if n_rows <= 10**8 else np.empty(0)
+        weights = pq.read_table(path).column(0).to_numpy()
         jobs: dict[str, Callable[[], object]] = {}
         for threads in (1, 2):
             jobs[f"bare scan and sum, {threads} threads"] = lambda t=threads: scan(path, t)  # type: ignore[misc]
@@ -116,7 +131,7 @@ def measure(n_rows: int, k: int) -> None:
             gain = times[f"{name}, 1 threads"][0] / times[f"{name}, 2 threads"][0]
             print(f"  {name}: two threads are {gain:.2f} times as fast as one  (bar 1.6)")
         for what in ("imports", "scan", "draw"):
-            print(f"  peak memory, {what}: {peak_memory(path, k, 2, what):.0f} MB  (bar 500)")
+            print(f"  peak memory, {what}: {in_child(path, k, 2, what)[2]:.0f} MB  (bar 500)")
 
 
 def main() -> None:
@@ -124,7 +139,10 @@ def main() -> None:
         child(*sys.argv[2:])
         return
     for n_rows in [int(float(one)) for one in sys.argv[1:]] or [10**8]:
-        measure(n_rows, n_rows // 10_000)
+        if n_rows > MOST:
+            measure_links(n_rows, 10_000)
+        else:
+            measure(n_rows, n_rows // 10_000)
 
 
 if __name__ == "__main__":

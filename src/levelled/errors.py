@@ -7,6 +7,7 @@
     │   │   └── WeightError                 one weight that a race cannot take
     │   ├── LossError                       losses that break what was declared about them
     │   ├── PoolError                       a pool that cannot be read or does not fit
+    │   ├── InputTypeError                  (also a TypeError) an argument of the wrong type
     │   └── NotTrainedError                 (also an AttributeError) an attribute that training sets
     ├── CampaignError                       a step the campaign cannot take
     ├── StorageError                        a database that cannot be used
@@ -21,6 +22,7 @@ __all__ = [
     "ConflictError",
     "DrawsError",
     "InputError",
+    "InputTypeError",
     "LevelledError",
     "LossError",
     "MissingExtraError",
@@ -38,6 +40,10 @@ class LevelledError(Exception):
 
 class InputError(LevelledError, ValueError):
     """An argument that cannot be used."""
+
+
+class InputTypeError(InputError, TypeError):
+    """An argument of a type that cannot be used, such as text instead of numbers."""
 
 
 class DrawsError(InputError):

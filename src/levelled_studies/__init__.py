@@ -39,6 +39,8 @@ _HOME = {
     "learning-logistic": "learning.studies",
     "learning-trees": "learning.studies",
     "learning-boosting": "learning.studies",
+    "learning-others": "learning.studies",
+    "learning-floor": "learning.floor",
     "image-bias": "images.bias",
     "image-training": "images.training",
     "image-overfitting": "images.overfitting",

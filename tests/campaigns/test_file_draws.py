@@ -189,6 +189,18 @@ def test_a_wrong_weight_is_named_by_row_and_file(
         draw_from_file(written(tmp_path, w=values), 1, seed=1, weight="w", threads=threads)
 
 
+def test_a_wrong_prediction_is_named_by_row_and_file(tmp_path: Path) -> None:
+    good = {"id": [*"abc"], "proba_x": [0.5, 0.5, 0.5], "proba_y": [0.5, 0.5, 0.5]}
+    path = tmp_path / "p.parquet"
+    pq.write_table(pa.table({**good, "proba_y": [0.5, 0.5, 0.9]}), path, row_group_size=2)
+    with pytest.raises(PoolError, match=r"In .*p.parquet, .*: Item 2 has probabilities .* sum to"):
+        draw_from_file(path, 1, seed=1, metric="error")
+    twice = pa.table([[1.0], [2.0], ["a"]], names=["w", "w", "id"])
+    pq.write_table(twice, path)
+    with pytest.raises(PoolError, match=r"p.parquet has two columns 'w'"):
+        draw_from_file(path, 1, seed=1, weight="w")
+
+
 def test_all_weights_zero_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a", "b"], "w": [0.0, 0.0]}), tmp_path / "p.parquet")
     with pytest.raises(ProposalError, match="All 2 weights are zero"):

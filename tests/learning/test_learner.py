@@ -396,7 +396,7 @@ def test_parameters_of_the_model_that_cannot_be_set_change_nothing(
     with pytest.raises(InputError, match=says):
         made.set_params(**params)
     assert made.model is model
-    assert made.floor == 0.1
+    assert made.floor == 0.3
 
 
 def test_the_loss_that_weights_are_decided_by_can_be_chosen() -> None:

@@ -21,12 +21,12 @@ from levelled_studies.learning import loop
 from levelled_studies.learning.data import DATA, DataRows, split
 from levelled_studies.learning.models import MODELS, model
 from levelled_studies.learning.page import replace_section, write
-from levelled_studies.learning.reading import effect, follow_advice, read
+from levelled_studies.learning.reading import effect, read
 from levelled_studies.learning.report import SMALLER, UNEVEN, claims
 from levelled_studies.learning.settings import Case, LearningSettings, cases, tasks
 from levelled_studies.learning.studies import STUDIES
 
-SMALL = LearningSettings(trajectories=2, checkpoints=(20,), advice=(), at_once=2)
+SMALL = LearningSettings(trajectories=2, checkpoints=(20,), at_once=2)
 
 
 def rows_of(case: str, seed: int = 0, **own: Any) -> list[dict[str, Any]]:  # noqa: ANN401
@@ -105,6 +105,14 @@ def test_active_draws_train_other_models_with_weights() -> None:
         assert row["LURE Brier score"] != row["naive Brier score"]
 
 
+def test_the_shuffled_control_and_the_share_are_blends_of_the_same_plain_model() -> None:
+    for row in rows_of("breast-cancer tree entropy", checkpoints=(60,)):
+        assert 0 <= row["share"] <= 1
+        if row["share"] == 0:
+            assert row["share Brier score"] == row["naive Brier score"]
+        assert row["verdict Brier score"] in (row["naive Brier score"], row["LURE Brier score"])
+
+
 def test_before_a_second_class_is_seen_weights_change_nothing(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -149,8 +157,6 @@ def test_what_is_unknown_is_refused() -> None:
         model("nothing")
     with pytest.raises(StudyError, match="25 is amid a batch of 10"):
         replace(SMALL, checkpoints=(20, 25))
-    with pytest.raises(StudyError, match="30 is none"):
-        replace(SMALL, advice=(30,))
     with pytest.raises(InputError, match="trajectories must be at least 2"):
         replace(SMALL, trajectories=1)
 
@@ -158,11 +164,14 @@ def test_what_is_unknown_is_refused() -> None:
 def made(
     case: str,
     change: FloatArray,
-    advice: str = "correct",
     overfitting: float = 0.5,
     pure: FloatArray | None = None,
+    **levels: float,
 ) -> list[dict[str, Any]]:
-    """Trajectories whose risk is 1 without weights and differs by `change` with them."""
+    """Trajectories whose risk is 1 without weights and differs by `change` with them.
+
+    `levels` are the risks of other ways of training, 1 unless given.
+    """
     return [
         {
             **Case(*case.split())._asdict(),
@@ -171,9 +180,10 @@ def made(
             "naive MSE": 1.0,
             "PURE MSE": 1 + other,
             "LURE MSE": 1 + one,
+            **{f"{way} MSE": levels.get(way, 1.0) for way in ("verdict", "share", "shuffled")},
             "overfitting": overfitting,
             "bias": -0.1,
-            "advice": advice,
+            "share": 0.5,
         }
         for at, (one, other) in enumerate(
             zip(change, change if pure is None else pure, strict=True)
@@ -215,7 +225,7 @@ def test_claims_tell_their_rate_of_false_alarms() -> None:
         (SMALL_MODEL.replace(" ", "-"), "a 5% chance of a false alarm: lower at M = 200"),
         ("overfitting", "a 5% chance of a false alarm: so for Adult: hours by age"),
         ("lure-pure", "at most a 5% chance of any false alarm in 2 comparisons: better in 0"),
-        ("verdicts", "at most a 5% chance of any false alarm in 4 comparisons: so in 1 of 2 cases"),
+        ("share-control", "at most a 5% chance of any false alarm in 2 comparisons."),
     ):
         assert claimed(rows, f"learning-{name}").because.startswith(rule + rate)
 
@@ -270,38 +280,28 @@ def test_lure_is_preferred_to_pure_only_where_it_is_shown_to_be_better(
     assert claimed(rows, "learning-lure-pure").verdict == verdict
 
 
-def test_following_wrong_verdicts_is_seen_to_cost() -> None:
-    wrong = claimed(made(SMALL_MODEL, HIGHER), "learning-verdicts")
-    assert wrong.verdict == "does not hold"
-    assert wrong.measured.startswith("0 of 10 verdicts")
-    right = claimed(made(SMALL_MODEL, HIGHER, "do not correct"), "learning-verdicts")
-    assert right.verdict == "holds"
-    assert right.measured.startswith("10 of 10 verdicts")
-    unsure = claimed(made(SMALL_MODEL, NOISE), "learning-verdicts")
-    assert unsure.verdict == "cannot tell"
-    both = made(SMALL_MODEL, HIGHER, "do not correct") + made(LARGE_MODEL, NOISE)
-    found = claimed(both, "learning-verdicts")
-    assert found.verdict == "holds partly"
-    assert ": so in 1 of 2 cases, worse than that in 0, worse at all in 0." in found.because
-    small = claimed(made(SMALL_MODEL, HIGHER / 10), "learning-verdicts")
-    assert small.verdict == "holds"
-    assert small.because.count("worse at all in 1") == 1
+def test_claims_on_the_share_are_about_all_cells_of_a_study() -> None:
+    rows = made(SMALL_MODEL, LOWER, share=0.85) + made(LARGE_MODEL, HIGHER, share=1.0)
+    found = claimed(rows, "learning-share-mean")
+    assert found.measured.startswith("mean regret -2.78% over 2 cells; naive +5.6%")
+    assert found.verdict == "holds"
+    assert claimed(rows, "learning-share-verdict").verdict == "holds partly"
 
 
-@pytest.mark.parametrize(
-    ("advice", "agree", "decided"),
-    [
-        ("correct", 5, 10),
-        ("do not correct", 5, 10),
-        ("no difference", 10, 10),
-        ("not enough labels", 0, 0),
-    ],
-)
-def test_verdicts_are_held_against_the_test_set(advice: str, agree: int, decided: int) -> None:
-    rows = made(SMALL_MODEL, np.array([0.015, -0.015] * 5), advice)
-    said = follow_advice(read(pa.Table.from_pylist(rows), Case(*SMALL_MODEL.split())))
-    assert (said.agree, said.decided) == (agree, decided)
-    assert said.counts[advice] == 10
+def test_linear_models_have_to_keep_within_one_per_cent() -> None:
+    rows = made(SMALL_MODEL, HIGHER, share=1.015)
+    table, settings = pa.Table.from_pylist(rows), LearningSettings(cases=(SMALL_MODEL,))
+    for study, verdict in (("learning-linear", "does not hold"), ("learning-trees", "holds")):
+        found = claims(study, table, settings)
+        assert next(c for c in found if c.name == f"{study}-share-worst").verdict == verdict
+
+
+def test_a_cell_has_the_risks_of_each_way_after_some_labels() -> None:
+    rows = made(SMALL_MODEL, LOWER, share=0.85)
+    case = Case(*SMALL_MODEL.split())
+    (cell,) = read(pa.Table.from_pylist(rows), case).cells(case)
+    assert cell.title == "Adult: hours by age, ridge, geometric, M = 200"
+    assert cell.regret("share") == pytest.approx(0.85 / 0.9 - 1)
 
 
 def test_a_difference_common_to_all_trajectories_has_no_standard_error() -> None:
@@ -313,17 +313,18 @@ def test_a_difference_common_to_all_trajectories_has_no_standard_error() -> None
 
 def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
     docs = Path(__file__).parents[2] / "docs"
-    for name in STUDIES:
+    for name in (*STUDIES, "learning-floor", "verdicts"):
         (tmp_path / "results" / name).mkdir(parents=True)
         for file in ("table.csv", "settings.json"):
             kept = docs / "results" / name / file
             (tmp_path / "results" / name / file).write_text(kept.read_text())
-    pages = ("paper/studies.md", "advice.md")
+    pages = {"paper/studies.md": "learning", "advice.md": "shares", "learn.md": "floor"}
     (tmp_path / "paper").mkdir()
-    for page in pages:
+    for page, section in pages.items():
         shown = (docs / page).read_text()
-        (tmp_path / page).write_text(replace_section(shown, "learning", ["gone"]))
+        (tmp_path / page).write_text(replace_section(shown, section, ["gone"]))
     write(tmp_path)
+    assert (tmp_path / "shares.png").exists()
     for page in pages:
         assert (tmp_path / page).read_text() == (docs / page).read_text(), "write it anew: page.py"
 

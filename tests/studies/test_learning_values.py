@@ -9,6 +9,7 @@ pytest.importorskip("sklearn")
 
 from sklearn.linear_model import LogisticRegression, Ridge
 
+import levelled as lv
 from levelled.estimators import lure_weights, pure_weights
 from levelled.learning import ActiveLearner
 from levelled.models import Model
@@ -19,7 +20,7 @@ from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.settings import LearningSettings
 from levelled_studies.study import Row
 
-SETTINGS = LearningSettings(trajectories=2, checkpoints=(60,), advice=(60,), folds=3, at_once=1)
+SETTINGS = LearningSettings(trajectories=2, checkpoints=(60,), at_once=1)
 WEIGHTS = {"naive": None, "PURE": pure_weights, "LURE": lure_weights}
 
 
@@ -63,10 +64,31 @@ def test_classifiers_draw_without_weights_and_are_advised_on_their_own_labels() 
         np.mean(((proba - right) ** 2).sum(1)), rel=1e-4
     )
     assert row["LURE error"] == pytest.approx(np.mean(proba.argmax(1) != made.y_test))
-    verdict = advise(LogisticRegression(max_iter=5000), X, y, draws, folds=3, seed=seed)
-    assert row["advice"] == verdict.advice
+    verdict = advise(LogisticRegression(max_iter=5000), X, y, draws, seed=seed)
+    followed = "LURE" if verdict.advice == "correct" else "naive"
+    assert row["verdict Brier score"] == row[f"{followed} Brier score"]
     assert verdict.active_learning_bias is not None
     assert row["bias"] == pytest.approx(verdict.active_learning_bias, rel=2e-5)
+
+
+def test_the_share_is_that_of_a_learner_and_the_control_permutes_its_weights() -> None:
+    make = LogisticRegression(max_iter=5000)
+    row, made, learner, seed = ran("breast-cancer logistic", "entropy", make)
+    blend = learner.set_params(weights="auto").fit().correction_
+    assert blend is not None
+    right = np.eye(2)[made.y_test]
+    mixed = np.mean(((learner.predict_proba(made.X_test) - right) ** 2).sum(1))
+    assert row["share"] == pytest.approx(blend.share, rel=2e-5)
+    assert row["share Brier score"] == pytest.approx(mixed, rel=1e-4)
+    (rng,) = np.random.default_rng(4).spawn(1)
+    split("breast-cancer", SETTINGS.pool_size, SETTINGS.test_size, rng=rng)
+    rng.integers(2**31)
+    draws = learner.draws
+    X, y = made.X[draws.index], made.y[draws.index]
+    weights = rng.permutation(blend.sample_weight)
+    control = lv.learning.blend(make, X, y, draws, weights=weights, seed=seed)
+    mixed = np.mean(((control.predict_proba(made.X_test) - right) ** 2).sum(1))
+    assert row["shuffled Brier score"] == pytest.approx(mixed, rel=1e-4)
 
 
 def test_test_items_are_scaled_by_the_mean_and_spread_of_the_training_items(

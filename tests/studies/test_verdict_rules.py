@@ -90,6 +90,7 @@ SIGNED = {
 FIXED = {
     *("labels", "pool_size", "size", "seed", "repetitions", "runs", "trajectory", "index"),
     *("probability", "nearer", "x", "y", "distance", "paths", "resampled", "budget", "risk"),
+    *("floor", "amount", "share"),
 }
 """Columns that say what a row is, or that have to remain probabilities."""
 COUNTED = "different points"

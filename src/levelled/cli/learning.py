@@ -168,7 +168,7 @@ def learn(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Labels between two trainings.")] = 10,
     start: Annotated[int, typer.Option(min=0, help="Labels drawn uniformly at first.")] = 10,
-    floor: Floor = 0.1,
+    floor: Floor = 0.3,
     ensemble: Annotated[
         int | None,
         typer.Option(min=2, help="Copies of the model, for bald, variation_ratio and variance."),

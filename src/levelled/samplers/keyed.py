@@ -14,7 +14,7 @@ round the last digit of a logarithm differently.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
 from typing import TYPE_CHECKING
@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["KeyedPart", "KeyedRace", "check_seed", "draws_of", "join", "keyed_part", "race_by_key"]
 
 PLACE = "The batch"
+_ROWS = 1 << 18
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
 
 
@@ -122,7 +123,7 @@ def keyed_part(
 def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
     """The draws of a race over batches, in one pass; rows are counted from the first batch on."""
     parts, n_rows, until = [], 0, np.inf
-    for batch in batches:
+    for batch in _pieces(batches):
         parts.append(keyed_part(batch, race, first_row=n_rows, until=until))
         n_rows += batch.num_rows
         if sum(one.leaders.num_rows for one in parts) > 2 * race.k + 2:
@@ -130,6 +131,13 @@ def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
             until = parts[0].until
     check_drawable(race.k, n_rows, 0)
     return draws_of(join(parts))
+
+
+def _pieces(batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The same rows, not too many at a time for the cache."""
+    for batch in batches:
+        for start in range(0, batch.num_rows, _ROWS):
+            yield batch.slice(start, _ROWS)
 
 
 def join(parts: Iterable[KeyedPart]) -> KeyedPart:

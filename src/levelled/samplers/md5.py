@@ -67,10 +67,11 @@ def _message(
     n, skip = len(length), len(prefix)
     message = np.zeros((n, 64), np.uint8)
     message[:, :skip] = np.frombuffer(prefix, np.uint8)
-    before = np.cumsum(length) - length
-    within = np.arange(length.sum()) - np.repeat(before, length)
-    to = np.repeat(np.arange(n) * 64 + skip, length) + within
-    message.reshape(-1)[to] = data[np.repeat(edges[:-1], length) + within]
+    within = np.arange(length.max(), dtype=np.int32)
+    if len(within):
+        signs = data.take(edges[:-1, None] + within, mode="clip")
+        signs *= within < length[:, None]
+        message[:, skip : skip + len(within)] = signs
     message[np.arange(n), skip + length] = 0x80
     words = message.view("<u4").astype(np.uint32)
     words[:, 14] = 8 * (skip + length)

@@ -40,6 +40,7 @@ class Dialect:
     digest: str  # the md5 of {text} in hexadecimal
     bits: str  # the number that {digits}, in hexadecimal, stand for
     hex: str | None = None  # 13 digits of {number}; without it, the keys of all rows are compared
+    fence: str = ""  # ends a subquery that is not to be merged with what reads it
     quote: str = '"'
     never: str = ""  # signs that a name cannot have
     file: str | None = None  # a pattern of names that have dots in them
@@ -77,6 +78,7 @@ DIALECTS = {
         digest="md5(convert_to({text}, 'UTF8')) COLLATE \"C\"",
         bits="CAST(CAST('x' || {digits} AS BIT(52)) AS BIGINT)",
         hex="lpad(to_hex({number}), 13, '0')",
+        fence=" OFFSET 0",
     ),
     "spark": Dialect(
         double="DOUBLE",
@@ -198,11 +200,12 @@ def _sums(words: Dialect, pool: str) -> list[str]:
     """CTEs of the sums of each digit, and of the total that they make."""
     digits = [f"digit_{number}" for number in range(1, DIGITS + 1)]
     rows = f"(SELECT weight / unit * {BASE} AS digit_1\n  FROM {pool}\n"
-    rows += "  CROSS JOIN levelled_scaled WHERE weight IS NOT NULL) AS rest_1"
+    rows += f"  CROSS JOIN levelled_scaled WHERE weight IS NOT NULL{words.fence}) AS rest_1"
     for at in range(1, DIGITS):
         last = digits[at - 1]
         rest = f"({last} - floor({last})) * {BASE} AS {digits[at]}"
-        rows = f"(SELECT {', '.join(digits[:at])}, {rest} FROM\n  {rows}) AS rest_{at + 1}"
+        taken = ", ".join(digits[:at])
+        rows = f"(SELECT {taken}, {rest} FROM\n  {rows}{words.fence}) AS rest_{at + 1}"
     sums = [
         f"CAST(sum(CAST(floor({digit}) AS {words.integer})) AS {words.long}) AS {name}"
         for digit, name in zip(digits, TOTALS, strict=True)

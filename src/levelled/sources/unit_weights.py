@@ -17,7 +17,7 @@ from levelled.samplers.columns import name_row, weights_of
 from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import Roles, is_number, roles_of
 from levelled.sources.pool import open_pool
-from levelled.sources.units import Units
+from levelled.sources.units import Units, name_place
 
 __all__ = ["ColumnWeights", "EqualWeights", "MixedWeights", "PredictionWeights", "UnitWeights"]
 
@@ -71,7 +71,7 @@ class ColumnWeights:
 
     def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
         """An error about the weight of one row, in words of the user."""
-        return name_row(wrong, self.units.place(unit, row), self.column, log=self.log)
+        return name_row(wrong, name_place(self.units, unit, row), self.column, log=self.log)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -121,17 +121,17 @@ class PredictionWeights:
 
     def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
         """An error about the score of one row, in words of the user."""
-        return name_row(wrong, self.units.place(unit, row), self._name, log=False)
+        return name_row(wrong, name_place(self.units, unit, row), self._name, log=False)
 
     def _score_batch(self, batch: pa.RecordBatch, unit: int, first_row: int) -> FloatArray:
-        rows = np.arange(first_row, first_row + len(batch))
+        first = self.units.start(unit) + first_row
         columns = {name: batch.column(name) for name in self._roles.used if name}
-        frame = pa.table({"id": rows, **columns})
+        frame = pa.table({"id": np.arange(first, first + len(batch)), **columns})
         try:
             return self._score(open_pool(frame, classes=self._roles.classes).predictions())
-        except InputError as wrong:  # it calls the row of a unit an item
-            start = self.units.place(unit, 0).lower()
-            raise PoolError(f"In the rows that follow {start}: {wrong}") from wrong
+        except InputError as wrong:
+            file = self.units.file(unit)
+            raise PoolError(f"In {file}, items being rows counted from 0: {wrong}") from wrong
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -17,13 +17,13 @@ from pyarrow import fs
 from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id
-from levelled.sources.columns import Roles, is_number
+from levelled.sources.columns import Roles, check_repeats, is_number
 from levelled.sources.files import PathName, files_of, format_of
 from levelled.sources.ids import batch_ids
 from levelled.sources.origin import Files, name_unreadable
 from levelled.sources.places import ParquetPlace, find_remote, is_address
 
-__all__ = ["RowGroups", "TextFiles", "Units", "open_units", "read_ids"]
+__all__ = ["RowGroups", "TextFiles", "Units", "name_place", "open_units", "read_ids"]
 
 _ROWS = 1 << 20
 """Rows of a row group that are read at once."""
@@ -52,8 +52,11 @@ class Units(Protocol):
     def length(self, unit: int) -> int:
         """The rows of one unit."""
 
-    def place(self, unit: int, row: int) -> str:
-        """One row of a unit in words that begin a sentence."""
+    def file(self, unit: int) -> str:
+        """The name of the file that one unit is in."""
+
+    def start(self, unit: int) -> int:
+        """The row of its file that one unit begins with."""
 
     def check_unchanged(self) -> None:
         """Refuse files that have changed since they were opened."""
@@ -70,6 +73,11 @@ def open_units(source: PathName | Sequence[PathName]) -> Units:
     return RowGroups([ParquetPlace(str(path), str(path), local) for path in paths])
 
 
+def name_place(units: Units, unit: int, row: int) -> str:
+    """One row of a unit in words that begin a sentence."""
+    return f"Row {units.start(unit) + row} (counted from 0) of {units.file(unit)}"
+
+
 def read_ids(units: Units, unit: int, rows: IntArray, column: str) -> list[Id]:
     """The ids of some rows of a unit, which increase; it is read up to the last of them."""
     found: list[Id] = []
@@ -79,7 +87,7 @@ def read_ids(units: Units, unit: int, rows: IntArray, column: str) -> list[Id]:
         drawn = batch.select([column]).take(pa.array(inside))
         for at, one in zip(inside.tolist(), drawn.column(0).to_pylist(), strict=True):
             if one is None or one == "":
-                place = units.place(unit, start + at)
+                place = name_place(units, unit, start + at)
                 raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
         found += batch_ids(drawn, column, start).to_pylist()
         start += len(batch)
@@ -96,6 +104,7 @@ class RowGroups:
         for number, place in enumerate(self._places):
             with name_unreadable(place.name, "parquet"), place.open() as opened:
                 footer, schema = opened.metadata, opened.schema_arrow
+            check_repeats(schema.names, place.name)
             if not number:
                 self.schema = schema
             _check_same(schema, place.name, self.schema, self._places[0].name)
@@ -119,11 +128,14 @@ class RowGroups:
         file, group = self._units[unit]
         return self._stamps[file].rows[group]
 
-    def place(self, unit: int, row: int) -> str:
-        """One row of a unit in words that begin a sentence."""
+    def file(self, unit: int) -> str:
+        """The name of the file that one unit is in."""
+        return self._places[self._units[unit][0]].name
+
+    def start(self, unit: int) -> int:
+        """The row of its file that one unit begins with."""
         file, group = self._units[unit]
-        start = sum(self._stamps[file].rows[:group])
-        return f"Row {start + row} (counted from 0) of {self._places[file].name}"
+        return sum(self._stamps[file].rows[:group])
 
     def check_unchanged(self) -> None:
         """Refuse files that have changed since they were opened."""
@@ -169,9 +181,13 @@ class TextFiles:
         first = Roles(self.schema.names[0])
         return sum(len(batch) for batch in self.batches(unit, first))
 
-    def place(self, unit: int, row: int) -> str:
-        """One row of a unit in words that begin a sentence."""
-        return f"Row {row} (counted from 0) of {self._files[unit].paths[0]}"
+    def file(self, unit: int) -> str:
+        """The name of the file that is the unit."""
+        return str(self._files[unit].paths[0])
+
+    def start(self, unit: int) -> int:
+        """0, because a unit is a whole file."""
+        return 0
 
     def check_unchanged(self) -> None:
         """Refuse files that have changed since they were opened."""

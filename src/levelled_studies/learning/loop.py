@@ -1,5 +1,6 @@
 """Trajectories of active learning, with models trained each way on the same draws and tested."""
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -8,20 +9,22 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray
-from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.learning import ActiveLearner
+from levelled.learning import ActiveLearner, blend
 from levelled.losses import brier, log_loss, squared, zero_one
-from levelled.models import CAP, Model, PredictionTask, fit_copy, seeded_copy
-from levelled_studies.all_or_nothing import Decision, advise
+from levelled.models import CAP, Predictions, PredictionTask, fit_copy
+from levelled_studies import all_or_nothing
 from levelled_studies.learning.data import Split, split
 from levelled_studies.learning.models import model
 from levelled_studies.learning.settings import Case, LearningSettings
-from levelled_studies.objectives import WEIGHTS
+from levelled_studies.regret import WAYS
 from levelled_studies.study import Row
 from levelled_studies.tables import compact
 
-__all__ = ["run"]
+__all__ = ["make_task", "run"]
+
+_KINDS = {"naive": "none", "PURE": "pure", "LURE": "lure", "share": "auto"}
+"""The ways of training that a learner has, and its names for them."""
 
 
 def run(settings: LearningSettings, task: str, rng: Generator) -> pa.Table:
@@ -31,83 +34,105 @@ def run(settings: LearningSettings, task: str, rng: Generator) -> pa.Table:
     rows = []
     for number, own in zip(numbers, rng.spawn(len(numbers)), strict=True):
         begin = {**Case(*words)._asdict(), "trajectory": number}
-        rows += [begin | row for row in _trajectory(settings, Case(*words), own)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # a network need not converge
+            rows += [begin | row for row in _trajectory(settings, Case(*words), own)]
     return pa.Table.from_pylist(rows)
 
 
 def _trajectory(settings: LearningSettings, case: Case, rng: Generator) -> list[Row]:
     """Draw by a model trained without weights, as in the paper, and test at the checkpoints."""
     data = split(case.data, settings.pool_size, settings.test_size, rng=rng)
-    seed = int(rng.integers(2**31))
-    learner = ActiveLearner(
-        model(case.model),
-        data.X,
-        score=case.score,
-        weights="none",
-        ensemble=10 if case.score == "variance" else None,
-        start=settings.start,
-        seed=seed,
-    )
+    learner = _make_learner(settings, case, data, seed=int(rng.integers(2**31)))
     rows = []
     for labels in settings.checkpoints:
         while len(learner) < labels:
             index = learner.ask(settings.batch)
             learner.tell(index, data.y[index])
-        row = {"labels": labels, **_test_models(data, learner.draws, case, seed)}
-        wanted = labels in settings.advice
-        rows.append(
-            row
-            | (_ask_advice(data, learner.draws, case, settings.folds, seed) if wanted else _UNASKED)
-        )
+        rows.append({"labels": labels, **_test_models(data, learner, rng)})
+        learner.set_params(weights="none")
     return rows
 
 
-def _test_models(data: Split, draws: Draws, case: Case, seed: int) -> Row:
+def _make_learner(
+    settings: LearningSettings, case: Case, data: Split, *, seed: int
+) -> ActiveLearner:
+    """A learner that draws by a model trained without weights."""
+    return ActiveLearner(
+        model(case.model),
+        data.X,
+        score=case.score,
+        weights="none",
+        ensemble=10 if case.score == "variance" else None,
+        floor=settings.floor,
+        start=settings.start,
+        seed=seed,
+    )
+
+
+def _test_models(data: Split, learner: ActiveLearner, rng: Generator) -> Row:
     """The test risks of models trained each way on the same draws, from the same seed.
 
     `overfitting` is the test risk of the model trained without weights less its R_LURE on the
-    labels it was trained on (section 7).
+    labels it was trained on (section 7); `bias` is the active learning bias that the former
+    verdict was based on.
     """
-    X, y = data.X[draws.index], data.y[draws.index]
-    task = _task(data, y)
-    row: Row = {}
-    for name, weights in WEIGHTS.items():
-        own = None if weights is None else weights(draws)
-        trained = fit_copy(seeded_copy(model(case.model), seed), task, X, y, own)
-        tested = _losses(task, trained, data.X_test, data.y_test)
-        risks = compact(np.array([loss.mean() for loss in tested.values()]))
-        row |= {f"{name} {each}": float(r) for each, r in zip(tested, risks, strict=True)}
-        if name == "naive":
-            on_train = next(iter(_losses(task, trained, X, y).values()))
-            risk = next(iter(tested.values())).mean()
-            row["overfitting"] = float(compact(risk - np.mean(lure_weights(draws) * on_train))[0])
-    return row
+    y = data.y[learner.draws.index]
+    task = make_task(data, y)
+    row: Row = {"share": 0.0, "bias": None}
+    if task.classes is not None and (y == y[0]).all():
+        constant = fit_copy(learner.model, task, data.X[learner.draws.index], y, None)
+        predictions = dict.fromkeys(WAYS, task.predictions(constant, data.X_test))
+        on_labels = task.predictions(constant, data.X[learner.draws.index])
+    else:
+        predictions, on_labels, row = _train_each_way(data, learner, task, rng)
+    risks = {
+        f"{way} {measure}": float(compact(losses.mean())[0])
+        for way in WAYS
+        for measure, losses in _losses(task, data.y_test, predictions[way]).items()
+    }
+    risk = task.losses(data.y_test, predictions["naive"]).mean()
+    own = np.mean(lure_weights(learner.draws) * task.losses(y, on_labels))
+    return {**risks, "overfitting": float(compact(risk - own)[0]), **row}
 
 
-def _ask_advice(data: Split, draws: Draws, case: Case, folds: int, seed: int) -> Row:
-    """The verdict of `advise` from the drawn labels alone."""
+def _train_each_way(
+    data: Split, learner: ActiveLearner, task: PredictionTask, rng: Generator
+) -> tuple[dict[str, Predictions], Predictions, Row]:
+    """Predictions of test items by way, those of the labels by plain training, and the share."""
+    draws = learner.draws
     X, y = data.X[draws.index], data.y[draws.index]
-    verdict: Decision = advise(model(case.model), X, y, draws, folds=folds, seed=seed)
-    bias = verdict.active_learning_bias
-    return {
-        "advice": verdict.advice,
+    predictions = {}
+    for way, kind in _KINDS.items():
+        learner.set_params(weights=kind).fit()
+        predictions[way] = task.predictions(learner.model_, data.X_test)
+    corrected = learner.correction_
+    assert corrected is not None
+    own = corrected.plain
+    permuted = rng.permutation(corrected.sample_weight)
+    control: Any = blend(own, X, y, draws, weights=permuted, seed=learner.seed)
+    former = all_or_nothing.advise(own, X, y, draws, seed=learner.seed)
+    predictions["shuffled"] = task.predictions(control, data.X_test)
+    predictions["verdict"] = predictions["LURE" if former.advice == "correct" else "naive"]
+    bias = former.active_learning_bias
+    row = {
+        "share": float(compact(np.asarray(corrected.share))[0]),
         "bias": None if bias is None else float(compact(np.asarray(bias))[0]),
     }
+    return predictions, task.predictions(own, X), row
 
 
-_UNASKED: Row = {"advice": None, "bias": None}
-
-
-def _task(data: Split, y: NDArray[Any]) -> PredictionTask:
+def make_task(data: Split, y: NDArray[Any]) -> PredictionTask:
     """All classes count, also those that no label has shown yet."""
     if data.n_classes is None:
         return PredictionTask(y, None, "squared")
     return PredictionTask(y, np.arange(data.n_classes), "brier")
 
 
-def _losses(task: PredictionTask, trained: Model, X: FloatArray, y: NDArray[Any]) -> dict[str, Any]:
+def _losses(
+    task: PredictionTask, y: NDArray[Any], predictions: Predictions
+) -> dict[str, FloatArray]:
     """The losses of each item by all measures, that of the risk first."""
-    predictions = task.predictions(trained, X)
     if task.classes is None:
         return {"MSE": squared(y, predictions)}
     return {

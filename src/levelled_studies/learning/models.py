@@ -27,11 +27,12 @@ def make_sklearn(module: str, name: str, *args: Any, **options: Any) -> Callable
     return make
 
 
-def _boosted(leaves: int) -> Callable[[], Model]:
+def _boosted(leaves: int, kind: str = "Classifier") -> Callable[[], Model]:
     return make_sklearn(
         "ensemble",
-        "HistGradientBoostingClassifier",
-        max_iter=30,
+        f"HistGradientBoosting{kind}",
+        max_iter=15,
+        learning_rate=0.2,
         max_leaf_nodes=leaves,
         min_samples_leaf=5,
     )
@@ -41,7 +42,12 @@ MODELS: dict[str, Callable[[], Model]] = {
     "ridge": make_sklearn("linear_model", "Ridge", alpha=1.0),
     "logistic": make_sklearn("linear_model", "LogisticRegression", max_iter=5000),
     "tree": make_sklearn("tree", "DecisionTreeClassifier", max_depth=3),
-    "forest": make_sklearn("ensemble", "RandomForestClassifier", n_estimators=30),
+    "forest": make_sklearn("ensemble", "RandomForestClassifier", n_estimators=10),
     "boosting": _boosted(15),
     "stumps": _boosted(2),
+    "boosted": _boosted(15, "Regressor"),
+    "network": make_sklearn(
+        "neural_network", "MLPClassifier", (10,), alpha=0.01, solver="lbfgs", max_iter=60
+    ),
+    "bayes": make_sklearn("naive_bayes", "GaussianNB"),
 }

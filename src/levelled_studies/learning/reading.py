@@ -1,4 +1,4 @@
-"""Read the rows of trajectories as effects of weights and as outcomes of verdicts."""
+"""Read the rows of trajectories as effects of weights, and as cells of which regrets are known."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,12 +9,11 @@ from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.reports.numbers import with_error
-from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.learning.settings import Case
-from levelled_studies.objectives import WEIGHTS
+from levelled_studies.regret import WAYS, Cell
 from levelled_studies.tables import Difference
 
-__all__ = ["AdviceOutcome", "CaseRuns", "Effect", "effect", "follow_advice", "read"]
+__all__ = ["CaseRuns", "Effect", "effect", "read"]
 
 _EVERY = ("Brier score", "log loss", "error", "MSE")
 
@@ -25,30 +24,38 @@ class CaseRuns:
 
     labels: IntArray
     tested: Mapping[str, Mapping[str, FloatArray]]
-    """Test risks by measure and objective; the first measure is the one that is compared."""
+    """Test risks by measure and way of training; the first measure is the one that is compared."""
     overfitting: FloatArray
     bias: FloatArray
-    """Active learning bias as the verdicts measured it, NaN where none was asked for."""
-    advice: NDArray[np.object_]
+    """Active learning bias as the labels show it, NaN where it was not measured."""
+    share: FloatArray
+    """How far training was corrected."""
 
     @property
     def measure(self) -> str:
         """The measure that is compared: the Brier score of a classifier, else the MSE."""
         return next(iter(self.tested))
 
-    def share(self, bias: FloatArray) -> float:
+    def share_of(self, bias: FloatArray) -> float:
         """A bias after the last label, as a share of the test risk without weights."""
         values = bias[~np.isnan(bias[:, -1]), -1]
         return float(values.mean() / self.risk("naive")[:, -1].mean()) if len(values) else 0.0
 
-    def risk(self, objective: str) -> FloatArray:
+    def risk(self, way: str) -> FloatArray:
         """Test risks of the models trained one way."""
-        return self.tested[self.measure][objective]
+        return self.tested[self.measure][way]
 
-    def change(self, objective: str = "LURE", beside: str = "naive", measure: str = "") -> "Effect":
+    def change(self, way: str = "LURE", beside: str = "naive", measure: str = "") -> "Effect":
         """The change from one way of training to another, by this measure or that of the risk."""
         risks = self.tested[measure or self.measure]
-        return effect(self.labels, risks[objective], risks[beside])
+        return effect(self.labels, risks[way], risks[beside])
+
+    def cells(self, case: Case) -> list[Cell]:
+        """A cell for each number of labels."""
+        return [
+            Cell(f"{case.title}, M = {labels}", {way: self.risk(way)[:, at] for way in WAYS})
+            for at, labels in enumerate(self.labels)
+        ]
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -100,11 +107,12 @@ def read(table: pa.Table, case: Case) -> CaseRuns:
 
     measures = [each for each in _EVERY if rows[0].get(f"naive {each}") is not None]
     tested = {
-        each: {name: column(f"{name} {each}").astype(float) for name in WEIGHTS}
-        for each in measures
+        each: {way: column(f"{way} {each}").astype(float) for way in WAYS} for each in measures
     }
-    overfitting, bias = (column(name).astype(float) for name in ("overfitting", "bias"))
-    return CaseRuns(labels, tested, overfitting, bias, column("advice"))
+    overfitting, bias, share = (
+        column(name).astype(float) for name in ("overfitting", "bias", "share")
+    )
+    return CaseRuns(labels, tested, overfitting, bias, share)
 
 
 def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
@@ -121,48 +129,3 @@ def effect(labels: IntArray, risks: FloatArray, beside: FloatArray) -> Effect:
     ratio = risks.mean(axis=0) / base
     spread = (risks - ratio * beside).std(axis=0, ddof=1)
     return Effect(labels, ratio - 1, spread / base / np.sqrt(len(risks)), len(risks))
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class AdviceOutcome:
-    """The verdicts at the last checkpoint, and the risk of following them."""
-
-    counts: Mapping[str, int]
-    agree: int
-    """Verdicts that the test set confirms."""
-    decided: int
-    """Verdicts that say something: all but "not enough labels"."""
-    beside_naive: Effect
-    """The risk of correcting only where the verdict is "correct", beside never correcting."""
-    beside_lure: Effect
-    """The same, beside always correcting."""
-
-    @property
-    def cost(self) -> Effect:
-        """The same, beside the better of both."""
-        never, always = self.beside_naive, self.beside_lure
-        return never if never.value[0] > always.value[0] else always
-
-
-def follow_advice(runs: CaseRuns) -> AdviceOutcome:
-    """The verdicts after the last label against the test set.
-
-    "Correct" and "do not correct" are confirmed by the sign of the difference between the test
-    risks, "no difference" by one of less than 2%.
-    """
-    advice, labels = runs.advice[:, -1], runs.labels[-1:]
-    naive, lure = runs.risk("naive")[:, -1:], runs.risk("LURE")[:, -1:]
-    change = ((lure - naive) / naive)[:, 0]
-    right = {
-        "correct": change < 0,
-        "do not correct": change > 0,
-        "no difference": np.abs(change) < TOLERANCE,
-    }
-    followed = np.where((advice == "correct")[:, None], lure, naive)
-    return AdviceOutcome(
-        {name: int((advice == name).sum()) for name in (*right, "not enough labels")},
-        agree=int(sum(((advice == name) & held).sum() for name, held in right.items())),
-        decided=int(np.isin(advice.astype(str), list(right)).sum()),
-        beside_naive=effect(labels, followed, naive),
-        beside_lure=effect(labels, followed, lure),
-    )

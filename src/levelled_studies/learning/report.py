@@ -1,4 +1,4 @@
-"""Figures and claims of a learning study: effects of weights, and the rules of thumb."""
+"""Figures and claims of a learning study: effects of weights, rules of thumb, and the share."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
@@ -7,10 +7,10 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import BoolArray
-from levelled.reports.plots import BLACK, COLOURS, Axes, band, canvas, footnote, title
-from levelled_studies.all_or_nothing import TOLERANCE
-from levelled_studies.learning.reading import CaseRuns, Effect, follow_advice, read
+from levelled_studies.learning.reading import CaseRuns, Effect, read
 from levelled_studies.learning.settings import Case, LearningSettings, cases
+from levelled_studies.regret import Bars, Cell, share_claims
+from levelled_studies.regret_plots import plot_cells
 from levelled_studies.study import Claim, Plot
 from levelled_studies.tables import alarm_rate, at_budgets, judge
 
@@ -38,10 +38,12 @@ UNEVEN: tuple[Pair, ...] = (
     ("fraud boosting entropy", "adult-coded boosting entropy"),
 )
 """Uneven classes, and the same classes or others that are even, or less uneven."""
+BARS = dict.fromkeys(("learning-linear", "learning-logistic"), Bars(worst=0.01))
+"""Tighter limits of the regret, of models whose share is well known."""
 
 
 def claims(study: str, table: pa.Table, settings: LearningSettings) -> list[Claim]:
-    """One claim a case, one for each rule of thumb that pairs of cases test, and the verdicts."""
+    """One claim a case, one for each rule of thumb that pairs of cases test, and the share's."""
     runs = {str(case): read(table, case) for case in cases(settings)}
     text = [_case(Case(*case.split()), one) for case, one in runs.items()]
     smaller, uneven = (
@@ -51,7 +53,8 @@ def claims(study: str, table: pa.Table, settings: LearningSettings) -> list[Clai
         text.append(_less_overfitting(runs, smaller))
     if uneven:
         text.append(_uneven(runs, uneven))
-    text += [_prefer_lure(runs), _verdicts(runs)]
+    text.append(_prefer_lure(runs))
+    text += share_claims(_cells(table, settings), BARS.get(study, Bars()), WHERE)
     return [replace(claim, name=f"{study}-{claim.name}") for claim in text]
 
 
@@ -123,12 +126,12 @@ def _compare(
 def _describe(case: str, runs: CaseRuns) -> str:
     return (
         f"{runs.change().text()} for {_title(case)} (overfitting bias {_overfits(runs):z.0%}, "
-        f"active learning bias {runs.share(runs.bias):z.0%} of the risk)"
+        f"active learning bias {runs.share_of(runs.bias):z.0%} of the risk)"
     )
 
 
 def _overfits(runs: CaseRuns) -> float:
-    return runs.share(runs.overfitting)
+    return runs.share_of(runs.overfitting)
 
 
 def _where(runs: Mapping[str, CaseRuns], held: Mapping[Pair, BoolArray]) -> str:
@@ -160,79 +163,19 @@ def _prefer_lure(runs: Mapping[str, CaseRuns]) -> Claim:
     )
 
 
-def _verdicts(runs: Mapping[str, CaseRuns]) -> Claim:
-    advice = {case: follow_advice(one) for case, one in runs.items()}
-    costs = {case: one.cost for case, one in advice.items()}
-    looks = 2 * len(costs)  # beside always, and beside never
-    each = [cost.at(0, comparisons=looks) for cost in costs.values()]
-    small = [cost.below(TOLERANCE) for cost in each]
-    text = "; ".join(
-        f"{_title(case)}: {_counted(advice[case].counts)}, {cost.text(0)}"
-        for case, cost in costs.items()
-    )
-    return Claim(
-        "verdicts",
-        WHERE,
-        "Correcting only where `advise` says so raises the risk by less than "
-        f"{TOLERANCE:.0%} above the better of always and never correcting.",
-        f"{sum(one.agree for one in advice.values())} of "
-        f"{sum(one.decided for one in advice.values())} verdicts that decide are confirmed by the "
-        f"test set; verdicts, and the risk of following them beside the better of always and "
-        f"never: {text}",
-        judge([one == "holds" for one in small], [one == "does not hold" for one in small]),
-        f"{_rule(costs.values(), looks)}: so in {small.count('holds')} of {len(each)} cases, worse "
-        f"than that in {small.count('does not hold')}, worse at all in "
-        f"{sum(cost.shows(1) for cost in each)}. Where labels are not enough for a verdict nothing "
-        f"is corrected.",
-    )
-
-
-def _counted(counts: Mapping[str, int]) -> str:
-    return ", ".join(f"{n} {name}" for name, n in counts.items() if n)
-
-
 def figures(table: pa.Table, settings: LearningSettings) -> Mapping[str, Plot]:
-    """Test risk beside that of training without weights, one standard error shaded."""
-    every = cases(settings)
-    figure, panels = canvas(rows=len(every), height=0.9 + 1.15 * len(every))
-    flat = np.atleast_1d(panels).tolist()
-    for case, axes in zip(every, flat, strict=True):
-        runs = read(table, case)
-        for name in ("PURE", "LURE"):
-            _draw(axes, runs, name)
-        axes.axhline(0, color=BLACK, linewidth=0.6)
-        axes.locator_params(axis="y", nbins=5)
-        title(axes, case.title)
-    flat[-1].set_xlabel("labels $M$")
-    flat[-1].set_xticks(settings.checkpoints)
-    _legend(figure, flat[0])
-    figure.supylabel("change of test risk by weights (%)", fontsize=8)
-    footnote(figure, _small_print(settings))
-    return {"gain": figure}
+    """Regrets of all ways of training, cell by cell."""
+    return {"regret": plot_cells(_cells(table, settings), _small_print(settings))}
 
 
-def _legend(figure: Plot, axes: Axes) -> None:
-    """Above all panels, where no curve is."""
-    figure.legend(
-        *axes.get_legend_handles_labels(),
-        loc="outside upper right",
-        ncols=2,
-        fontsize=7,
-        frameon=False,
-        handlelength=2.4,
-    )
-
-
-def _draw(axes: Axes, runs: CaseRuns, name: str) -> None:
-    change = runs.change(name)
-    value, error = 100 * change.value, 100 * change.stderr
-    band(axes, runs.labels, value, value - error, value + error, COLOURS[name], name)
+def _cells(table: pa.Table, settings: LearningSettings) -> list[Cell]:
+    """All cells of a study."""
+    return [cell for case in cases(settings) for cell in read(table, case).cells(case)]
 
 
 def _small_print(settings: LearningSettings) -> str:
     return (
         f"{settings.trajectories} trajectories, pools of up to {settings.pool_size:,}, seed "
         f"{settings.seed}\n"
-        "shading ±1 standard error; below 0 the weights help\n"
-        "risk: Brier score of classifiers, squared error of regressions"
+        "risk: Brier score of classifiers, squared error of regressions; grey: less than 2%"
     )

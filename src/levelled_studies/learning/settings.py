@@ -6,7 +6,7 @@ from typing import NamedTuple
 from levelled._check import whole
 from levelled_studies.study import StudyError, StudySettings
 
-__all__ = ["Case", "LearningSettings", "cases", "tasks"]
+__all__ = ["Case", "FloorSettings", "LearningSettings", "cases", "tasks"]
 
 
 _DATA = {
@@ -32,6 +32,9 @@ _MODELS = {
     "forest": "a random forest",
     "boosting": "boosted trees",
     "stumps": "boosted stumps",
+    "boosted": "boosted regression trees",
+    "network": "a network of ten units",
+    "bayes": "naive Bayes",
 }
 
 
@@ -69,33 +72,37 @@ class LearningSettings(StudySettings):
     """The cases, and the size of each.
 
     `cases` are written as data, model and score. At every checkpoint the model is trained
-    anew on all labels so far, each way, and at those of `advice` the verdict of `advise` is
-    recorded as well.
+    anew on all labels so far, each way.
     """
 
     cases: tuple[str, ...] = ()
-    trajectories: int = 50
+    trajectories: int = 40
     pool_size: int = 2000
     test_size: int = 4000
     start: int = 10
     """Labels drawn uniformly before the model chooses."""
+    floor: float = 0.3
+    """The share of uniform draws in the proposal: the default of `ActiveLearner`."""
     batch: int = 10
     """Labels drawn before the model that chooses is trained anew."""
-    checkpoints: tuple[int, ...] = (50, 100, 150, 200)
-    advice: tuple[int, ...] = (200,)
-    folds: int = 10
-    """Folds of the cross-fitting behind a verdict."""
+    checkpoints: tuple[int, ...] = (60, 120, 240)
     at_once: int = 5
     """Trajectories in one task."""
 
     def __post_init__(self) -> None:
         whole("trajectories", self.trajectories, least=2)
-        unknown = set(self.advice) - set(self.checkpoints)
-        if unknown:
-            raise StudyError(f"Verdicts are recorded at checkpoints, and {min(unknown)} is none.")
         wrong = [each for each in self.checkpoints if each % self.batch]
         if wrong:
             raise StudyError(f"A checkpoint at {wrong[0]} is amid a batch of {self.batch} labels.")
+
+
+@dataclass(frozen=True, slots=True)
+class FloorSettings(LearningSettings):
+    """The floors that are compared with the first one, and the size of each case."""
+
+    floors: tuple[float, ...] = (0.1, 0.2, 0.3, 0.5)
+    n_fixed: int = 300
+    """Items that the model which is evaluated is trained on."""
 
 
 def cases(settings: LearningSettings) -> list[Case]:

@@ -20,8 +20,7 @@ LINEAR = LearningSettings(
         "diabetes ridge variance",
         "hours-few ridge geometric",
         "hours-few ridge variance",
-    ),
-    trajectories=60,
+    )
 )
 LOGISTIC = LearningSettings(
     cases=(
@@ -29,30 +28,38 @@ LOGISTIC = LearningSettings(
         "adult-few logistic entropy",
         "adult logistic entropy",
         "fraud logistic entropy",
-        "fashion logistic entropy",
-        "fashion-uneven logistic entropy",
-    ),
-    trajectories=40,
+    )
 )
 TREES = LearningSettings(
     cases=(
         "adult-coded tree entropy",
         "adult-coded forest entropy",
         "fashion tree entropy",
-        "fashion forest entropy",
-        "fashion-uneven tree entropy",
-    ),
-    trajectories=25,
+    )
 )
-BOOSTING = replace(
-    TREES,
+BOOSTING = LearningSettings(
     cases=(
         "adult-coded stumps entropy",
         "adult-coded boosting entropy",
         "fraud stumps entropy",
         "fraud boosting entropy",
-    ),
+    )
 )
+OTHERS = LearningSettings(
+    cases=(
+        "adult-few bayes entropy",
+        "fashion bayes entropy",
+        "fraud bayes entropy",
+        "adult-few network entropy",
+    )
+)
+LARGER = {
+    "learning-logistic": ("fashion logistic entropy", "fashion-uneven logistic entropy"),
+    "learning-trees": ("fashion forest entropy", "fashion-uneven tree entropy"),
+    "learning-boosting": ("hours-few boosted geometric", "amount boosted geometric"),
+    "learning-others": ("fashion network entropy",),
+}
+"""Cases that take long, and are run at full size only."""
 
 
 def _study(name: str, models: str, cpu: LearningSettings, *smoke: str) -> Study:
@@ -62,14 +69,13 @@ def _study(name: str, models: str, cpu: LearningSettings, *smoke: str) -> Study:
         cases=smoke,
         trajectories=2,
         checkpoints=(20, 30),
-        advice=(30,),
-        folds=2,
         at_once=1,
     )
+    full = replace(cpu, cases=cpu.cases + LARGER.get(name, ()), trajectories=200)
     return Study(
         name=name,
         title=f"Does correcting help {models} on real data?",
-        presets={"smoke": small, "cpu": cpu, "paper": replace(cpu, trajectories=200)},
+        presets={"smoke": small, "cpu": cpu, "paper": full},
         tasks=tasks,
         run=run,
         figures=figures,
@@ -101,6 +107,13 @@ STUDIES = {
             BOOSTING,
             "breast-cancer stumps entropy",
             "breast-cancer boosting entropy",
+        ),
+        _study(
+            "learning-others",
+            "naive Bayes and small networks",
+            OTHERS,
+            "breast-cancer bayes entropy",
+            "breast-cancer network entropy",
         ),
     )
 }

@@ -1,4 +1,4 @@
-"""The study of the error rates of the verdicts of `levelled.advice`."""
+"""The study of the share on problems whose truth is known by simulation."""
 
 from levelled_studies.study import Study
 from levelled_studies.verdicts.report import claims, figures
@@ -6,12 +6,12 @@ from levelled_studies.verdicts.trial import VerdictSettings, run, tasks
 
 __all__ = ["STUDIES"]
 
-_QUICK = ("line, 30 labels", "line, 60 labels", "tree on moons, 60", "curve in x, 100")
+_QUICK = ("line, 30 labels", "line by a learner, 30", "tree on moons, 60", "curve in x, 100")
 
 STUDIES = {
     "verdicts": Study(
         name="verdicts",
-        title="How often the advice on corrective weights is right",
+        title="How far to correct training, where the truth is known",
         presets={
             "smoke": VerdictSettings(trajectories=4, batch=2, names=_QUICK),
             "cpu": VerdictSettings(),

@@ -1,4 +1,4 @@
-"""Write the measured error rates into the page on advice.
+"""Write what was measured of the verdicts into the page on advice.
 
     python -m levelled_studies.verdicts.page docs/advice.md
 
@@ -10,16 +10,16 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.csv as pacsv
 
-from levelled_studies.all_or_nothing import TOLERANCE
 from levelled_studies.learning.page import replace_section
-from levelled_studies.verdicts.report import Outcome, outcomes
-from levelled_studies.verdicts.settings import SETTINGS
-from levelled_studies.verdicts.trial import VERDICTS
+from levelled_studies.verdicts.report import outcomes
 
 __all__ = ["lines", "write"]
+
+_ADVICE = ("correct", "correct partly", "do not correct")
 
 
 def write(page: Path) -> None:
@@ -30,16 +30,16 @@ def write(page: Path) -> None:
 
 def lines(table: pa.Table) -> Iterator[str]:
     """The table of the page, a row a setting."""
-    yield "| model, problem, labels | true gain | " + " | ".join(VERDICTS) + " | right |"
-    yield "| --- " * (len(VERDICTS) + 3) + "|"
+    yield (
+        f"| model, problem, labels | with R_LURE | by the share | mean share | "
+        f"{' | '.join(_ADVICE)} |"
+    )
+    yield "| --- " * (len(_ADVICE) + 4) + "|"
     for name, own in outcomes(table).items():
-        shares = " | ".join(f"{own.share(advice):.0%}" for advice in VERDICTS)
-        mark = "" if SETTINGS[name].used_for_rule else " *"
-        yield f"| {name}{mark} | {own.gain:+.1%} ± {own.stderr:.1%} | {shares} | {_right(own)} |"
-
-
-def _right(own: Outcome) -> str:
-    return f"{own.n_right(TOLERANCE) / own.n_decided:.0%}" if own.n_decided else "-"
+        changes = (own.cell.beside(way, "naive") for way in ("LURE", "share"))
+        lure, share = (f"{one.mean:+.1%} ± {one.stderr:.1%}" for one in changes)
+        advice = " | ".join(f"{own.given(each) / len(own.advice):.0%}" for each in _ADVICE)
+        yield f"| {name} | {lure} | {share} | {np.mean(own.shares):.0%} | {advice} |"
 
 
 if __name__ == "__main__":

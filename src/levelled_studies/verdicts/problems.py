@@ -9,13 +9,18 @@ from numpy.random import Generator
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
+from levelled._optional import optional
+from levelled.advice.share import inclusion_weights
 from levelled.draws import Draws
+from levelled.learning.drawing import next_draws
+from levelled.learning.settings import LearnerSettings
+from levelled.learning.state import add_draws, add_labels, empty_state
 from levelled.proposals import boltzmann, mixture, uniform
 from levelled.samplers import adaptive
 from levelled.scores import entropy
 from levelled_studies.linear import data, experiment
 
-__all__ = ["LabelledItems", "Sample", "draw_far", "draw_uncertain", "paper"]
+__all__ = ["LabelledItems", "Sample", "draw_far", "draw_uncertain", "paper", "paper_by_learner"]
 
 UNSEEN = 4000
 """Items on which the truth is measured."""
@@ -40,6 +45,8 @@ class Sample:
     pool: LabelledItems
     draws: Draws
     unseen: LabelledItems
+    weights: FloatArray | None = None
+    """The weights by which a learner corrects; None for those of R_LURE."""
 
 
 Population = Callable[[int, Generator], LabelledItems]
@@ -53,6 +60,21 @@ def paper(rule: experiment.Rule, budget: int, rng: Generator) -> Sample:
     trajectories = experiment.draw(rule, pool.x, np.zeros(len(pool)), budget, 1, rng=rng)
     draws = Draws(trajectories.index[0], trajectories.probability[0], len(pool))
     return Sample(_points(pool), draws, _points(unseen))
+
+
+def paper_by_learner(budget: int, rng: Generator) -> Sample:
+    """The same problem, with the draws and the weights of a learner without a floor."""
+    pool = _points(data.pool())
+    line = optional("sklearn.linear_model", extra="sklearn").LinearRegression()
+    seed = int(rng.integers(2**31))
+    settings = LearnerSettings(line, "geometric", weights="none", floor=0.0, start=1, seed=seed)
+    state = empty_state(len(pool.y))
+    for _ in range(budget):
+        more, hazards = next_draws(settings, pool.X, state, 1)
+        state = add_labels(add_draws(state, more, hazards), more.index, pool.y[more.index])
+    assert state.hazards is not None
+    weights = inclusion_weights(state.hazards[state.draws.index])
+    return Sample(pool, state.draws, _points(data.unseen()), weights)
 
 
 def _points(points: data.Points) -> LabelledItems:

@@ -1,13 +1,4 @@
-"""Figures and claims of the study of verdicts.
-
-The truth of a setting is the relative gain g of weighted training: how much lower the risk in the
-population is, on average over the runs, as a share of the risk without weights. With a tolerance
-of 2% of the risk, below which a difference counts as none,
-
-    "correct"          is right where  g > 2%
-    "do not correct"   is right where  g <= 2%, so that there is nothing to gain
-    "no difference"    is right where  |g| <= 2%
-"""
+"""Figures and claims of the study of verdicts, from the risks of each way of training."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -15,223 +6,114 @@ from dataclasses import dataclass, replace
 import numpy as np
 import pyarrow as pa
 
-from levelled.reports.plots import BLACK, canvas, footnote
-from levelled_studies.all_or_nothing import TOLERANCE
-from levelled_studies.study import Claim, Plot, Ruling
-from levelled_studies.tables import judge
-from levelled_studies.verdicts.settings import SETTINGS
-from levelled_studies.verdicts.trial import VERDICTS, VerdictSettings
+from levelled_studies.regret import WAYS, Bars, Cell, share_claims
+from levelled_studies.regret_plots import plot_cells
+from levelled_studies.study import Claim, Plot, Row, Ruling
+from levelled_studies.verdicts.trial import VerdictSettings
 
-__all__ = ["Outcome", "claims", "figures", "is_right", "outcomes"]
+__all__ = ["Outcome", "claims", "figures", "outcomes"]
 
 WHERE = "Levelled, advice"
-COLOURS = dict(zip(VERDICTS, ("#009E73", "#D55E00", "#0072B2", "#DDDDDD"), strict=True))
-DECIDED = VERDICTS[:3]
+LINES = {"line, 30 labels": "verdicts-line", "line by a learner, 30": "verdicts-line-learner"}
+"""The paper's line, its labels drawn elsewhere and by a learner; the names of the claims."""
+FITS = 12
+HELPED = 0.0
+"""Weights help where they lower the mean risk by more than this share of it."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Outcome:
-    """All runs of one setting: how often each verdict was given, and the truth."""
+    """All runs of one setting."""
 
-    runs: int
-    counts: Mapping[str, int]
-    lower: Mapping[str, int]
-    """Runs with that verdict in which weights lowered the risk."""
-    higher: Mapping[str, int]
-    gain: float
-    """Relative to the risk without weights, on average over the runs."""
-    stderr: float
-    """Computed as if the risk without weights were known; too large where the gain is large."""
+    cell: Cell
+    shares: Sequence[float]
+    advice: Sequence[str]
+    fits: int
+    """The most fits of the model for one decision."""
 
-    def share(self, *advice: str) -> float:
-        """The share of runs in which one of these verdicts was given."""
-        return sum(self.counts[each] for each in advice) / self.runs
-
-    def n_right(self, tolerance: float) -> int:
-        """Verdicts that were right, of those that decide."""
-        return sum(self.counts[each] for each in DECIDED if is_right(each, self.gain, tolerance))
-
-    def n_right_between(self, tolerance: float) -> tuple[int, int]:
-        """The fewest and the most, were the true gain up to two standard errors off."""
-        near = [replace(self, gain=self.gain + off * self.stderr) for off in (-2, 0, 2)]
-        counts = [own.n_right(tolerance) for own in near]
-        return min(counts), max(counts)
+    def given(self, advice: str) -> int:
+        """The runs with that advice."""
+        return sum(each == advice for each in self.advice)
 
     @property
-    def takes_weights(self) -> bool:
-        """True if weights changed the risk in any run; otherwise the model takes no weights."""
-        return any((*self.lower.values(), *self.higher.values()))
-
-    @property
-    def n_decided(self) -> int:
-        """Verdicts other than "not enough labels"."""
-        return sum(self.counts[each] for each in DECIDED)
-
-
-def is_right(advice: str, gain: float, tolerance: float) -> bool:
-    """True if a verdict that decides is right where weights gain that share of the risk.
-
-    >>> is_right("correct", 0.08, 0.02), is_right("no difference", 0.08, 0.02)
-    (True, False)
-    """
-    if advice == "no difference":
-        return abs(gain) <= tolerance
-    return (gain > tolerance) == (advice == "correct")
+    def gain(self) -> float:
+        """The share by which the weights of R_LURE lower the mean risk."""
+        return -self.cell.beside("LURE", "naive").mean
 
 
 def outcomes(table: pa.Table) -> dict[str, Outcome]:
-    """The batches of each setting, put together."""
+    """The runs of each setting."""
     rows = table.to_pylist()
-    return {
-        name: _together([row for row in rows if row["setting"] == name])
-        for name in dict.fromkeys(row["setting"] for row in rows)
-    }
+    names = dict.fromkeys(row["setting"] for row in rows)
+    return {name: _outcome(name, [r for r in rows if r["setting"] == name]) for name in names}
 
 
-def _together(rows: Sequence[Mapping[str, float]]) -> Outcome:
-    def total(column: str) -> float:
-        return sum(row[column] for row in rows)
-
-    runs, naive = total("runs"), total("naive")
-    mean = (naive - total("lure")) / runs
-    variance = max(total("gain squared") / runs - mean**2, 0.0) / (runs - 1)
+def _outcome(name: str, rows: Sequence[Row]) -> Outcome:
+    risks = {way: np.array([row[way] for row in rows], dtype=float) for way in WAYS}
     return Outcome(
-        runs=int(runs),
-        counts={each: int(total(each)) for each in VERDICTS},
-        lower={each: int(total(f"{each}; lower")) for each in VERDICTS},
-        higher={each: int(total(f"{each}; higher")) for each in VERDICTS},
-        gain=mean / (naive / runs),
-        stderr=float(np.sqrt(variance)) / (naive / runs),
+        Cell(name, risks),
+        shares=[row["amount"] for row in rows],
+        advice=[row["advice"] for row in rows],
+        fits=max(row["fits"] for row in rows),
     )
 
 
 def claims(table: pa.Table, settings: VerdictSettings) -> list[Claim]:
-    """One claim for each promise that the advice makes."""
-    cases = outcomes(table)
-    return [
-        _on_the_line(cases),
-        _interpolating(cases),
-        _right("right", "all settings", list(cases.values())),
-        _right(
-            "right-weights",
-            "all settings whose model takes weights",
-            [own for own in cases.values() if own.takes_weights],
-        ),
-        _right(
-            "right-unknown",
-            "the settings that were not used when the rule was made",
-            [own for name, own in cases.items() if not SETTINGS[name].used_for_rule],
-        ),
-        _classifiers({name: own for name, own in cases.items() if _classifies(name)}),
+    """One claim for each promise of the share."""
+    runs = outcomes(table)
+    cells = [own.cell for own in runs.values()]
+    lines = [_on_the_line(claim, runs[name]) for name, claim in LINES.items() if name in runs]
+    shared = [
+        replace(claim, name=f"verdicts-{claim.name}")
+        for claim in share_claims(cells, Bars(), WHERE)
     ]
+    return [*lines, *shared, _words(list(runs.values())), _fits(runs)]
 
 
-def _on_the_line(cases: Mapping[str, Outcome]) -> Claim:
-    lines = [cases[f"line, {labels} labels"] for labels in (30, 60)]
-    held = all(o.share("correct") >= 0.6 and o.share("do not correct") <= 0.05 for o in lines)
-    shares = "; ".join(
-        f"M = {labels}: {own.share('correct'):.1%} and {own.share('do not correct'):.1%}"
-        for labels, own in zip((30, 60), lines, strict=True)
-    )
+def _on_the_line(name: str, own: Outcome) -> Claim:
+    share, lure = (own.cell.beside(way, "naive") for way in ("share", "LURE"))
     return Claim(
-        "verdict-line",
+        name,
         WHERE,
-        'On the paper\'s linear problem with 30 and 60 labels the verdict is "correct" in at '
-        'least 60% of the runs and "do not correct" in at most 5%.',
-        f"{shares} of {lines[0].runs} runs each",
-        _ruling(held),
-        f"Weights lower the risk by {lines[0].gain:.0%} and {lines[1].gain:.0%} there.",
+        f"On the paper's linear problem ({own.cell.title}) training by the share lowers the risk "
+        f"at least as much as the weights of R_LURE do.",
+        f"beside plain training {share.mean:+.1%} ± {share.stderr:.1%}, with the weights of R_LURE "
+        f"{lure.mean:+.1%} ± {lure.stderr:.1%}, by the verdict of the first version "
+        f"{own.cell.beside('verdict', 'naive').mean:+.1%}; {share.n} runs",
+        _ruling(share.mean <= lure.mean),
     )
 
 
-def _interpolating(cases: Mapping[str, Outcome]) -> Claim:
-    useless = {
-        name: own
-        for name, own in cases.items()
-        if SETTINGS[name].interpolates and own.gain <= TOLERANCE
+def _words(runs: Sequence[Outcome]) -> Claim:
+    """How often "correct" is said where weights help, and "do not correct" where they do not."""
+    said = {
+        advice: sum(own.given(advice) for own in runs) for advice in ("correct", "do not correct")
     }
-    shares = ", ".join(f"{own.share('correct'):.1%} {name}" for name, own in useless.items())
-    rarely = [own.share("correct") <= 0.1 for own in useless.values()]
+    right = {
+        "correct": sum(own.given("correct") for own in runs if own.gain > HELPED),
+        "do not correct": sum(own.given("do not correct") for own in runs if own.gain <= HELPED),
+    }
+    n_said, n_right = sum(said.values()), sum(right.values())
     return Claim(
-        "verdict-interpolating",
+        "verdicts-words",
         WHERE,
-        f"For models that interpolate, where weights lower the risk by {TOLERANCE:.0%} or less, "
-        'the verdict is "correct" in at most 10% of the runs.',
-        shares or "no such setting was run",
-        judge(rarely, np.logical_not(rarely)),
+        'Of all advice to "correct" or "do not correct", at least 90% is given in settings where '
+        "the weights of R_LURE lower the mean risk, or do not.",
+        "; ".join(f'{right[each]:,} of {said[each]:,} "{each}"' for each in said)
+        + f" in {sum(len(own.advice) for own in runs):,} runs",
+        _ruling(n_right >= 0.9 * n_said) if n_said else "cannot tell",
     )
 
 
-def _right(name: str, of: str, cases: Sequence[Outcome]) -> Claim:
-    share, finer = (_share_right(cases, tolerance) for tolerance in (TOLERANCE, 0.01))
-    decided, runs = (sum(own.n_decided for own in cases), sum(own.runs for own in cases))
-    least, most = _share_between(cases)
-    helped, hurt = _by_sign(cases)
+def _fits(runs: Mapping[str, Outcome]) -> Claim:
+    most = max(own.fits for own in runs.values())
     return Claim(
-        f"verdict-{name}",
+        "verdicts-fits",
         WHERE,
-        f'Of all verdicts other than "not enough labels" in {of}, at least 90% are right.',
-        f"{share:.1%} of {decided:,} verdicts in {runs:,} runs; {least:.1%} to {most:.1%} where "
-        f"true gains are up to two standard errors off; with a tolerance of 1% of the risk instead "
-        f"of {TOLERANCE:.0%}, {finer:.1%}",
-        _ruling(share >= 0.9) if (least >= 0.9) == (most >= 0.9) and decided else "cannot tell",
-        f'Right is what is right on average over the runs of a setting. {helped:.1%} of "correct" '
-        f'are in settings where weights lower the mean risk at all, {hurt:.1%} of "do not correct" '
-        f"in settings where they raise it; {_right_in_run(cases):.1%} of both agree with the sign "
-        f"of their own run's difference.",
+        f"A decision takes at most {FITS} fits of the model.",
+        f"at most {most}",
+        _ruling(most <= FITS),
     )
-
-
-def _classifiers(cases: Mapping[str, Outcome]) -> Claim:
-    n_each = {name: own.counts["correct"] for name, own in cases.items() if own.counts["correct"]}
-    right = {name: n for name, n in n_each.items() if cases[name].gain > TOLERANCE}
-    n_given, n_right = sum(n_each.values()), sum(right.values())
-    helped = sum(n for name, n in n_each.items() if cases[name].gain > 0)
-    share = f" ({n_right / n_given:.1%})" if n_given else ""
-    return Claim(
-        "verdict-correct-classifiers",
-        WHERE,
-        'Of the verdicts "correct" on classifiers, at least 90% are right.',
-        f"{n_right:,} of {n_given:,}{share} in {sum(own.runs for own in cases.values()):,} runs; "
-        f"in settings where weights lower the mean risk at all, {helped:,}",
-        _ruling(n_right >= 0.9 * n_given) if n_given else "cannot tell",
-        f"Right ones are in: {', '.join(right) or 'no setting'}.",
-    )
-
-
-def _classifies(name: str) -> bool:
-    return hasattr(SETTINGS[name].model(), "predict_proba")
-
-
-def _by_sign(cases: Sequence[Outcome]) -> tuple[float, float]:
-    """The share of "correct" where weights help, and of "do not correct" where they hurt."""
-    helped = [own for own in cases if own.gain > 0]
-    hurt = [own for own in cases if own.gain < 0]
-    return _share_given("correct", helped, cases), _share_given("do not correct", hurt, cases)
-
-
-def _share_given(advice: str, among: Sequence[Outcome], cases: Sequence[Outcome]) -> float:
-    n_each = sum(own.counts[advice] for own in cases)
-    return sum(own.counts[advice] for own in among) / n_each if n_each else 0.0
-
-
-def _right_in_run(cases: Sequence[Outcome]) -> float:
-    said = sum(own.counts["correct"] + own.counts["do not correct"] for own in cases)
-    agreed = sum(own.lower["correct"] + own.higher["do not correct"] for own in cases)
-    return agreed / said if said else 0.0
-
-
-def _share_right(cases: Sequence[Outcome], tolerance: float) -> float:
-    decided = sum(own.n_decided for own in cases)
-    return sum(own.n_right(tolerance) for own in cases) / decided if decided else 0.0
-
-
-def _share_between(cases: Sequence[Outcome]) -> tuple[float, float]:
-    """The lowest and highest share of right verdicts within the error of the truth."""
-    decided = sum(own.n_decided for own in cases)
-    bounds = [own.n_right_between(TOLERANCE) for own in cases]
-    least, most = (sum(each[at] for each in bounds) for at in (0, 1))
-    return (least / decided, most / decided) if decided else (0.0, 0.0)
 
 
 def _ruling(held: bool) -> Ruling:
@@ -239,28 +121,9 @@ def _ruling(held: bool) -> Ruling:
 
 
 def figures(table: pa.Table, settings: VerdictSettings) -> Mapping[str, Plot]:
-    """The shares of the four verdicts in each setting, and the truth beside them."""
-    cases = outcomes(table)
-    figure, axes = canvas(height=4.6)
-    names = list(cases)[::-1]
-    start = np.zeros(len(names))
-    for advice in VERDICTS:
-        share = np.array([cases[name].share(advice) for name in names])
-        axes.barh(names, share, left=start, color=COLOURS[advice], label=advice, height=0.72)
-        start += share
-    for at, name in enumerate(names):
-        own = cases[name]
-        axes.text(1.02, at, f"{own.gain:+.1%}", va="center", fontsize=6, color=BLACK)
-    axes.text(1.02, len(names) - 0.2, "true gain", fontsize=6, va="bottom")
-    axes.set_yticks(range(len(names)), [_with_mark(name) for name in names], fontsize=6)
-    axes.tick_params(axis="x", labelsize=7)
-    axes.set(xlim=(0, 1), ylim=(-0.6, len(names) - 0.4))
-    axes.set_xlabel("share of runs", fontsize=8)
-    axes.legend(loc="lower left", bbox_to_anchor=(-0.62, 1.03), ncols=2, fontsize=6, frameon=False)
-    runs = next(iter(cases.values())).runs
-    footnote(figure, f"{runs} runs each; * not looked at when the rule was made")
-    return {"verdicts": figure}
-
-
-def _with_mark(name: str) -> str:
-    return name if SETTINGS[name].used_for_rule else f"{name} *"
+    """Regrets of all ways of training, setting by setting."""
+    about = (
+        f"{settings.trajectories} runs each, seed {settings.seed}\n"
+        "risk: Brier score of classifiers, squared error of regressions; grey: less than 2%"
+    )
+    return {"regret": plot_cells([own.cell for own in outcomes(table).values()], about)}

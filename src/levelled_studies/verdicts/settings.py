@@ -17,17 +17,10 @@ __all__ = ["SETTINGS", "Setting"]
 
 @dataclass(frozen=True, slots=True)
 class Setting:
-    """A problem, a number of labels and a model.
-
-    Settings `used_for_rule` were looked at, with other seeds, when the rule was made; the others
-    were not. A model that `interpolates` can fit any labels, or nearly (five bootstrapped trees),
-    so weights can change little.
-    """
+    """A problem, a number of labels and a model."""
 
     sample: Callable[[Generator], of.Sample]
     model: Callable[[], Model]
-    used_for_rule: bool = True
-    interpolates: bool = False
 
 
 def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
@@ -45,7 +38,9 @@ def _polynomial(degree: int, penalty: float) -> Callable[[], Model]:
 
 _line = make_sklearn("linear_model", "LinearRegression")
 _logistic = make_sklearn("linear_model", "LogisticRegression")
-_network = make_sklearn("neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs")
+_network = make_sklearn(
+    "neural_network", "MLPClassifier", (10,), alpha=0.0, solver="lbfgs", max_iter=60
+)
 _forest = make_sklearn("ensemble", "RandomForestClassifier", 5)
 _boosted = make_sklearn("ensemble", "GradientBoostingClassifier", n_estimators=8)
 _paper = partial(partial, of.paper)
@@ -54,6 +49,7 @@ _far = partial(partial, of.draw_far)
 
 SETTINGS = {
     "line, 30 labels": Setting(_paper(geometric(), 30), _line),
+    "line by a learner, 30": Setting(partial(of.paper_by_learner, 30), _line),
     "line, 60 labels": Setting(_paper(geometric(), 60), _line),
     "line, epsilon-greedy, 30": Setting(_paper(greedy(), 30), _line),
     "cubic ridge, 30": Setting(_paper(geometric(), 30), _polynomial(3, 0.1)),
@@ -65,33 +61,17 @@ SETTINGS = {
     "logistic, right model, 60": Setting(_unsure(of.logistic, 500, 60), _logistic),
     "logistic on moons, 60": Setting(_unsure(of.moons, 500, 60), _logistic),
     "tree on moons, 60": Setting(
-        _unsure(of.moons, 500, 60),
-        make_sklearn("tree", "DecisionTreeClassifier"),
-        interpolates=True,
+        _unsure(of.moons, 500, 60), make_sklearn("tree", "DecisionTreeClassifier")
     ),
-    "1-nearest neighbour, 60": Setting(
-        _unsure(of.moons, 500, 60),
-        make_sklearn("neighbors", "KNeighborsClassifier", 1),
-        interpolates=True,
-    ),
-    "forest on moons, 60": Setting(_unsure(of.moons, 500, 60), _forest, interpolates=True),
-    "network, 8 idle features, 60": Setting(
-        _unsure(of.idle, 500, 60), _network, used_for_rule=False, interpolates=True
-    ),
-    "curve in x, 100": Setting(_far(of.saturating, 1000, 100), _line, used_for_rule=False),
-    "logistic, curved odds, 100": Setting(
-        _unsure(of.curved, 1000, 100), _logistic, used_for_rule=False
-    ),
+    "forest on moons, 60": Setting(_unsure(of.moons, 500, 60), _forest),
+    "network, 8 idle features, 60": Setting(_unsure(of.idle, 500, 60), _network),
+    "curve in x, 100": Setting(_far(of.saturating, 1000, 100), _line),
+    "logistic, curved odds, 100": Setting(_unsure(of.curved, 1000, 100), _logistic),
     "naive Bayes, 3 classes, 100": Setting(
-        _unsure(of.blobs, 1000, 100), make_sklearn("naive_bayes", "GaussianNB"), used_for_rule=False
+        _unsure(of.blobs, 1000, 100), make_sklearn("naive_bayes", "GaussianNB")
     ),
-    "boosted trees, curved, 100": Setting(
-        _unsure(of.curved, 1000, 100), _boosted, used_for_rule=False
-    ),
+    "boosted trees, curved, 100": Setting(_unsure(of.curved, 1000, 100), _boosted),
     "extra tree, curved, 200": Setting(
-        _unsure(of.curved, 1000, 200),
-        make_sklearn("tree", "ExtraTreeClassifier"),
-        used_for_rule=False,
-        interpolates=True,
+        _unsure(of.curved, 1000, 200), make_sklearn("tree", "ExtraTreeClassifier")
     ),
 }

@@ -1,32 +1,34 @@
-"""Run `advise` many times on problems whose truth is known by simulation."""
+"""Train each way many times on problems whose truth is known by simulation."""
 
 import warnings
-from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import wraps
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import whole
-from levelled.models import fit_copy, make_task, seeded_copy, take, takes_weights
-from levelled_studies.all_or_nothing import Decision, advise
+from levelled.learning import blend
+from levelled.models import PredictionTask, fit_copy, make_task, seeded_copy, take
+from levelled_studies import all_or_nothing
 from levelled_studies.objectives import WEIGHTS
-from levelled_studies.study import StudySettings
+from levelled_studies.regret import WAYS
+from levelled_studies.study import Row, StudySettings
+from levelled_studies.tables import compact
 from levelled_studies.verdicts.problems import Sample
 from levelled_studies.verdicts.settings import SETTINGS, Setting
 
-__all__ = ["VERDICTS", "VerdictSettings", "run", "tasks"]
-
-VERDICTS = ("correct", "do not correct", "no difference", "not enough labels")
+__all__ = ["VerdictSettings", "count_fits", "run", "tasks"]
 
 
 @dataclass(frozen=True, slots=True)
 class VerdictSettings(StudySettings):
     """Runs of each setting, runs in one task, and the settings to run."""
 
-    trajectories: int = 500
-    batch: int = 50
+    trajectories: int = 100
+    batch: int = 20
     names: tuple[str, ...] = tuple(SETTINGS)
 
     def __post_init__(self) -> None:
@@ -41,47 +43,61 @@ def tasks(settings: VerdictSettings) -> list[str]:
 
 
 def run(settings: VerdictSettings, task: str, rng: Generator) -> pa.Table:
-    """The verdicts of one batch and the truth in each of its runs, as one row of sums."""
+    """The runs of one batch, a row each."""
     name, _, first = task.rpartition("; ")
-    n_runs = min(settings.batch, settings.trajectories - int(first))
-    runs = [_run(SETTINGS[name], rng) for _ in range(n_runs)]
-    return pa.Table.from_pylist([{"setting": name, "runs": n_runs} | dict(_sum_outcomes(runs))])
-
-
-def _run(setting: Setting, rng: Generator) -> tuple[Decision, Mapping[str, float]]:
-    sample = setting.sample(rng)
-    rows = sample.draws.index
+    numbers = range(int(first), min(int(first) + settings.batch, settings.trajectories))
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # a fit of few labels may not converge, and need not
-        verdict = advise(
-            setting.model(), take(sample.pool.X, rows), sample.pool.y[rows], sample.draws
-        )
-        return verdict, _truth(setting, sample)
+        rows = [{"setting": name, "trajectory": n, **_run(SETTINGS[name], rng)} for n in numbers]
+    return pa.Table.from_pylist(rows)
 
 
-def _truth(setting: Setting, sample: Sample) -> dict[str, float]:
-    """The risk in the population of models trained each way on all that was drawn."""
-    model, draws = seeded_copy(setting.model(), 0), sample.draws
+def _run(setting: Setting, rng: Generator) -> Row:
+    """The risk in the population of models trained each way on the same labels."""
+    sample, model = setting.sample(rng), seeded_copy(setting.model(), 0)
+    draws = sample.draws
     X, y = take(sample.pool.X, draws.index), sample.pool.y[draws.index]
     task = make_task(model, sample.pool.y, "auto")
-    risks = {}
-    for way, weights in WEIGHTS.items():
-        own = None if weights is None or not takes_weights(model) else weights(draws)
-        predictions = task.predictions(fit_copy(model, task, X, y, own), sample.unseen.X)
-        risks[way.lower()] = float(task.losses(sample.unseen.y, predictions).mean())
-    return risks
+    risks = {
+        way: _risk(task, fit_copy(model, task, X, y, weights and weights(draws)), sample)
+        for way, weights in WEIGHTS.items()
+    }
+    if task.classes is not None and (y == y[0]).all():  # every model predicts that class
+        alike = dict.fromkeys(WAYS, float(compact(np.asarray(risks["naive"]))[0]))
+        few = "not enough labels"
+        return {**alike, "amount": 0.0, "advice": few, "former": few, "fits": 0}
+    n_fits = count_fits(model)
+    share = blend(model, X, y, draws, weights=sample.weights)
+    fits = n_fits[0]
+    shuffled = blend(model, X, y, draws, weights=rng.permutation(share.sample_weight))
+    former = all_or_nothing.advise(model, X, y, draws).advice
+    risks |= {
+        "verdict": risks["LURE" if former == "correct" else "naive"],
+        "share": _risk(task, share, sample),
+        "shuffled": _risk(task, shuffled, sample),
+    }
+    return {
+        **{way: float(compact(np.asarray(risk))[0]) for way, risk in risks.items()},
+        "amount": float(compact(np.asarray(share.share))[0]),
+        "advice": share.verdict.advice,
+        "former": former,
+        "fits": fits,
+    }
 
 
-def _sum_outcomes(
-    runs: list[tuple[Decision, Mapping[str, float]]],
-) -> Iterator[tuple[str, float]]:
-    """Counts of verdicts, of runs of each in which weights lowered the risk, and sums of risks."""
-    gain = np.array([truth["naive"] - truth["lure"] for _, truth in runs])
-    advice_given = np.array([verdict.advice for verdict, _ in runs])
-    for advice in VERDICTS:
-        yield advice, int(np.sum(advice_given == advice))
-        yield f"{advice}; lower", int(np.sum((advice_given == advice) & (gain > 0)))
-        yield f"{advice}; higher", int(np.sum((advice_given == advice) & (gain < 0)))
-    for way in runs[0][1]:
-        yield way, float(sum(truth[way] for _, truth in runs))
-    yield "gain squared", float(np.sum(gain**2))
+def _risk(task: PredictionTask, model: Any, sample: Sample) -> float:  # noqa: ANN401
+    predictions = task.predictions(model, sample.unseen.X)
+    return float(task.losses(sample.unseen.y, predictions).mean())
+
+
+def count_fits(model: Any) -> list[int]:  # noqa: ANN401
+    """A counter that goes up each time the model, or a copy of it, is fitted from now on."""
+    kind, counter = type(model), [0]
+
+    @wraps(kind.fit)
+    def fit(self: Any, *args: Any, **options: Any) -> Any:  # noqa: ANN401
+        counter[0] += 1
+        return kind.fit(self, *args, **options)
+
+    model.__class__ = type(kind.__name__, (kind,), {"fit": fit})
+    return counter

@@ -1,17 +1,20 @@
 """The rules of the claims of the learning studies, as the ledger states them."""
 
 from collections.abc import Iterable, Sequence
+from itertools import product
 
 import numpy as np
 from scipy import stats
 
 from levelled._check import BoolArray, FloatArray
 from levelled_studies.learning.report import SMALLER, UNEVEN
-from studies.rules.reading import ALARM, Row, Rule, Settings, column, pick, shown
+from studies.rules.reading import ALARM, Row, Rule, Settings, column, pick, shown, yes
+from studies.rules.regret import judge_share
+from studies.rules.regret import ratio as one_ratio
 
 __all__ = ["PATTERNS"]
 
-TOLERANCE = 0.02
+WAYS = ("naive", "PURE", "LURE", "verdict", "share", "shuffled")
 Effect = tuple[FloatArray, FloatArray, int]
 """Relative change at each checkpoint, its standard error, and the number of trajectories."""
 
@@ -104,25 +107,47 @@ def prefer_lure(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return shown((lower[-1] for _, lower in found), (higher[-1] for higher, _ in found))
 
 
-def follow(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    """Following the verdicts costs less than 2% beside the better of always and never."""
+def share(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """The regret of the share over the cells; for linear and logistic regressions at most 1%."""
+    cells = []
+    for case, labels in product(settings["cases"], settings["checkpoints"]):
+        own = pick(of_case(rows, case), labels=labels)
+        cells.append({way: column(own, f"{way} {measure(own)}") for way in WAYS})
+    tight = settings["study"] in ("learning-linear", "learning-logistic")
+    claim = name.removeprefix(settings["study"]).removeprefix("-")
+    return judge_share(cells, claim, worst=0.01 if tight else 0.07)
+
+
+def floor_cells(rows: Sequence[Row], settings: Settings, name: str) -> list[tuple[float, float]]:
+    """Changes of a column from the first floor to that of the claim, with standard errors."""
+    _, floor, what = name.split("-")
+    column_of = {"training": "share", "evaluation": "variance"}[what]
     found = []
     for case in settings["cases"]:
-        own = of_case(rows, case)
-        last = pick(own, labels=max(row["labels"] for row in own))
-        risk = {one: column(last, f"{one} {measure(own)}") for one in ("naive", "LURE")}
-        corrected = np.array([row["advice"] == "correct" for row in last])
-        followed = np.where(corrected, risk["LURE"], risk["naive"])[:, None]
-        costs = [ratio(followed, risk[one][:, None]) for one in ("LURE", "naive")]
-        cost = max(costs, key=lambda one: float(one[0][0]))
-        found.append(signs(cost, 2 * len(settings["cases"]), TOLERANCE))
-    return shown((less[0] for _, less in found), (more[0] for more, _ in found))
+        for labels in settings["checkpoints"]:
+            own = pick(of_case(rows, case), labels=labels)
+            at = (pick(own, floor=each) for each in (float(floor), settings["floors"][0]))
+            found.append(one_ratio(*(column(each, column_of) for each in at)))
+    return found
+
+
+def floor_cost(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    changes = floor_cells(rows, settings, name)
+    sure = [change for change, error in changes if change > 2 * error]
+    mean = np.mean([change for change, _ in changes])
+    return yes(mean <= 0.01 and max(sure, default=0) <= 0.05)
+
+
+def floor_gain(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return yes(np.mean([change for change, _ in floor_cells(rows, settings, name)]) <= -0.25)
 
 
 PATTERNS: dict[str, Rule] = {
     r"learning-\w+-overfitting": less_overfitting,
     r"learning-\w+-uneven": uneven,
     r"learning-\w+-lure-pure": prefer_lure,
-    r"learning-\w+-verdicts": follow,
+    r"learning-\w+-share-\w+": share,
+    r"floor-[\d.]+-training": floor_cost,
+    r"floor-[\d.]+-evaluation": floor_gain,
     r"learning-\w+-.+-(entropy|variance|geometric)": lowers,
 }

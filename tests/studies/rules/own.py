@@ -5,8 +5,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from levelled_studies.verdicts.settings import SETTINGS
-from studies.rules.reading import Row, Rule, Settings, column, pick, shown, yes
+from levelled._check import FloatArray
+from studies.rules.reading import Row, Rule, Settings, column, pick, yes
+from studies.rules.regret import judge_share
 
 __all__ = ["RULES"]
 
@@ -157,83 +158,46 @@ def demo(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return yes(np.mean([row["low"] <= row["truth"] <= row["high"] for row in rows]) >= 0.95)
 
 
-DECIDED = ("correct", "do not correct", "no difference")
+def cells_of(rows: Sequence[Row]) -> dict[str, list[Row]]:
+    return {name: pick(rows, setting=name) for name in dict.fromkeys(r["setting"] for r in rows)}
 
 
-class Truth:
-    """All runs of a setting: verdicts given, and the true gain of weights."""
-
-    def __init__(self, rows: Sequence[Row]) -> None:
-        self.runs = column(rows, "runs").sum()
-        self.counts = {name: column(rows, name).sum() for name in DECIDED}
-        naive = column(rows, "naive").sum() / self.runs
-        gain = naive - column(rows, "lure").sum() / self.runs
-        spread = max(column(rows, "gain squared").sum() / self.runs - gain**2, 0)
-        self.gain, self.stderr = gain / naive, np.sqrt(spread / (self.runs - 1)) / naive
-        moved = [f"{name}; {way}" for name in (*DECIDED, "not enough labels") for way in WAYS]
-        self.takes_weights = any(column(rows, name).any() for name in moved)
-
-    def right(self, gain: float) -> float:
-        held = {
-            "correct": gain > 0.02,
-            "do not correct": gain <= 0.02,
-            "no difference": abs(gain) <= 0.02,
-        }
-        return float(sum(self.counts[name] for name in DECIDED if held[name]))
+def risks_of(rows: Sequence[Row]) -> dict[str, FloatArray]:
+    return {way: column(rows, way) for way in WAYS}
 
 
-WAYS = ("lower", "higher")
-
-
-def truths(rows: Sequence[Row]) -> dict[str, Truth]:
-    names = dict.fromkeys(row["setting"] for row in rows)
-    return {name: Truth(pick(rows, setting=name)) for name in names}
+LINES = {
+    "verdicts-line": "line, 30 labels",
+    "verdicts-line-learner": "line by a learner, 30",
+}
+SHARE = ("mean", "worst", "naive", "control", "verdict")
+WAYS = ("naive", "PURE", "LURE", "verdict", "share", "shuffled")
 
 
 def on_the_line(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    own = [truths(rows)[f"line, {M} labels"] for M in (30, 60)]
-    return yes(
-        all(
-            one.counts["correct"] >= 0.6 * one.runs
-            and one.counts["do not correct"] <= 0.05 * one.runs
-            for one in own
-        )
-    )
+    """By the share the mean risk is no higher than with the weights of R_LURE."""
+    own = risks_of(pick(rows, setting=LINES[name]))
+    return yes(own["share"].mean() <= own["LURE"].mean())
 
 
-def interpolating(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    rarely = [
-        one.counts["correct"] <= 0.1 * one.runs
-        for setting, one in truths(rows).items()
-        if SETTINGS[setting].interpolates and one.gain <= 0.02
-    ]
-    return shown(rarely, [not each for each in rarely])
+def by_the_share(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    cells = [risks_of(own) for own in cells_of(rows).values()]
+    return judge_share(cells, name.removeprefix("verdicts-"), worst=0.07)
 
 
-def mostly_right(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    """90% are right, and would be were true gains up to two standard errors off."""
-    cases = truths(rows)
-    if name == "verdict-right-weights":
-        cases = {setting: one for setting, one in cases.items() if one.takes_weights}
-    if name == "verdict-right-unknown":
-        cases = {s: one for s, one in cases.items() if not SETTINGS[s].used_for_rule}
-    decided = sum(sum(one.counts.values()) for one in cases.values())
-    near = [
-        [one.right(one.gain + off * one.stderr) for off in (-2, 0, 2)] for one in cases.values()
-    ]
-    least, most = (sum(pick_(each) for each in near) / decided for pick_ in (min, max))
-    share = sum(each[1] for each in near) / decided
-    return yes(share >= 0.9) if (least >= 0.9) == (most >= 0.9) else "cannot tell"
+def words(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """Advice by setting, right where the mean risk with R_LURE is lower, or is not."""
+    right = said = 0
+    for own in cells_of(rows).values():
+        helps = column(own, "LURE").mean() < column(own, "naive").mean()
+        given = {each: len(pick(own, advice=each)) for each in ("correct", "do not correct")}
+        said += sum(given.values())
+        right += given["correct" if helps else "do not correct"]
+    return yes(right >= 0.9 * said) if said else "cannot tell"
 
 
-def classifiers(rows: Sequence[Row], settings: Settings, name: str) -> str:
-    own = [
-        one
-        for setting, one in truths(rows).items()
-        if hasattr(SETTINGS[setting].model(), "predict_proba")
-    ]
-    given = sum(one.counts["correct"] for one in own)
-    return yes(sum(one.counts["correct"] for one in own if one.gain > 0.02) >= 0.9 * given)
+def few_fits(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    return yes(max(row["fits"] for row in rows) <= 12)
 
 
 RULES: dict[str, dict[str, Rule]] = {
@@ -261,11 +225,9 @@ RULES: dict[str, dict[str, Rule]] = {
         **{f"range-{n}-resampled": ranges for n in (0, 100)},
     },
     "verdicts": {
-        "verdict-line": on_the_line,
-        "verdict-interpolating": interpolating,
-        "verdict-right": mostly_right,
-        "verdict-right-weights": mostly_right,
-        "verdict-right-unknown": mostly_right,
-        "verdict-correct-classifiers": classifiers,
+        **dict.fromkeys(LINES, on_the_line),
+        **{f"verdicts-share-{each}": by_the_share for each in SHARE},
+        "verdicts-words": words,
+        "verdicts-fits": few_fits,
     },
 }
