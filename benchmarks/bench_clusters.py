@@ -76,7 +76,11 @@ def race_file(path: Path) -> list[pa.Table]:
 def on_dask(pool: str, workers: int) -> Iterator[Draws | None]:
     from distributed import Client, LocalCluster
 
-    place = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    place = {
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+        "silence_logs": logging.CRITICAL,
+    }
     with (
         LocalCluster(n_workers=workers, threads_per_worker=1, **place) as cluster,
         Client(cluster) as client,

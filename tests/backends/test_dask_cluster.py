@@ -23,7 +23,7 @@ def cluster() -> Iterator[Callable[[int], str]]:
         n_workers=0,  # as a team would start it
         threads_per_worker=4,
         host="127.0.0.1",
-        dashboard_address=None,
+        dashboard_address="127.0.0.1:0",
         silence_logs=logging.CRITICAL,
     ) as started:
 

@@ -23,7 +23,11 @@ def draw(pool: Path, run: RacePart, *, workers: int, rows: int) -> Draws:
     def race_file(path: Path) -> list[object]:
         return [run(batch) for batch in pq.ParquetFile(path).iter_batches(rows)]
 
-    place = {"host": "127.0.0.1", "dashboard_address": None, "silence_logs": logging.CRITICAL}
+    place = {
+        "host": "127.0.0.1",
+        "dashboard_address": "127.0.0.1:0",
+        "silence_logs": logging.CRITICAL,
+    }
     with (
         distributed.LocalCluster(n_workers=workers, threads_per_worker=1, **place) as cluster,
         distributed.Client(cluster, set_as_default=False) as client,
