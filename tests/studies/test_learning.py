@@ -10,6 +10,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.errors import InputError
+from levelled.learning.settings import LearnerSettings
 from levelled.models import CAP
 from levelled_studies.runner import Results, run
 from levelled_studies.study import Claim, Ruling, StudyError
@@ -77,6 +78,10 @@ def test_pairs_are_of_cases_that_are_run() -> None:
     settings: list[Any] = [each for study in STUDIES.values() for each in study.presets.values()]
     known = {case for each in settings for case in each.cases}
     assert {case for pair in (*SMALLER, *UNEVEN) for case in pair} <= known
+
+
+def test_learners_of_the_studies_have_the_default_floor() -> None:
+    assert LearningSettings().floor == LearnerSettings(model("ridge")).floor
 
 
 def test_a_task_run_again_gives_the_same_rows() -> None:
