@@ -1,7 +1,7 @@
 PYTHON ?= python3
 BIN := .venv/bin
 
-.PHONY: demo test check bench docs wheel clean
+.PHONY: demo test engines check bench docs wheel clean
 
 # make demo SERVE=1 shows the campaign in the browser at the end.
 demo: .venv/demo
@@ -9,6 +9,13 @@ demo: .venv/demo
 
 test: .venv/dev
 	$(BIN)/python -m pytest -n auto --dist worksteal
+
+# Tests of all engines, Spark among them, which takes minutes to install and needs Java.
+engines: .venv/dev
+	$(BIN)/python -m pip install -q 'pyspark>=4'
+	LEVELLED_REQUIRE=distributed,ray,pyspark $(BIN)/python -m pytest tests/engines \
+	  'tests/test_docs.py::test_the_examples_of_a_page_run_as_pasted[docs/clusters.md]' \
+	  'tests/test_docs.py::test_the_examples_of_a_page_run_as_pasted[docs/spark.md]'
 
 check: .venv/dev
 	$(BIN)/ruff format --check

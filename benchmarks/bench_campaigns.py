@@ -1,6 +1,6 @@
-"""Campaigns on one machine: ask and tell, one more label, large ones, many, and audits.
+"""Campaigns on one machine: ask and tell, one more label, many labels, many campaigns, audits.
 
-python benchmarks/bench_campaigns.py [rows of the large pool]
+python benchmarks/bench_campaigns.py
 """
 
 import subprocess
@@ -25,7 +25,6 @@ from levelled.sources import open_pool
 
 PAIRS, ROUNDS = 150, 3
 LABELS = 10_000
-LARGE = 10_000_000
 ROWS, MANY_LABELS, AT_ONCE = 1_000_000, 50_000, 5000
 CAMPAIGNS, AUDITS, AUDITED = 200, 200, 3000
 YARDSTICK = "import numpy, sqlalchemy, pyarrow, typer"
@@ -114,50 +113,6 @@ def report_one_more(metrics: list[str]) -> None:
     print(f"  telling that label: {median(tells) * 1e3:.1f} ms, the disk included")
     print(f"  keeping the games: {kept * 1e3:.0f} ms; another process then needs ", end="")
     print(f"{loaded * 1e3:.0f} ms to load and {again * 1e3:.0f} ms to estimate")
-
-
-CREATE = """
-import resource, sys, time
-from levelled.campaigns import create_campaign
-start = time.perf_counter()
-campaign = create_campaign("large", sys.argv[1], storage=sys.argv[2], seed=7)
-created = time.perf_counter() - start
-start = time.perf_counter()
-campaign.ask(1500)
-further = time.perf_counter() - start
-most = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024**2
-print(f"  create: {created:.1f} s; asking for 1,500, which draws further: {further:.1f} s")
-print(f"  most memory: {most:.2f} GB (bar: 2 GB)")
-"""
-
-
-def write_large(path: Path, n: int) -> None:
-    """Part by part, so that writing it needs no memory to speak of."""
-    rng = np.random.default_rng(0)
-    part = 500_000
-    writer = None
-    for start in range(0, n, part):
-        p = rng.dirichlet((0.5, 0.3, 0.2), min(part, n - start))
-        table = pa.table(
-            {
-                "id": np.arange(start, start + len(p)),
-                "pred": np.array(["a", "b", "c"])[p.argmax(axis=1)],
-                **{f"proba_{name}": p[:, k] for k, name in enumerate("abc")},
-            }
-        )
-        writer = writer or pq.ParquetWriter(path, table.schema)
-        writer.write_table(table)
-    if writer is not None:
-        writer.close()
-
-
-def report_large(n: int) -> None:
-    with folder() as at:
-        write_large(at / "pool.parquet", n)
-        size = (at / "pool.parquet").stat().st_size / 1e6
-        print(f"a pool of {n:,} rows with pred and three probabilities, {size:.0f} MB on disk:")
-        command = [sys.executable, "-c", CREATE, str(at / "pool.parquet"), str(at / "c.db")]
-        subprocess.run(command, check=True)
 
 
 def label_all(campaign: Campaign, n: int, at_once: int) -> None:
@@ -249,4 +204,3 @@ if __name__ == "__main__":
     report_pairs()
     report_one_more(["error"])
     report_one_more(["error", "f1:spam", "brier"])
-    report_large(int(sys.argv[1]) if len(sys.argv) > 1 else LARGE)

@@ -1,7 +1,7 @@
 """Tests that the pages agree with the code: examples run, links lead somewhere, names exist."""
 
 import contextlib
-import importlib
+import importlib.util
 import io
 import os
 import re
@@ -17,6 +17,7 @@ import pytest
 
 import levelled
 from levelled_studies.manual import pages
+from postgres_server import PostgresServer
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
@@ -27,6 +28,7 @@ HAND_WRITTEN = [page for page in PAGES if page.name not in pages() and page.pare
 PUBLIC = [
     "levelled",
     "levelled.advice",
+    "levelled.backends",
     "levelled.bayes",
     "levelled.campaigns",
     "levelled.errors",
@@ -44,6 +46,16 @@ PUBLIC = [
 
 FILES_OF = {"readers.md": "tests/sources/readers/files"}
 """The folder whose files the examples of a page use."""
+
+USES_DATABASE = {"engines.md"}
+"""Pages whose examples use an empty PostgreSQL database at DATABASE_URL."""
+
+NEEDS = {
+    "clusters.md": ["distributed", "ray"],
+    "engines.md": ["duckdb", "psql"],
+    "spark.md": ["pyspark", "java"],
+}
+"""Packages and programs without which the examples of a page are not run."""
 
 LANGUAGES = {"python", "sh", "text", "console", "yaml"}
 """Blocks in Python and sh are run; text is what the block before it prints; console is not run.
@@ -136,9 +148,15 @@ def check_output(page: Path, block: Block, output: str) -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=path_in_project)
 def test_the_examples_of_a_page_run_as_pasted(
-    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    page: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest
 ) -> None:
     monkeypatch.chdir(tmp_path)
+    for needed in NEEDS.get(page.name, []):
+        if importlib.util.find_spec(needed) is None and shutil.which(needed) is None:
+            pytest.skip(f"{needed} is not installed")
+    if page.name in USES_DATABASE:
+        server: PostgresServer = request.getfixturevalue("postgres")
+        monkeypatch.setenv("DATABASE_URL", server.new_database())
     if page.name in FILES_OF:
         shutil.copytree(ROOT / FILES_OF[page.name], tmp_path, dirs_exist_ok=True)
     names: dict[str, object] = {}

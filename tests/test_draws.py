@@ -90,6 +90,38 @@ def test_parquet_loses_nothing(
         np.testing.assert_array_equal(back.design["max_weight"], design["max_weight"])
 
 
+@pytest.mark.parametrize("ids", [("b", "é"), (7, -2), ()])
+def test_ids_are_kept_in_prefixes_and_files(tmp_path: Path, ids: tuple[str | int, ...]) -> None:
+    n = len(ids)
+    draws = Draws(np.arange(n), np.full(n, 0.5), 4, ids=list(ids))
+    draws.to_parquet(tmp_path / "draws.parquet")
+    back = Draws.from_parquet(tmp_path / "draws.parquet")
+    assert back.ids == draws.ids == ids
+    assert draws[:1].ids == ids[:1]
+
+
+def test_a_file_with_a_column_of_ids_from_elsewhere_is_still_read(tmp_path: Path) -> None:
+    path = tmp_path / "draws.parquet"
+    Draws(np.array([2, 0]), np.array([0.5, 0.25]), pool_size=4).to_parquet(path)
+    table = pq.read_table(path)
+    pq.write_table(table.add_column(2, "id", pa.array([1.5, None])), path)
+    assert Draws.from_parquet(path).ids is None
+
+
+@pytest.mark.parametrize(
+    ("ids", "words"),
+    [
+        (["a"], "2 draws need 2 ids"),
+        (["a", "a"], "'a' was drawn twice"),
+        (["a", 1], "texts, or whole numbers"),
+        ([1.0, 2.0], "texts, or whole numbers"),
+    ],
+)
+def test_ids_that_cannot_be_are_refused(ids: list[str | int], words: str) -> None:
+    with pytest.raises(DrawsError, match=words):
+        Draws(np.array([2, 0]), np.array([0.5, 0.25]), pool_size=4, ids=ids)
+
+
 def test_a_file_that_holds_no_draws_is_refused(tmp_path: Path) -> None:
     other = tmp_path / "other.parquet"
     pq.write_table(pa.table({"a": [1]}), other)

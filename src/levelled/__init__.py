@@ -13,6 +13,7 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from levelled import (
         advice,
+        backends,
         campaigns,
         errors,
         estimators,
@@ -48,6 +49,7 @@ __all__ = [
     "Verdict",
     "advice",
     "advise",
+    "backends",
     "campaigns",
     "create_campaign",
     "errors",

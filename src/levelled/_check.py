@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled.errors import InputError
+from levelled.errors import InputError, InputTypeError
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -55,7 +55,8 @@ def _numbers(name: str, values: ArrayLike) -> FloatArray:
             raise TypeError(f"they are of type {array.dtype}")
         return array.astype(np.float64, copy=False)
     except (TypeError, ValueError, OverflowError) as wrong:
-        raise InputError(f"{name} must be an array of numbers: {wrong}.") from wrong
+        kind = InputTypeError if isinstance(wrong, TypeError) else InputError
+        raise kind(f"{name} must be an array of numbers: {wrong}.") from wrong
 
 
 def whole(name: str, value: Any, *, least: int) -> int:  # noqa: ANN401

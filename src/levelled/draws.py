@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
 from typing import TYPE_CHECKING, Any
@@ -32,7 +33,8 @@ class Draws:
 
     `excluded` counts the items of the pool that could never be drawn. `design` holds optional
     columns, one value a draw, that describe what else could have been drawn at that step; see
-    `levelled.samplers.with_design`.
+    `levelled.samplers.with_design`. `ids` names the drawn items. Draws that an engine made of a
+    table, whose rows have no numbers, have ids, and `index` only counts them: 0, 1, 2, ...
 
     >>> draws = Draws([2, 0], [0.5, 0.25], pool_size=4)
     >>> draws
@@ -46,6 +48,7 @@ class Draws:
     pool_size: int
     excluded: int = 0
     design: Mapping[str, FloatArray] | None = None
+    ids: Sequence[str | int] | None = None
 
     def __post_init__(self) -> None:
         pool_size = whole("pool_size", self.pool_size, least=1)
@@ -63,6 +66,8 @@ class Draws:
         object.__setattr__(self, "excluded", excluded)
         if self.design is not None:
             object.__setattr__(self, "design", _as_design(self.design, len(index)))
+        if self.ids is not None:
+            object.__setattr__(self, "ids", _as_ids(self.ids, len(index)))
 
     def __len__(self) -> int:
         return len(self.index)
@@ -75,7 +80,12 @@ class Draws:
             )
         design = self.design and {name: column[part] for name, column in self.design.items()}
         return Draws(
-            self.index[part], self.probability[part], self.pool_size, self.excluded, design
+            self.index[part],
+            self.probability[part],
+            self.pool_size,
+            self.excluded,
+            design,
+            None if self.ids is None else self.ids[part],
         )
 
     def __repr__(self) -> str:
@@ -85,16 +95,17 @@ class Draws:
         return f"Draws({len(self)} of {self.pool_size}, probabilities {low:.3g} to {high:.3g})"
 
     def to_parquet(self, path: str | PathLike[str]) -> None:
-        """Write one row a draw: `draw` (1, 2, ...), `row` (the index), `probability`, design.
+        """Write one row a draw: `draw` (1, 2, ...), `row` (the index), `id`, `probability`, design.
 
         The pool size and the number of excluded items are kept in the file's metadata.
         """
         import pyarrow as pa
         import pyarrow.parquet as pq
 
-        columns: dict[str, FloatArray | IntArray] = {
+        columns: dict[str, FloatArray | IntArray | Sequence[str | int]] = {
             "draw": np.arange(1, len(self) + 1),
             "row": self.index,
+            **({} if self.ids is None else {"id": self.ids}),
             "probability": self.probability,
             **(self.design or {}),
         }
@@ -102,6 +113,7 @@ class Draws:
             "pool_size": self.pool_size,
             "excluded": self.excluded,
             "design": None if self.design is None else list(self.design),
+            "ids": self.ids is not None,
         }
         table = pa.table(columns).replace_schema_metadata({_METADATA: json.dumps(about)})
         pq.write_table(table, path)
@@ -112,13 +124,14 @@ class Draws:
         table, about = _read(path)
         order = np.argsort(table.column("draw").to_numpy())
         columns = {name: table.column(name).to_numpy()[order] for name in table.column_names}
-        names = about["design"]
+        names, ids = about["design"], columns["id"] if about.get("ids") else None
         return cls(
             columns["row"],
             columns["probability"],
             about["pool_size"],
             about["excluded"],
             None if names is None else {name: columns[name] for name in names},
+            None if ids is None else ids.tolist(),
         )
 
 
@@ -203,6 +216,21 @@ def _as_design(design: Mapping[str, FloatArray], length: int) -> Mapping[str, Fl
         column.flags.writeable = False
         columns[name] = column
     return columns
+
+
+def _as_ids(values: Sequence[str | int], length: int) -> tuple[str | int, ...]:
+    ids = tuple(values)
+    if len(ids) != length:
+        raise DrawsError(f"{length} draws need {length} ids, not {len(ids)}.")
+    if not (all(type(one) is str for one in ids) or all(type(one) is int for one in ids)):
+        raise DrawsError("The ids of draws must be texts, or whole numbers, all of them.")
+    if len(set(ids)) < length:
+        repeated = Counter(ids).most_common(1)[0][0]
+        raise DrawsError(
+            f"The id {repeated!r} was drawn twice. Draws are without replacement: each item at "
+            f"most once."
+        )
+    return ids
 
 
 def _read(path: str | PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:

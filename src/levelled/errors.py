@@ -4,8 +4,10 @@
     ├── InputError (also a ValueError)      an argument that cannot be used
     │   ├── DrawsError                      draws that cannot have happened
     │   ├── ProposalError                   a proposal that cannot be corrected for
+    │   │   └── WeightError                 one weight that a race cannot take
     │   ├── LossError                       losses that break what was declared about them
     │   ├── PoolError                       a pool that cannot be read or does not fit
+    │   ├── InputTypeError                  (also a TypeError) an argument of the wrong type
     │   └── NotTrainedError                 (also an AttributeError) an attribute that training sets
     ├── CampaignError                       a step the campaign cannot take
     ├── StorageError                        a database that cannot be used
@@ -20,6 +22,7 @@ __all__ = [
     "ConflictError",
     "DrawsError",
     "InputError",
+    "InputTypeError",
     "LevelledError",
     "LossError",
     "MissingExtraError",
@@ -27,6 +30,7 @@ __all__ = [
     "PoolError",
     "ProposalError",
     "StorageError",
+    "WeightError",
 ]
 
 
@@ -38,12 +42,27 @@ class InputError(LevelledError, ValueError):
     """An argument that cannot be used."""
 
 
+class InputTypeError(InputError, TypeError):
+    """An argument of a type that cannot be used, such as text instead of numbers."""
+
+
 class DrawsError(InputError):
     """Draws that cannot have happened: a probability of 0, an item drawn twice."""
 
 
 class ProposalError(InputError):
     """A proposal that no weighting can correct for, or that is no distribution."""
+
+
+class WeightError(ProposalError):
+    """A weight that a race cannot take: that of `row` in the weights it was given."""
+
+    def __init__(self, message: str, row: int, value: float) -> None:
+        super().__init__(message, row, value)  # all three, so that it can be pickled
+        self.row, self.value = row, value
+
+    def __str__(self) -> str:
+        return str(self.args[0])
 
 
 class LossError(InputError):

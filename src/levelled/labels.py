@@ -53,10 +53,12 @@ def class_names(name: str, values: ArrayLike) -> NDArray[Any]:
     array = as_array(name, values)
     if array.ndim != 1:
         raise InputError(f"{name} must have one axis; it has shape {array.shape}.")
-    if array.dtype.kind == "f" and np.isnan(array).any():
-        raise InputError(f"{name} must have no gaps; {np.isnan(array).sum()} are NaN.")
     if array.dtype.kind in "OT" and all(isinstance(value, str) for value in array):
         array = array.astype(str)
+    elif array.dtype.kind == "O" and all(type(value) in (int, float) for value in array):
+        array = np.array(array.tolist())
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        raise InputError(f"{name} must have no gaps; {np.isnan(array).sum()} are NaN.")
     if array.dtype.kind not in "biufU":
         raise InputError(f"{name} must be text or numbers; it is an array of {array.dtype}.")
     return array

@@ -47,6 +47,10 @@ class Categorical:
         """The values of some items."""
         return [self.values[code] for code in self.codes[np.asarray(rows, dtype=np.int64)]]
 
+    def at(self, rows: ArrayLike) -> "Categorical":
+        """The same for some items."""
+        return Categorical(self.values, self.codes[np.asarray(rows, dtype=np.int64)])
+
     def counts(self) -> dict[str, int]:
         """The number of items with each value."""
         counts = np.bincount(self.codes, minlength=len(self.values))

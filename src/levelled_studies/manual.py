@@ -25,6 +25,7 @@ _PARTS = (
     "losses",
     "sources",
     "simulation",
+    "backends",
     "advice",
     "learning",
     "bayes",

@@ -91,8 +91,10 @@ def run(
     ):
         return Results(_read(parts, tasks), load(out), _files(out), already_done=True)
     (out / "claims.json").unlink(missing_ok=True)  # of fewer parts
-    for _ in backend(partial(_run_part, study, settings, parts, tasks), missing):
+    # Workers of a cluster may run in another folder, so the path is absolute.
+    for _ in backend(partial(_run_part, study, settings, parts.absolute(), tasks), missing):
         pass  # each part saves itself
+    _check_parts(parts, [tasks[at] for at in missing])
     table = _read(parts, tasks)
     claims = study.claims(table, settings)
     pacsv.write_csv(table, out / "table.csv")
@@ -169,6 +171,16 @@ def _save(table: pa.Table, parts: Path, task: str) -> None:
     unfinished = parts / f"{task}.unfinished"
     pq.write_table(table, unfinished)
     unfinished.replace(_part(parts, task))
+
+
+def _check_parts(parts: Path, tasks: Sequence[str]) -> None:
+    """Refuse to go on if workers of a cluster have saved parts where they cannot be read here."""
+    elsewhere = [task for task in tasks if not _part(parts, task).exists()]
+    if elsewhere:
+        raise StudyError(
+            f"{len(elsewhere)} of {len(tasks)} parts were computed, but are not in {parts}. Choose "
+            f"a folder that this machine and the workers of the cluster share, with --out."
+        )
 
 
 def _part(parts: Path, task: str) -> Path:

@@ -1,16 +1,18 @@
-import math
 import os
 import signal
+from collections.abc import Callable
 
 import pytest
 
-from levelled.backends import local
+from contracts.backends import BackendContract
+from levelled.backends import Backend, local, named
 from levelled.errors import InputError, LevelledError
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_results_come_in_the_order_of_the_arguments(workers: int) -> None:
-    assert list(local(workers)(math.sqrt, [9.0, 4.0, 1.0])) == [3, 2, 1]
+class TestLocal(BackendContract):
+    @pytest.fixture
+    def backend(self) -> Callable[[int], Backend]:
+        return local
 
 
 def test_no_workers_is_refused() -> None:
@@ -25,3 +27,13 @@ def killed(item: int) -> None:
 def test_a_process_that_is_ended_is_told_in_a_line() -> None:
     with pytest.raises(LevelledError, match="One of the processes was ended"):
         list(local(2)(killed, [1, 2]))
+
+
+def test_an_address_without_the_kind_of_its_cluster_is_refused() -> None:
+    with pytest.raises(InputError, match="needs the kind of its cluster"):
+        named("local", address="127.0.0.1:8786")
+
+
+def test_a_backend_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(InputError, match="one of local, dask, ray; it is 'spark'"):
+        named("spark")

@@ -11,7 +11,7 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, load_campaign
-from levelled.campaigns.driving import driver_of
+from levelled.campaigns.drivers import whole_driver
 from levelled.campaigns.records import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.figure import Figure
@@ -122,7 +122,7 @@ def test_the_spread_of_a_loss_includes_that_between_the_wrong_classes() -> None:
         seed=0,
         kind="adaptive",
     )
-    driver = driver_of(open_pool(table), settings)
+    driver = whole_driver(open_pool(table), settings)
     np.testing.assert_allclose(driver.base, 0)
     np.testing.assert_allclose(driver.effect, 1.5, atol=1e-5)  # the mean of 1 and 2
     np.testing.assert_allclose(driver.noise, 0.25, atol=1e-5)

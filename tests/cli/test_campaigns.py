@@ -339,6 +339,15 @@ def test_draws_can_be_made_without_a_campaign(levelled: Levelled, pool: Path) ->
     assert [one["row"] for one in printed] == draws.index.tolist()
 
 
+def test_draws_from_files_show_their_progress_on_a_terminal_only(
+    levelled: Levelled, pool: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    words = ("draw", pool, "--metric", "error", "-k", 5, "--seed", 7, "--no-design", "--threads", 1)
+    assert levelled(*words).err == "5 of 400 items drawn with seed 7\n"
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    assert "800 rows" in levelled(*words).err  # two passes, because of the floor
+
+
 def test_a_plan_says_how_many_labels_it_takes(levelled: Levelled, pool: Path) -> None:
     found = json.loads(levelled("plan", "--pool", pool, "--width", 0.1).out)[0]
     assert 0 < found["low"] < found["likely"] < found["high"] <= 400

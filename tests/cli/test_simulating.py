@@ -55,6 +55,14 @@ def test_simulate_prints_a_table_and_draws_a_plot(levelled: Levelled, tmp_path: 
     assert (tmp_path / "plot.png").stat().st_size > 10_000
 
 
+def test_simulate_gives_the_same_rows_on_a_cluster(levelled: Levelled) -> None:
+    pytest.importorskip("distributed")
+    words = [*SIMULATE, "--budgets", "30", "--methods", "static", "--format", "json"]
+    here, there = levelled(*words), levelled(*words, "--backend", "dask", "--workers", "2")
+    assert there.code == 0
+    assert there == here  # the messages too: Dask prints nothing
+
+
 def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: Path) -> None:
     table = pa.table({"id": range(50), "pred": ["a"] * 50, "y": ["a", "b"] * 25})
     pq.write_table(table, tmp_path / "labelled.parquet")
@@ -78,6 +86,8 @@ def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: 
         (["--metric", "f1:spma"], "spma"),
         (["--out", "nowhere/plot.png"], "folder that exists"),
         (["--out", "plot.txt"], ".png"),
+        (["--backend", "spark"], "one of local, dask, ray; it is 'spark'"),
+        (["--address", "127.0.0.1:8786"], "the backend dask or ray"),
     ],
 )
 def test_bad_options_are_refused_before_the_work(

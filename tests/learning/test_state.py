@@ -110,7 +110,8 @@ def test_draws_are_appended_and_keep_the_columns_that_all_of_them_have() -> None
     assert state.draws.index.tolist() == [1, 0]
     assert state.draws.design is not None
     assert state.draws.design["max_weight"].tolist() == [2.0, 1.0]
-    assert state.left().tolist() == [2]
+    assert state.n_left == 1
+    assert state.rows_left(np.array([0])).tolist() == [2]
     assert add_draws(state, one(2, 1.0)).draws.design is None
 
 

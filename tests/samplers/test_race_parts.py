@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from levelled import Draws
 from levelled._check import FloatArray
 from levelled.errors import InputError, ProposalError
-from levelled.samplers import Part, finish, merge, part, race
+from levelled.samplers import Part, finish, merge, part, race, with_design
 from samplers.layout import LONG, TINY, Layout, laid_out
 
 
@@ -20,17 +20,21 @@ def same(one: Draws, other: Draws) -> bool:
         one.index.tolist() == other.index.tolist()
         and one.probability.tolist() == other.probability.tolist()
         and (one.pool_size, one.excluded) == (other.pool_size, other.excluded)
+        and columns(one) == columns(other)
     )
+
+
+def columns(draws: Draws) -> dict[str, list[float]]:
+    return {name: column.tolist() for name, column in (draws.design or {}).items()}
 
 
 def pieces(
     units: list[FloatArray], k: int, cuts: list[list[int]], *, seed: int, log: bool = False
 ) -> list[Part]:
     """The parts of a race whose units are cut at those rows."""
+    run = partial(part, k=k, seed=seed, log=log, design=True, allow_zero=True)
     return [
-        part(
-            weights[start:stop], k, seed=seed, unit=unit, first_row=start, log=log, allow_zero=True
-        )
+        run(weights[start:stop], unit=unit, first_row=start)
         for unit, (weights, at) in enumerate(zip(units, cuts, strict=True))
         for start, stop in zip([0, *at], [*at, len(weights)], strict=True)
     ]
@@ -65,6 +69,10 @@ def test_draws_do_not_depend_on_the_pieces_or_on_the_order_of_merging(
             n = data.draw(st.integers(1, len(parts)))
             parts = [*parts[n:], merge(parts[:n])] if n > 1 else [*parts[1:], parts[0]]
         assert same(finish(parts[0]), whole)
+        again = with_design(whole, np.concatenate(units), log=log)
+        assert columns(whole).keys() == columns(again).keys()
+        for name, column in (whole.design or {}).items():
+            np.testing.assert_allclose(column, columns(again)[name], rtol=1e-9)
 
 
 @pytest.mark.parametrize("log", [False, True])
@@ -72,7 +80,7 @@ def test_draws_do_not_depend_on_the_pieces_or_on_the_order_of_merging(
 def test_threads_and_pieces_change_no_bit_of_a_race(k: int, log: bool, seed: int) -> None:
     weights = np.random.default_rng(seed).lognormal(sigma=3, size=20_000)
     weights_ = np.log(weights) if log else weights
-    run = partial(part, k=k, seed=seed, log=log)
+    run = partial(part, k=k, seed=seed, log=log, design=True)
     starts = [0, 4096, 12_288, 16_384]
     with ThreadPoolExecutor(4) as threads:
         parts = threads.map(
@@ -80,7 +88,21 @@ def test_threads_and_pieces_change_no_bit_of_a_race(k: int, log: bool, seed: int
             starts,
             [*starts[1:], 20_000],
         )
-        assert same(finish(merge(reversed([*parts]))), race(weights_, k, seed=seed, log=log))
+        assert same(
+            finish(merge(reversed([*parts]))), race(weights_, k, seed=seed, log=log, design=True)
+        )
+
+
+def test_the_largest_weight_is_that_of_a_row_that_was_not_drawn() -> None:
+    """The smallest weights of a block may be among its leaders, and leaders may be dropped."""
+    for seed in range(50):
+        weights = np.append(np.ones(40), [0.5, 0.6, 0.6, 0.7])
+        units = [
+            part(one, 8, seed=seed, unit=u, design=True) for u, one in enumerate([weights] * 4)
+        ]
+        draws = finish(merge([merge(units[:2]), merge(units[2:])]))
+        expected = with_design(draws, np.tile(weights, 4))
+        np.testing.assert_allclose(columns(draws)["max_weight"], columns(expected)["max_weight"])
 
 
 def test_rows_are_counted_on_from_unit_to_unit() -> None:
@@ -120,7 +142,7 @@ def test_a_part_may_have_fewer_items_than_the_race_draws() -> None:
 
 def test_parts_that_do_not_belong_together_are_refused() -> None:
     one = part([1.0], 1, seed=1)
-    with pytest.raises(InputError, match="share k, seed and log"):
+    with pytest.raises(InputError, match="share k, seed, log and design"):
         merge([one, part([1.0], 1, seed=2, unit=1)])
     with pytest.raises(InputError, match="no part to merge"):
         merge([])

@@ -84,11 +84,11 @@ def test_rows_are_found_again_by_their_ids(
 ) -> None:
     rows = data.draw(st.lists(st.integers(0, len(names) - 1)))
     ids = chunked(names, size, pa.string())
-    assert rows_of(ids, [names[row] for row in rows]).tolist() == rows
+    assert rows_of(ids.chunks, [names[row] for row in rows]).tolist() == rows
 
 
 def test_an_id_that_is_not_there_is_named_with_how_many_others() -> None:
     ids = pa.chunked_array([["a", "b"]])
     with pytest.raises(PoolError, match="'x' is not in the pool, nor are 2 others"):
-        rows_of(ids, ["a", "x", "y", "z"])
-    assert rows_of(ids, []).tolist() == []
+        rows_of(ids.chunks, ["a", "x", "y", "z"])
+    assert rows_of(ids.chunks, []).tolist() == []

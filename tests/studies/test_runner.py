@@ -104,6 +104,14 @@ def test_more_trajectories_leave_the_first_as_they_are(tmp_path: Path) -> None:
     assert run(walking(), Walk(trajectories=4), tmp_path).already_done
 
 
+def test_parts_that_workers_saved_elsewhere_are_missed(tmp_path: Path) -> None:
+    def on_another_machine(function: object, items: Sequence[int]) -> Iterator[None]:
+        yield from (None for _ in items)
+
+    with pytest.raises(StudyError, match=r"2 of 2 parts were computed, but are not in .* --out"):
+        run(walking(), Walk(), tmp_path, backend=on_another_machine)
+
+
 def test_studies_that_share_a_home_run_a_trajectory_once(tmp_path: Path) -> None:
     home = tmp_path / "walks"
     run(walking("one"), Walk(), tmp_path / "one", trajectories=home)

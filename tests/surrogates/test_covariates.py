@@ -1,10 +1,15 @@
 import numpy as np
 import pytest
 
+from levelled._check import FloatArray
 from levelled.errors import InputError
-from levelled.surrogates import Covariates, fill_gaps, prior_predictor, reduce_columns
+from levelled.surrogates import Covariates, Reduction, prior_predictor
 
 EXPECTED = np.array([0.1, 0.2, 0.4, 0.05])
+
+
+def reduced(X: FloatArray, most: int = 20) -> FloatArray:
+    return Reduction.of([X], len(X), most).apply(X)
 
 
 def test_features_have_mean_zero_and_spread_one_whatever_their_place() -> None:
@@ -40,12 +45,12 @@ def test_gaps_are_refused_until_they_are_filled(bad: float) -> None:
     X = np.array([[1.0], [bad], [3.0], [2.0]])
     with pytest.raises(InputError, match="finite numbers"):
         Covariates.of(EXPECTED, features=X)
-    assert fill_gaps(X).ravel().tolist() == [1.0, 2.0, 3.0, 2.0]
-    assert Covariates.of(EXPECTED, features=fill_gaps(X)).n_extra == 1
+    assert reduced(X).ravel().tolist() == [1.0, 2.0, 3.0, 2.0]
+    assert Covariates.of(EXPECTED, features=reduced(X)).n_extra == 1
 
 
 def test_a_column_of_gaps_only_is_constant() -> None:
-    assert not fill_gaps(np.full((3, 2), np.nan)).any()
+    assert not reduced(np.full((3, 2), np.nan)).any()
 
 
 def test_features_of_another_number_of_items_are_refused() -> None:
@@ -79,7 +84,7 @@ def test_many_columns_become_their_principal_components(seed: int) -> None:
     rng = np.random.default_rng(seed)
     few = rng.normal(size=(200, 3))
     many = few @ rng.normal(size=(3, 64))  # of rank three
-    reduced = reduce_columns(many, most=3)
-    assert reduced.shape == (200, 3)
+    fewer = reduced(many, most=3)
+    assert fewer.shape == (200, 3)
     centred = many - many.mean(axis=0)
-    np.testing.assert_allclose((reduced**2).sum(), (centred**2).sum(), rtol=1e-8)
+    np.testing.assert_allclose((fewer**2).sum(), (centred**2).sum(), rtol=1e-8)

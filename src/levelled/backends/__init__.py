@@ -1,37 +1,26 @@
-"""Backends: functions shaped like `map` that run work in one or several processes."""
+"""Backends: functions shaped like `map` that run work in processes or on a cluster."""
 
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from levelled._check import choice
+from levelled.backends.dask_cluster import dask
+from levelled.backends.local import Backend, local
+from levelled.backends.ray_cluster import ray
+from levelled.errors import InputError
 
-from levelled._check import whole
-from levelled.errors import LevelledError
+__all__ = ["Backend", "dask", "local", "named", "ray"]
 
-__all__ = ["Backend", "local"]
-
-Backend = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
-"""Takes a function and its arguments; gives the results in the order of the arguments."""
+_CLUSTERS = {"dask": dask, "ray": ray}
 
 
-def local(workers: int = 1) -> Backend:
-    """A backend that uses this process alone, or several processes of this machine.
+def named(name: str, *, workers: int = 1, address: str | None = None) -> Backend:
+    """The backend of that name: local, dask or ray.
 
-    >>> list(local()(abs, [-1, 2]))
+    >>> list(named("local")(abs, [-1, 2]))
     [1, 2]
     """
-    if whole("workers", workers, least=1) == 1:
-        return map
-
-    def processes(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
-        from joblib import Parallel, delayed
-        from joblib.externals.loky.process_executor import TerminatedWorkerError
-
-        run = Parallel(n_jobs=workers, return_as="generator")
-        try:
-            yield from run(delayed(function)(item) for item in items)
-        except TerminatedWorkerError as wrong:
-            raise LevelledError(
-                "One of the processes was ended by the system, most often for lack of memory. Run "
-                "it again, with fewer workers if necessary: saved results are kept."
-            ) from wrong
-
-    return processes
+    if choice("backend", name, ("local", *_CLUSTERS)) != "local":
+        return _CLUSTERS[name](address, workers=workers)
+    if address is not None:
+        raise InputError(
+            f"The address {address} needs the kind of its cluster too: the backend dask or ray."
+        )
+    return local(workers)

@@ -15,6 +15,7 @@ from torch import Generator, Tensor
 
 from levelled._check import FloatArray, between, floats, whole
 from levelled.bayes.dropout import DropoutPosterior
+from levelled.bayes.estimator import ClassifierEstimator
 from levelled.bayes.inputs import (
     Device,
     Numbers,
@@ -22,7 +23,10 @@ from levelled.bayes.inputs import (
     available_device,
     check_device,
     check_inputs,
+    check_labels,
+    check_names,
     check_weights,
+    feature_names,
     find_classes,
 )
 from levelled.bayes.networks import Network, build_network
@@ -31,20 +35,16 @@ from levelled.bayes.radial import RadialPosterior
 from levelled.bayes.saving import SavedClassifier, read_classifier, write_classifier
 from levelled.bayes.training import Schedule, TrainingSet, train
 from levelled.errors import InputError
-from levelled.labels import Class, class_names, class_numbers
+from levelled.labels import Class, class_numbers
 from levelled.losses import zero_one
 
 __all__ = ["DropoutClassifier", "RadialClassifier"]
 
 
 @dataclass(eq=False)
-class BayesianClassifier(ABC):
-    """Parameters, training and prediction; subclasses sample the weights.
+class BayesianClassifier(ClassifierEstimator, ABC):
+    """Parameters, training and prediction; subclasses sample the weights."""
 
-    It is an estimator of scikit-learn, without importing it, whose fields are its parameters.
-    """
-
-    network: str = "cnn"
     _: KW_ONLY
     classes: Sequence[Class] | None = None
     learning_rate: float = 5e-4
@@ -96,7 +96,23 @@ class BayesianClassifier(ABC):
             losses = train(posterior, encode(inputs, names, weight), checks, schedule, generator)
         self.classes_, self.scaling_ = classes, scaling
         self.posterior_, self.validation_losses_ = posterior, losses
+        self._names = feature_names(X)
         return self
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of an item in training, or of numbers in an image."""
+        self._check_fitted()
+        return math.prod(self.posterior_.network.input_shape)
+
+    @property
+    def feature_names_in_(self) -> NDArray[np.object_]:
+        """The names of the columns in training, if it was a frame that has them."""
+        self._check_fitted()
+        names: NDArray[np.object_] | None = getattr(self, "_names", None)  # unset by older versions
+        if names is None:
+            raise AttributeError(f"This {type(self).__name__} was fitted to columns without names.")
+        return names.copy()
 
     def sample_proba(self, X: ArrayLike, n_samples: int | None = None) -> NDArray[np.float32]:
         """Probabilities [N, K, classes] under K samples of the posterior, as scores take them.
@@ -131,6 +147,7 @@ class BayesianClassifier(ABC):
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one file; `load` reads it."""
         self._check_fitted()
+        names = getattr(self, "feature_names_in_", None)
         saved = SavedClassifier(
             kind=type(self).__name__,
             params=self.get_params(),
@@ -141,6 +158,7 @@ class BayesianClassifier(ABC):
             theta=self.posterior_.theta.cpu(),
             mean=torch.tensor(self.scaling_.mean),
             std=torch.tensor(self.scaling_.std),
+            names=None if names is None else names.tolist(),
         )
         write_classifier(path, saved)
 
@@ -162,32 +180,8 @@ class BayesianClassifier(ABC):
         network = build_network(model.network, saved.input_shape, len(model.classes_))
         model.posterior_ = model._posterior(network, saved.theta.to(model.device))
         model.validation_losses_ = saved.validation_losses
+        model._names = None if saved.names is None else np.array(saved.names, object)
         return model
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters by name; none has parameters of its own, so `deep` changes nothing."""
-        return {field.name: getattr(self, field.name) for field in fields(self)}
-
-    def set_params(self, **params: Any) -> Self:  # noqa: ANN401
-        """Change parameters; the next `fit` uses them."""
-        names = self.get_params()
-        for name, value in params.items():
-            if name not in names:
-                raise InputError(
-                    f"{type(self).__name__} has no parameter {name!r}; it has {', '.join(names)}."
-                )
-            setattr(self, name, value)
-        return self
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        """The tags by which scikit-learn recognises a classifier."""
-        from sklearn.utils import ClassifierTags, Tags, TargetTags
-
-        return Tags(
-            estimator_type="classifier",
-            target_tags=TargetTags(required=True),
-            classifier_tags=ClassifierTags(),
-        )
 
     def _fill(
         self, out: Numbers, inputs: Numbers, n_samples: int, convert: Callable[[Tensor], Tensor]
@@ -204,8 +198,13 @@ class BayesianClassifier(ABC):
 
     def _inputs(self, X: ArrayLike) -> Numbers:
         self._check_fitted()
-        shape = self.posterior_.network.input_shape
-        return check_inputs(X, images=self.network == "cnn", shape=shape)
+        inputs = self._checked(X, self.posterior_.network.input_shape)
+        check_names(X, getattr(self, "feature_names_in_", None))
+        return inputs
+
+    def _checked(self, X: ArrayLike, shape: tuple[int, ...] | None = None) -> Numbers:
+        name = type(self).__name__
+        return check_inputs(X, images=self.network == "cnn", shape=shape, name=name)
 
     def _held_out(
         self, validation: tuple[ArrayLike, ArrayLike] | None, shape: tuple[int, ...]
@@ -223,8 +222,7 @@ class BayesianClassifier(ABC):
         self, X: ArrayLike, y: ArrayLike, shape: tuple[int, ...] | None = None
     ) -> tuple[Numbers, NDArray[Any]]:
         """Inputs and labels of as many items, one or more."""
-        inputs = check_inputs(X, images=self.network == "cnn", shape=shape)
-        names = class_names("y", y)
+        inputs, names = self._checked(X, shape), check_labels(y)
         if len(inputs) != len(names) or not len(names):
             raise InputError(
                 f"One label an item is needed, and one item or more: X has {len(inputs)} items, "
@@ -237,10 +235,6 @@ class BayesianClassifier(ABC):
         seed = np.random.SeedSequence([whole("seed", self.seed, least=0), stream])
         generator = Generator(check_device(self.device))
         return generator.manual_seed(int(seed.generate_state(1)[0]))
-
-    def _check_fitted(self) -> None:
-        if not hasattr(self, "posterior_"):
-            raise InputError(f"This {type(self).__name__} is not fitted yet: call fit first.")
 
 
 def _examples(

@@ -1,5 +1,8 @@
 """Images, rows of features, labels and devices, checked and in the form a network takes."""
 
+import math
+import sys
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +23,10 @@ __all__ = [
     "available_device",
     "check_device",
     "check_inputs",
+    "check_labels",
+    "check_names",
     "check_weights",
+    "feature_names",
     "find_classes",
 ]
 
@@ -76,10 +82,12 @@ class Scaling:
         return torch.from_numpy(scaled.astype(np.float32)).to(device)
 
 
-def check_inputs(X: ArrayLike, *, images: bool, shape: tuple[int, ...] | None = None) -> Numbers:
+def check_inputs(
+    X: ArrayLike, *, images: bool, shape: tuple[int, ...] | None = None, name: str = "network"
+) -> Numbers:
     """X as finite numbers, [N, H, W, channels] or [N, D]; `images` must be the former.
 
-    `shape` is that of one item in training, if there was any.
+    `shape` is that of one item in training, if there was any; `name` is that of the model.
     """
     inputs = _numbers(X)
     inputs = inputs[..., None] if inputs.ndim == 3 else inputs
@@ -90,12 +98,18 @@ def check_inputs(X: ArrayLike, *, images: bool, shape: tuple[int, ...] | None = 
         )
     if inputs.ndim not in (2, 4):
         raise InputError(
-            f"X must be [N, D], [N, H, W] or [N, H, W, channels]; it is {inputs.shape}."
+            f"X must be [N, D], [N, H, W] or [N, H, W, channels]; its shape is {inputs.shape}. "
+            f"Reshape your data: X.reshape(1, -1) is one item, X.reshape(-1, 1) one feature."
         )
     if inputs.ndim == 4 and inputs.shape[1] <= _CHANNELS < min(inputs.shape[2:]):
         raise InputError(
             f"Images are [N, H, W] or [N, H, W, channels], but X is {inputs.shape}: its channels "
             f"seem to come first. Move them with np.moveaxis(X, 1, -1)."
+        )
+    if shape is not None and inputs.ndim == 2 and len(shape) == 1 and inputs.shape[1:] != shape:
+        raise InputError(
+            f"X has {inputs.shape[1]} features, but {name} is expecting {shape[0]} features as "
+            f"input, as in training."
         )
     if shape is not None and inputs.shape[1:] != shape:
         raise InputError(
@@ -103,18 +117,73 @@ def check_inputs(X: ArrayLike, *, images: bool, shape: tuple[int, ...] | None = 
         )
     if 0 in inputs.shape[1:]:
         raise InputError(
-            f"Items of X must hold a number or more; the shape of X is {inputs.shape}."
+            f"X has {math.prod(inputs.shape[1:])} feature(s) (shape={inputs.shape}) while a "
+            f"minimum of 1 is required."
         )
     return inputs
 
 
 def _numbers(X: ArrayLike) -> Numbers:
+    if hasattr(X, "tocsr"):
+        raise InputError(
+            f"Sparse data is not supported, and X is a {type(X).__name__}: make it dense, "
+            f"X.toarray()."
+        )
     numbers = as_array("X", X)
+    if numbers.dtype.kind == "c":
+        raise InputError(
+            "Complex data not supported: X holds complex numbers. Make their real and imaginary "
+            "parts features of their own."
+        )
     if numbers.dtype.kind in "biu":  # whole numbers are finite, and a pool of bytes is not copied
         return numbers
     if numbers.dtype.kind == "f" and np.isfinite(numbers).all():
         return numbers
     return floats("X", numbers)
+
+
+def feature_names(X: ArrayLike) -> NDArray[np.object_] | None:
+    """The names of the columns of a frame, if all of them are text."""
+    columns = getattr(X, "columns", None)
+    if columns is None or not all(isinstance(name, str) for name in columns):
+        return None
+    return np.array([*columns], dtype=object)
+
+
+def check_names(X: ArrayLike, trained: NDArray[np.object_] | None) -> None:
+    """Refuse a frame whose columns have other names than in training, or another order."""
+    names = feature_names(X)
+    if names is None or trained is None or np.array_equal(names, trained):
+        return
+    at = int(np.argmax(names != trained))
+    raise InputError(
+        f"The feature names should match those that were passed during fit: column {at} is "
+        f"{names[at]!r}, and was {trained[at]!r} in training."
+    )
+
+
+def check_labels(y: ArrayLike | None) -> NDArray[Any]:
+    """Labels as text or whole numbers, one an item; one column of them is taken with a warning."""
+    if y is None:
+        raise InputError("A classifier requires y to be passed, but the target y is None.")
+    column = as_array("y", y)
+    if column.ndim == 2 and column.shape[1] == 1:
+        known = sys.modules.get("sklearn.exceptions")
+        warnings.warn(
+            "A column-vector y was passed when a 1d array was expected: write y.ravel().",
+            UserWarning if known is None else known.DataConversionWarning,
+            stacklevel=4,
+        )
+        column = column[:, 0]
+    labels = class_names("y", column)
+    if labels.dtype.kind == "f":
+        quantities = labels[np.isinf(labels) | (labels != np.floor(labels))]
+        if len(quantities):
+            raise InputError(
+                f"Unknown label type: y holds continuous numbers such as {quantities[0]:g}, and a "
+                f"classifier learns classes: write them as text, or take a regressor."
+            )
+    return labels
 
 
 def check_weights(weights: ArrayLike | None, n_items: int) -> FloatArray:
@@ -126,8 +195,8 @@ def check_weights(weights: ArrayLike | None, n_items: int) -> FloatArray:
         raise InputError(f"sample_weight has {len(checked)} values for {n_items} items of X.")
     if (checked < 0).any() or not checked.any():
         raise InputError(
-            f"sample_weight must be 0 or more and not all 0; the least is {checked.min():g}, the "
-            f"largest {checked.max():g}."
+            f"sample_weight must be zero or more and not all zero; the least is "
+            f"{checked.min():g}, the largest {checked.max():g}."
         )
     return checked
 
@@ -138,8 +207,9 @@ def find_classes(declared: Sequence[Class] | None, *labels: NDArray[Any]) -> NDA
     classes = np.unique(names)
     if len(classes) < 2:
         raise InputError(
-            f"Two classes or more are needed; there is only {list_names(classes.tolist())}. Name "
-            f'those without a label yet as classes, for example classes=["ham", "spam"].'
+            f"Two classes or more are needed; there is only one class, "
+            f"{list_names(classes.tolist())}. Name those without a label yet as classes, for "
+            f'example classes=["ham", "spam"].'
         )
     return classes
 

@@ -31,6 +31,8 @@ class SavedClassifier:
     std: Tensor
     dtype: str | None = None
     """Of the classes; None in files of earlier versions."""
+    names: list[str] | None = None
+    """Of the columns, where they have names."""
 
 
 def write_classifier(path: str | Path, saved: SavedClassifier) -> None:

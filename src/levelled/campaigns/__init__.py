@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.campaign import Campaign
     from levelled.campaigns.create import create_campaign, load_campaign
     from levelled.campaigns.diagnosing import CampaignDiagnosis
-    from levelled.campaigns.drawing import draw_from_file
+    from levelled.campaigns.file_draws import draw_from_file
     from levelled.campaigns.gate import GateClaim
     from levelled.campaigns.learnt import CampaignPredictor
     from levelled.campaigns.pace import Pace
@@ -62,7 +62,7 @@ _HOME = {
     "backup": "campaigns.stores",
     "copy": "campaigns.stores",
     "create_campaign": "campaigns.create",
-    "draw_from_file": "campaigns.drawing",
+    "draw_from_file": "campaigns.file_draws",
     "load_campaign": "campaigns.create",
     "open_store": "campaigns.stores",
     "place_of": "campaigns.stores",

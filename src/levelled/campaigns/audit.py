@@ -4,15 +4,17 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Any
 
+import numpy as np
+
 from levelled.campaigns.comparing import compare_with_first
 from levelled.campaigns.decide import check_width
-from levelled.campaigns.derived import looks_over, predictions_by_model, settings_of_pool
+from levelled.campaigns.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_guarantee, check_kind
 from levelled.campaigns.figures import estimate_figures
 from levelled.campaigns.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.plain import state_to_plain
-from levelled.campaigns.records import CampaignSettings, DrawnItem
+from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
 from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.shown import check_shown
 from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
@@ -20,6 +22,8 @@ from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
 from levelled.campaigns.stores import Snapshot
 from levelled.errors import CampaignError, InputError
+from levelled.sources.fingerprints import is_sampled
+from levelled.surrogates.covariates import SCORES
 
 __all__ = ["Audit", "audit_log"]
 
@@ -84,6 +88,11 @@ def audit_log(
     ):
         audit += [line for line in _lines(part) if line not in audit]
     audit.notes = [*dict.fromkeys(checks.notes)]
+    if is_sampled(created.fingerprint):
+        audit.notes.append(
+            "the whole content of the pool: its fingerprint is of the metadata of its Parquet "
+            "files and of a sample of their bytes"
+        )
     return audit
 
 
@@ -136,8 +145,8 @@ def _compare_settings(
     pool = pool_at(state, 1)
     check_kind(created, created.kind, lambda: pool)
     check_shown(created, pool)
-    by_model = predictions_by_model(pool)
-    derived = settings_of_pool(pool, by_model, created.metrics, created.slices)
+    derived = settings_of_pool(pool, created.metrics, created.slices)
+    derived["fingerprint"] = pool.fingerprint_like(created.fingerprint)
     for name, expected in derived.items():
         if (value := getattr(created, name)) != expected:
             yield f"{name}: {value!r:.200} is on record, the pool gives {expected!r:.200}"
@@ -149,16 +158,29 @@ def _compare_draws(
     rows = [item.row for item in state.draws]
     rounds = [(one, pool_at(state, one.first)) for one in state.rounds]
     items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds)
-    for item, expected in zip(state.draws, items, strict=True):
-        difference = _compare_items(item, expected)
+    uses_features = np.zeros(len(rows), dtype=bool)
+    for begun, pool in rounds:
+        uses_features[begun.first - 1 :] = pool.in_runs and _uses_features(begun)
+    tolerances = np.where(uses_features, _FITTED, _ROUNDING).tolist()
+    for item, expected, tolerance in zip(state.draws, items, tolerances, strict=True):
+        difference = _compare_items(item, expected, tolerance)
         if difference is not None:
             yield f"draw {item.draw}: {difference}"
 
 
-def _compare_items(item: DrawnItem, expected: DrawnItem) -> str | None:
+def _uses_features(begun: Round) -> bool:
+    """True if predictions use features, which are in single precision.
+
+    How their products are rounded depends on how many rows are read at once.
+    """
+    regressions = (begun.predictor or {}).get("regressions", ())
+    return any(len(coefficients) > SCORES for _, coefficients in regressions)
+
+
+def _compare_items(item: DrawnItem, expected: DrawnItem, tolerance: float) -> str | None:
     if (item.row, item.id) != (expected.row, expected.id):
         return f"{item.id!r} is on record, the pool gives {expected.id!r}"
-    if not nearly_equal(item.probability, expected.probability, _ROUNDING):
+    if not nearly_equal(item.probability, expected.probability, tolerance):
         return (
             f"probability {item.probability!r} is on record, the pool gives "
             f"{expected.probability!r}"
@@ -167,7 +189,7 @@ def _compare_items(item: DrawnItem, expected: DrawnItem) -> str | None:
     design = {
         name: one for name, one in expected.design.items() if name in item.design or " " not in name
     }
-    if not nearly_equal(item.design, design, _ROUNDING):
+    if not nearly_equal(item.design, design, tolerance):
         return "its design columns differ from what the pool gives"
     if item.pred != expected.pred or item.slices != expected.slices:
         return "its predictions or slices differ from what the pool gives"

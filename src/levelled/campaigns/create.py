@@ -14,7 +14,7 @@ from levelled._check import between, whole
 from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.decide import check_labels, check_name, check_width
-from levelled.campaigns.derived import looks_over, predictions_by_model, settings_of_pool
+from levelled.campaigns.derived import looks_over, outlines_of, settings_of_pool
 from levelled.campaigns.drawing import draw_again
 from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.pools import check_predicted_losses, open_moved_scores, pool_options
@@ -123,8 +123,8 @@ def create_campaign(
         )
         opened = open_for_pair(open_with, classes, pair)
         opened = opened if features is not None else with_lengths(opened)
-    by_model = predictions_by_model(opened)
-    derived = settings_of_pool(opened, by_model, metrics, slices)
+    by_model = outlines_of(opened, metrics[0])
+    derived = settings_of_pool(opened, metrics, slices)
     models, size = derived["models"], derived["pool_size"]
     _refuse_many_slices(derived["slice_counts"])
     settings = CampaignSettings(
@@ -157,9 +157,7 @@ def create_campaign(
     check_guarantee(settings)
     check_drive(settings, by_model[models[0]])
     check_predicted_losses(opened, metrics[0])
-    for one in metrics:
-        for each in by_model.values():
-            one.require(each)
+    _require(opened, metrics)
     _refuse_mixed(metrics, by_model)
     events = _first_events(opened, settings, labelled)
     store = open_store(storage) if store is None else store
@@ -194,6 +192,14 @@ def load_campaign(
         campaign = Campaign(name, store, pool=opened, scores=moved)
         campaign.pool()  # refuses another pool than the one on record
     return campaign
+
+
+def _require(pool: Pool, metrics: Sequence[Metric]) -> None:
+    """Refuse a pool that does not hold what its metrics need, in a pass for each model."""
+    for model in pool.models or ("",):
+        for run in pool.runs(model):
+            for metric in metrics:
+                metric.require(run)
 
 
 def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredictions]) -> None:

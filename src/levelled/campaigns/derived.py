@@ -1,6 +1,6 @@
 """The settings of a campaign that follow from others: from its pool, its budget and its level."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from levelled._check import whole
@@ -14,52 +14,71 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, PoolPredictions
 
-__all__ = ["fitting_model_first", "looks_over", "predictions_by_model", "settings_of_pool"]
+__all__ = [
+    "fitting_model_first",
+    "is_judged",
+    "looks_over",
+    "outlines_of",
+    "settings_of_pool",
+]
 
 _MOST_LOOKS = 100
 
 
-def predictions_by_model(pool: Pool) -> dict[str, PoolPredictions]:
-    """What each model of a pool predicts; a pool that names none has one without a name."""
-    return {one: pool.predictions(one) for one in pool.models or ("",)}
+def outlines_of(pool: Pool, metric: Metric) -> dict[str, PoolPredictions]:
+    """What each model predicts for some items; a pool that names no model has one without a name.
+
+    They show which columns there are and of what kind. One item is enough, but for classes
+    without any chances: there all predictions tell how many classes there are.
+    """
+    return {
+        one: pool.predictions(one)
+        if is_judged(pool, one, metric)
+        else pool.predictions_at([0], one)
+        for one in pool.models or ("",)
+    }
 
 
-def fitting_model_first(by_model: Mapping[str, PoolPredictions], metric: Metric) -> tuple[str, ...]:
+def is_judged(pool: Pool, model: str, metric: Metric) -> bool:
+    """True if a metric counts classes and the pool has no chances of them, only predictions."""
+    first = pool.predictions_at([0], model)
+    chances = (first.proba, first.surrogate, first.loss_hat)
+    return metric.label_kind == "class" and all(one is None for one in chances)
+
+
+def fitting_model_first(pool: Pool, metric: Metric) -> tuple[str, ...]:
     """The models, those first whose predictions are labels of the kind that a metric counts.
 
     Beside a judge that rates, a share of passes is predicted by the one that says "pass".
     """
     counted = metric.positive
-    fits = {
-        model: one.number is not None
-        if metric.label_kind == "number"
-        else counted is None or counted in (one.counts() or {})
-        for model, one in by_model.items()
-    }
-    return tuple(sorted(by_model, key=lambda model: not fits[model]))
+
+    def fits(model: str) -> bool:
+        if metric.label_kind == "number":
+            return pool.predictions_at([0], model).number is not None
+        return counted is None or counted in pool.pred_counts(model)
+
+    return tuple(sorted(pool.models or ("",), key=lambda model: not fits(model)))
 
 
 def settings_of_pool(
-    pool: Pool,
-    by_model: Mapping[str, PoolPredictions],
-    metrics: Sequence[Metric],
-    slices: Sequence[str],
+    pool: Pool, metrics: Sequence[Metric], slices: Sequence[str]
 ) -> dict[str, Any]:
     """The settings that a pool determines: its size, content, models, classes and counts."""
-    models = fitting_model_first(by_model, metrics[0])
-    first = by_model[models[0]]
+    models = fitting_model_first(pool, metrics[0])
+    number = pool.predictions_at([0], models[0]).number
     return {
         "fingerprint": pool.fingerprint,
         "pool_size": len(pool),
         "models": models,
-        "classes": first.classes,
-        "numeric": _is_numeric(metrics, has_numbers=first.number is not None),
+        "classes": pool.classes,
+        "numeric": _is_numeric(metrics, has_numbers=number is not None),
         "features": pool.features,
         "columns": pool.choices,
         "group": pool.group,
         "n_groups": pool.n_groups,
         "slice_counts": {column: pool.slice_values(column).counts() for column in slices},
-        "pred_counts": {one: each.counts() for one, each in by_model.items()},
+        "pred_counts": {one: pool.pred_counts(one) for one in pool.models or ("",)},
     }
 
 

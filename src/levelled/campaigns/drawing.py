@@ -5,7 +5,7 @@ so drawing further ahead continues the same sequence. An adaptive campaign draws
 predictor of each is in the log.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -13,20 +13,16 @@ import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.driving import begin_round, driver_of
+from levelled.campaigns.drivers import begin_round, driver_of
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
-from levelled.errors import CampaignError, PoolError
+from levelled.errors import CampaignError
 from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
-from levelled.samplers import FrozenProposal, PoolSlices, race
+from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
 from levelled.sources import Pool
-from levelled.sources.columns import Roles
-from levelled.sources.files import files_of
-from levelled.sources.origin import Files
-from levelled.sources.reading import read_columns
 from levelled.surrogates import LossPredictor, next_round_size
 
 __all__ = [
@@ -34,12 +30,12 @@ __all__ = [
     "SCORES",
     "as_labels",
     "draw_again",
-    "draw_from_file",
     "draw_further",
     "draw_next",
     "draw_round",
     "draw_sample",
     "frozen_proposal",
+    "whole_proposal",
 ]
 
 SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
@@ -48,29 +44,62 @@ _MOST_PREDICTED = 20
 PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
 
 
-def frozen_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal:
+def frozen_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal | RunProposal:
     """The weights that `settings` choose, and the losses that the first metric expects.
 
     By default half of the probability is uniform, and half in proportion to the root mean squared
-    loss.
+    loss. A pool that is read in runs is scored in a pass over it.
     """
-    metric, predictions = settings.metrics[0], pool.predictions(settings.models[0])
-    choice("score", settings.score, SCORES)
-    if settings.score == "auto":
-        score = metric.score(predictions)
-    else:
-        score = _score(predictions, settings.score)
+    if not pool.in_runs:
+        return whole_proposal(pool, settings)
+    size = settings.pool_size
+
+    def runs() -> Iterator[FrozenProposal]:
+        start = 0
+        for run in pool.runs(settings.models[0]):
+            rows = np.arange(start, start + run.pool_size)
+            yield _expected(run, settings, rows, np.ones(len(rows)))
+            start += run.pool_size
+
+    return RunProposal(size, np.arange(0), _frozen_weights(pool, settings), runs)
+
+
+def whole_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal:
+    """The same for a pool that is held in memory."""
+    predictions = pool.predictions(settings.models[0])
+    weights = _frozen_weights(pool, settings)
+    return _expected(predictions, settings, np.arange(settings.pool_size), weights)
+
+
+def _expected(
+    predictions: PoolPredictions, settings: CampaignSettings, rows: IntArray, weights: FloatArray
+) -> FrozenProposal:
+    """Rows of the pool with their weights and the losses that the first metric expects."""
+    metric = settings.metrics[0]
     control = metric.control(predictions)
-    probability = named.parse(settings.proposal, PROPOSALS)(score)
     bound = metric.bounds[1] if metric.bounds is not None else np.inf
-    floor = 1.0 if settings.kind == "uniform" else settings.floor
-    return FrozenProposal(
-        np.arange(settings.pool_size),
-        settings.pool_size,
-        proposals.mixture(probability, share=floor),
-        control,
-        bound if control is not None and np.isfinite(bound) else None,
-    )
+    bounded = control is not None and np.isfinite(bound)
+    return FrozenProposal(rows, settings.pool_size, weights, control, bound if bounded else None)
+
+
+def _frozen_weights(pool: Pool, settings: CampaignSettings) -> FloatArray:
+    """The weight of every item of the pool."""
+    choice("score", settings.score, SCORES)
+    if settings.kind == "uniform":
+        return proposals.mixture(proposals.uniform(settings.pool_size), share=1.0)
+    propose = named.parse(settings.proposal, PROPOSALS)
+    return proposals.mixture(propose(_scores(pool, settings)), share=settings.floor)
+
+
+def _scores(pool: Pool, settings: CampaignSettings) -> FloatArray:
+    """The interest of every item of the pool."""
+    values, start = np.empty(settings.pool_size), 0
+    for run in pool.runs(settings.models[0]):
+        own = settings.score == "auto"
+        score = settings.metrics[0].score(run) if own else _score(run, settings.score)
+        values[start : start + len(score)] = score
+        start += len(score)
+    return values
 
 
 def _score(predictions: PoolPredictions, name: str) -> FloatArray:
@@ -123,6 +152,7 @@ def draw_round(
 ) -> list[DrawnItem]:
     """The draws of one round after those that took `rows`, up to number `last`."""
     drawn = np.array(rows, dtype=np.int64)
+    frozen: FrozenProposal | RunProposal
     if begun.predictor is None:
         static = replace(settings, kind="static", floor=begun.floor)
         frozen = frozen_proposal(pool, static).without(drawn)
@@ -130,7 +160,7 @@ def draw_round(
         predictor = LossPredictor.from_json(begun.predictor)
         driver = driver_of(pool, settings)
         frozen = driver.proposal(predictor, drawn, begun.floor, begun.shares)
-        frozen = replace(frozen, slices=_slices_of(pool, settings, frozen.rows))
+        frozen = replace(frozen, slices=_slices_left(pool, settings, drawn))
     seed = np.random.SeedSequence((settings.seed, begun.first)).generate_state(2)
     draws = frozen.draw(last - len(rows), seed=int(seed[0]) << 31 ^ int(seed[1]))
     return _make_items(pool, settings, draws, len(rows) + 1)
@@ -162,22 +192,23 @@ def draw_sample(pool: Pool, settings: CampaignSettings, rows: IntArray) -> list[
     """A random sample that has labels already, as uniform draws 1..n."""
     if not len(rows):
         return []
+    frozen: FrozenProposal | RunProposal
     if settings.kind == "adaptive":
         driver = driver_of(pool, settings)
         frozen = driver.proposal(driver.first_predictor, rows[:0], None)
-        frozen = replace(frozen, slices=_slices_of(pool, settings, frozen.rows))
+        frozen = replace(frozen, slices=_slices_left(pool, settings, rows[:0]))
     else:
         frozen = replace(frozen_proposal(pool, settings), weights=np.ones(settings.pool_size))
     return _make_items(pool, settings, frozen.fixed(rows), 1)
 
 
-def _slices_of(pool: Pool, settings: CampaignSettings, rows: IntArray) -> tuple[PoolSlices, ...]:
-    """The slices of some rows for which the predictor is kept; none where there are many."""
+def _slices_left(pool: Pool, settings: CampaignSettings, drawn: IntArray) -> tuple[PoolSlices, ...]:
+    """The slices of the items left, for which the predictor is kept; none where there are many."""
     if sum(map(len, settings.slice_counts.values())) > _MOST_PREDICTED:
         return ()
     values = {name: pool.slice_values(name) for name in settings.slices}
     return tuple(
-        PoolSlices(tuple(f"{name}={one}" for one in each.values), each.codes[rows])
+        PoolSlices(tuple(f"{name}={one}" for one in each.values), np.delete(each.codes, drawn))
         for name, each in values.items()
     )
 
@@ -188,18 +219,24 @@ def _make_items(
     """The drawn items after `skip` of them, with all that estimates need; the first is `first`."""
     rows = draws.index[skip:]
     design = {name: column[skip:].tolist() for name, column in (draws.design or {}).items()}
-    pred, proba = {}, {}
+    pred, proba, columns = {}, {}, pool.at(rows)
+    every = np.arange(len(rows))
     for model in settings.models:
-        predictions = pool.predictions(model)
-        if (values := predictions.of(rows)) is not None:
+        predictions = columns.predictions(model, pool.classes)
+        if (values := predictions.of(every)) is not None:
             pred[model] = as_labels(values, settings)
         if predictions.proba is not None:
-            proba[model] = [tuple(p) for p in predictions.proba[rows].tolist()]
-    slices = {name: pool.slice_values(name).of(rows) for name in settings.slices}
+            proba[model] = [tuple(p) for p in predictions.proba.tolist()]
+    slices = {name: columns.slices[name].of(every) for name in settings.slices}
     probability, n = draws.probability[skip:].tolist(), len(rows)
     mappings = (_by_item(columns, n) for columns in (design, pred, proba, slices))
     items = zip(
-        rows.tolist(), pool.ids(rows), probability, *mappings, pool.shown(rows), strict=True
+        rows.tolist(),
+        columns.ids.to_pylist(),
+        probability,
+        *mappings,
+        pool.shown(rows),
+        strict=True,
     )
     return [DrawnItem(draw, *values) for draw, values in enumerate(items, first + skip)]
 
@@ -214,29 +251,3 @@ def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettin
     if settings.numeric and not any(isinstance(one, str) for one in predictions):
         return [float(one) for one in predictions]
     return [*class_texts(predictions)]
-
-
-def draw_from_file(
-    path: str,
-    k: int,
-    *,
-    seed: int,
-    weight: str | None = None,
-    allow_zero: bool = False,
-    id_column: str = "id",
-) -> tuple[Draws, list[str | int]]:
-    """Draws from the rows of a file, without a campaign, and the ids of the drawn rows.
-
-    Rows are drawn in proportion to the column `weight`, or uniformly without one. No other
-    columns are read.
-    """
-    origin = Files(files_of(path))
-    for name in filter(None, (id_column, weight)):
-        if name not in origin.schema.names:
-            there = ", ".join(map(repr, origin.schema.names[:12]))
-            raise PoolError(f"{path} has no column {name!r}; it has {there}.")
-    roles = Roles(id_column, score=weight)
-    columns = read_columns(origin.batches(roles), roles)
-    weights = np.ones(len(columns.ids)) if columns.score is None else columns.score
-    draws = race(weights, k, seed=seed, design=True, allow_zero=allow_zero)
-    return draws, [columns.ids[row].as_py() for row in draws.index.tolist()]

@@ -1,63 +1,38 @@
-"""The driver of an adaptive campaign: what its predictor learns, and which metrics draws serve."""
+"""What the predictor of an adaptive campaign learns, and which metrics its draws serve."""
 
 from collections.abc import Callable
-from dataclasses import replace
-from typing import Any
-from weakref import WeakKeyDictionary
 
 import numpy as np
-from numpy.typing import NDArray
 
 from levelled._check import FloatArray, choice
+from levelled.campaigns.derived import outlines_of
 from levelled.campaigns.plain_settings import KINDS
-from levelled.campaigns.records import CampaignSettings, Round
-from levelled.campaigns.settled import settled_draws
-from levelled.campaigns.state import CampaignState
-from levelled.campaigns.verdicts import only_verdicts, with_chances
+from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.verdicts import only_verdicts
 from levelled.errors import CampaignError
-from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.losses import Reals, expected
 from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
 from levelled.metrics.named import ClassRatio, Mean, Share
 from levelled.predictions import Categorical, PoolPredictions
-from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool
-from levelled.surrogates import (
-    AverageAim,
-    ClassShare,
-    Covariates,
-    Driver,
-    LearntClass,
-    LossPredictor,
-    RatioAim,
-    fill_gaps,
-    reduce_columns,
-)
-from levelled.surrogates.balance import Aim
-from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
 __all__ = [
-    "begin_round",
     "can_adapt",
     "check_drive",
     "check_guarantee",
     "check_kind",
     "choose_kind",
-    "driver_of",
+    "driving_loss",
     "is_predicted",
     "learnt_metric",
     "learnt_targets",
     "positive_class",
+    "unit_of",
+    "worth_of",
 ]
 
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
 """Metrics whose losses follow from an error of the predicted class."""
-_UNKNOWN = 0.1
-"""The expected loss where nothing in the pool says more, as a share of the largest."""
-_RARE = 1e-6
-"""Added to the probability of each wrong class, so that their sum is never 0."""
-_DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver]] = WeakKeyDictionary()
 
 
 def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
@@ -68,16 +43,16 @@ def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:
     """
     if isinstance(metric, ProbabilityLosses | ClassRatio):
         return ERROR
-    return metric if _worth(metric, predictions) is None else ERROR
+    return metric if worth_of(metric, predictions) is None else ERROR
 
 
-def _worth(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
+def worth_of(metric: Metric, predictions: PoolPredictions) -> FloatArray | None:
     """The number of each class, where the metric averages labels that are such classes."""
     known = predictions.label_proba is not None and predictions.class_index is not None
     return metric.worth(predictions.classes) if known and isinstance(metric, Mean) else None
 
 
-def _driving_loss(metric: Metric) -> Metric:
+def driving_loss(metric: Metric) -> Metric:
     """The metric whose losses the draws of a campaign predict: an error where it is a ratio."""
     return ERROR if isinstance(metric, ClassRatio) else metric
 
@@ -102,7 +77,7 @@ def is_predicted(metric: Metric, settings: CampaignSettings) -> bool:
     """
     if metric.kind == "ratio":
         return metric.positive == positive_class(settings)
-    driving = _driving_loss(settings.metrics[0])
+    driving = driving_loss(settings.metrics[0])
     return metric is driving or metric.same_loss_as(driving)
 
 
@@ -147,7 +122,8 @@ def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Po
     """Refuse a kind that a campaign cannot change to."""
     weights = (settings.score, settings.proposal, settings.floor)
     model = settings.models[0]
-    choose_kind(kind, settings.metrics[0], weights, lambda: load_pool().predictions(model))
+    metric = settings.metrics[0]
+    choose_kind(kind, metric, weights, lambda: outlines_of(load_pool(), metric)[model])
 
 
 def check_guarantee(settings: CampaignSettings) -> None:
@@ -194,70 +170,6 @@ def check_drive(settings: CampaignSettings, predictions: PoolPredictions) -> Non
     raise CampaignError(f"drive='worst' {why}. Leave it out: the first metric then drives.")
 
 
-def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
-    """The driver of a campaign: the loss of its first metric and model.
-
-    It is kept for as long as the pool, because a large one takes a while.
-    """
-    metric, model, positive = settings.metrics[0], settings.models[0], positive_class(settings)
-    balanced = settings.metrics if settings.drive == "worst" else ()
-    drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, balanced)
-    if key not in drivers:
-        predictions = pool.predictions(model)
-        judged = only_verdicts(metric, predictions)
-        predictions = with_chances(predictions) if judged else predictions
-        aims = (_aim(one, is_predicted(one, settings), predictions) for one in balanced)
-        driver = _make_driver(metric, positive, predictions, judged)
-        drivers[key] = replace(driver, aims=tuple(aims))
-    return drivers[key]
-
-
-def _aim(metric: Metric, has_control: bool, predictions: PoolPredictions) -> Aim:
-    """A metric that the draws are to serve, as it follows from errors."""
-    share = _class_share(metric.positive, predictions)
-    if isinstance(metric, ClassRatio) and share is not None:
-        outcomes = [of_part for _, of_part in metric.pairs([], [], 1, {}).unseen]
-        return RatioAim(share, np.array(outcomes), has_control)
-    if isinstance(metric, ProbabilityLosses):
-        return AverageAim(*_given_error(metric, predictions), has_control)
-    return AverageAim(0.0, 1.0, 0.0, has_control)
-
-
-def _make_driver(
-    metric: Metric, positive: str | None, predictions: PoolPredictions, judged: bool
-) -> Driver:
-    learnt = learnt_metric(metric, predictions)
-    lowest, width = _unit(learnt)
-    bounded = bool(np.isfinite(learnt.possible[1]))
-
-    def predicted(of: PoolPredictions) -> FloatArray | None:
-        values = learnt.control(of)
-        return None if values is None else np.maximum(values - lowest, 0) / width
-
-    own = predicted(replace(predictions, surrogate=None, loss_hat=None))
-    has_second = predictions.surrogate is not None or predictions.loss_hat is not None
-    second = predicted(predictions) if has_second else None
-    either = own if own is not None else second
-    covariates = Covariates.of(
-        np.full(predictions.pool_size, _UNKNOWN) if either is None else either,
-        second,
-        _features(predictions),
-        None if judged and len(predictions.classes or ()) == 2 else predictions.class_index,
-        bounded=bounded,
-        from_verdicts=judged,
-    )
-    driving = _driving_loss(metric)
-    share: ClassShare | LearntClass | None = _class_share(positive, predictions)
-    if share is not None and isinstance(metric, Share):
-        share = LearntClass(share.predicted)
-    bound = driving.possible[1]
-    largest = float(bound) if np.isfinite(bound) else None
-    if learnt is ERROR and driving is not ERROR:
-        base, effect, noise = _given_error(driving, predictions)
-        return Driver(covariates, base, effect, largest, share, noise)
-    return Driver(covariates, lowest, width, largest, share)
-
-
 def learnt_targets(learnt: Metric, losses: FloatArray) -> FloatArray:
     """Losses as the predictor learns them: shares of their range, where they have bounds.
 
@@ -265,85 +177,11 @@ def learnt_targets(learnt: Metric, losses: FloatArray) -> FloatArray:
     >>> learnt_targets(parse_metric("mean:1:5"), np.array([1.0, 4.0]))
     array([0.  , 0.75])
     """
-    lowest, width = _unit(learnt)
+    lowest, width = unit_of(learnt)
     return (losses - lowest) / width
 
 
-def _unit(learnt: Metric) -> tuple[float, float]:
+def unit_of(learnt: Metric) -> tuple[float, float]:
     """The least loss and the range of losses, or 1 where they have no upper bound."""
     lowest, highest = learnt.possible
     return lowest, highest - lowest if np.isfinite(highest) else 1.0
-
-
-def begin_round(pool: Pool, state: CampaignState) -> Round:
-    """The next round of a campaign, with a predictor fitted to all labels that are in."""
-    settings, first = state.settings, len(state.draws) + 1
-    if settings.kind != "adaptive":
-        return Round(first, None, 1.0 if settings.kind == "uniform" else settings.floor)
-    driver, predictions = driver_of(pool, settings), pool.predictions(settings.models[0])
-    learnt = learnt_metric(settings.metrics[0], predictions)
-    base = settled_draws(state, len(state.draws))
-    losses, _ = base.losses(learnt, settings.models[0])
-    targets = learnt_targets(learnt, losses)[base.labelable]
-    weights = ranked_weights(base.draws.probability, settings.pool_size)[base.labelable]
-    earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
-    before = None if earlier is None else LossPredictor.from_json(earlier)
-    predictor = driver.fit(base.draws.index[base.labelable], targets, weights, before)
-    floor = GUARANTEED_FLOOR if settings.is_finite else driver.floor(targets)
-    drawn = np.array([item.row for item in state.draws], dtype=np.int64)
-    return Round(first, predictor.to_json(), floor, driver.shares(predictor, drawn, floor))
-
-
-def _features(predictions: PoolPredictions) -> FloatArray | None:
-    """The features of the items, without gaps, and the interest that the pool file gives them."""
-    columns = [] if predictions.features is None else [fill_gaps(predictions.features)]
-    if predictions.score is not None:
-        columns.append(np.asarray(predictions.score, dtype=np.float64)[:, None])
-    if not columns:
-        return None
-    return reduce_columns(columns[0] if len(columns) == 1 else np.hstack(columns))
-
-
-def _given_error(
-    metric: Metric, predictions: PoolPredictions
-) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The loss of each item if its predicted class is right, how much more if it is wrong, and
-    the variance if it is wrong.
-
-    Of the wrong classes each is as likely as the model says.
-    """
-    at, worth = np.asarray(predictions.class_index), _worth(metric, predictions)
-    if worth is not None and predictions.label_proba is not None:
-        others = _if_wrong(predictions.label_proba, at)
-        mean = others @ worth
-        return worth[at], mean - worth[at], np.maximum(others @ worth**2 - mean**2, 0)
-    p, loss = np.asarray(predictions.proba), metric.loss or "zero_one"
-    is_right = np.zeros(p.shape)
-    np.put_along_axis(is_right, at[:, None], 1.0, axis=1)
-    others = _if_wrong(p, at)
-    right, wrong = (expected(p, q, loss=loss, cap=metric.cap) for q in (is_right, others))
-    squared = root_mean_squared_loss(p, others, loss=loss, cap=metric.cap) ** 2
-    return right, wrong - right, np.maximum(squared - wrong**2, 0)
-
-
-def _if_wrong(proba: Reals, predicted: NDArray[np.integer[Any]]) -> FloatArray:
-    """The probability of each class if the predicted one is wrong: as the model says."""
-    others = proba.astype(np.float64) + _RARE
-    np.put_along_axis(others, predicted[:, None], 0.0, axis=1)
-    return np.asarray(others / others.sum(axis=1, keepdims=True))
-
-
-def _class_share(positive: str | None, predictions: PoolPredictions) -> ClassShare | None:
-    """Where the positive class is predicted, and its share among the classes that are not.
-
-    Without probabilities each of the other classes has the same share.
-    """
-    pred, proba, at = predictions.pred, predictions.label_proba, predictions.class_index
-    if positive is None or not isinstance(pred, Categorical):
-        return None
-    predicted = np.isin(pred.codes, [n for n, name in enumerate(pred.values) if name == positive])
-    if proba is None or at is None or positive not in (predictions.classes or ()):
-        n_others = len({*pred.values, positive}) - 1
-        return ClassShare(predicted, np.full(len(pred), 1 / max(n_others, 1)))
-    place = (predictions.classes or ()).index(positive)
-    return ClassShare(predicted, _if_wrong(proba, at)[:, place])

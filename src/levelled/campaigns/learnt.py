@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.driving import driver_of
+from levelled.campaigns.drivers import driver_of
 from levelled.campaigns.records import Round
 from levelled.campaigns.settled import FigureCache, settled_draws
 from levelled.campaigns.state import CampaignState
@@ -20,6 +20,7 @@ from levelled.reports.plots import CalibrationPoint, plot_calibration, plot_roun
 from levelled.sources import Pool
 from levelled.surrogates import LossPredictor
 from levelled.surrogates.covariates import SCORES
+from levelled.surrogates.scaling import Moments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -125,10 +126,14 @@ class CampaignPredictor:
         pool = self._pool()
         drawn = np.array([item.row for item in self.state.draws], dtype=np.int64)
         proposal = driver_of(pool, self.state.settings).proposal(self.predictor, drawn, None)
-        assert proposal.control is not None
-        order = np.argsort(-proposal.control, kind="stable")[:most]
-        ids = pool.ids(proposal.rows[order])
-        return pa.table({"id": ids, "expected_loss": proposal.control[order]})
+        parts = []
+        for run in proposal.left():
+            assert run.control is not None
+            order = np.argsort(-run.control, kind="stable")[:most]
+            parts.append((run.rows[order], run.control[order]))
+        rows, losses = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(-losses, kind="stable")[:most]
+        return pa.table({"id": pool.ids(rows[order]), "expected_loss": losses[order]})
 
     def effects(self) -> list[tuple[str, float]]:
         """The columns it learns from, each with the factor of one standard deviation.
@@ -136,21 +141,25 @@ class CampaignPredictor:
         That is the factor by which the odds of an error change, or the loss itself if it has no
         bound, the largest effect first. Needs the pool.
         """
-        settings, pool = (
-            self.state.settings,
-            driver_of(self._pool(), self.state.settings).covariates,
-        )
+        settings, runs = self.state.settings, driver_of(self._pool(), self.state.settings).runs
+        pool = next(iter(runs())).covariates
         b = np.zeros(SCORES + pool.n_extra)
         for share, coefficients in self.predictor.regressions:
             b[: len(coefficients)] += share * coefficients
-        effects = [("the loss that the pool predicts", float(np.std(pool.scores @ b[:SCORES])))]
         size = 0 if pool.features is None else pool.features.shape[1]
+        moments = Moments()
+        for run in runs():
+            own = run.covariates
+            by_class = np.zeros(len(own)) if own.groups is None else b[SCORES + size :][own.groups]
+            moments.add(np.column_stack([own.scores @ b[:SCORES], by_class]))
+        from_scores, from_class = moments.sd.tolist()
+        effects = [("the loss that the pool predicts", from_scores)]
         names = [*settings.features, "score"][:size]
         if len(names) < size or len(settings.features) not in (size, size - 1):
             names = [f"component {at + 1} of the features" for at in range(size)]
         effects += zip(names, b[SCORES : SCORES + size].tolist(), strict=True)
         if pool.groups is not None:
-            effects.append(("the predicted class", float(np.std(b[SCORES + size :][pool.groups]))))
+            effects.append(("the predicted class", from_class))
         ordered = sorted(effects, key=lambda one: -abs(one[1]))
         return [(name, float(np.exp(effect))) for name, effect in ordered]
 

@@ -5,8 +5,8 @@ from dataclasses import replace
 from typing import Any
 
 from levelled._check import between
-from levelled.campaigns.derived import fitting_model_first, predictions_by_model
-from levelled.campaigns.drawing import frozen_proposal
+from levelled.campaigns.derived import fitting_model_first
+from levelled.campaigns.drawing import whole_proposal
 from levelled.campaigns.driving import choose_kind
 from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
@@ -53,8 +53,7 @@ def plan_campaign(
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)
     opened = pool if isinstance(pool, Pool) else open_pool(pool, classes=classes)
-    by_model = predictions_by_model(opened)
-    predictions = by_model[fitting_model_first(by_model, request.metric)[0]]
+    predictions = opened.predictions(fitting_model_first(opened, request.metric)[0])
     request.metric.require(predictions)
     score = request.metric.score(predictions)
     weights = mixture(proportional(score, allow_zero=True), floor)
@@ -109,7 +108,7 @@ def _plan_from(
     here = base.labelable
     weight = ranked_weights(base.draws.probability, settings.pool_size)
     pilot = Pilot(base.draws.index[here], wrong[here], weight[here])
-    weights = frozen_proposal(pool, settings).weights
+    weights = whole_proposal(pool, settings).weights
     return replace(plan_pool(request, pool.predictions(model), weights, pilot), kind=frozen)
 
 

@@ -47,7 +47,7 @@ class RecordedFile:
 
     def check(self, opened: Pool) -> Pool:
         """The opened file itself; refuses one with another content."""
-        if opened.fingerprint != self.fingerprint:
+        if opened.fingerprint_like(self.fingerprint) != self.fingerprint:
             raise CampaignError(
                 f"{self.name}: {opened.source or 'this frame'} is not what is on record, its "
                 f"content differs. {self.remedy}"
@@ -145,19 +145,22 @@ def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa:
 
 def check_predicted_losses(pool: Pool, metric: Metric) -> None:
     """Refuse a column loss_hat with a number that no loss of the metric can be."""
-    hat, (low, high) = pool.predictions().loss_hat, metric.possible
-    if hat is None:
+    (low, high), start = metric.possible, 0
+    if pool.predictions_at([0]).loss_hat is None:
         return
-    outside = np.flatnonzero((hat < low) | (hat > high))
-    if len(outside):
-        row = int(outside[0])
-        others = f", and {len(outside) - 1} more like it" if len(outside) > 1 else ""
-        raise CampaignError(
-            f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row + 1} is "
-            f"{hat[row]:g}{others}, but the loss of {metric.name} is "
-            f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
-            f"Scale the column, or cut it to that range."
-        )
+    for run in pool.runs():
+        hat = np.asarray(run.loss_hat)
+        outside = np.flatnonzero((hat < low) | (hat > high))
+        if len(outside):
+            row = start + int(outside[0])
+            others = f", and {len(outside) - 1} more like it" if len(outside) > 1 else ""
+            raise CampaignError(
+                f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row + 1} is "
+                f"{hat[outside[0]]:g}{others}, but the loss of {metric.name} is "
+                f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
+                f"Scale the column, or cut it to that range."
+            )
+        start += len(hat)
 
 
 def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa: ANN401

@@ -1,6 +1,7 @@
-"""`levelled draw`: items drawn from a file, each with its probability, without a campaign."""
+"""`levelled draw`: items drawn from a file or in a database, without a campaign."""
 
-from collections.abc import Sequence
+from dataclasses import replace
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -8,18 +9,57 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import Form, Format
+from levelled.cli.options import ClassNames, Form, Format
 
 __all__ = ["draw"]
 
 
+class Dialect(StrEnum):
+    """Engines that a SELECT can be written for."""
+
+    duckdb = "duckdb"
+    postgresql = "postgresql"
+    spark = "spark"
+    bigquery = "bigquery"
+    snowflake = "snowflake"
+
+
 def draw(
-    pool: Annotated[str, typer.Argument(help="File, folder or pattern.", show_default=False)],
-    count: Annotated[int, typer.Option("-k", "--count", min=1, help="Number of items to draw.")],
+    pool: Annotated[
+        str | None,
+        typer.Argument(help="File, folder, pattern or address (s3://...).", show_default=False),
+    ] = None,
+    count: Annotated[
+        int | None, typer.Option("-k", "--count", min=1, help="Number of items to draw.")
+    ] = None,
     weight: Annotated[
         str | None,
         typer.Option(help="The column of weights; without it all items weigh the same."),
     ] = None,
+    log: Annotated[
+        bool, typer.Option("--log", help="The column holds logarithms of weights.")
+    ] = False,
+    metric: Annotated[
+        str | None,
+        typer.Option(help="Weigh items by the loss that their predictions let expect, e.g. error."),
+    ] = None,
+    classes: ClassNames = None,
+    floor: Annotated[
+        float | None,
+        typer.Option(
+            min=0,
+            max=1,
+            help="Share of the probability spread evenly over all items; by default 0.5 with "
+            "--metric, else 0. It takes a further pass.",
+        ),
+    ] = None,
+    design: Annotated[
+        bool,
+        typer.Option(
+            "--design/--no-design",
+            help="Add columns about what else could be drawn, which make intervals safer.",
+        ),
+    ] = True,
     seed: Annotated[
         int | None, typer.Option(min=0, help="Seed of the draws; chosen if not given.")
     ] = None,
@@ -27,37 +67,108 @@ def draw(
         bool, typer.Option("--allow-zero", help="Leave items of weight 0 out of the pool.")
     ] = False,
     id_column: Annotated[str, typer.Option(help="The column of ids.")] = "id",
+    threads: Annotated[
+        int | None, typer.Option(min=1, help="Threads that read; by default one a core.")
+    ] = None,
+    sql: Annotated[
+        Dialect | None,
+        typer.Option(help="Print the SELECT by which this engine draws from --table by key."),
+    ] = None,
+    table: Annotated[
+        str | None, typer.Option(help="The table to draw from, for --sql: [schema.]table.")
+    ] = None,
+    from_result: Annotated[
+        Path | None, typer.Option(help="Read the draws from the result of that SELECT.")
+    ] = None,
     out: Annotated[Path | None, typer.Option(help="A Parquet file; without it, to stdout.")] = None,
     form: Format = None,
 ) -> None:
-    """Draw items without replacement, in proportion to a weight, each with its probability."""
+    """Draw items without replacement, in proportion to a weight, each with its probability.
+
+    Files may be larger than memory: they are read once, a row group at a time. Data in a database
+    is drawn there: --sql prints a SELECT, --from-result reads what it gave.
+    """
     import secrets
 
+    _check_source(pool, count, sql, table, from_result)
+    for_files = {"log": log, "metric": metric, "classes": classes, "floor": floor}
+    for_files["threads"] = threads
+    if from_result is not None:
+        _refuse("--from-result", **for_files, count=count, weight=weight, seed=seed)
+        draws = lv.samplers.draws_from_result(lv.sources.read_result(from_result))
+        _show_draws(draws, out, form, ["draw", "id", "probability"])
+        show.tell(f"{len(draws)} of {draws.pool_size} items drawn, as {from_result} says")
+        return
     seed = secrets.randbits(32) if seed is None else seed
-    draws, ids = lv.campaigns.draw_from_file(
-        pool, count, seed=seed, weight=weight, allow_zero=allow_zero, id_column=id_column
-    )
-    if out is not None:
-        _write_draws(draws, ids, out)
-    else:
-        _print_draws(draws, ids, show.chosen(form))
+    if sql is not None:
+        _refuse(f"--sql {sql}", **for_files, out=out)
+        statement = lv.samplers.select_statement(
+            sql,
+            table or "",
+            count or 0,
+            seed=seed,
+            key=id_column,
+            weight=weight,
+            allow_zero=allow_zero,
+        )
+        typer.echo(statement)
+        return
+    with show.row_counter() as progress:
+        draws, ids = lv.campaigns.draw_from_file(
+            pool or "",
+            count or 0,
+            seed=seed,
+            weight=weight,
+            log=log,
+            metric=metric,
+            classes=None if classes is None else classes.split(","),
+            floor=floor,
+            design=design,
+            allow_zero=allow_zero,
+            id_column=id_column,
+            threads=threads,
+            progress=progress,
+        )
+    _show_draws(replace(draws, ids=ids), out, form, ["draw", "row", "id", "probability"])
     show.tell(f"{len(draws)} of {draws.pool_size} items drawn with seed {seed}")
 
 
-def _write_draws(draws: "lv.Draws", ids: Sequence[str | int], out: Path) -> None:
-    """Write what `Draws.to_parquet` writes, with a column of ids."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+def _check_source(
+    pool: str | None,
+    count: int | None,
+    sql: Dialect | None,
+    table: str | None,
+    from_result: Path | None,
+) -> None:
+    """Refuse options from which it is not clear what to draw from."""
+    if sum(one is not None for one in (pool, sql, from_result)) != 1:
+        raise typer.BadParameter("Name one of a pool, --sql with --table, and --from-result.")
+    if (sql is None) != (table is None):
+        raise typer.BadParameter("--sql and --table go together.")
+    if count is None and from_result is None:
+        raise typer.BadParameter("say how many items to draw.", param_hint="-k")
 
-    draws.to_parquet(out)
-    table = pq.read_table(out)
-    pq.write_table(table.add_column(2, "id", pa.array(ids)), out)
+
+def _refuse(for_what: str, **given: object) -> None:
+    """Refuse options that would be passed over."""
+    for name, value in given.items():
+        if value is not None and value is not False:
+            raise typer.BadParameter(f"--{name} does not go with {for_what}.")
 
 
-def _print_draws(draws: "lv.Draws", ids: Sequence[str | int], chosen: Form) -> None:
-    numbers = range(1, len(draws) + 1)
-    cells = zip(numbers, draws.index.tolist(), ids, draws.probability.tolist(), strict=True)
-    columns = ["draw", "row", "id", "probability"]
+def _show_draws(draws: "lv.Draws", out: Path | None, form: Form | None, columns: list[str]) -> None:
+    """Write draws to a file or print these columns of them."""
+    if out is not None:
+        draws.to_parquet(out)
+        return
+    values = {
+        "draw": range(1, len(draws) + 1),
+        "row": draws.index.tolist(),
+        "id": draws.ids or (),
+        "probability": draws.probability.tolist(),
+    }
+    cells = [*zip(*(values[name] for name in columns), strict=True)]
+    chosen = show.chosen(form)
     if chosen is Form.table:
         show.show_rows("", columns, [[show.plain(cell) for cell in row] for row in cells])
     else:

@@ -10,6 +10,8 @@ __all__ = [
     "DEFAULT_STORAGE",
     "IN_FLIGHT",
     "LEASE",
+    "Address",
+    "BackendName",
     "Budget",
     "ClassNames",
     "Content",
@@ -39,6 +41,7 @@ __all__ = [
     "Show",
     "Storage",
     "TargetWidth",
+    "Workers",
     "read_guidelines",
     "split_content",
 ]
@@ -134,6 +137,17 @@ Reader = Annotated[
 ]
 ClassNames = Annotated[
     str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
+]
+Workers = Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")]
+BackendName = Annotated[
+    str, typer.Option("--backend", help="Where the work runs: local, or a dask or ray cluster.")
+]
+Address = Annotated[
+    str | None,
+    typer.Option(
+        help="Address of the dask or ray cluster, as HOST:PORT; by default one is started here.",
+        show_default=False,
+    ),
 ]
 Floor = Annotated[float, typer.Option(help="The share of draws made uniformly.")]
 Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]

@@ -5,6 +5,7 @@ import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from levelled.cli.options import Form
@@ -14,7 +15,16 @@ if TYPE_CHECKING:
     from levelled.backends import Backend
     from levelled.campaigns import Campaign
 
-__all__ = ["chosen", "keep", "plain", "records", "show_rows", "tell", "with_progress"]
+__all__ = [
+    "chosen",
+    "keep",
+    "plain",
+    "records",
+    "row_counter",
+    "show_rows",
+    "tell",
+    "with_progress",
+]
 
 _JOINERS = "\u200c\u200d"
 """Not printable, but needed to write Persian and many emoji."""
@@ -118,3 +128,18 @@ def with_progress(backend: "Backend", title: str) -> "Backend":
         yield from track(results, title, len(items), console=Console(stderr=True))
 
     return mapped
+
+
+@contextmanager
+def row_counter() -> Iterator[Callable[[int, int | None], None]]:
+    """A progress bar on a terminal, to be called with the rows read so far and all there are."""
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
+
+    console = Console(stderr=True)
+    columns = (TextColumn("{task.fields[rows]} rows"), BarColumn(), TimeRemainingColumn())
+    with Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    ) as bar:
+        task = bar.add_task("", total=None, rows="0")
+        yield lambda done, total: bar.update(task, completed=done, total=total, rows=f"{done:,}")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from levelled.cli import show
-from levelled.cli.options import ClassNames, Form, Format
+from levelled.cli.options import Address, BackendName, ClassNames, Form, Format, Workers
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
@@ -41,7 +41,9 @@ def simulate(
     classes: ClassNames = None,
     id_column: Annotated[str, typer.Option(help="Column of the ids.")] = "id",
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
-    workers: Annotated[int, typer.Option(min=1, help="Number of processes.")] = 1,
+    workers: Workers = 1,
+    backend: BackendName = "local",
+    address: Address = None,
     out: Annotated[
         Path | None, typer.Option(help="A PNG or SVG file for a plot of the factors.")
     ] = None,
@@ -53,11 +55,13 @@ def simulate(
     width factor says the same of the interval that is shown. Coverage of static and adaptive
     campaigns is that of five planned looks at once.
     """
+    from levelled.backends import named
     from levelled.simulation import METHODS, applicable_methods, known_losses, repeat_methods
     from levelled.simulation.methods import SLOW
     from levelled.simulation.running import check_budgets, check_methods
 
     _check_out(out)
+    run = _with_progress(named(backend, workers=workers, address=address))
     known = known_losses(
         pool,
         label,
@@ -73,7 +77,7 @@ def simulate(
     if methods == "all" and left_out:
         show.tell(f"note: left out for lack of columns that they need: {', '.join(left_out)}")
     chosen = {name: METHODS[name] for name in names}
-    rows = repeat_methods(known, chosen, sizes, repetitions, seed=seed, backend=_backend(workers))
+    rows = repeat_methods(known, chosen, sizes, repetitions, seed=seed, backend=run)
     about = f"{known.metric} of {len(known):,} items, {repetitions} repetitions"
     if show.chosen(form) is Form.table:
         from levelled.simulation.plotting import factor_table
@@ -88,10 +92,7 @@ def simulate(
         show.tell(f"written: {out}")
 
 
-def _backend(workers: int) -> "Backend":
-    from levelled.backends import local
-
-    backend = local(workers)
+def _with_progress(backend: "Backend") -> "Backend":
     return show.with_progress(backend, "simulating") if sys.stderr.isatty() else backend
 
 

@@ -21,6 +21,8 @@ _EXTRAS = {
     "pandas": "pandas",
     "torch": "torch",
     "psycopg": "postgres",
+    "distributed": "dask",
+    "ray": "ray",
     "fastapi": "web",
 }
 

@@ -135,7 +135,7 @@ def check_classes(task: PredictionTask) -> PredictionTask:
     """The task, unless it is a classification with labels of one class."""
     if task.classes is not None and len(task.classes) < 2:
         raise InputError(
-            f"All {len(task.labels)} labels that can be used are {task.classes[0]!s}, and a "
-            f"classifier needs two classes: label more items."
+            f"All {len(task.labels)} labels that can be used are {task.classes[0]!s}, one class, "
+            f"and a classifier needs two classes: label more items."
         )
     return task

@@ -6,14 +6,15 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState
 from levelled.models import Rows, call_function, make_task
-from levelled.proposals import checked, mixture, named, uniform
+from levelled.proposals import checked, named, uniform
+from levelled.proposals.rows import floored
 from levelled.samplers import race
 
 __all__ = ["DRAW", "FIT", "SCORE", "NextDraw", "next_draws", "probabilities", "propose", "seed_for"]
@@ -26,11 +27,11 @@ DRAW, SCORE, FIT = range(3)
 class NextDraw:
     """The probability of each row to be the next draw.
 
-    `drawn` are the probabilities that the rows drawn before, in their order, would have if they
-    were still there; None if the proposal cannot say.
+    `left` are those of the rows never drawn, in the order of the pool. `drawn` are the
+    probabilities that the rows drawn before, in their order, would have if they were still there;
+    None if the proposal cannot say.
     """
 
-    rows_left: IntArray
     left: FloatArray
     drawn: FloatArray | None
 
@@ -44,19 +45,19 @@ def next_draws(
     left at its own step: q_m = p_m / (sum of p over the items not drawn before it). With the draws
     come the hazards of all rows after them.
     """
-    proposal = propose(settings, X_pool, state)
-    left, p = proposal.rows_left, proposal.left
-    if not len(left):
+    if not state.n_left:
         raise InputError(
             f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
             f"them have labels: nothing is left to ask for."
         )
-    batch = race(p, min(k, len(left)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
+    proposal = propose(settings, X_pool, state)
+    p = proposal.left
+    batch = race(p, min(k, len(p)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
     # The largest weight of an item then left is at most that of the least likely of all.
     total = p[batch.index] / batch.probability
     most = total / p.min() / state.draws.pool_size
     more = Draws(
-        left[batch.index],
+        state.rows_left(batch.index),
         batch.probability,
         state.draws.pool_size,
         design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
@@ -69,29 +70,30 @@ def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Nex
 
     Uniform until there are `start` labels and, for a classifier, two classes.
     """
-    left, drawn = state.left(), state.draws.index
-    if not len(left):
-        return NextDraw(left, np.zeros(0), None)
-    scores = _scores(settings, X_pool, state)
+    scores, drawn = _scores(settings, X_pool, state), state.draws.index
     if scores is None:
-        return NextDraw(left, uniform(len(left)), np.full(len(drawn), 1 / len(left)))
-    remaining = scores[left]
-    p = probabilities(settings.proposal, remaining, floor=settings.floor)
+        return NextDraw(uniform(state.n_left), np.full(len(drawn), 1 / state.n_left))
+    left = np.delete(scores, drawn)
+    p = probabilities(settings.proposal, left, floor=settings.floor)
     if callable(settings.proposal) or state.hazards is None:
-        return NextDraw(left, p, None)
-    odds = named.odds(settings.proposal, scores[drawn], remaining)
+        return NextDraw(p, None)
+    odds = named.odds(settings.proposal, scores[drawn], left)
     share = settings.floor / len(left)
     best = p.max() - share
-    return NextDraw(left, p, None if odds is None else best * odds + share)
+    return NextDraw(p, None if odds is None else best * odds + share)
 
 
 def _add_hazards(state: LearnerState, proposal: NextDraw, k: int) -> FloatArray | None:
     """The hazards after a batch of k: h_i + k p_i for every row i."""
     if state.hazards is None or proposal.drawn is None:
         return None
-    hazards = state.hazards.copy()
-    hazards[proposal.rows_left] += k * proposal.left
-    hazards[state.draws.index] += k * proposal.drawn
+    never = np.ones(state.draws.pool_size, dtype=bool)
+    never[state.draws.index] = False
+    hazards = np.empty(state.draws.pool_size)
+    hazards[never] = proposal.left
+    hazards[state.draws.index] = proposal.drawn
+    hazards *= k
+    hazards += state.hazards
     return hazards
 
 
@@ -117,9 +119,9 @@ def probabilities(
                 f"The proposal gave {len(p)} probabilities for the {len(scores)} items left."
             )
         return p
-    p = mixture(named.parse(proposal)(scores), floor, allow_zero=True)
-    n_zero = len(p) - np.count_nonzero(p)
-    if n_zero:
+    p = floored(named.parse(proposal)(scores), floor, None)
+    if not p.min():
+        n_zero = len(p) - np.count_nonzero(p)
         raise ProposalError(
             f"proposal={proposal!r} gives probability 0 to {n_zero} of the {len(p)} items left, "
             f"which no weights can make up for: raise floor=, now {floor:g}, as in floor=0.1."

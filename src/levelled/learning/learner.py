@@ -10,7 +10,7 @@ from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
 from levelled.advice.correcting import Correction
 from levelled.draws import Draws
-from levelled.errors import InputError, NotTrainedError
+from levelled.errors import InputError
 from levelled.learning import saving, training
 from levelled.learning.blending import Blend
 from levelled.learning.drawing import next_draws
@@ -33,6 +33,8 @@ from levelled.models import (
     OwnLoss,
     Rows,
     call_model,
+    n_features,
+    not_trained,
     read_only,
     untrained_copy,
 )
@@ -248,6 +250,12 @@ class ActiveLearner:
             raise AttributeError(f"{type(self.model).__name__} is no classifier.")
         return classes.copy()
 
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of an item; a trained learner has it if its pool has columns."""
+        self._last_fit()
+        return n_features(self.X_pool)
+
     def save(self, folder: str | Path) -> None:
         """Write draws, labels, settings and the untrained model to a folder.
 
@@ -335,7 +343,7 @@ class ActiveLearner:
 
     def _last_fit(self) -> training.TrainedModel:
         if self._trained is None:
-            raise NotTrainedError("The learner has not been trained yet: call fit() first.")
+            raise not_trained("The learner has not been trained yet: call fit() first.")
         return self._trained
 
     def _correction(self, loss: Loss | OwnLoss = "auto") -> Correction:

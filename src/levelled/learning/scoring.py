@@ -28,7 +28,6 @@ from levelled.models import (
     n_rows,
     proba,
     read_only,
-    seeded_copy,
     take,
 )
 
@@ -240,7 +239,7 @@ def _trained_copy(
     model: Model, task: PredictionTask, X: Rows, y: NDArray[Any], *, rng: Generator
 ) -> Model:
     """A copy of the model, trained without weights."""
-    return fit_copy(seeded_copy(model, int(rng.integers(2**31))), task, X, y, None)
+    return fit_copy(model, task, X, y, None, seed=int(rng.integers(2**31)))
 
 
 def _resample(task: PredictionTask, rng: Generator) -> IntArray:

@@ -21,6 +21,7 @@ from levelled.models import (
     takes_weights,
     untrained_copy,
     wants_columns,
+    wants_dense,
 )
 from levelled.proposals import named
 
@@ -81,6 +82,7 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
     N = n_rows(X_pool, "X_pool")
     if not N:
         raise InputError("X_pool must hold one row an item, and it has none.")
+    _check_numbers(settings.model, X_pool)
     if not hasattr(X_pool, "tocsr"):
         _check_first_row(settings.model, X_pool)
     if settings.chosen_score == "geometric":
@@ -113,6 +115,20 @@ def change_settings(settings: LearnerSettings, params: Mapping[str, Any]) -> Lea
         call_model(model, f"set {', '.join(nested)}", lambda: changed.set_params(**nested))
         plain["model"] = changed
     return replace(settings, **plain)
+
+
+def _check_numbers(model: Model, X_pool: Rows) -> None:
+    """Refuse complex numbers, and a sparse pool if the model takes none."""
+    if getattr(getattr(X_pool, "dtype", None), "kind", "") == "c":
+        raise InputError(
+            "Complex data not supported: X_pool holds complex numbers. Make their real and "
+            "imaginary parts features of their own."
+        )
+    if hasattr(X_pool, "tocsr") and wants_dense(model):
+        raise InputError(
+            f"Sparse data is not supported by {type(model).__name__}, and X_pool is a "
+            f"{type(X_pool).__name__}: make it dense, X_pool.toarray(), or take another model."
+        )
 
 
 def _check_first_row(model: Model, X_pool: Rows) -> None:

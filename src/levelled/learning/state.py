@@ -88,11 +88,15 @@ class LearnerState:
         rows = [row for row in self.draws.index.tolist() if row not in self.labels]
         return np.array(rows, dtype=np.int64)
 
-    def left(self) -> IntArray:
-        """The rows that were never drawn, in the order of the pool."""
-        never = np.ones(self.draws.pool_size, dtype=bool)
-        never[self.draws.index] = False
-        return np.flatnonzero(never)
+    @property
+    def n_left(self) -> int:
+        """The number of rows that were never drawn."""
+        return self.draws.pool_size - len(self.draws)
+
+    def rows_left(self, places: IntArray) -> IntArray:
+        """The rows at these places among those never drawn, which keep the order of the pool."""
+        n_left_before = np.sort(self.draws.index) - np.arange(len(self.draws))
+        return places + np.searchsorted(n_left_before, places, side="right")
 
     def settled(self, n: int | None = None) -> Examples:
         """The labelled items among the settled draws, or among the first n draws."""
@@ -104,6 +108,8 @@ class LearnerState:
 
     def _examples(self, draws: Draws) -> Examples:
         labels = [self.labels.get(row) for row in draws.index.tolist()]
+        if None not in labels:
+            return Examples(draws.index, np.array(labels), draws, np.arange(len(labels)))
         places = np.flatnonzero([label is not None for label in labels])
         y = np.array([label for label in labels if label is not None])
         return Examples(draws.index[places], y, draws, places)
@@ -133,9 +139,10 @@ def add_labels(
     state: LearnerState, rows: ArrayLike, labels: Labels, *, amend: bool = False
 ) -> LearnerState:
     """The state with more labels, which may come in any order; draws keep theirs."""
+    pairs = list(_pairs(rows, labels))
     drawn = set(state.draws.index.tolist())
     changed = dict(state.labels)
-    for row, label in _pairs(rows, labels):
+    for row, label in pairs:
         if row not in drawn:
             raise InputError(
                 f"Row {row} was never asked for. A label that the learner did not draw has no "
@@ -148,7 +155,10 @@ def add_labels(
                 f"label, tell it with amend=True."
             )
         changed[row] = label
-    check_one_kind(changed.values())
+    told = {row for row, _ in pairs}
+    earlier = (label for row, label in state.labels.items() if row not in told)
+    first = next((label for label in earlier if label is not None), None)
+    check_one_kind([first, *(label for _, label in pairs)])  # earlier ones are all of one kind
     return replace(state, labels=changed)
 
 

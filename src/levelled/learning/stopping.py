@@ -16,6 +16,7 @@ the betting interval of the draws since, which holds for every number of them at
 """
 
 from dataclasses import dataclass, replace
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -39,6 +40,8 @@ from levelled.models import (
     call_model,
     fit_copy,
     make_task,
+    n_rows,
+    read_only,
     take,
 )
 
@@ -46,6 +49,7 @@ __all__ = ["Stopping", "should_stop"]
 
 _FIRST = 10
 """Labels of the first model that is compared, unless the learner starts with more."""
+_FEW = 256
 _BOUNDS = {"zero_one": 1.0, "brier": 2.0, "log_loss": CAP}
 
 
@@ -176,12 +180,17 @@ def _model_after(
 
 
 def _is_constant(model: Model, X_pool: Rows) -> bool:
-    """True if the model predicts the same for every row."""
-    parts = blocks(X_pool, 1)
-    predictions = call_model(
-        model, "predict", lambda: [np.asarray(model.predict(rows)) for rows in parts]
-    )
-    return all((part == predictions[0][0]).all() for part in predictions)
+    """True if the model predicts the same for every row; a few rows mostly show if it does not."""
+    few = read_only(take(X_pool, np.arange(min(_FEW, n_rows(X_pool)))))
+
+    def all_equal() -> bool:
+        first = np.asarray(model.predict(few))[0]
+        return all(
+            (np.asarray(model.predict(rows)) == first).all()
+            for rows in chain([few], blocks(X_pool, 1))
+        )
+
+    return call_model(model, "predict", all_equal)
 
 
 def _measure_gain(
@@ -237,6 +246,9 @@ def _largest_differences(doubling: _Doubling, X_pool: Rows) -> FloatArray:
         before, after = doubling.predictions(rows)
         if classes is None:
             parts.append(np.minimum(slope * np.abs(before - after), doubling.bound))
+            continue
+        if doubling.task.loss == "zero_one":  # the label that the later model alone predicts
+            parts.append((before != after) * min(1.0, doubling.bound))
             continue
         largest = np.zeros(len(before))
         for label in classes:

@@ -10,13 +10,15 @@ from levelled.models.model import (
     fit,
     last_step,
     model_kind,
+    not_trained,
     proba,
     seeded_copy,
     takes_weights,
     untrained_copy,
     wants_columns,
+    wants_dense,
 )
-from levelled.models.rows import Rows, copy_rows, n_rows, read_only, take
+from levelled.models.rows import Rows, copy_rows, n_features, n_rows, read_only, take
 from levelled.models.task import (
     CAP,
     LOSSES,
@@ -49,7 +51,9 @@ __all__ = [
     "last_step",
     "make_task",
     "model_kind",
+    "n_features",
     "n_rows",
+    "not_trained",
     "proba",
     "read_only",
     "seeded_copy",
@@ -57,5 +61,6 @@ __all__ = [
     "takes_weights",
     "untrained_copy",
     "wants_columns",
+    "wants_dense",
     "weights_error",
 ]

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
-from levelled.errors import InputError, LevelledError
+from levelled.errors import InputError, LevelledError, NotTrainedError
 from levelled.models.rows import Rows, copy_rows, find_not_finite, n_rows
 
 __all__ = [
@@ -26,11 +26,13 @@ __all__ = [
     "fit",
     "last_step",
     "model_kind",
+    "not_trained",
     "proba",
     "seeded_copy",
     "takes_weights",
     "untrained_copy",
     "wants_columns",
+    "wants_dense",
 ]
 
 T = TypeVar("T")
@@ -145,14 +147,36 @@ def model_kind(model: Model) -> Literal["classifier", "regressor"] | None:
     return "classifier" if hasattr(model, "predict_proba") else None
 
 
+def not_trained(message: str) -> NotTrainedError:
+    """The error of an untrained model; it is scikit-learn's `NotFittedError` too, if imported."""
+    exceptions = sys.modules.get("sklearn.exceptions")
+    if exceptions is None:
+        return NotTrainedError(message)
+    bases = (NotTrainedError, exceptions.NotFittedError)
+    remade = {"__reduce__": lambda error: (not_trained, error.args)}  # for other processes
+    return cast(NotTrainedError, type("NotTrainedError", bases, remade)(message))
+
+
 def wants_columns(model: Any) -> bool:  # noqa: ANN401
     """True for those models of scikit-learn that say they take only rows of features."""
+    tags = _first_tags(model)
+    if tags is None:
+        return False
+    return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
+
+
+def wants_dense(model: Any) -> bool:  # noqa: ANN401
+    """True for those models of scikit-learn that say they take no sparse data."""
+    tags = _first_tags(model)
+    return tags is not None and not (tags.no_validation or tags.input_tags.sparse)
+
+
+def _first_tags(model: Any) -> Any:  # noqa: ANN401
+    """The tags of a model of scikit-learn, or of the first step of a pipeline; else None."""
     while getattr(model, "steps", None):
         model = model.steps[0][1]
-    if not type(model).__module__.startswith("sklearn.") or not hasattr(model, "__sklearn_tags__"):
-        return False
-    tags = model.__sklearn_tags__()
-    return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
+    known = type(model).__module__.startswith("sklearn.")
+    return model.__sklearn_tags__() if known and hasattr(model, "__sklearn_tags__") else None
 
 
 def seeded_copy(model: Model, seed: int) -> Model:

@@ -1,5 +1,6 @@
 """Inputs of any kind, one row an item: count, take, copy and protect rows."""
 
+import math
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -8,7 +9,7 @@ import numpy as np
 from levelled._check import IntArray
 from levelled.errors import InputError
 
-__all__ = ["Rows", "copy_rows", "find_not_finite", "n_rows", "read_only", "take"]
+__all__ = ["Rows", "copy_rows", "find_not_finite", "n_features", "n_rows", "read_only", "take"]
 
 Rows = Any
 """Inputs, one row an item: an array, a sparse matrix, a data frame, or a list of texts."""
@@ -17,7 +18,9 @@ Rows = Any
 def n_rows(X: Rows, name: str = "X") -> int:
     """The number of items; refuses what has no rows."""
     shape = getattr(X, "shape", None)
-    if isinstance(X, str | bytes | Mapping) or not (shape or hasattr(X, "__len__")) or shape == ():
+    sparse = hasattr(X, "tocsr")  # some sparse formats are mappings
+    no_rows = isinstance(X, str | bytes | Mapping) and not sparse
+    if no_rows or not (shape or hasattr(X, "__len__")) or shape == ():
         raise InputError(
             f"{name} must hold one row an item: an array, a frame or a list of texts; this is "
             f"{f'the {type(X).__name__} {X!r}' if np.isscalar(X) else f'a {type(X).__name__}'}."
@@ -25,6 +28,18 @@ def n_rows(X: Rows, name: str = "X") -> int:
     if np.ma.is_masked(X):
         raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
     return int(shape[0]) if shape else len(X)
+
+
+def n_features(X: Rows) -> int:
+    """The number of features of an item, or of numbers in an image.
+
+    >>> n_features(np.zeros((5, 3))), n_features(np.zeros((5, 28, 28)))
+    (3, 784)
+    """
+    shape = np.shape(take(X, np.zeros(1, dtype=np.int64)))
+    if len(shape) < 2:
+        raise AttributeError(f"The items of a {type(X).__name__} have no features to count.")
+    return math.prod(shape[1:])
 
 
 def take(X: Rows, index: IntArray) -> Rows:

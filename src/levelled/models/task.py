@@ -20,6 +20,7 @@ from levelled.models.model import (
     error_line,
     fit,
     model_kind,
+    seeded_copy,
     untrained_copy,
 )
 from levelled.models.rows import Rows, n_rows, read_only
@@ -155,14 +156,24 @@ def _check_loss(model: Model, loss: str, usual: str, classify: bool) -> None:
 
 
 def fit_copy(
-    model: Model, task: PredictionTask, X: Rows, y: NDArray[Any], weights: FloatArray | None
+    model: Model,
+    task: PredictionTask,
+    X: Rows,
+    y: NDArray[Any],
+    weights: FloatArray | None,
+    *,
+    seed: int | None = None,
 ) -> Model:
-    """An untrained copy of the model, fitted to these rows; its errors become an `InputError`."""
+    """An untrained copy of the model, fitted to these rows; its errors become an `InputError`.
+
+    With a seed, it is a `seeded_copy`.
+    """
     if task.classes is not None and (y == y[0]).all():
         return _Constant(y[0])
     how = "without weights" if weights is None else "with corrective weights"
     what = f"be fitted {how} to {len(y)} labels"
-    return call_model(model, what, lambda: fit(untrained_copy(model), X, y, weights), X)
+    untrained = untrained_copy(model) if seed is None else seeded_copy(model, seed)
+    return call_model(model, what, lambda: fit(untrained, X, y, weights), X)
 
 
 def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:

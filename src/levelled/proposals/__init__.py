@@ -20,6 +20,7 @@ from levelled.errors import ProposalError
 from levelled.proposals.rows import (
     count_left,
     exponentials,
+    floored,
     mean_ranks,
     normalised,
     read_log_scores,
@@ -248,9 +249,7 @@ def mixture(
     share = between("share", share, 0, 1)
     p, mask = _read_probabilities(probabilities, left)
     p = normalised(p.copy(), mask, allow_zero=True)
-    p *= 1 - share
-    p += share / count_left(p, mask)
-    return normalised(p, mask, allow_zero=allow_zero)
+    return normalised(floored(p, share, mask), mask, allow_zero=allow_zero)
 
 
 def checked(

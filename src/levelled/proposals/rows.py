@@ -13,6 +13,7 @@ from levelled.errors import InputError, ProposalError
 __all__ = [
     "count_left",
     "exponentials",
+    "floored",
     "mean_ranks",
     "normalised",
     "read_log_scores",
@@ -23,6 +24,9 @@ __all__ = [
 ]
 
 Rows = tuple[FloatArray, BoolArray | None]
+
+_SQUARABLE = (1e-100, 1e100)
+"""Scores whose largest lies between can be squared and added as they are."""
 
 
 def read_rows(name: str, values: ArrayLike, left: ArrayLike | None, *, finite: bool = True) -> Rows:
@@ -93,6 +97,13 @@ def normalised(weights: FloatArray, left: BoolArray | None, *, allow_zero: bool)
     return weights
 
 
+def floored(p: FloatArray, share: float, left: BoolArray | None) -> FloatArray:
+    """Put a uniform floor of that share under probabilities, in place."""
+    p *= 1 - share
+    p += share / count_left(p, left)
+    return p
+
+
 def relative(scores: FloatArray) -> FloatArray:
     """Scores in units of the largest, so that their sum cannot overflow; all 0 become all 1."""
     largest = scores.max(axis=-1, keepdims=True)
@@ -109,27 +120,32 @@ def standardised(scores: FloatArray, left: BoolArray | None) -> FloatArray:
         lowest = np.where(left, scores, np.inf).min(axis=-1, keepdims=True)
         scores = np.where(left, scores, lowest)
     low, high = (limit(axis=-1, keepdims=True) for limit in (scores.min, scores.max))
-    unit = np.maximum(np.abs(low), np.abs(high))  # so that no square overflows
-    z = scores / np.where(unit > 0, unit, 1.0)
-    z -= z.min(axis=-1, keepdims=True)
+    unit = np.maximum(np.abs(low), np.abs(high))
+    unit[(unit == 0) | ((_SQUARABLE[0] < unit) & (unit < _SQUARABLE[1]))] = 1
+    z = scores - low if (unit == 1).all() else scores / unit - low / unit
     z -= z.sum(axis=-1, keepdims=True) / n
     if left is not None:
         z *= left
-    spread = np.sqrt((z[..., None, :] @ z[..., :, None])[..., 0] / n)
-    z /= np.where(spread > 0, spread, 1.0)
+    # Not by @, whose last digit depends on the number of threads.
+    spread = np.sqrt(np.einsum("...i,...i->...", z, z)[..., None] / n)
+    z *= 1 / np.where(spread > 0, spread, 1.0)
     return z
 
 
 def exponentials(s: FloatArray, beta: float) -> FloatArray:
     """exp(beta (s - max s)), in place."""
-    never = s == -np.inf if s.min() == -np.inf else None
+    low, high = s.min(), s.max(axis=-1, keepdims=True)
+    never = s == -np.inf if low == -np.inf else None
     with np.errstate(over="ignore", invalid="ignore"):
-        # Halves, because the distance between 1e308 and -1e308 is no floating-point number. In
-        # place, because making large arrays takes longer than computing them.
-        s /= 2
-        s -= s.max(axis=-1, keepdims=True)
-        s *= beta
-        s *= 2
+        # In place, because making large arrays takes longer than computing them.
+        if np.isfinite(high.max() - low):
+            s -= high
+        else:  # halves: the distance between 1e308 and -1e308 is no floating-point number
+            s /= 2
+            s -= high / 2
+            beta = 2 * min(beta, np.finfo(np.float64).max / 2)
+        if beta != 1:
+            s *= beta
         np.exp(s, out=s)
     if never is not None:
         s[never] = 0  # also where beta is 0

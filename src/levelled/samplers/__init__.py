@@ -1,13 +1,20 @@
 """Weights -> draws: the items to label, in order, each with its probability.
 
 `race` is for weights that do not change, `sequential` for proposals that change after every draw.
-`part`, `merge` and `finish` run one race over pools that no single call can hold.
+`race_batches` runs over Arrow batches that do not fit in memory together; `part`, `merge` and
+`finish` run one race over pools that no single call can hold. `race_part` does so by key, for
+engines: its draws depend on seed, ids and weights alone. `select_statement` writes the SELECT by
+which a database draws the same rows, `draws_from_result` reads its result.
 """
 
+from levelled.samplers.batches import race_batches
 from levelled.samplers.design import ClassChance, with_design
-from levelled.samplers.frozen import FrozenProposal, PoolSlices
+from levelled.samplers.frozen import FrozenProposal, PoolSlices, RunProposal
+from levelled.samplers.part_tables import race_part
 from levelled.samplers.race import Part, finish, merge, part, race
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
+from levelled.samplers.sql import select_statement
+from levelled.samplers.sql_result import draws_from_result
 
 __all__ = [
     "ClassChance",
@@ -16,11 +23,16 @@ __all__ = [
     "Part",
     "PoolSlices",
     "Proposal",
+    "RunProposal",
     "adaptive",
+    "draws_from_result",
     "finish",
     "merge",
     "part",
     "race",
+    "race_batches",
+    "race_part",
+    "select_statement",
     "sequential",
     "with_design",
 ]

@@ -62,11 +62,13 @@ def uniform(words: _Words) -> FloatArray:
     return np.asarray(((words >> np.uint64(12)) + 0.5) * 2.0**-52, dtype=np.float64)
 
 
-def leaders(pool: Blocks, k: int, source: Source) -> tuple[IntArray, FloatArray]:
+def leaders(
+    pool: Blocks, k: int, source: Source, log_until: float = np.inf
+) -> tuple[IntArray, FloatArray]:
     """The first k rows to arrive (or all, if there are fewer) and their times, in order.
 
     Arrivals are computed up to a time by which k rows should have arrived; it is raised until
-    they have.
+    they have. Rows that arrive after `log_until` are left out.
     """
     n = len(pool.weights) - pool.excluded
     k = min(k, n)
@@ -74,10 +76,10 @@ def leaders(pool: Blocks, k: int, source: Source) -> tuple[IntArray, FloatArray]
         return np.empty(0, np.int64), np.empty(0)
     with np.errstate(divide="ignore"):
         log_rate = np.log(pool.total) + pool.shift
-    log_since, log_bound, step = -np.inf, _guess(pool, log_rate, k, n), np.log(2)
-    row, log_time = _between(log_since, log_bound, pool, log_rate, source)
-    while len(row) < k:
-        log_since, log_bound, step = log_bound, log_bound + step, 2 * step
+    log_bound, step = min(_guess(pool, log_rate, k, n), log_until), np.log(2)
+    row, log_time = _between(-np.inf, log_bound, pool, log_rate, source)
+    while len(row) < k and log_bound < log_until:
+        log_since, log_bound, step = log_bound, min(log_bound + step, log_until), 2 * step
         more = _between(log_since, log_bound, pool, log_rate, source)
         row, log_time = _first_of_each(np.append(row, more[0]), np.append(log_time, more[1]))
     order = np.argsort(log_time)

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.errors import ProposalError
+from levelled.errors import InputError, ProposalError, WeightError
 
 BLOCK = 4096  # rows that share one Poisson process; a power of two
 STRIP = 64  # rows of a block whose sum is kept, to find a row quickly; a power of two
@@ -37,6 +37,8 @@ class Blocks:
     total: FloatArray  # one a block, in units of e^shift
     strips: FloatArray  # [block, strip]: sums, in the same units
     excluded: int  # rows of weight zero
+    inverse: FloatArray  # one a block: the sum of 1 / weight, in units of e^-shift; empty if unused
+    least: FloatArray  # one a block: the smallest weight above zero, as it was given; likewise
 
     def rows(self, block: int) -> FloatArray:
         """The weights of one block, as they were given."""
@@ -69,7 +71,7 @@ class Blocks:
         lines = np.empty((len(strip), STRIP))
         if n_whole:
             whole.take(strip, axis=0, mode="clip", out=lines)
-        lines[strip == n_whole] = _fill(self.weights[n_whole * STRIP :], STRIP, log=self.log)
+        lines[strip == n_whole] = _fill(self.weights[n_whole * STRIP :], STRIP, _zero(self.log))
         if self.log:
             lines = np.exp(lines - self.shift[block, None])
         return lines, np.arange(len(strip))
@@ -122,40 +124,60 @@ def _line_sums(lines: FloatArray) -> FloatArray:
     return sums
 
 
-def cut(weights: FloatArray, *, log: bool, allow_zero: bool) -> Blocks:
+def cut(weights: FloatArray, *, log: bool, allow_zero: bool, inverses: bool = False) -> Blocks:
     """Cut weights into blocks, refusing those that no race can be run with."""
     n_whole, n_blocks = len(weights) // BLOCK, max(1, -(-len(weights) // BLOCK))
     shift, strips, excluded = np.zeros(n_blocks), np.empty((n_blocks, BLOCK // STRIP)), 0
+    inverse, least = np.empty((2, n_blocks if inverses else 0))
     with np.errstate(all="ignore"):  # wrong weights are reported after they have been added
         for first, last in pairwise([*range(0, n_whole, CHUNK), n_whole, n_blocks]):
             chunk = weights[first * BLOCK : last * BLOCK]
             shift[first:last], strips[first:last] = _sums(chunk, last - first, log=log)
             excluded += _count_zeros(chunk, log=log, first_row=first * BLOCK)
+            if inverses:
+                inverse[first:last], least[first:last] = _inverses(chunk, shift[first:last], log)
     if excluded and not allow_zero:
-        raise ProposalError(
+        at = int(np.argmax(weights == _zero(log)))
+        raise WeightError(
             f"{excluded} of {len(weights)} weights are zero, so no weighting can make an estimate "
             f"over the whole pool unbiased. Mix the weights with uniform ones, for example by "
             f"mixture(probabilities, share=0.05), or pass allow_zero=True to leave those items "
-            f"out and have them counted as excluded."
+            f"out and have them counted as excluded.",
+            at,
+            float(weights[at]),
         )
     total = _line_sums(strips)
     if np.isinf(total).any() and np.isinf(weights).any():
         at = int(np.argmax(np.isinf(weights)))
-        raise ProposalError(f"Weights must be finite and >= 0; weights[{at}] is inf.")
+        raise _not_a_weight(weights[at], at, log=log)
     check_total(total.max())
-    return Blocks(weights, log, shift, total, strips, excluded)
+    return Blocks(weights, log, shift, total, strips, excluded, inverse, least)
 
 
 def _sums(chunk: FloatArray, n_blocks: int, *, log: bool) -> tuple[FloatArray | float, FloatArray]:
     """The shift of each block of a chunk, and the sums of its strips."""
-    if len(chunk) < n_blocks * BLOCK:
-        chunk = _fill(chunk, n_blocks * BLOCK, log=log)
+    chunk = _fill(chunk, n_blocks * BLOCK, _zero(log))
     shift: FloatArray | float = 0.0
     if log:
         lines = chunk.reshape(-1, BLOCK)
         shift = _shift(lines.max(axis=1))
         chunk = np.exp(lines - shift[:, None])
     return shift, _line_sums(chunk.reshape(-1, STRIP)).reshape(-1, BLOCK // STRIP)
+
+
+def _inverses(chunk: FloatArray, shift: FloatArray, log: bool) -> tuple[FloatArray, FloatArray]:
+    """The sum of 1 / weight of each block of a chunk, and its smallest weight; zeros do not count.
+
+    A sum that does not fit a float is infinite.
+    """
+    zero = _zero(log)
+    lines = _fill(chunk, len(shift) * BLOCK, np.inf).reshape(-1, BLOCK)
+    least = lines.min(axis=1)
+    if (least == zero).any():
+        lines = np.where(lines == zero, np.inf, lines)
+        least = lines.min(axis=1)
+    each = np.exp(shift[:, None] - lines) if log else 1 / lines
+    return each.sum(axis=1), least
 
 
 def scaled(weights: FloatArray, *, log: bool) -> tuple[FloatArray, FloatArray]:
@@ -175,13 +197,33 @@ def check_total(total: float) -> None:
         )
 
 
+def check_drawable(k: int, pool_size: int, excluded: int) -> None:
+    """Refuse more draws than there are items of which each could be drawn."""
+    drawable = pool_size - excluded
+    if not pool_size:
+        raise InputError("The pool is empty: there is nothing to draw from.")
+    if not drawable:
+        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
+    if k > drawable:
+        raise InputError(
+            f"{k} draws without replacement are wanted, but only {drawable} of {pool_size} items "
+            f"can be drawn."
+        )
+
+
 def _shift(log_weights: FloatArray) -> FloatArray:
     possible = log_weights > -np.inf
     return np.ceil(log_weights / SPAN, out=np.zeros_like(log_weights), where=possible) * SPAN
 
 
-def _fill(weights: FloatArray, length: int, *, log: bool) -> FloatArray:
-    filled = np.full(length, -np.inf if log else 0.0)
+def _zero(log: bool) -> float:
+    return -np.inf if log else 0.0
+
+
+def _fill(weights: FloatArray, length: int, value: float) -> FloatArray:
+    if len(weights) == length:
+        return weights
+    filled = np.full(length, value)
     filled[: len(weights)] = weights
     return filled
 
@@ -196,11 +238,18 @@ def _count_zeros(chunk: FloatArray, *, log: bool, first_row: int) -> int:
     if good.all():
         return int(np.count_nonzero(zero))
     at = int(np.argmin(good))
-    wanted = f"numbers within ±{FARTHEST:g}, or -inf for weight zero" if log else "finite and >= 0"
-    raise ProposalError(
-        f"{'Log-weights' if log else 'Weights'} must be {wanted}; weights[{first_row + at}] is "
-        f"{chunk[at]}."
-    )
+    raise _not_a_weight(chunk[at], first_row + at, log=log)
+
+
+def _not_a_weight(value: float, row: int, *, log: bool) -> WeightError:
+    return WeightError(f"{wanted(log=log)}; weights[{row}] is {value}.", row, float(value))
+
+
+def wanted(*, log: bool) -> str:
+    """The beginning of a sentence that says what weights may be."""
+    if log:
+        return f"Log-weights must be numbers within ±{FARTHEST:g}, or -inf for weight zero"
+    return "Weights must be finite and >= 0"
 
 
 def probabilities(

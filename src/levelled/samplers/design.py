@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +13,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.samplers.blocks import cut, running_sum
 
-__all__ = ["ClassChance", "with_design"]
+__all__ = ["ClassChance", "DesignRun", "add_design", "design_of_weights", "with_design"]
 
 _CHUNK = 1 << 17  # rows processed at once
 
@@ -74,43 +75,52 @@ def with_design(
     {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
     """
     pool = _read_pool(draws, weights, log, control, bound, spread, third_moment, positive)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        sums, maxima = _sums_and_maxima(pool, draws.index)
-        left, N = sums["weight"], draws.pool_size
-        _check_probabilities(draws, pool.terms(draws.index)[0]["weight"] / left)
-        design = {name: left / N * most for name, most in maxima.items()}
-        design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
-        if pool.spread is not None:
-            design["predicted_variance"] = left * sums["spread"] / N**2
-        if pool.third is not None:
-            design["predicted_skew"] = left**2 * sums["third"] / N**3
-        for name in ("true_positive_variance", "false_negative_variance"):
-            if name in sums:
-                design[name] = left * sums[name] / N**2
+    return add_design(draws, [pool])
+
+
+def design_of_weights(
+    drawn: FloatArray, left: FloatArray, inverse: float, most: float, pool_size: int
+) -> _Columns:
+    """The columns `max_weight` and `dispersion` of `with_design`.
+
+    `drawn` are the weights of the draws and `left` the total weight before each; `inverse` and
+    `most` are the sum and the maximum of 1 / weight over the items that were never drawn.
+    """
+    each = 1 / drawn[::-1]
+    maxima = np.maximum.accumulate(np.append(most, each))[:0:-1]
+    sums = running_sum(each, start=inverse)[::-1]
+    design = {
+        "max_weight": left / pool_size * maxima,
+        "dispersion": left * sums / (pool_size - np.arange(len(drawn))) ** 2.0,
+    }
+    _check_finite(design)
+    return design
+
+
+def _check_finite(design: _Columns) -> None:
     if not all(np.isfinite(column).all() for column in design.values()):
         raise ProposalError(
             "Some weights are so small beside others that 1 / q does not fit a float, so an "
             "estimate would depend on items that are never drawn. Mix the weights with uniform "
             "ones, for example by mixture(probabilities, share=0.05)."
         )
-    if pool.control is not None:
-        design |= {"control": pool.control[draws.index], "control_left": sums["control"]}
-    if pool.positive is not None:
-        design["positive_chance"] = pool.positive.chance[draws.index]
-        design |= {name: sums[name] for name in ("true_positives_left", "false_negatives_left")}
-    return replace(draws, design=design)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Pool:
+class DesignRun:
+    """A run of rows that may be drawn: their weights and what is expected of their losses.
+
+    `largest` is the largest weight of all runs.
+    """
+
     weights: FloatArray
-    log: bool
     largest: float
-    control: FloatArray | None
-    bound: float | None
-    spread: FloatArray | None
-    third: FloatArray | None
-    positive: ClassChance | None
+    log: bool = False
+    control: FloatArray | None = None
+    bound: float | None = None
+    spread: FloatArray | None = None
+    third: FloatArray | None = None
+    positive: ClassChance | None = None
 
     def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
         """The columns to add up over the items left, and those to take the largest of.
@@ -135,6 +145,33 @@ class _Pool:
         return add, most
 
 
+def add_design(draws: Draws, runs: Iterable[DesignRun]) -> Draws:
+    """Add the design columns of `with_design` in one pass over the runs of a pool, in order."""
+    found = _LeftItems(draws.index)
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        for run in runs:
+            found.add(run)
+        sums, maxima = found.sums(), found.maxima()
+        left, N = sums["weight"], draws.pool_size
+        _check_probabilities(draws, found.at_draws["weight"] / left)
+        design = {name: left / N * most for name, most in maxima.items()}
+        design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
+        if "spread" in sums:
+            design["predicted_variance"] = left * sums["spread"] / N**2
+        if "third" in sums:
+            design["predicted_skew"] = left**2 * sums["third"] / N**3
+        for name in ("true_positive_variance", "false_negative_variance"):
+            if name in sums:
+                design[name] = left * sums[name] / N**2
+    _check_finite(design)
+    if "control" in sums:
+        design |= {"control": found.at_draws["control"], "control_left": sums["control"]}
+    if "positive_chance" in found.at_draws:
+        design["positive_chance"] = found.at_draws["positive_chance"]
+        design |= {name: sums[name] for name in ("true_positives_left", "false_negatives_left")}
+    return replace(draws, design=design)
+
+
 def _positive_terms(positive: ClassChance, inverse: FloatArray) -> _Columns:
     """The columns of a positive class, each of them 0 outside its own part of the pool."""
     h, predicted = positive.chance, positive.predicted
@@ -147,36 +184,71 @@ def _positive_terms(positive: ClassChance, inverse: FloatArray) -> _Columns:
     }
 
 
-def _sums_and_maxima(pool: _Pool, index: IntArray) -> tuple[_Columns, _Columns]:
-    """The sums and maxima over the items left in the pool at each draw, itself included."""
-    sums, maxima = _never_drawn(pool, index)
-    add, most = pool.terms(index)
-    return (
-        {name: running_sum(add[name][::-1], start=rest)[::-1] for name, rest in sums.items()},
-        {
-            name: np.maximum.accumulate(np.append(rest, most[name][::-1]))[:0:-1]
-            for name, rest in maxima.items()
-        },
-    )
+@dataclass(slots=True)
+class _LeftItems:
+    """Sums and maxima over the items left in the pool at each draw, itself included."""
 
+    index: IntArray
+    at_draws: _Columns = field(default_factory=dict)
+    _drawn: IntArray = field(init=False)
+    _order: IntArray = field(init=False)
+    _start: int = 0
+    _most: _Columns = field(default_factory=dict)
+    _sums: list[dict[str, float]] = field(default_factory=list)
+    _maxima: list[dict[str, float]] = field(default_factory=list)
 
-def _never_drawn(pool: _Pool, index: IntArray) -> tuple[dict[str, float], dict[str, float]]:
-    """The sums and maxima over the items that were never drawn."""
-    sums: list[dict[str, float]] = []
-    maxima: list[dict[str, float]] = []
-    drawn = np.sort(index)
-    for start in range(0, len(pool.weights), _CHUNK):
-        rows = slice(start, start + _CHUNK)
-        left = pool.weights[rows] > (-np.inf if pool.log else 0.0)
-        first, last = np.searchsorted(drawn, [rows.start, rows.stop])
-        left[drawn[first:last] - start] = False
-        add, most = pool.terms(left, rows)
-        sums.append({name: column.sum() for name, column in add.items()})
-        maxima.append({name: column.max(initial=-np.inf) for name, column in most.items()})
-    return (
-        {name: float(np.sum([chunk[name] for chunk in sums])) for name in sums[0]},
-        {name: max(chunk[name] for chunk in maxima) for name in maxima[0]},
-    )
+    def __post_init__(self) -> None:
+        self._order = np.argsort(self.index, kind="stable")
+        self._drawn = self.index[self._order]
+
+    def add(self, run: DesignRun) -> None:
+        """Take in the next run of rows."""
+        for start in range(0, len(run.weights), _CHUNK):
+            rows = slice(start, min(start + _CHUNK, len(run.weights)))
+            left = run.weights[rows] > (-np.inf if run.log else 0.0)
+            left[self._inside(rows) - start] = False
+            add, most = run.terms(left, rows)
+            self._sums.append({name: column.sum() for name, column in add.items()})
+            self._maxima.append({name: one.max(initial=-np.inf) for name, one in most.items()})
+        self._keep(run)
+        self._start += len(run.weights)
+
+    def _places(self, rows: slice) -> slice:
+        ends = np.searchsorted(self._drawn - self._start, [rows.start, rows.stop])
+        return slice(*ends.tolist())
+
+    def _inside(self, rows: slice) -> IntArray:
+        """The drawn rows among these rows of the run."""
+        return self._drawn[self._places(rows)] - self._start
+
+    def _keep(self, run: DesignRun) -> None:
+        """Keep the terms of the rows of a run that were drawn, at their draws."""
+        whole = slice(0, len(run.weights))
+        draw, drawn = self._order[self._places(whole)], self._inside(whole)
+        add, most = run.terms(drawn)
+        if run.positive is not None:
+            add["positive_chance"] = run.positive.chance[drawn]
+        for kept, columns in ((self.at_draws, add), (self._most, most)):
+            for name, column in columns.items():
+                kept.setdefault(name, np.empty(len(self.index)))[draw] = column
+
+    def sums(self) -> _Columns:
+        """The sum of each column over the items left at each draw."""
+        return {
+            name: running_sum(
+                self.at_draws[name][::-1], start=float(np.sum([one[name] for one in self._sums]))
+            )[::-1]
+            for name in self._sums[0]
+        }
+
+    def maxima(self) -> _Columns:
+        """The largest value of each column among the items left at each draw."""
+        return {
+            name: np.maximum.accumulate(
+                np.append(max(one[name] for one in self._maxima), self._most[name][::-1])
+            )[:0:-1]
+            for name in self._maxima[0]
+        }
 
 
 def _read_pool(
@@ -188,7 +260,7 @@ def _read_pool(
     spread: ArrayLike | None,
     third_moment: ArrayLike | None,
     positive: ClassChance | None,
-) -> _Pool:
+) -> DesignRun:
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
     g = None if control is None else floats("control", control, ndim=1)
     s = None if spread is None else floats("spread", spread, ndim=1)
@@ -211,7 +283,7 @@ def _read_pool(
                 f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
                 f"it to the bound."
             )
-    return _Pool(array, log, float(array.max()), g, bound, s, t, positive)
+    return DesignRun(array, float(array.max()), log, g, bound, s, t, positive)
 
 
 def _check_probabilities(draws: Draws, probability: FloatArray) -> None:

@@ -5,64 +5,38 @@ Each part keeps its leaders, the rows that arrive first; merging the parts decid
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any, overload
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray, floats, whole
+from levelled._check import floats, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, ProposalError
+from levelled.errors import InputError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import check_total, cut, probabilities, scaled
-from levelled.samplers.design import with_design
+from levelled.samplers.blocks import check_drawable, cut, probabilities, scaled
+from levelled.samplers.keyed import draws_of, join
+from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
+from levelled.samplers.parts import (
+    BLOCK_KIND,
+    LEADER_KIND,
+    Part,
+    check_complete,
+    design_of,
+    find_blocks,
+    in_units_of,
+    least_left,
+    make_table,
+    must_open,
+    never_drawn,
+)
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["Part", "finish", "merge", "part", "race"]
-
-_Table = NDArray[np.void]
-_BLOCK = np.dtype(
-    [
-        ("unit", np.int64),
-        ("block", np.int64),  # its number within the unit
-        ("rows", np.int64),
-        ("total", np.float64),  # in units of e^shift
-        ("shift", np.float64),
-    ]
-)
-_LEADER = np.dtype(
-    [
-        ("unit", np.int64),
-        ("block", np.int64),
-        ("row", np.int64),  # within the block
-        ("log_time", np.float64),
-        ("weight", np.float64),  # in units of e^shift
-        ("shift", np.float64),
-    ]
-)
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Part:
-    """The result of a race over some of the rows; made by `part` and `merge`.
-
-    `blocks` are in order of place, `leaders` in order of arrival. `opened` holds the weights of
-    those blocks whose leaders hold more than half of the weight: there the rest is added up, not
-    subtracted.
-    """
-
-    k: int
-    seed: int
-    log: bool
-    excluded: int
-    blocks: _Table
-    leaders: _Table
-    opened: Mapping[tuple[int, int], FloatArray]
-
-    def __repr__(self) -> str:
-        units = len(np.unique(self.blocks["unit"]))
-        return f"Part({self.blocks['rows'].sum()} rows of {units} units, k={self.k})"
 
 
 def race(
@@ -86,13 +60,12 @@ def race(
 
     `log=True` takes log-weights of any range, such as `boltzmann` exponents; -inf is weight zero.
     Items of weight zero are refused unless `allow_zero`, and are then counted in `excluded`.
-    `design=True` adds the columns of `with_design`.
+    `design=True` adds the columns `max_weight` and `dispersion` of `with_design`.
 
     >>> race([1.0, 2.0, 3.0, 4.0], k=2, seed=7)
     Draws(2 of 4, probabilities 0.3 to 0.571)
     """
-    draws = finish(part(weights, k, seed=seed, log=log, allow_zero=allow_zero))
-    return with_design(draws, weights, log=log) if design else draws
+    return finish(part(weights, k, seed=seed, log=log, design=design, allow_zero=allow_zero))
 
 
 def part(
@@ -103,7 +76,9 @@ def part(
     unit: int = 0,
     first_row: int = 0,
     log: bool = False,
+    design: bool = False,
     allow_zero: bool = False,
+    log_until: float = np.inf,
 ) -> Part:
     """Run the race of `levelled.samplers.race` over some of the rows.
 
@@ -111,6 +86,9 @@ def part(
     their rows are counted on from one to the next. A unit may come in pieces, each starting at a
     multiple of 4,096 rows. The draws are the same, bit for bit, whatever the pieces and in
     whatever order and process they run; another cut into units gives other draws.
+
+    `log_until` saves work: rows that arrive after it are left out of the part. It must be the
+    `Part.log_until` of other rows of the same race, by which k of those have arrived.
 
     >>> pieces = [part([4.0, 1.0], 3, seed=7, unit=1), part([1.0, 2.0, 3.0], 3, seed=7)]
     >>> finish(merge(pieces))
@@ -126,33 +104,47 @@ def part(
             f"starts at row {first_row} of unit {unit}."
         )
     array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
-    pool = cut(array, log=log, allow_zero=allow_zero)
+    pool = cut(array, log=log, allow_zero=allow_zero, inverses=design)
     first_block = first_row // blocks.BLOCK
-    row, log_time = leaders(pool, k, Source(seed, unit, first_block))
+    row, log_time = leaders(pool, k, Source(seed, unit, first_block), log_until)
     block, row = np.divmod(row, blocks.BLOCK)
     weight, shift = scaled(pool.weights[block * blocks.BLOCK + row], log=log)
-    first = _table(_LEADER, unit, first_block + block, row, log_time, weight, shift)
+    first = make_table(LEADER_KIND, unit, first_block + block, row, log_time, weight, shift)
     n = len(pool.total)
     rows = np.full(n, blocks.BLOCK)
     rows[-1] = len(pool.rows(n - 1))
-    table = _table(_BLOCK, unit, first_block + np.arange(n), rows, pool.total, pool.shift)
-    heavy = np.flatnonzero(_mass(first, block, table) > pool.total / 2)
-    opened = {(unit, first_block + int(b)): pool.rows(int(b)).copy() for b in heavy}
-    return Part(k, seed, log, pool.excluded, table, first, opened)
+    inverse, least = (pool.inverse, least_left(pool, first, block)) if design else (np.nan, np.nan)
+    numbers = first_block + np.arange(n)
+    table = make_table(BLOCK_KIND, unit, numbers, rows, inverse, least, pool.total, pool.shift)
+    opened = {
+        (unit, first_block + int(at)): pool.rows(int(at)).copy()
+        for at in must_open(first, block, table, design)
+    }
+    return Part(k, seed, log, design, pool.excluded, table, first, opened)
 
 
-def merge(parts: Iterable[Part]) -> Part:
+@overload
+def merge(parts: Iterable[Part]) -> Part: ...
+@overload
+def merge(parts: pa.Table | Iterable[pa.Table]) -> pa.Table: ...
+def merge(parts: Any) -> Part | pa.Table:
     """Join parts of one race, in any order, keeping the rows that may be among the first k.
+
+    Parts are those of `part`, or the tables of `race_part`, one by one or as rows of one table.
 
     >>> merge([part([1.0], 1, seed=7), part([2.0, 3.0], 1, seed=7, unit=1)])
     Part(3 rows of 2 units, k=1)
     """
-    parts = [*parts]
+    parts = [parts] if is_arrow(parts) else [*parts]
     if not parts:
         raise InputError("There is no part to merge.")
-    if len({(one.k, one.seed, one.log) for one in parts}) > 1:
-        raise InputError("Parts of one race share k, seed and log; these do not.")
-    k, seed, log = parts[0].k, parts[0].seed, parts[0].log
+    if is_arrow(parts[0]):
+        return to_arrow(join(from_arrow(parts)))
+    if len(parts) == 1:
+        return parts[0]
+    if len({(one.k, one.seed, one.log, one.design) for one in parts}) > 1:
+        raise InputError("Parts of one race share k, seed, log and design; these do not.")
+    k, seed, log, design = parts[0].k, parts[0].seed, parts[0].log, parts[0].design
     table = np.concatenate([one.blocks for one in parts])
     table = table[np.lexsort([table[name] for name in ("block", "unit")])]
     again = np.flatnonzero((np.diff(table["unit"]) == 0) & (np.diff(table["block"]) == 0))
@@ -160,95 +152,33 @@ def merge(parts: Iterable[Part]) -> Part:
         unit, block, *_ = table[again[0]].item()
         raise InputError(f"Row {block * blocks.BLOCK} of unit {unit} is in two of the parts.")
     first = np.concatenate([one.leaders for one in parts])
-    first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])][:k]
+    first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])]
+    first, dropped = first[:k], first[k:]
+    if design:
+        at = find_blocks(dropped, table)
+        np.minimum.at(table["least"], at, in_units_of(table["shift"][at], dropped))
     places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
     opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
-    return Part(k, seed, log, sum(one.excluded for one in parts), table, first, opened)
+    return Part(k, seed, log, design, sum(one.excluded for one in parts), table, first, opened)
 
 
-def finish(part: Part) -> Draws:
+def finish(part: Part | pa.Table) -> Draws:
     """The draws of a race, from the merged parts of all its rows.
+
+    Draws of a race by key, whose parts `race_part` made, have ids.
 
     >>> finish(part([1.0, 2.0, 3.0], 2, seed=7))
     Draws(2 of 3, probabilities 0.333 to 0.75)
     """
+    if is_arrow(part):
+        return draws_of(join(from_arrow(part)))
     table, leaders = part.blocks, part.leaders
-    _check_complete(table)
+    check_complete(table)
     pool_size = int(table["rows"].sum())
-    if not pool_size:
-        raise InputError("The pool is empty: there is nothing to draw from.")
-    drawable = pool_size - part.excluded
-    if not drawable:
-        raise ProposalError(f"All {pool_size} weights are zero, so no item can be drawn.")
-    if part.k > drawable:
-        raise InputError(
-            f"{part.k} draws without replacement are wanted, but only {drawable} of {pool_size} "
-            f"items can be drawn."
-        )
+    check_drawable(part.k, pool_size, part.excluded)
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
-    rest, shift = _never_drawn(part, place)
+    rest, shift = never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
     q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
-    return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded)
-
-
-def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
-    """The total weight that was never drawn, in units of e^shift, and that shift.
-
-    It depends on the weights of each block and its final draws alone, added up in order of place.
-    """
-    total, shift = part.blocks["total"], part.blocks["shift"].copy()
-    with np.errstate(over="ignore"):
-        check_total(2 * total.sum())  # room for rounding in the sums to come
-    mass = _mass(part.leaders, place, part.blocks)
-    rest = total - mass
-    for at, rows in _leader_rows(np.flatnonzero(mass > total / 2), part.leaders, place):
-        unit, block, *_ = part.blocks[at].item()
-        weights = part.opened[unit, block].copy()
-        weights[rows] = -np.inf if part.log else 0.0
-        left = cut(weights, log=part.log, allow_zero=True)
-        rest[at], shift[at] = left.total[0], left.shift[0]
-    some = rest > 0
-    if not some.any():
-        return 0.0, -np.inf
-    top = shift[some].max()
-    return float((rest[some] * np.exp(shift[some] - top)).sum()), float(top)
-
-
-def _leader_rows(
-    heavy: IntArray, leaders: _Table, place: IntArray
-) -> Iterator[tuple[int, IntArray]]:
-    """Yield each heavy place with its rows among the leaders."""
-    if len(heavy):
-        order = np.argsort(place, kind="stable")
-        ends = np.searchsorted(place[order], [heavy, heavy + 1])
-        for at, begin, end in zip(heavy, *ends, strict=True):
-            yield at, leaders["row"][order[begin:end]]
-
-
-def _mass(leaders: _Table, place: IntArray, table: _Table) -> FloatArray:
-    """The weight of the leaders of each block, added in their order, so that more weigh no less."""
-    weight = leaders["weight"] * np.exp(leaders["shift"] - table["shift"][place])
-    return np.asarray(np.bincount(place, weight, minlength=len(table)), dtype=np.float64)
-
-
-def _table(kind: np.dtype[np.void], *columns: ArrayLike) -> _Table:
-    """The columns as records of that kind, of which the last column sets the length."""
-    table = np.empty(len(np.asarray(columns[-1])), kind)
-    for name, values in zip(kind.names or (), columns, strict=True):
-        table[name] = values
-    return table
-
-
-def _check_complete(table: _Table) -> None:
-    unit, block, rows = table["unit"], table["block"], table["rows"]
-    follows = (block[1:] == block[:-1] + 1) & (rows[:-1] == blocks.BLOCK)
-    starts = (unit[1:] == unit[:-1] + 1) & (block[1:] == 0)
-    right = np.full(len(table), unit[0] == 0 and block[0] == 0)
-    right[1:] = np.where(unit[1:] == unit[:-1], follows, starts)
-    if not right.all():
-        at = np.argmin(right)
-        raise InputError(
-            f"The rows before row {block[at] * blocks.BLOCK} of unit {unit[at]} are missing. Merge "
-            f"the parts of all units, numbered from 0, before the race is finished."
-        )
+    design = design_of(part, place, q, pool_size) if part.design else None
+    return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded, design)

@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.derived import fitting_model_first, predictions_by_model
-from levelled.campaigns.drawing import as_labels, frozen_proposal
+from levelled.campaigns.derived import fitting_model_first
+from levelled.campaigns.drawing import as_labels, whole_proposal
+from levelled.campaigns.drivers import whole_driver
 from levelled.campaigns.driving import (
     can_adapt,
-    driver_of,
     learnt_metric,
     learnt_targets,
 )
@@ -120,9 +120,8 @@ def known_losses(
     opened = open_pool(pool, classes=classes, features=features, id_column=id_column)
     opened = opened if features is not None else with_lengths(opened, without=[label])
     chosen = parse_metric(metric)
-    by_model = predictions_by_model(opened)
-    models = fitting_model_first(by_model, chosen)
-    predictions = by_model[models[0]]
+    models = fitting_model_first(opened, chosen)
+    predictions = opened.predictions(models[0])
     chosen.require(predictions)
     settings = CampaignSettings(
         "simulation",
@@ -140,7 +139,7 @@ def known_losses(
     if can_adapt(chosen, predictions):
         learnt = learnt_metric(chosen, predictions)
         targets = learnt_targets(learnt, _losses(opened, settings, learnt, labels))
-        driver = driver_of(opened, settings)
+        driver = whole_driver(opened, settings)
     if isinstance(chosen, ClassRatio):
         ratio = _ratio(opened, settings, chosen, labels, driver)
         losses = ratio.linearise(ratio.positive)
@@ -152,7 +151,7 @@ def known_losses(
         chosen.name,
         losses,
         chosen.possible,
-        frozen_proposal(opened, settings),
+        whole_proposal(opened, settings),
         driver,
         targets,
         expected,

@@ -27,6 +27,7 @@ from levelled.sources.choices import ColumnChoices
 from levelled.sources.content import ShownField, find_image, shown_fields
 from levelled.sources.pool import Pool, open_pool
 from levelled.sources.recognised import Recognised
+from levelled.sources.results import read_result
 
 __all__ = [
     "AnswerRow",
@@ -39,5 +40,6 @@ __all__ = [
     "find_image",
     "open_pool",
     "read_answers",
+    "read_result",
     "shown_fields",
 ]

@@ -17,7 +17,7 @@ from levelled.sources.files import PathName, files_of, format_of, json_objects
 from levelled.sources.sheets import read_cell
 
 if TYPE_CHECKING:
-    from levelled.sources.finding import ArrowStream
+    from levelled.samplers.batches import ArrowStream
 
 __all__ = ["AnswerRow", "read_answers"]
 

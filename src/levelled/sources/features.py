@@ -64,7 +64,7 @@ class Features:
 
     def rows_of(self, ids: Sequence[Id]) -> IntArray:
         """The rows of some ids; a number and its text find each other."""
-        return rows_of(self.ids, ids)
+        return rows_of(self.ids.chunks, ids)
 
 
 def read_features(
@@ -180,12 +180,13 @@ def described_by(schema: pa.Schema) -> Columns:
 def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     """A pool with the lengths of its longest texts as features, if it has nothing but verdicts.
 
+    A pool that is read in runs stays as it is.
     They are those of up to three columns that labellers see, apart from `without`, with at least
     20 characters on average. A name with a slash is left out, because it would mean a ratio.
     """
     roles, origin = pool._roles, pool._origin
     knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
-    if any(knows) or not roles.pred:
+    if any(knows) or not roles.pred or pool.in_runs:
         return pool
     shown = [
         name
@@ -204,7 +205,7 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     if not kept:
         return pool
     names = tuple(f"length:{texts[at]}" for at in kept)
-    columns = replace(pool._columns, features=X[:, kept])
+    columns = replace(pool._columns.held(), features=X[:, kept])
     described = replace(roles, features=names)
     return Pool(pool.source, origin, described, columns, pool.choices, pool._outputs)
 

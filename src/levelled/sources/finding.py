@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import Protocol, TypeGuard
+from typing import TYPE_CHECKING, TypeGuard
 
 from levelled.errors import PoolError
 from levelled.sources.choices import ColumnChoices
@@ -15,14 +15,10 @@ from levelled.sources.readers.hugging_face import as_outputs, is_dataset
 from levelled.sources.readers.items import Outputs
 from levelled.sources.readers.recognise import files_of_outputs, read_outputs
 
-__all__ = ["ArrowStream", "find_source"]
+if TYPE_CHECKING:
+    from levelled.samplers.batches import ArrowStream
 
-
-class ArrowStream(Protocol):
-    """A frame with an Arrow interface: of pandas, polars, duckdb, pyarrow and others."""
-
-    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
-        """The columns as an Arrow stream."""
+__all__ = ["find_source"]
 
 
 def find_source(

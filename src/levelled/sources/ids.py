@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 import numpy as np
 import pyarrow as pa
@@ -14,10 +14,11 @@ from levelled.errors import PoolError
 from levelled.labels import Id
 from levelled.sources.columns import is_text
 
-__all__ = ["batch_ids", "check_unique", "join_ids", "rows_of"]
+__all__ = ["IdKeys", "batch_ids", "check_unique", "join_ids", "rows_of"]
 
 _ROWS = 16_384
 _CELLS = 1 << 26
+_COMPARED = 1 << 20
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
@@ -57,60 +58,84 @@ def batch_ids(batch: pa.RecordBatch, name: str, start: int) -> pa.Array:
 
 
 def join_ids(ids: list[pa.Array], name: str) -> pa.ChunkedArray:
-    """The ids of all batches, of one type and without repeats."""
+    """The ids of all batches, of one type."""
     kinds = {one.type for one in ids if len(one)}
     if len(kinds) == 1:
-        joined = pa.chunked_array([one for one in ids if len(one)])
-    elif pa.int64() in kinds:
+        return pa.chunked_array([one for one in ids if len(one)])
+    if pa.int64() in kinds:
         raise PoolError(
             f"The column {name!r} holds whole numbers in some places and text in others. Write "
             f"all ids as text."
         )
-    else:
-        joined = pa.chunked_array([one.cast(pa.large_string()) for one in ids])
-    check_unique(joined)
-    return joined
+    return pa.chunked_array([one.cast(pa.large_string()) for one in ids])
 
 
 def check_unique(ids: pa.ChunkedArray) -> None:
-    """Refuse an id that occurs twice.
-
-    Only ids whose 64-bit hashes are equal are compared, which takes 16 bytes an item.
-    """
-    keys = np.empty(len(ids), dtype=np.uint64)
-    start = 0
+    """Refuse an id that occurs twice."""
+    keys = IdKeys(len(ids))
     for chunk in ids.chunks:
-        keys[start : start + len(chunk)] = _keys(chunk)
-        start += len(chunk)
-    ordered = np.sort(keys)
-    twice = np.unique(ordered[1:][ordered[1:] == ordered[:-1]])
-    if not twice.size:
-        return
-    del ordered
-    seen: dict[Id, int] = {}
-    for row in np.flatnonzero(np.isin(keys, twice)).tolist():
-        name = ids[row].as_py()
-        if name in seen:
-            raise PoolError(
-                f"The id {name!r} is in row {seen[name]} and again in row {row} (counted from 0). "
-                f"Every item needs an id of its own: take out copies, or number the rows."
-            )
-        seen[name] = row
+        keys.add(chunk)
+    keys.refuse_repeats(lambda: ids.chunks)
 
 
-def rows_of(ids: pa.ChunkedArray, wanted: Sequence[Id]) -> IntArray:
-    """The rows of these ids; a number and its text find each other."""
-    number = pa.types.is_integer(ids.type)
-    keys = [_as_number(one) if number else str(one) for one in wanted]
-    values = pa.array([*{key for key in keys if key is not None}], type=ids.type)
-    place = pc.index_in(ids, value_set=values)
-    row_of: dict[Id, int] = {}
+class IdKeys:
+    """64 bits for each id of a pool, by which ids that occur twice are found.
+
+    Ids come in batches and are not kept: keys take eight bytes an item. Only ids whose keys are
+    equal are compared, in a second pass.
+    """
+
+    def __init__(self, pool_size: int) -> None:
+        self._keys = np.empty(pool_size, dtype=np.uint64)
+        self._n = 0
+
+    def add(self, ids: pa.Array) -> None:
+        """Take in the ids of the next rows."""
+        self._keys[self._n : self._n + len(ids)] = _keys(ids)
+        self._n += len(ids)
+
+    def refuse_repeats(self, again: Callable[[], Iterable[pa.Array]]) -> None:
+        """Refuse an id that occurs twice; `again` gives all ids once more."""
+        self._keys.sort()
+        parts = [
+            self._keys[start : start + _COMPARED + 1]
+            for start in range(0, max(self._n, 1), _COMPARED)
+        ]
+        twice = np.unique(np.concatenate([one[1:][one[1:] == one[:-1]] for one in parts]))
+        if not twice.size:
+            return
+        seen: dict[Id, int] = {}
+        start = 0
+        for chunk in again():
+            for at in np.flatnonzero(np.isin(_keys(chunk), twice)).tolist():
+                name, row = chunk[at].as_py(), start + at
+                if name in seen:
+                    raise PoolError(
+                        f"The id {name!r} is in row {seen[name]} and again in row {row} (counted "
+                        f"from 0). Every item needs an id of its own: take out copies, or number "
+                        f"the rows."
+                    )
+                seen[name] = row
+            start += len(chunk)
+
+
+def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id]) -> IntArray:
+    """The rows of some ids, from the ids of all rows in order.
+
+    A number and its text find each other.
+    """
+    row_of: dict[str, int] = {}
+    names = {str(one) for one in wanted}
+    numbers = [*{one for one in map(_as_number, wanted) if one is not None}]
     start = 0
-    for chunk in place.chunks:
-        for row in np.flatnonzero(chunk.is_valid().to_numpy(zero_copy_only=False)).tolist():
-            row_of[values[chunk[row].as_py()].as_py()] = start + row
+    for chunk in ids:
+        number = pa.types.is_integer(chunk.type)
+        values = pa.array(numbers if number else sorted(names), type=chunk.type)
+        place = pc.is_in(chunk, value_set=values).to_numpy(zero_copy_only=False)
+        for row in np.flatnonzero(place).tolist():
+            row_of[str(chunk[row].as_py())] = start + row
         start += len(chunk)
-    rows = [-1 if key is None else row_of.get(key, -1) for key in keys]
+    rows = [row_of.get(str(one), -1) for one in wanted]
     if -1 in rows:
         n_missing = rows.count(-1)
         raise PoolError(

@@ -4,30 +4,26 @@ from __future__ import annotations
 
 import hashlib
 import io
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pyarrow import csv
 
 from levelled._check import IntArray
-from levelled.errors import InputError, PoolError
-from levelled.labels import class_text
+from levelled.errors import PoolError
 from levelled.sources.columns import Roles, is_text
 from levelled.sources.files import (
     LONGEST,
     digest,
     format_of,
-    json_lines,
-    json_objects,
-    parse_object,
 )
+from levelled.sources.fingerprints import is_large, is_sampled, sample_digest
+from levelled.sources.jsonl import JsonlRows
+from levelled.sources.parquet import BATCH, ParquetRows, taken
 
 __all__ = [
     "Files",
@@ -38,9 +34,6 @@ __all__ = [
     "name_unreadable",
     "open_csv",
 ]
-
-_BATCH = 65_536
-_LINES = 16_384
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -56,20 +49,20 @@ class Frame:
 
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
         """The columns that have a role, of all rows in order."""
-        yield from self.table.select([*roles.used]).to_batches(_BATCH)
+        yield from self.table.select([*roles.used]).to_batches(BATCH)
 
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of some rows."""
         rows: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
         return rows
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, like: str | None = None) -> str:
         """The sha256 of the columns as an Arrow stream, whatever their chunks and encodings."""
         sink = _Hash()
         plain = pa.schema([(field.name, _plain(field.type)) for field in self.table.schema])
         with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
-            for start in range(0, len(self.table), _BATCH):
-                part = self.table.slice(start, _BATCH).cast(plain)
+            for start in range(0, len(self.table), BATCH):
+                part = self.table.slice(start, BATCH).cast(plain)
                 stream.write_table(part.combine_chunks())
         return sink.total.hexdigest()
 
@@ -80,7 +73,7 @@ class FilesInMemory(Frame):
 
     paths: tuple[Path, ...]
 
-    def fingerprint(self) -> str:
+    def fingerprint(self, like: str | None = None) -> str:
         """The sha256 of the bytes of all files in order."""
         return digest(self.paths)
 
@@ -91,8 +84,10 @@ class Files:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
         self._lengths: dict[Path, int] = {}  # known once they have been read
+        self._stamps: dict[Path, tuple[int, int]] = {}
         schemas: list[pa.Schema] = []
         for path in self.paths:
+            self._check_stamp(path)
             with _reading(path) as file:
                 schemas.append(file.schema())
             missing = [name for name in schemas[0].names if name not in schemas[-1].names]
@@ -105,40 +100,90 @@ class Files:
                 )
         self.schema = schemas[0]
 
+    @property
+    def n_rows(self) -> int | None:
+        """The number of rows, where files say it without being read: in Parquet."""
+        if format_of(self.paths[0]) != "parquet":
+            return None
+        if not self._lengths:
+            for path in self.paths:
+                with name_unreadable(path, "parquet"):
+                    self._lengths[path] = ParquetRows(path).n_rows()
+        return sum(self._lengths.values())
+
     def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
         """The columns that have a role, of all rows in order."""
-        texts = [name for name in dict.fromkeys([roles.id, *roles.texts]) if name]
-        numbers = [name for name in dict.fromkeys(roles.numbers) if name not in texts]
+        texts, numbers = _columns_of(roles)
         for path in self.paths:
             length = 0
-            with _reading(path) as file:
-                for batch in file.batches(texts, numbers):
+            with self._unchanged(path) as file:
+                for batch in file.batches(roles.id, texts, numbers):
                     length += len(batch)
                     yield batch
             self._lengths[path] = length
 
+    def take(self, wanted: IntArray, roles: Roles) -> Iterator[pa.RecordBatch]:
+        """The columns that have a role, of some rows of Parquet files, which increase."""
+        texts, numbers = _columns_of(roles)
+        for path, inside in self._parts(wanted):
+            with self._unchanged(path):
+                yield from ParquetRows(path).take(inside, roles.id, texts, numbers)
+
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
         """These columns of some rows, which increase, from the files they are in."""
         rows: list[dict[str, Any]] = []
+        for path, inside in self._parts(wanted):
+            with self._unchanged(path) as file:
+                rows += file.rows(inside, columns)
+        return rows
+
+    def fingerprint(self, like: str | None = None) -> str:
+        """The sha256 of the bytes of all files in order, or that of a sample if they are large.
+
+        `like` is a fingerprint whose kind to take.
+        """
+        sampled = is_sampled(like) if like is not None else is_large(self.paths)
+        return sample_digest(self.paths) if sampled else digest(self.paths)
+
+    def _parts(self, wanted: IntArray) -> Iterator[tuple[Path, IntArray]]:
+        """The files that hold some rows, each with their numbers in it."""
         start = 0
         for path in self.paths:
             end = start + self._lengths[path]
             inside = wanted[(wanted >= start) & (wanted < end)]
             if len(inside):
-                with _reading(path) as file:
-                    rows += file.rows(inside - start, columns)
+                yield path, inside - start
             start = end
-        if len(rows) != len(wanted):
-            raise PoolError("The files have become shorter since the pool was opened.")
-        return rows
 
-    def fingerprint(self) -> str:
-        """The sha256 of the bytes of all files in order."""
-        return digest(self.paths)
+    @contextmanager
+    def _unchanged(self, path: Path) -> Iterator[ParquetRows | _Csv | JsonlRows]:
+        """The file to read; one that changes meanwhile, or has since it was opened, is refused."""
+        self._check_stamp(path)
+        with _reading(path) as file:
+            yield file
+        self._check_stamp(path)
+
+    def _check_stamp(self, path: Path) -> None:
+        try:
+            found = path.stat()
+        except OSError as wrong:
+            raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
+        stamp = found.st_size, found.st_mtime_ns
+        if self._stamps.setdefault(path, stamp) != stamp:
+            raise PoolError(
+                f"{path} has changed since the pool was opened. Open the pool again once nobody "
+                f"writes to its files."
+            )
 
 
 Origin = Frame | Files
 """A pool is read from a frame or from files; both have the same methods."""
+
+
+def _columns_of(roles: Roles) -> tuple[list[str], list[str]]:
+    """The columns of text and of numbers that have a role, without that of the ids."""
+    texts = [name for name in roles.texts if name != roles.id]
+    return texts, [name for name in dict.fromkeys(roles.numbers) if name not in (roles.id, *texts)]
 
 
 def as_table(frame: object) -> pa.Table:
@@ -191,11 +236,14 @@ def _one_line(wrong: Exception) -> str:
 
 
 @contextmanager
-def _reading(path: Path) -> Iterator[_Parquet | _Csv | _Jsonl]:
+def _reading(path: Path) -> Iterator[ParquetRows | _Csv | JsonlRows]:
     """The file as its ending says: its schema, all rows in batches, and some rows by number."""
     kind = format_of(path)
     with name_unreadable(path, kind):
-        yield (_Csv(path) if kind == "csv" else _Jsonl(path) if kind == "jsonl" else _Parquet(path))
+        if kind == "csv":
+            yield _Csv(path)
+        else:
+            yield JsonlRows(path) if kind == "jsonl" else ParquetRows(path)
 
 
 def open_csv(
@@ -219,35 +267,6 @@ def open_csv(
 
 
 @dataclass(frozen=True, slots=True)
-class _Parquet:
-    path: Path
-
-    def schema(self) -> pa.Schema:
-        with pq.ParquetFile(self.path) as file:
-            return file.schema_arrow
-
-    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """Text of few values comes dictionary-encoded."""
-        columns = [*texts, *numbers]
-        # The first column of text are the ids, which are all different.
-        with pq.ParquetFile(self.path, read_dictionary=[*texts[1:]]) as file:
-            for batch in file.iter_batches(_BATCH, columns=columns):
-                yield batch.select(columns)
-
-    def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """Only the row groups that hold these rows are read."""
-        with pq.ParquetFile(self.path) as file:
-            start = 0
-            for group in range(file.num_row_groups):
-                end = start + file.metadata.row_group(group).num_rows
-                inside = wanted[(wanted >= start) & (wanted < end)]
-                if len(inside):
-                    groups = file.iter_batches(_BATCH, row_groups=[group], columns=[*columns])
-                    yield from _take((part.select([*columns]) for part in groups), inside - start)
-                start = end
-
-
-@dataclass(frozen=True, slots=True)
 class _Csv:
     path: Path
 
@@ -255,83 +274,16 @@ class _Csv:
         with open_csv(self.path) as file:
             return file.schema
 
-    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        kinds = {name: pa.string() for name in texts} | {name: pa.float64() for name in numbers}
+    def batches(
+        self, ids: str, texts: Sequence[str], numbers: Sequence[str]
+    ) -> Iterator[pa.RecordBatch]:
+        kinds = {name: pa.string() for name in (ids, *texts) if name} | {
+            name: pa.float64() for name in numbers
+        }
         with open_csv(self.path, kinds=kinds) as file:
             yield from file
 
     def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
         """All columns come as text, from a scan up to the last of the rows."""
-        yield from _take(self.batches(columns, ()), wanted)
-
-
-@dataclass(frozen=True, slots=True)
-class _Jsonl:
-    path: Path
-
-    def schema(self) -> pa.Schema:
-        with self.path.open("rb") as file:
-            first = [*islice(json_objects(file, self.path.name), _LINES)]
-        names = dict.fromkeys(name for row in first for name in row)
-        return pa.schema([(name, _column(first, name).type) for name in names])
-
-    def batches(self, texts: Sequence[str], numbers: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        """A name that is missing in a line is a gap."""
-        with self.path.open("rb") as file:
-            rest = json_objects(file, self.path.name)
-            start = 0
-            while some := [*islice(rest, _LINES)]:
-                columns = {name: _column(some, name) for name in texts}
-                for name in numbers:
-                    columns[name] = self._numbers(some, name, start)
-                yield pa.RecordBatch.from_pydict(columns)
-                start += len(some)
-
-    def rows(self, wanted: IntArray, columns: Sequence[str]) -> Iterator[dict[str, Any]]:
-        """The file is scanned up to the last of the rows."""
-        which, last = {*wanted.tolist()}, int(wanted[-1])
-        with self.path.open("rb") as file:
-            for row, (number, line) in enumerate(json_lines(file, self.path.name)):
-                if row in which:
-                    values = parse_object(line, number, self.path.name)
-                    yield {name: values.get(name) for name in columns}
-                if row == last:
-                    return
-
-    def _numbers(self, some: Sequence[dict[str, Any]], name: str, start: int) -> pa.Array:
-        values = [row.get(name) for row in some]
-        lists = any(isinstance(value, list) for value in values)
-        try:
-            return pa.array(values, type=pa.list_(pa.float64()) if lists else pa.float64())
-        except (pa.ArrowException, TypeError, ValueError, OverflowError) as wrong:
-            raise PoolError(
-                f"The column {name!r} of {self.path.name} must hold numbers, and between rows "
-                f"{start} and {start + len(some)} it does not: "
-                f"{str(wrong).partition(chr(10))[0]}."
-            ) from wrong
-
-
-def _take(batches: Iterator[pa.RecordBatch], wanted: IntArray) -> Iterator[dict[str, Any]]:
-    """Some rows, whose numbers increase, from batches that are read up to the last of them."""
-    start = 0
-    for batch in batches:
-        inside = wanted[(wanted >= start) & (wanted < start + len(batch))]
-        yield from batch.take(pa.array(inside - start)).to_pylist()
-        start += len(batch)
-        if start > wanted[-1]:
-            return
-
-
-def _column(some: Sequence[dict[str, Any]], name: str) -> pa.Array:
-    values = [row.get(name) for row in some]
-    try:
-        return pa.array(values)
-    except (pa.ArrowException, OverflowError):  # text and numbers mixed
-        return pa.array([_as_text(value) for value in values], type=pa.string())
-
-
-def _as_text(value: object) -> str | None:
-    try:
-        return None if value is None else class_text(value)
-    except InputError:
-        return json.dumps(value, default=str)
+        for batch in taken(self.batches("", columns, ()), wanted):
+            yield from batch.to_pylist()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import base64
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -22,12 +22,13 @@ from levelled.sources.files import PathName, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
+    from levelled.samplers.batches import ArrowStream
     from levelled.sources.columns import Roles
-    from levelled.sources.finding import ArrowStream
     from levelled.sources.origin import Origin
+    from levelled.sources.pool_columns import PoolColumns
     from levelled.sources.readers.items import Outputs
-    from levelled.sources.reading import PoolColumns
     from levelled.sources.recognised import Recognised
+    from levelled.sources.streaming import StreamedColumns
 
 __all__ = ["Pool", "open_pool"]
 
@@ -43,7 +44,7 @@ class Pool:
         source: str | tuple[str, ...] | None,
         origin: Origin,
         roles: Roles,
-        columns: PoolColumns,
+        columns: PoolColumns | StreamedColumns,
         choices: ColumnChoices,
         outputs: Outputs | None,
     ) -> None:
@@ -55,7 +56,7 @@ class Pool:
         self._outputs = outputs
 
     def __len__(self) -> int:
-        return len(self._columns.ids)
+        return len(self._columns)
 
     def __repr__(self) -> str:
         classes = f", classes {', '.join(self.classes)}" if self.classes else ""
@@ -63,8 +64,25 @@ class Pool:
 
     @cached_property
     def fingerprint(self) -> str:
-        """The sha256 of the content; for files that of all their bytes, as `sha256sum` gives it."""
+        """The sha256 of the content; for files that of all their bytes, as `sha256sum` gives it.
+
+        Of Parquet files of more than 1 GB together only a sample of the bytes is read, and the
+        fingerprint begins with "parquet-sample:".
+        """
         return self._origin.fingerprint()
+
+    def fingerprint_like(self, recorded: str) -> str:
+        """The fingerprint of the kind that another one has: of all bytes, or of a sample."""
+        return self._origin.fingerprint(recorded)
+
+    @property
+    def in_runs(self) -> bool:
+        """True if the pool is read a run of rows at a time, because it is too large to be held.
+
+        Those are pools of more than a million rows in Parquet files. `runs` and `predictions_at`
+        then need little memory, and what gives all rows at once needs a lot.
+        """
+        return self._columns.in_runs
 
     @property
     def classes(self) -> tuple[str, ...] | None:
@@ -121,19 +139,38 @@ class Pool:
 
     def ids(self, rows: ArrayLike) -> list[Id]:
         """The ids of some rows."""
-        return [self._columns.ids[row].as_py() for row in self._check_rows(rows).tolist()]
+        return self._columns.ids_at(self._check_rows(rows))
 
     def rows_of(self, ids: Sequence[Id]) -> IntArray:
         """The rows of some ids; a number and its text find each other."""
-        from levelled.sources.ids import rows_of
-
-        return rows_of(self._columns.ids, ids)
+        return self._columns.rows_of(ids)
 
     def predictions(self, model: str | None = None) -> PoolPredictions:
         """One model's predictions for every item, of the first of `models` unless it is named.
 
         Where a model has only probabilities, it predicts the most probable class.
         """
+        return self._columns.held().predictions(self._model(model), self.classes)
+
+    def runs(self, model: str | None = None) -> Iterator[PoolPredictions]:
+        """The same for a run of rows at a time, in a new pass over the files of a large pool."""
+        name = self._model(model)
+        for run in self._columns.runs():
+            yield run.predictions(name, self.classes)
+
+    def predictions_at(self, rows: ArrayLike, model: str | None = None) -> PoolPredictions:
+        """The same for some rows, in their order."""
+        return self.at(rows).predictions(self._model(model), self.classes)
+
+    def pred_counts(self, model: str | None = None) -> dict[str, int]:
+        """The number of predictions of each class; empty if there are none, or too many classes."""
+        return self._columns.pred_counts(self._model(model), self.classes)
+
+    def at(self, rows: ArrayLike) -> PoolColumns:
+        """The columns of some rows, which are read from the files of a large pool."""
+        return self._columns.at(self._check_rows(rows))
+
+    def _model(self, model: str | None) -> str:
         if model is None:
             model = self.models[0] if self.models else ""
         if model not in (self.models or ("",)):
@@ -141,26 +178,14 @@ class Pool:
                 f"The pool has no predictions of a model {model!r}; it has "
                 f"{list_names(self.models) or 'none'}."
             )
-        pred, proba = self._columns.pred.get(model), self._columns.proba.get(model)
-        if pred is None and proba is not None and self.classes is not None:
-            pred = Categorical(self.classes, proba.argmax(axis=1).astype(np.int32))
-        return PoolPredictions(
-            pool_size=len(self),
-            classes=self.classes,
-            pred=pred,
-            proba=proba,
-            surrogate=self._columns.surrogate,
-            score=self._columns.score,
-            loss_hat=self._columns.loss_hat,
-            features=self._columns.features,
-        )
+        return model
 
     def with_scores(self, other: Pool) -> Pool:
         """This pool with the surrogate and the predicted losses of another, found by their ids.
 
         Columns that the other pool does not have stay as they are.
         """
-        new, file = other._columns, other.source or "The frame"
+        old, new, file = self._columns.held(), other._columns.held(), other.source or "The frame"
         columns = {name: getattr(new, name) for name in ("surrogate", "loss_hat")}
         found = {name: column for name, column in columns.items() if column is not None}
         if not found:
@@ -168,7 +193,7 @@ class Pool:
                 f"{file} has no predicted losses: it needs a column loss_hat or columns "
                 f"surrogate_<class>."
             )
-        ids = self._columns.ids.to_pylist()
+        ids = old.ids.to_pylist()
         try:
             rows = other.rows_of(ids)
         except PoolError:
@@ -180,7 +205,7 @@ class Pool:
                 f"loss for every item of the pool."
             ) from None
         aligned = {name: column[rows] for name, column in found.items()}
-        with_new = replace(self._columns, **aligned)
+        with_new = replace(old, **aligned)
         return Pool(self.source, self._origin, self._roles, with_new, self.choices, self._outputs)
 
     def slice_values(self, name: str) -> Categorical:
@@ -276,7 +301,7 @@ def open_pool(
     from levelled.sources.columns import roles_of
     from levelled.sources.finding import find_source
     from levelled.sources.origin import Files
-    from levelled.sources.reading import read_columns
+    from levelled.sources.streaming import columns_of
 
     choices = choose_columns(id_column, pred_column, judge_columns, show, hide, reader)
     name, origin, outputs = find_source(source, choices)
@@ -285,7 +310,7 @@ def open_pool(
     by = (slices,) if isinstance(slices, str) else tuple(slices)
     roles = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
     roles = replace(roles, features=_features(origin.schema, features, roles.id))
-    columns = read_columns(origin.batches(roles), roles, untyped=untyped)
+    columns = columns_of(origin, roles, untyped=untyped)
     return Pool(name, origin, roles, columns, choices, outputs)
 
 

@@ -16,12 +16,11 @@ from levelled.errors import PoolError
 from levelled.labels import class_text, list_names
 from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import Roles, is_list, is_number, is_text, shorten
-from levelled.sources.ids import batch_ids, join_ids
+from levelled.sources.ids import batch_ids, check_unique, join_ids
 from levelled.sources.lengths import is_length, log_lengths
+from levelled.sources.pool_columns import PoolColumns
 
-__all__ = ["PoolColumns", "read_columns"]
-
-Single = NDArray[np.float32]
+__all__ = ["read_columns"]
 
 MISSING = "(missing)"
 """The slice of items whose value is not known."""
@@ -37,26 +36,21 @@ _WHOLE = r"^-?(0|[1-9][0-9]*)$"
 _NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PoolColumns:
-    """The columns of a pool that have a role."""
-
-    ids: pa.ChunkedArray
-    pred: Mapping[str, Categorical | Numbers]
-    proba: Mapping[str, Single]
-    surrogate: Single | None
-    score: FloatArray | None
-    loss_hat: FloatArray | None
-    slices: Mapping[str, Categorical]
-    features: FloatArray | None = None
-
-
 def read_columns(
-    batches: Iterable[pa.RecordBatch], roles: Roles, *, untyped: bool = False
+    batches: Iterable[pa.RecordBatch],
+    roles: Roles,
+    *,
+    untyped: bool = False,
+    known: Mapping[str, Sequence[str]] | None = None,
+    distinct: bool = True,
+    first_row: int = 0,
 ) -> PoolColumns:
     """Read all rows once, refusing what cannot be used.
 
     `untyped` says that all columns come as text, so that text that looks like a number is one.
+    `known` are the classes that a model predicts in rows that are not all of its pool, and
+    `first_row` is the number of the first of them. Ids must be `distinct` unless that is checked
+    elsewhere.
     """
     ids: list[pa.Array] = []
     pred = {model: _Texts((column,), "prediction") for model, column in roles.pred.items()}
@@ -71,7 +65,7 @@ def read_columns(
     readers = [*pred.values(), *slices.values(), *proba.values(), *filter(None, single.values())]
     n_rows = 0
     for batch in batches:
-        names = batch_ids(batch, roles.id, n_rows)
+        names = batch_ids(batch, roles.id, first_row + n_rows)
         for reader in readers:
             if len(batch):
                 reader.add(batch, names)
@@ -80,9 +74,12 @@ def read_columns(
     if not n_rows:
         raise PoolError("The pool is empty: it has columns, but not a single row.")
     joined = join_ids(ids, roles.id)
+    if distinct and roles.id:
+        check_unique(joined)
+    classes = {model: roles.classes or (known or {}).get(model) for model in pred}
     return PoolColumns(
         ids=joined,
-        pred={model: one.classes(joined, roles.classes, untyped) for model, one in pred.items()},
+        pred={model: one.classes(joined, classes[model], untyped) for model, one in pred.items()},
         proba={model: one.join() for model, one in proba.items()},
         slices={name: one.slices() for name, one in slices.items()},
         **{name: None if one is None else one.join() for name, one in single.items()},

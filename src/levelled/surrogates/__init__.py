@@ -1,10 +1,12 @@
 """Predictors of the loss that learn from the labels of a campaign, and the proposals they make."""
 
 from levelled.surrogates.balance import AverageAim, ClassShare, LearntClass, RatioAim
-from levelled.surrogates.covariates import Covariates, fill_gaps, reduce_columns
-from levelled.surrogates.driver import Driver, next_round_size
+from levelled.surrogates.covariates import Covariates
+from levelled.surrogates.driver import Driver, RunDriver, next_round_size
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 from levelled.surrogates.proposal import floor_after, water_filled
+from levelled.surrogates.reduction import Reduction
+from levelled.surrogates.scaling import Scaling, ScoreColumns
 
 __all__ = [
     "AverageAim",
@@ -14,11 +16,13 @@ __all__ = [
     "LearntClass",
     "LossPredictor",
     "RatioAim",
-    "fill_gaps",
+    "Reduction",
+    "RunDriver",
+    "Scaling",
+    "ScoreColumns",
     "fit_predictor",
     "floor_after",
     "next_round_size",
     "prior_predictor",
-    "reduce_columns",
     "water_filled",
 ]

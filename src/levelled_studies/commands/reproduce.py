@@ -7,7 +7,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from levelled.cli.options import Address, BackendName, Workers
+
 if TYPE_CHECKING:
+    from levelled.backends import Backend
     from levelled_studies.study import Study, StudySettings
 
 __all__ = ["reproduce"]
@@ -40,13 +43,18 @@ def reproduce(
     device: Annotated[
         str | None, typer.Option(help="Device that trains networks: cpu, or cuda for a GPU.")
     ] = None,
-    workers: Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")] = 1,
+    workers: Workers = 1,
+    backend: BackendName = "local",
+    address: Address = None,
 ) -> None:
     """Run a study: write its table and figures, and print the verdict on each claim.
+
+    On a cluster of several machines, --out must be a folder that all of them share.
 
     A study that was interrupted continues where it stopped. One that is finished is not run again.
     """
     import levelled_studies as studies
+    from levelled.backends import named
     from levelled.cli.show import show_rows
 
     if list_ or not name:
@@ -63,8 +71,9 @@ def reproduce(
         "size": size,
         "device": device,
     }
+    run_on = named(backend, workers=workers, address=address)
     for study in studies.find(name):
-        _run(study, _settings(study, preset, options), out, workers)
+        _run(study, _settings(study, preset, options), out, run_on)
 
 
 def _settings(study: "Study", preset: str, options: Mapping[str, object]) -> "StudySettings":
@@ -78,15 +87,14 @@ def _settings(study: "Study", preset: str, options: Mapping[str, object]) -> "St
     return replace(settings, **changes)  # type: ignore[arg-type]  # of whatever kind they have
 
 
-def _run(study: "Study", settings: "StudySettings", root: Path, workers: int) -> None:
-    from levelled.backends import local
+def _run(study: "Study", settings: "StudySettings", root: Path, backend: "Backend") -> None:
     from levelled.cli.show import show_rows, tell, with_progress
     from levelled_studies.runner import run
     from levelled_studies.study import Resumable
 
     out = root / study.name / study.variant(settings)
     shared = root / study.run.folder(settings) if isinstance(study.run, Resumable) else None
-    progress = with_progress(local(workers), study.name)
+    progress = with_progress(backend, study.name)
     results = run(study, settings, out, trajectories=shared, backend=progress)
     if results.already_done:
         tell(f"{study.name}: already done with these settings; the results are in {out}")
