@@ -133,7 +133,7 @@ def lure_variance(variances: FloatArray, pool_size: int) -> float:
     """The variance of R_LURE after M draws, of terms with these variances.
 
     >>> round(lure_variance(np.array([0.02, 0.03]), 4), 4)
-    0.0092
+    0.0156
     """
     N, M = pool_size, len(variances)
     m = np.arange(1, M + 1)
