@@ -22,7 +22,7 @@ NAMES = {"naive": "plain", "verdict": "verdict (first version)", "shuffled": "sh
 _KINDS = ("#0072B2", "#E69F00", "#009E73", "#CC79A7", "#56B4E9", "#D55E00")
 _LINEAR = 0.05
 """The scale is linear up to this regret and logarithmic beyond."""
-_TICKS = (-0.1, -0.05, -0.02, 0, 0.02, 0.05, 0.1, 0.3, 1.0)
+_TICKS = (-0.1, -0.02, 0, 0.02, 0.1, 0.3, 1.0)
 _LOW, _HIGH = -0.12, 1.0
 """The range of all plots, unless a regret lies outside."""
 
