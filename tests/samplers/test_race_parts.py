@@ -179,7 +179,7 @@ def test_a_race_is_not_finished_while_rows_are_missing(
 )
 def test_a_part_starts_where_a_block_starts(place: dict[str, int], message: str) -> None:
     with pytest.raises(InputError, match=message):
-        part([1.0], 1, seed=1, **place)
+        part([1.0], 1, seed=1, **place)  # type: ignore[arg-type]
 
 
 def test_a_part_refuses_the_weights_that_a_race_refuses() -> None:
