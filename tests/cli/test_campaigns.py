@@ -343,7 +343,10 @@ def test_draws_from_files_show_their_progress_on_a_terminal_only(
     levelled: Levelled, pool: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     words = ("draw", pool, "--metric", "error", "-k", 5, "--seed", 7, "--no-design", "--threads", 1)
-    assert levelled(*words).err == "5 of 400 items drawn with seed 7\n"
+    assert levelled(*words).err == (
+        "weights: the expected loss, by the columns 'proba_ham', 'proba_spam'\n"
+        "5 of 400 items drawn, with seed 7\n"
+    )
     monkeypatch.setenv("FORCE_COLOR", "1")
     assert "800 rows" in levelled(*words).err  # two passes, because of the floor
 
