@@ -8,7 +8,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
-from levelled.advice.correcting import Correction
+from levelled.advice.correcting import FOLDS, Correction
+from levelled.advice.thumbs import Test
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning import saving, training
@@ -141,7 +142,7 @@ class ActiveLearner:
         """
         k = whole("k", k, least=1)
         more, hazards = next_draws(self._settings, self.X_pool, self._state, k)
-        self._state = add_draws(self._state, more, hazards)
+        self._state, self._last_correction = add_draws(self._state, more, hazards), None
         short = f"only {len(more)} of {k} rows were left to draw"
         self.note = short if len(more) < k else None
         return more.index.copy()
@@ -173,10 +174,23 @@ class ActiveLearner:
         self.note = training.note_pending(self._state)
         return self
 
-    def advise(self, **options: Any) -> Verdict:  # noqa: ANN401
-        """Advise how far to correct here; options are those of `levelled.advice.advise`."""
-        if options.keys() <= {"loss"}:
-            return self._correction(**options).verdict
+    def advise(
+        self,
+        *,
+        loss: Loss | OwnLoss | None = None,
+        folds: int | None = FOLDS,
+        test: Test | None = None,
+    ) -> Verdict:
+        """Advise how far to correct here, for `loss`, or else that of the last `fit`.
+
+        The options are those of `levelled.advice.advise`. After a fit nothing is fitted again,
+        unless they are others.
+        """
+        if loss is None:
+            loss = "auto" if self._last_correction is None else self._last_correction[0]
+        if folds == FOLDS and test is None:
+            return self._correction(loss).verdict
+        options = {"loss": loss, "folds": folds, "test": test}
         return training.judge_settled(self._settings, self.X_pool, self._state, **options).verdict
 
     def should_stop(
