@@ -173,9 +173,15 @@ def written(folder: Path, **columns: list[Any]) -> Path:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 2.0, -3.0], r"finite and >= 0; Row 2 .* of .*2.parquet has -3.0 in the column 'w'"),
+        (
+            [1.0, 2.0, -3.0],
+            r"finite and >= 0[.] Row 2 .* of .*2.parquet has -3.0 in the column 'w'",
+        ),
         ([1.0, 2.0, np.nan], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
-        ([1.0, 2.0, np.inf], r"finite and >= 0; Row 2 .* of .*2.parquet has inf in the column 'w'"),
+        (
+            [1.0, 2.0, np.inf],
+            r"finite and >= 0[.] Row 2 .* of .*2.parquet has inf in the column 'w'",
+        ),
         ([1.0, 2.0, None], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
         ([1.0, 0.0, 1.0], r"Row 1 .* of .*2.parquet has weight zero in the column 'w'"),
         (["x", "y", "z"], r"2.parquet has other columns .*1.parquet: 'w' is string, not double"),
