@@ -172,9 +172,19 @@ def test_labels_that_are_all_the_same_are_not_enough(
     assert found.because.startswith("all 40 labels are 1")
 
 
-def test_a_fold_left_with_one_class_answers_with_it() -> None:
+def test_fewer_labels_of_other_classes_than_folds_are_not_enough() -> None:
     X, _, draws = two_classes(budget=40)
-    labels = np.array(["rare"] + ["common"] * 39)
+    labels = np.array(["rare"] * 4 + ["common"] * 36)
+    found = advise(LogisticRegression(), X, labels, draws)
+    assert (found.advice, found.share) == ("not enough labels", 0)
+    assert found.because.startswith("4 of 40 labels are not common, and 5 are needed")
+    labels[4] = "rare"
+    assert advise(LogisticRegression(), X, labels, draws).risks
+
+
+def test_a_fold_left_without_a_class_answers_with_the_others() -> None:
+    X, _, draws = two_classes(budget=40)
+    labels = np.array(["rare", *["other"] * 6, *["common"] * 33])
     found = advise(LogisticRegression(), X, labels, draws)
     assert np.isfinite(found.risks["corrected"].value)
     assert 0 <= found.share <= 1

@@ -227,7 +227,7 @@ def test_zero_weights_are_left_out_if_they_may_be(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"weight": "v"}, "no column 'v' of weights; they have 'id', 'w'"),
-        ({"weight": "id"}, "The column 'id' must hold numbers; it holds string"),
+        ({"weight": "id"}, "The column 'id' of .*parquet must hold numbers; it holds string"),
         ({"id_column": "name"}, "no column 'name' for the ids"),
         ({"k": 7}, "7 draws without replacement are wanted from 6 rows"),
         ({"weight": "w", "metric": "error"}, "name one of them"),

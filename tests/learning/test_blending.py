@@ -1,11 +1,13 @@
 """Blends: what they predict, what they are made of, and how far a learner corrects."""
 
+from math import isfinite
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestClassifier
 from sklearn.linear_model import LinearRegression, LogisticRegression, Ridge, RidgeClassifier
+from sklearn.metrics import get_scorer
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
@@ -157,20 +159,33 @@ def test_a_learner_without_hazards_uses_the_weights_of_lure(proposal: Any) -> No
     np.testing.assert_allclose(blended.sample_weight, weights / weights.mean())
 
 
-def test_before_a_pending_draw_the_weights_are_those_of_lure() -> None:
+def test_pending_draws_take_their_part_of_the_hazards() -> None:
     made = learner()
+    before = made.fit().correction_
     made.ask(5)
-    blended = made.fit().correction_
-    assert blended is not None
-    weights = lv.lure_weights(made.draws[:60])
-    np.testing.assert_allclose(blended.sample_weight, weights / weights.mean())
+    after, hazards = made.fit().correction_, made._state.hazards
+    assert before is not None
+    assert after is not None
+    assert hazards is not None
+    expected = inclusion_weights(hazards[made.index_] * 60 / 65)
+    np.testing.assert_allclose(after.sample_weight, expected)
+    assert after.share == pytest.approx(before.share, abs=0.05)
 
 
-def test_advice_after_a_fit_fits_nothing_again() -> None:
-    made = learner().fit()
+def test_advice_after_a_fit_is_that_of_the_fit() -> None:
+    made = learner().fit(loss="absolute")
     assert made.advise() is made.verdict_
-    assert made.advise(loss="absolute") is not made.verdict_
-    assert made.advise(folds=3).chance != made.advise().chance
+    assert made.advise(loss="squared") is not made.verdict_
+    assert made.advise(folds=3).chance != made.fit().advise().chance
+    with pytest.raises(TypeError, match="fold"):
+        made.advise(fold=3)  # type: ignore[call-arg]
+
+
+@pytest.mark.parametrize("measure", ["roc_auc", "accuracy", "neg_log_loss"])
+def test_a_blend_is_judged_by_the_scorers_of_scikit_learn(measure: str) -> None:
+    X, y, draws = two_classes()
+    made = partly(LogisticRegression(), (X, y, draws))
+    assert isfinite(get_scorer(measure)(made, X, y))
 
 
 def test_one_model_of_a_learner_is_a_side_of_its_blend() -> None:

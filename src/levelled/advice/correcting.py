@@ -33,12 +33,13 @@ from levelled.models import (
     weights_error,
 )
 
-__all__ = ["FOLDS", "LEAST", "Correction", "advise", "judge_correction"]
+__all__ = ["FOLDS", "HALF", "LEAST", "Correction", "advise", "judge_correction"]
 
 LEAST = 30
 """With fewer labels nothing is measured, and training is plain."""
 FOLDS = 5
-_HALF = 0.5  # a share above it is advice to correct
+HALF = 0.5
+"""A share above it is advice to correct."""
 _LOSS_OF_CLASSES = {"zero_one": "the error rate", "own": "a loss of predicted classes"}
 
 
@@ -155,6 +156,14 @@ def _too_few_labels(task: PredictionTask) -> str:
         return f"{LEAST} labels are needed to measure how far to correct, and there are {M}."
     if (task.labels == task.labels[0]).all():
         return f"all {M} labels are {task.labels[0]!s}, so every model would predict the same."
+    if task.classes is not None:
+        names, counts = np.unique(task.labels, return_counts=True)
+        others = M - int(counts.max())
+        if others < FOLDS:
+            return (
+                f"{others} of {M} labels are not {names[counts.argmax()]!s}, and {FOLDS} are "
+                f"needed, so that each of the models that are compared has seen some."
+            )
     return ""
 
 
@@ -196,7 +205,7 @@ def _make_verdict(
     share, gain = evidence.share, evidence.gain
     advice: Advice = "do not correct"
     if share > 0:
-        advice = "correct" if share > _HALF else "correct partly"
+        advice = "correct" if share > HALF else "correct partly"
     return Verdict(
         advice=advice,
         because=because,

@@ -9,7 +9,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
 from levelled.advice import Verdict
-from levelled.advice.correcting import Correction, judge_correction
+from levelled.advice.correcting import HALF, Correction, judge_correction
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.models import (
@@ -72,6 +72,15 @@ class Blend:
         classes = self.classes_
         return self._average(lambda model, rows: aligned_proba(model, rows, classes), X)
 
+    def __sklearn_is_fitted__(self) -> bool:
+        """True: a blend is made of trained models; scikit-learn calls this."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """The tags of the plain model; scikit-learn calls this."""
+        model: Any = self.plain
+        return model.__sklearn_tags__()
+
     def __repr__(self) -> str:
         return f"Blend({type(self.plain).__name__}, {self.share:.0%} corrected)"
 
@@ -122,7 +131,7 @@ def make_blend(model: Model, X: Rows, correction: Correction, *, single: bool) -
     task, fits, share = check_classes(correction.task), correction.fits, correction.verdict.share
     plain = fits["naive"].model if fits else fit_copy(model, task, X, task.labels, None)
     return Blend(
-        share=float(share > 0.5) if single else share,
+        share=float(share > HALF) if single else share,
         plain=plain,
         corrected=fits["corrected"].model if "corrected" in fits else None,
         verdict=correction.verdict,

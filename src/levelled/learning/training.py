@@ -121,13 +121,13 @@ def judge_settled(
 def _correction_weights(state: LearnerState, examples: Examples) -> FloatArray:
     """Weights by the chance of each example to be drawn by now, or those of R_LURE.
 
-    Hazards are those of all draws, so they do not fit examples before a pending draw, and in a
-    pool that is drawn completely nothing is left to weight.
+    Hazards are those of all draws; draws that are not settled take their part of them. In a pool
+    that is drawn completely nothing is left to weight.
     """
-    complete = len(state.draws) == state.draws.pool_size
-    if state.hazards is None or complete or len(examples.draws) < len(state.draws):
+    if state.hazards is None or len(state.draws) == state.draws.pool_size:
         return example_weights(examples, "lure")
-    return inclusion_weights(state.hazards[examples.rows])
+    settled = len(examples.draws) / len(state.draws)
+    return inclusion_weights(settled * state.hazards[examples.rows])
 
 
 def note_pending(state: LearnerState) -> str | None:

@@ -57,7 +57,8 @@ class ColumnWeights:
             there = list_names(schema.names, 12)
             raise PoolError(f"The files have no column {column!r} of weights; they have {there}.")
         if not is_number(kind := schema.field(column).type):
-            raise PoolError(f"The column {column!r} must hold numbers; it holds {kind}.")
+            where = f" of {self.units.file(0)}" if self.units.n_units else ""
+            raise PoolError(f"The column {column!r}{where} must hold numbers; it holds {kind}.")
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The column in one unit, in pieces."""
