@@ -102,10 +102,10 @@ def test_draws_and_estimates_are_those_of_a_pool_in_memory(
     if case == "verdicts":
         truth = dict(zip(SPAM["id"].to_pylist(), SPAM["country"].to_pylist(), strict=True))
     held = run(tmp_path, table, "held", metric, truth, **more)
+    assert not held.pool().in_runs
     read_in_runs(monkeypatch)
     large = run(tmp_path, table, "large", metric, truth, **more)
     assert large.pool().in_runs
-    assert not held.pool().in_runs
     assert_same(large, held)
     for name in ("held", "large"):  # each log with the other way of reading, too
         assert load_campaign(name, storage=tmp_path / "c.db").audit() == []

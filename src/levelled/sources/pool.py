@@ -62,18 +62,24 @@ class Pool:
         classes = f", classes {', '.join(self.classes)}" if self.classes else ""
         return f"Pool({len(self)} items{classes})"
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """The sha256 of the content; for files that of all their bytes, as `sha256sum` gives it.
 
         Of Parquet files of more than 1 GB together only a sample of the bytes is read, and the
-        fingerprint begins with "parquet-sample:".
+        fingerprint begins with "parquet-sample:". Content is read once for it; a file that has
+        changed since the pool was opened is refused.
         """
         return self._origin.fingerprint()
 
     def fingerprint_like(self, recorded: str) -> str:
         """The fingerprint of the kind that another one has: of all bytes, or of a sample."""
         return self._origin.fingerprint(recorded)
+
+    @property
+    def changed(self) -> bool:
+        """True if a file has changed since the pool was opened, or is gone."""
+        return self._origin.changed
 
     @property
     def in_runs(self) -> bool:
