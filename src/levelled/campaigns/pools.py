@@ -151,22 +151,26 @@ def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa:
 
 def check_predicted_losses(pool: Pool, metric: Metric) -> None:
     """Refuse a column loss_hat with a number that no loss of the metric can be."""
-    (low, high), start = metric.possible, 0
+    (low, high), start, n_outside = metric.possible, 0, 0
+    first: tuple[int, float] | None = None
     if pool.predictions_at([0]).loss_hat is None:
         return
     for run in pool.runs():
         hat = np.asarray(run.loss_hat)
         outside = np.flatnonzero((hat < low) | (hat > high))
-        if len(outside):
-            row = start + int(outside[0])
-            others = f", and {len(outside) - 1} more like it" if len(outside) > 1 else ""
-            raise CampaignError(
-                f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row + 1} is "
-                f"{hat[outside[0]]:g}{others}, but the loss of {metric.name} is "
-                f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
-                f"Scale the column, or cut it to that range."
-            )
+        if first is None and len(outside):
+            first = start + int(outside[0]), float(hat[outside[0]])
+        n_outside += len(outside)
         start += len(hat)
+    if first is not None:
+        row, value = first
+        others = f", and {n_outside - 1} more like it" if n_outside > 1 else ""
+        raise CampaignError(
+            f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row} (counted from "
+            f"0) is {value:g}{others}, but the loss of {metric.name} is "
+            f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
+            f"Scale the column, or cut it to that range."
+        )
 
 
 def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa: ANN401

@@ -110,7 +110,7 @@ def gaps_in(source: PathName, columns: Sequence[str]) -> str:
     listed = shorten([*map(repr, names)])
     return (
         f"In {source} numbers are missing or infinite in {listed}: in {rows.size} of {len(X)} "
-        f"rows, the first of them row {rows[0] + 1}."
+        f"rows, the first of them row {rows[0]} (counted from 0)."
     )
 
 
