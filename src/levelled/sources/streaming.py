@@ -98,9 +98,9 @@ class StreamedColumns:
         """The ids of some rows."""
         return self.at(rows).ids.to_pylist()
 
-    def rows_of(self, ids: Sequence[Id]) -> IntArray:
-        """The rows of some ids, found in a pass over all ids."""
-        return rows_of(self._ids(), ids)
+    def rows_of(self, ids: Sequence[Id], where: str) -> IntArray:
+        """The rows of some ids, found in a pass over all ids; `where` names them in an error."""
+        return rows_of(self._ids(), ids, where=where)
 
     def pred_counts(self, model: str, classes: tuple[str, ...] | None) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
