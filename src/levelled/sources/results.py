@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import pyarrow as pa
-import pyarrow.compute as pc
-import pyarrow.parquet as pq
+from typing import TYPE_CHECKING
 
 from levelled.errors import PoolError
 from levelled.sources.files import PathName, files_of, format_of, json_objects
-from levelled.sources.origin import name_unreadable, open_csv
+
+if TYPE_CHECKING:
+    import pyarrow as pa
 
 __all__ = ["read_result"]
 
@@ -20,6 +20,11 @@ def read_result(path: PathName) -> pa.Table:
 
     In CSV all is text, so ids are numbers if all of them are written as whole numbers are.
     """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from levelled.sources.origin import name_unreadable, open_csv
+
     paths = files_of(path)
     if len(paths) > 1:
         raise PoolError(f"{path} are {len(paths)} files; the result of a SELECT is one.")
@@ -37,6 +42,9 @@ def read_result(path: PathName) -> pa.Table:
 
 
 def _with_whole_ids(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     for at, name in enumerate(table.column_names):
         column = table.column(at)
         if name.lower() == "id" and pc.all(pc.match_substring_regex(column, _WHOLE)).as_py():
