@@ -173,9 +173,15 @@ def written(folder: Path, **columns: list[Any]) -> Path:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ([1.0, 2.0, -3.0], r"finite and >= 0; Row 2 .* of .*2.parquet has -3.0 in the column 'w'"),
+        (
+            [1.0, 2.0, -3.0],
+            r"finite and >= 0[.] Row 2 .* of .*2.parquet has -3.0 in the column 'w'",
+        ),
         ([1.0, 2.0, np.nan], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
-        ([1.0, 2.0, np.inf], r"finite and >= 0; Row 2 .* of .*2.parquet has inf in the column 'w'"),
+        (
+            [1.0, 2.0, np.inf],
+            r"finite and >= 0[.] Row 2 .* of .*2.parquet has inf in the column 'w'",
+        ),
         ([1.0, 2.0, None], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
         ([1.0, 0.0, 1.0], r"Row 1 .* of .*2.parquet has weight zero in the column 'w'"),
         (["x", "y", "z"], r"2.parquet has other columns .*1.parquet: 'w' is string, not double"),
@@ -221,7 +227,7 @@ def test_zero_weights_are_left_out_if_they_may_be(tmp_path: Path) -> None:
     ("arguments", "message"),
     [
         ({"weight": "v"}, "no column 'v' of weights; they have 'id', 'w'"),
-        ({"weight": "id"}, "The column 'id' must hold numbers; it holds string"),
+        ({"weight": "id"}, "The column 'id' of .*parquet must hold numbers; it holds string"),
         ({"id_column": "name"}, "no column 'name' for the ids"),
         ({"k": 7}, "7 draws without replacement are wanted from 6 rows"),
         ({"weight": "w", "metric": "error"}, "name one of them"),

@@ -66,8 +66,8 @@ def test_rows_of_weight_zero_are_counted() -> None:
     [
         ([1.0, None], "Row 5 has no number in the column 'weight': it is missing or NaN"),
         ([1.0, np.nan], "Row 5 has no number in the column 'weight': it is missing or NaN"),
-        ([1.0, -2.0], r"finite and >= 0; Row 5 has -2.0 in the column 'weight'"),
-        ([1.0, np.inf], r"finite and >= 0; Row 5 has inf in the column 'weight'"),
+        ([1.0, -2.0], r"finite and >= 0[.] Row 5 has -2.0 in the column 'weight'"),
+        ([1.0, np.inf], r"finite and >= 0[.] Row 5 has inf in the column 'weight'"),
         ([1.0, 0.0], "Row 5 has weight zero in the column 'weight'"),
         (["a", "b"], "Batch 1 has no numbers in the column 'weight', but string"),
         ([True, False], "Batch 1 has no numbers in the column 'weight', but bool"),
@@ -77,6 +77,16 @@ def test_a_wrong_weight_is_named_by_its_row(column: list[object], message: str) 
     batches = [pa.record_batch({"weight": part}) for part in ([1.0] * 4, pa.array(column))]
     with pytest.raises(InputError, match=message):
         race_batches(batches, 1, seed=1)
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_without_a_column_all_rows_weigh_the_same(log: bool) -> None:
+    batches = [pa.record_batch({"id": [1, 2, 3]}), pa.record_batch({"id": [4]})]
+    draws = race_batches(batches, 2, seed=7, weight=None, log=log)
+    assert draws.probability.tolist() == [1 / 4, 1 / 3]
+    assert draws.index.tolist() == race([1.0] * 4, 2, seed=7).index.tolist()
+    by_key = race_batches(batches, 2, seed=7, key="id", weight=None, log=log)
+    assert by_key.probability.tolist() == pytest.approx([1 / 4, 1 / 3], rel=1e-12)
 
 
 def test_what_holds_no_weights_is_refused() -> None:

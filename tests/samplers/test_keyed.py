@@ -215,15 +215,15 @@ def test_empty_batches_add_nothing() -> None:
     ("batch", "words"),
     [
         ({"id": [1, 2], "weight": [1.0, None]}, "Item 2 has no number in the column 'weight'"),
-        ({"id": [1, 2], "weight": [1.0, -0.5]}, ">= 0; Item 2 has -0.5 in"),
+        ({"id": [1, 2], "weight": [1.0, -0.5]}, ">= 0[.] Item 2 has -0.5 in"),
         (
             {"id": [1, 2], "weight": [math.nan, 1.0]},
             "Item 1 has no number",
         ),
-        ({"id": [1, 2], "weight": [math.inf, 1.0]}, "finite and >= 0; Item 1 has inf"),
+        ({"id": [1, 2], "weight": [math.inf, 1.0]}, "finite and >= 0[.] Item 1 has inf"),
         (
             {"id": [1, 2], "weight": [1e-300, 1.0]},
-            "from 1e-280 to 1e.280; Item 1 has 1e-300",
+            "from 1e-280 to 1e.280[.] Item 1 has 1e-300",
         ),
         (
             {"id": ["a", "b"], "weight": [0.0, 1.0]},

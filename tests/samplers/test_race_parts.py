@@ -191,3 +191,13 @@ def test_a_part_refuses_the_weights_that_a_race_refuses() -> None:
 
 def test_a_part_says_what_it_holds() -> None:
     assert repr(part([1.0, 2.0], 1, seed=1)) == "Part(2 rows of 1 units, k=1)"
+
+
+def test_what_is_no_part_is_refused() -> None:
+    one = part([1.0, 2.0], 1, seed=1)
+    with pytest.raises(InputError, match=r"merge takes an iterable of parts, .*; this is a str"):
+        merge(["x"])
+    with pytest.raises(InputError, match=r"merge takes an iterable of parts, .*; this is a str"):
+        merge([one, "x"])
+    with pytest.raises(InputError, match=r"finish takes one part, .*; this is a list"):
+        finish([one])

@@ -9,8 +9,9 @@ from levelled.errors import InputError
 from levelled.samplers import draws_from_result, race_batches, select_statement
 
 
-def result_of(weights: list[float], k: int) -> dict[str, list[Any]]:
-    pool = pa.table({"id": np.arange(len(weights)), "score": weights})
+def result_of(weights: list[float], k: int, ids: int | None = None) -> dict[str, list[Any]]:
+    """The result for this many ids, by default one a row."""
+    pool = pa.table({"id": np.arange(len(weights)) % (ids or len(weights)), "score": weights})
     with duckdb.connect() as connection:
         connection.register("pool", pool)
         select = select_statement("duckdb", "pool", k, seed=5, weight="score")
@@ -95,6 +96,11 @@ def test_a_result_that_was_cut_or_repeats_a_row_is_refused(result: dict[str, lis
             draws_from_result(other)
     with pytest.raises(InputError, match="has 0 values"):
         draws_from_result({name: values[:0] for name, values in result.items()})
+
+
+def test_ids_that_come_often_are_named_as_a_cause() -> None:
+    with pytest.raises(InputError, match=r"it has 1 rows\..* ids come twice in the table"):
+        draws_from_result(result_of([1.0] * 100_000, 5, ids=1))
 
 
 def test_weights_too_small_beside_the_largest_are_refused_where_it_matters() -> None:

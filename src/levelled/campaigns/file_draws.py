@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from levelled._check import FloatArray, IntArray, between, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, PoolError
+from levelled.errors import InputError, PoolError, ProposalError
 from levelled.labels import Id, list_names
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
@@ -44,6 +45,7 @@ def draw_from_file(
     id_column: str = "id",
     threads: int | None = None,
     progress: Callable[[int, int | None], object] = lambda done, total: None,
+    note: Callable[[str], object] = lambda line: None,
 ) -> tuple[Draws, list[Id]]:
     """Draws from the rows of files, without a campaign, and the ids of the drawn rows.
 
@@ -59,7 +61,13 @@ def draw_from_file(
     depend on the rows, on their division into row groups and files, and on the seed alone; those
     from a single row group are the draws of `levelled.samplers.race`.
 
-    `progress` is called with the rows read so far and with all that will be, if that is known.
+    With `design` the draws have the columns `max_weight` and `dispersion`, unless weights are so
+    small that these do not fit a float. Items of weight zero are refused; `allow_zero` leaves them
+    out, and a floor gives them a chance.
+
+    `progress` is called with the rows read so far and with all that will be, if that is known, and
+    `note` with lines for the user: where the weights of a metric come from, and why there are no
+    design columns.
     """
     units = open_units(path)
     if id_column not in units.schema.names:
@@ -70,6 +78,13 @@ def draw_from_file(
     weights = _choose_weights(units, weight, log, metric, classes, id_column)
     share = (0.0 if metric is None else _FLOOR) if floor is None else floor
     mixed = between("floor", share, 0, 1) > 0 and not isinstance(weights, EqualWeights)
+    if mixed and allow_zero:
+        raise InputError(
+            f"A floor of {share:g} gives items of weight zero a chance, so they cannot be left out "
+            f"as well: set the floor to 0 (floor=0, --floor 0), or do not allow weights of zero."
+        )
+    if isinstance(weights, PredictionWeights):
+        note(f"weights: {weights.origin}")
     count = _counter(progress, units.n_rows, passes=1 + mixed)
     try:
         if mixed:
@@ -83,13 +98,25 @@ def draw_from_file(
             threads=threads,
             progress=count,
         )
-        draws = finish(merged)
+        draws = _finish(merged, note)
         ids = _read_ids(units, merged, draws.index, id_column, threads)
     except InputError:
         units.check_unchanged()  # the more likely cause, if there is a change
         raise
     units.check_unchanged()
     return draws, ids
+
+
+def _finish(merged: Part, note: Callable[[str], object]) -> Draws:
+    """The draws, without design columns if these cannot be computed."""
+    try:
+        return finish(merged)
+    except ProposalError as wrong:
+        if not merged.design:
+            raise
+        draws = finish(replace(merged, design=False))
+        note(f"no design columns: {wrong}")
+        return draws
 
 
 def _counter(

@@ -90,7 +90,8 @@ for command in (
     learning.advise,
     tools.doctor,
 ):
-    app.command(command.__name__.rstrip("_"), cls=_Command)(command)
+    names_more = {"allow_extra_args": command is drawing.draw}  # which it refuses in its own words
+    app.command(command.__name__.rstrip("_"), cls=_Command, context_settings=names_more)(command)
 app.add_typer(serving.token_app, name="token")
 app.add_typer(tools.storage_app, name="storage")
 for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):

@@ -14,6 +14,10 @@ from levelled.cli.options import ClassNames, Form, Format
 __all__ = ["draw"]
 
 
+_FOR_FILES = ("log", "metric", "classes", "floor", "design", "threads")
+"""Options of draws from files."""
+
+
 class Dialect(StrEnum):
     """Engines that a SELECT can be written for."""
 
@@ -25,9 +29,10 @@ class Dialect(StrEnum):
 
 
 def draw(
+    context: typer.Context,
     pool: Annotated[
         str | None,
-        typer.Argument(help="File, folder, pattern or address (s3://...).", show_default=False),
+        typer.Argument(help="File, folder, 'pattern' or address (s3://...).", show_default=False),
     ] = None,
     count: Annotated[
         int | None, typer.Option("-k", "--count", min=1, help="Number of items to draw.")
@@ -49,8 +54,8 @@ def draw(
         typer.Option(
             min=0,
             max=1,
-            help="Share of the probability spread evenly over all items; by default 0.5 with "
-            "--metric, else 0. It takes a further pass.",
+            help="Share of the probability spread evenly over all items, those of weight 0 too; by "
+            "default 0.5 with --metric, else 0. It takes a further pass.",
         ),
     ] = None,
     design: Annotated[
@@ -90,18 +95,22 @@ def draw(
     """
     import secrets
 
+    if context.args:
+        raise typer.BadParameter(
+            f"A pool is one name, and {show.plain(context.args[0])} is a further one. Put a "
+            f"pattern in quotes: levelled draw 'pool/*.parquet'."
+        )
     _check_source(pool, count, sql, table, from_result)
-    for_files = {"log": log, "metric": metric, "classes": classes, "floor": floor}
-    for_files["threads"] = threads
+    seed = secrets.randbits(32) if seed is None else seed
     if from_result is not None:
-        _refuse("--from-result", **for_files, count=count, weight=weight, seed=seed)
+        others = ("count", "weight", "seed", "allow_zero", "id_column")
+        _refuse(context, "--from-result", *_FOR_FILES, *others)
+        _check_out(context, out, str(from_result))
         draws = lv.samplers.draws_from_result(lv.sources.read_result(from_result))
         _show_draws(draws, out, form, ["draw", "id", "probability"])
-        show.tell(f"{len(draws)} of {draws.pool_size} items drawn, as {from_result} says")
-        return
-    seed = secrets.randbits(32) if seed is None else seed
-    if sql is not None:
-        _refuse(f"--sql {sql}", **for_files, out=out)
+        show.tell(f"{_count(draws)}, as {from_result} says")
+    elif sql is not None:
+        _refuse(context, f"--sql {sql}", *_FOR_FILES, "out", "form")
         statement = lv.samplers.select_statement(
             sql,
             table or "",
@@ -112,25 +121,30 @@ def draw(
             allow_zero=allow_zero,
         )
         typer.echo(statement)
-        return
-    with show.row_counter() as progress:
-        draws, ids = lv.campaigns.draw_from_file(
-            pool or "",
-            count or 0,
-            seed=seed,
-            weight=weight,
-            log=log,
-            metric=metric,
-            classes=None if classes is None else classes.split(","),
-            floor=floor,
-            design=design,
-            allow_zero=allow_zero,
-            id_column=id_column,
-            threads=threads,
-            progress=progress,
-        )
-    _show_draws(replace(draws, ids=ids), out, form, ["draw", "row", "id", "probability"])
-    show.tell(f"{len(draws)} of {draws.pool_size} items drawn with seed {seed}")
+    elif pool is not None:
+        _check_weights(context, weight, metric)
+        _check_out(context, out, pool)
+        notes: list[str] = []
+        with show.row_counter(f"opening {pool}") as progress:
+            draws, ids = lv.campaigns.draw_from_file(
+                pool,
+                count or 0,
+                seed=seed,
+                weight=weight,
+                log=log,
+                metric=metric,
+                classes=None if classes is None else classes.split(","),
+                floor=floor,
+                design=design,
+                allow_zero=allow_zero,
+                id_column=id_column,
+                threads=threads,
+                progress=progress,
+                note=notes.append,
+            )
+        _show_draws(replace(draws, ids=ids), out, form, ["draw", "row", "id", "probability"])
+        for line in (*notes, f"{_count(draws)}, with seed {seed}"):
+            show.tell(line)
 
 
 def _check_source(
@@ -149,11 +163,51 @@ def _check_source(
         raise typer.BadParameter("say how many items to draw.", param_hint="-k")
 
 
-def _refuse(for_what: str, **given: object) -> None:
-    """Refuse options that would be passed over."""
-    for name, value in given.items():
-        if value is not None and value is not False:
-            raise typer.BadParameter(f"--{name} does not go with {for_what}.")
+def _check_weights(context: typer.Context, weight: str | None, metric: str | None) -> None:
+    """Refuse options that the weights have no use for."""
+    if weight is not None:
+        _refuse(context, "--weight", "metric", "classes")
+    elif metric is not None:
+        _refuse(context, "--metric", "log")
+    else:
+        equal = "equal weights: name --weight or --metric"
+        _refuse(context, equal, "log", "classes", "floor", "allow_zero")
+
+
+def _check_out(context: typer.Context, out: Path | None, source: str) -> None:
+    """Refuse to write draws into what they are drawn from, or under a name that misleads."""
+    from levelled.sources.files import ENDINGS, is_one_of
+    from levelled.sources.places import is_address
+
+    if out is None:
+        return
+    _refuse(context, "--out", "form")
+    if ENDINGS.get(out.suffix.lower()) != "parquet":
+        raise lv.errors.InputError(f"--out writes a Parquet file: {out} must end in .parquet.")
+    path = source.removeprefix("file://")
+    if not is_address(path) and is_one_of(out, path):
+        raise lv.errors.InputError(
+            f"--out {out} is, or would be, one of the files that {source} stands for, so the draws "
+            f"would spoil what they are drawn from. Name a file elsewhere."
+        )
+
+
+def _refuse(context: typer.Context, for_what: str, *names: str) -> None:
+    """Refuse options that would be passed over; variables may be set for other commands."""
+    for option in context.command.params:
+        source = context.get_parameter_source(option.name or "")
+        if option.name in names and source is not None and source.name == "COMMANDLINE":
+            spelt = "/".join([option.opts[-1], *option.secondary_opts])
+            raise typer.BadParameter(f"{spelt} does not go with {for_what}.")
+
+
+def _count(draws: "lv.Draws") -> str:
+    """The numbers of items in words."""
+    counts = f"{len(draws)} of {draws.pool_size} items drawn"
+    if not draws.excluded:
+        return counts
+    weight = "its weight" if draws.excluded == 1 else "their weights"
+    return f"{counts}, {draws.excluded} left out for {weight} of 0"
 
 
 def _show_draws(draws: "lv.Draws", out: Path | None, form: Form | None, columns: list[str]) -> None:

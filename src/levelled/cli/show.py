@@ -131,15 +131,20 @@ def with_progress(backend: "Backend", title: str) -> "Backend":
 
 
 @contextmanager
-def row_counter() -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on a terminal, to be called with the rows read so far and all there are."""
+def row_counter(title: str) -> Iterator[Callable[[int, int | None], None]]:
+    """A progress bar on a terminal, to be called with the rows read so far and all there are.
+
+    It shows the title until it is called.
+    """
     from rich.console import Console
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
-    columns = (TextColumn("{task.fields[rows]} rows"), BarColumn(), TimeRemainingColumn())
+    columns = (TextColumn("{task.fields[text]}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     ) as bar:
-        task = bar.add_task("", total=None, rows="0")
-        yield lambda done, total: bar.update(task, completed=done, total=total, rows=f"{done:,}")
+        task = bar.add_task("", total=None, text=plain(title))
+        yield lambda done, total: bar.update(
+            task, completed=done, total=total, text=f"{done:,} rows"
+        )

@@ -42,7 +42,7 @@ def race_batches(
     *,
     seed: int,
     key: str | None = None,
-    weight: str = "weight",
+    weight: str | None = "weight",
     log: bool = False,
     design: bool = False,
     allow_zero: bool = False,
@@ -50,9 +50,10 @@ def race_batches(
     """Draw k rows from Arrow batches in proportion to the column `weight`, in one pass.
 
     The draws are those of `levelled.samplers.race` over the whole column, bit for bit, whatever
-    the sizes of the batches. `batches` is an iterator of record batches, or a table or reader
-    with an Arrow interface. Only one batch at a time is held in memory, and the weights of the
-    rows that may be drawn. For `log`, `design` and `allow_zero` see `race`.
+    the sizes of the batches; with `weight=None` all rows weigh the same. `batches` is an iterator
+    of record batches, or a table or reader with an Arrow interface. Only one batch at a time is
+    held in memory, and the weights of the rows that may be drawn. For `log`, `design` and
+    `allow_zero` see `race`.
 
     With `key`, a column of ids, it is the race of `race_part`: slower, because each id is hashed,
     but the draws are the same in any order of the rows and on any engine, and they have ids.
@@ -68,7 +69,7 @@ def race_batches(
         tables = map(as_table, _as_batches(batches))
         return race_by_key(tables, KeyedRace(k, seed, key, weight, log, allow_zero))
     parts, first_row = Parts(), 0
-    for weights in whole_blocks(_columns(batches, weight)):
+    for weights in whole_blocks(_weights(batches, weight, log=log)):
         try:
             one = part(
                 weights,
@@ -81,7 +82,7 @@ def race_batches(
                 log_until=parts.log_until,
             )
         except WeightError as wrong:
-            raise name_row(wrong, f"Row {first_row + wrong.row}", weight, log=log) from None
+            raise name_row(wrong, f"Row {first_row + wrong.row}", str(weight), log=log) from None
         parts.add(one)
         first_row += len(weights)
     return finish(parts.merged())
@@ -133,10 +134,13 @@ class Parts:
         return self._some[0]
 
 
-def _columns(batches: ArrowBatches, weight: str) -> Iterator[FloatArray]:
-    """The column of weights, batch by batch."""
+def _weights(batches: ArrowBatches, weight: str | None, *, log: bool) -> Iterator[FloatArray]:
+    """The column of weights, or equal ones, batch by batch."""
     first_row = 0
     for number, batch in enumerate(_as_batches(batches)):
+        if weight is None:
+            yield np.full(len(batch), 0.0 if log else 1.0)
+            continue
         try:
             place = f"Batch {number}"
             yield weights_of(column_of(batch, weight, place), weight, place)

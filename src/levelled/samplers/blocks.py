@@ -193,7 +193,7 @@ def check_total(total: float) -> None:
     if not np.isfinite(total):
         raise ProposalError(
             "The weights add up to more than a float can hold. Divide them by their maximum, or "
-            "pass their logarithms with log=True."
+            "pass their logarithms (log=True, --log)."
         )
 
 

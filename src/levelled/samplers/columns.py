@@ -74,9 +74,10 @@ def name_row(wrong: WeightError, row: str, column: str, *, log: bool) -> WeightE
     elif wrong.value == (-np.inf if log else 0.0):
         message = (
             f"{row} has weight zero in the column {column!r}, so no weighting can make an estimate "
-            f"over the whole pool unbiased. Mix the weights with uniform ones, or allow weights of "
-            f"zero: those items are then left out and counted as excluded."
+            f"over the whole pool unbiased. Mix the weights with uniform ones (--floor 0.05), or "
+            f"allow weights of zero (allow_zero=True, --allow-zero): those items are then left out "
+            f"and counted as excluded."
         )
     else:
-        message = f"{blocks.wanted(log=log)}; {row} has {wrong.value} in the column {column!r}."
+        message = f"{blocks.wanted(log=log)}. {row} has {wrong.value} in the column {column!r}."
     return WeightError(message, wrong.row, wrong.value)

@@ -100,9 +100,9 @@ def design_of_weights(
 def _check_finite(design: _Columns) -> None:
     if not all(np.isfinite(column).all() for column in design.values()):
         raise ProposalError(
-            "Some weights are so small beside others that 1 / q does not fit a float, so an "
-            "estimate would depend on items that are never drawn. Mix the weights with uniform "
-            "ones, for example by mixture(probabilities, share=0.05)."
+            "Some weights are so small, by themselves or beside others, that 1 / q does not fit a "
+            "float, so an estimate would depend on items that are never drawn. Mix the weights "
+            "with uniform ones, for example by mixture(probabilities, share=0.05) or --floor 0.05."
         )
 
 

@@ -234,7 +234,7 @@ def _check_weights(weights: FloatArray, race: KeyedRace, ids: pa.Array) -> None:
     at = int(np.argmin(good))
     if not race.log and 0 < weights[at] < np.inf:
         raise ProposalError(
-            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}; Item {ids[at].as_py()!r} "
+            f"A race by key takes weights from {LEAST:g} to {LARGEST:g}. Item {ids[at].as_py()!r} "
             f"has {weights[at]} in the column {race.weight!r}. Pass logarithms with log=True."
         )
     raise WeightError("", at, float(weights[at]))

@@ -17,7 +17,7 @@ from levelled.errors import InputError
 from levelled.samplers import blocks
 from levelled.samplers.arrivals import Source, leaders
 from levelled.samplers.blocks import check_drawable, cut, probabilities, scaled
-from levelled.samplers.keyed import draws_of, join
+from levelled.samplers.keyed import check_seed, draws_of, join
 from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
 from levelled.samplers.parts import (
     BLOCK_KIND,
@@ -94,10 +94,8 @@ def part(
     >>> finish(merge(pieces))
     Draws(3 of 5, probabilities 0.182 to 0.667)
     """
-    k, seed = whole("k", k, least=0), whole("seed", seed, least=0)
+    k, seed = whole("k", k, least=0), check_seed(seed)
     unit, first_row = whole("unit", unit, least=0), whole("first_row", first_row, least=0)
-    if seed >= 2**128:
-        raise InputError(f"seed must be below 2**128; it is {seed}.")
     if first_row % blocks.BLOCK or unit >= 2**63:
         raise InputError(
             f"A part starts at a multiple of {blocks.BLOCK} rows, in a unit below 2**63; this one "
@@ -140,6 +138,8 @@ def merge(parts: Any) -> Part | pa.Table:
         raise InputError("There is no part to merge.")
     if is_arrow(parts[0]):
         return to_arrow(join(from_arrow(parts)))
+    for one in parts:
+        _check_part(one, "merge takes an iterable of parts")
     if len(parts) == 1:
         return parts[0]
     if len({(one.k, one.seed, one.log, one.design) for one in parts}) > 1:
@@ -172,6 +172,7 @@ def finish(part: Part | pa.Table) -> Draws:
     """
     if is_arrow(part):
         return draws_of(join(from_arrow(part)))
+    _check_part(part, "finish takes one part, which merge makes of several")
     table, leaders = part.blocks, part.leaders
     check_complete(table)
     pool_size = int(table["rows"].sum())
@@ -182,3 +183,8 @@ def finish(part: Part | pa.Table) -> Draws:
     q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
     design = design_of(part, place, q, pool_size) if part.design else None
     return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded, design)
+
+
+def _check_part(one: object, takes: str) -> None:
+    if not isinstance(one, Part):
+        raise InputError(f"{takes}, those of part or race_part; this is a {type(one).__name__}.")

@@ -112,7 +112,8 @@ def _check_pool(table: pa.Table, about: Mapping[str, Any], k: int) -> None:
     if sorted(table.column("draw").to_pylist()) != [*range(1, expected + 1)]:
         raise InputError(
             f"The result must have the draws 1 to {expected}, each in one row; it has "
-            f"{table.num_rows} rows. Write all of it to the file."
+            f"{table.num_rows} rows. Write all of it to the file; if it is whole, ids come twice "
+            f"in the table: give each row an id of its own."
         )
 
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Sequence
+from fnmatch import fnmatchcase
 from os import PathLike, fspath
 from pathlib import Path
 from typing import IO, Any
@@ -21,6 +22,7 @@ __all__ = [
     "digest",
     "files_of",
     "format_of",
+    "is_one_of",
     "json_lines",
     "json_objects",
     "parse_object",
@@ -39,6 +41,8 @@ ENDINGS = {
 """The format of a file by the ending of its name."""
 LONGEST = 1 << 24
 """Bytes of the longest row of a file."""
+_SIGNS = "*?["
+"""The signs of a pattern."""
 
 
 def files_of(source: PathName | Sequence[PathName]) -> tuple[Path, ...]:
@@ -69,6 +73,19 @@ def format_of(path: Path) -> str:
             f"their ending, one of {', '.join(ENDINGS)}. Outputs of other tools (.eval, .json, a "
             f"folder) are named alone."
         ) from None
+
+
+def is_one_of(path: Path, source: PathName) -> bool:
+    """True if a file at this path is, or would be, one of those that the source stands for."""
+    path, whole = path.expanduser(), Path(source).expanduser()
+    if path.exists() and any(path.samefile(one) for one in _expand(source)):
+        return True
+    target = path.resolve()
+    if whole.is_dir():
+        return target.is_relative_to(whole.resolve())
+    at = next((n for n, one in enumerate(whole.parts) if set(one) & {*_SIGNS}), len(whole.parts))
+    folder = Path(*whole.parts[:at]).resolve()
+    return _fits(target.parts, (*folder.parts, *whole.parts[at:]))
 
 
 def digest(paths: Sequence[Path]) -> str:
@@ -139,7 +156,7 @@ def _expand(source: PathName) -> list[Path]:
             f"{str(path)!r} is a pipe, a socket or a device, not a file: write its content to a "
             f"file, and name that."
         )
-    if not any(sign in str(path) for sign in "*?["):
+    if not any(sign in str(path) for sign in _SIGNS):
         raise PoolError(f"There is no file {str(path)!r} (looked from {Path.cwd()}).")
     return _matches(path)
 
@@ -154,6 +171,15 @@ def _matches(path: Path) -> list[Path]:
     if not files:
         raise PoolError(f"No file matches {str(path)!r} (looked from {Path.cwd()}).")
     return files
+
+
+def _fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
+    """True if a path matches a pattern, part by part; ** stands for any number of folders."""
+    if not parts or not pattern:
+        return not parts and not pattern
+    if pattern[0] == "**":
+        return any(_fits(parts[n:], pattern[1:]) for n in range(len(parts)))
+    return fnmatchcase(parts[0], pattern[0]) and _fits(parts[1:], pattern[1:])
 
 
 def _files_in(folder: Path) -> list[Path]:

@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 from pyarrow import fs
 
 from levelled._optional import optional
-from levelled.errors import PoolError
+from levelled.errors import MissingExtraError, PoolError
 from levelled.sources.files import ENDINGS
 from levelled.sources.origin import name_unreadable
 
@@ -93,11 +93,17 @@ def _matches(name: str, pattern: str, *, folder: bool) -> bool:
 
 def _filesystem(address: str) -> tuple[fs.FileSystem, str]:
     """The file system of an address, and the path in it: pyarrow's own, else one of fsspec."""
+    scheme = address.partition("://")[0]
     try:
         return fs.FileSystem.from_uri(address)
     except pa.ArrowInvalid:  # a scheme that pyarrow does not know
+        fsspec = optional("fsspec", extra="remote")
         try:
-            found, path = optional("fsspec", extra="remote").core.url_to_fs(address)
+            found, path = fsspec.core.url_to_fs(address)
         except ValueError as wrong:
             raise PoolError(f"{address!r} is no address of files: {wrong}.") from wrong
+        except ImportError as missing:
+            raise MissingExtraError(
+                f"Files at {scheme}:// need a further package, which pip installs: {missing}."
+            ) from missing
         return fs.PyFileSystem(fs.FSSpecHandler(found)), path

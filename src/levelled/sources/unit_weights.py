@@ -57,7 +57,8 @@ class ColumnWeights:
             there = list_names(schema.names, 12)
             raise PoolError(f"The files have no column {column!r} of weights; they have {there}.")
         if not is_number(kind := schema.field(column).type):
-            raise PoolError(f"The column {column!r} must hold numbers; it holds {kind}.")
+            where = f" of {self.units.file(0)}" if self.units.n_units else ""
+            raise PoolError(f"The column {column!r}{where} must hold numbers; it holds {kind}.")
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The column in one unit, in pieces."""
@@ -111,6 +112,18 @@ class PredictionWeights:
         proba = {model: columns for model, columns in roles.proba.items() if model in first}
         self._roles = replace(roles, id="", pred=pred, proba=proba)
 
+    @property
+    def origin(self) -> str:
+        """The columns that the scores come from, in words."""
+        roles = self._roles
+        if roles.score is not None:
+            return f"the column {roles.score!r}, not the predictions"
+        losses = () if roles.loss_hat is None else (roles.loss_hat,)
+        names = (*losses, *roles.surrogate, *(one for two in roles.proba.values() for one in two))
+        if not names:
+            return "all the same, because no column predicts the loss"
+        return f"the expected loss, by the columns {list_names(names, 12)}"
+
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The scores of one unit, in pieces."""
         first_row = 0
@@ -158,7 +171,7 @@ class MixedWeights:
         """The mixed weights of one unit, in pieces."""
         for weights in self.of.arrays(unit):
             share = np.exp(weights - self.shift) if self.of.log else weights
-            yield self.floor / self.n_rows + (1 - self.floor) / self.total * share
+            yield self.floor / self.n_rows + (1 - self.floor) * (share / self.total)
 
     def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
         """An error about the weight of one row, in words of the user."""
