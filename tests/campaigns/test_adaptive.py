@@ -432,7 +432,8 @@ class TestRescore:
         column[[3, 7]] = hat
         table = pa.table({"id": SPAM["id"], "loss_hat": column})
         said = (
-            f"of 'r3' in row 4 is {hat:g}, and 1 more like it, but the loss of error is between 0"
+            rf"of 'r3' in row 3 \(counted from 0\) is {hat:g}, and 1 more like it, but the loss of "
+            f"error is between 0"
         )
         with pytest.raises(CampaignError, match=said):
             campaign.rescore(table)

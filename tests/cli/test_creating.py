@@ -5,10 +5,13 @@ import json
 import shutil
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 import levelled as lv
 from cli.terminal import Levelled
+from levelled.sources import streaming
 
 FILES = Path(__file__).parent.parent / "sources/readers/files"
 
@@ -96,3 +99,16 @@ def test_a_file_that_is_nothing_is_refused_in_one_line(levelled: Levelled) -> No
         assert (refused.code, refused.out) == (1, "")
         assert refused.err.startswith("levelled: run.eval is no whole ZIP file")
         assert refused.err.count("\n") == 1
+
+
+def test_lengths_that_only_a_smaller_pool_uses_by_itself_are_told(
+    levelled: Levelled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    texts = [f"a text that is long enough to be measured {n}" for n in range(60)]
+    pq.write_table(pa.table({"id": range(60), "pred": ["a", "b"] * 30, "text": texts}), "p.parquet")
+    words = ("--pool", "p.parquet", "--metric", "error", "--seed", "1")
+    assert "note:" not in levelled("create", "held", *words).err
+    monkeypatch.setattr(streaming, "_HELD", 50)
+    assert "as in --features length:text" in levelled("create", "large", *words).err
+    named = levelled("create", "named", *words, "--features", "length:text")
+    assert (named.code, "note:" in named.err) == (0, False)

@@ -91,15 +91,15 @@ def test_what_cannot_be_learned_from_is_refused(
         ({"age": [1, 2, 3], "dose": [0.5, 1.5, 2.5]}, ""),
         (
             {"age": [1, 2, 3], "dose": [0.5, None, float("inf")]},
-            "numbers are missing or infinite in 'dose': in 2 of 3 rows, the first of them row 2.",
+            "infinite in 'dose': in 2 of 3 rows, the first of them row 1 (counted from 0).",
         ),
         (
             {"age": [1, 2, 3], "embedding": [[1.0, 2.0], [1.0, float("nan")], [1.0, 2.0]]},
-            "infinite in 'age', 'embedding': in 1 of 3 rows, the first of them row 2.",
+            "in 'age', 'embedding': in 1 of 3 rows, the first of them row 1 (counted from 0).",
         ),
         (
             {name: [None, 1.0, 2.0] for name in "abcd"},
-            "infinite in 'a', 'b', 'c', ...: in 1 of 3 rows, the first of them row 1.",
+            "in 'a', 'b', 'c', ...: in 1 of 3 rows, the first of them row 0 (counted from 0).",
         ),
     ],
 )

@@ -89,6 +89,6 @@ def test_rows_are_found_again_by_their_ids(
 
 def test_an_id_that_is_not_there_is_named_with_how_many_others() -> None:
     ids = pa.chunked_array([["a", "b"]])
-    with pytest.raises(PoolError, match="'x' is not in the pool, nor are 2 others"):
+    with pytest.raises(PoolError, match="has no row for the id 'x', nor for 2 others"):
         rows_of(ids.chunks, ["a", "x", "y", "z"])
     assert rows_of(ids.chunks, []).tolist() == []

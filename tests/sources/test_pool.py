@@ -58,7 +58,7 @@ def test_only_the_rows_that_are_asked_for_exist(mail: Pool) -> None:
         for row in (4, -1):
             with pytest.raises(PoolError, match=f"Row {row} is outside the pool of 4"):
                 method([row])
-    with pytest.raises(PoolError, match="The id 'r9' is not in the pool"):
+    with pytest.raises(PoolError, match="has no row for the id 'r9'"):
         mail.rows_of(["r1", "r9"])
     with pytest.raises(PoolError, match="the slice 'sex'; its slices are 'country'"):
         mail.slice_values("sex")
@@ -213,7 +213,7 @@ def test_ids_keep_their_zeros_and_their_kind(tmp_path: Path) -> None:
     assert numbers.ids([2, 1]) == [2**62, -3]
     assert numbers.rows_of(["-3", 10]).tolist() == [1, 0]
     for unknown in ("010", 2**70, "x", ""):
-        with pytest.raises(PoolError, match="is not in the pool"):
+        with pytest.raises(PoolError, match="has no row for the id"):
             numbers.rows_of([unknown])
 
 

@@ -282,7 +282,7 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
 
 def test_a_slice_of_too_many_values_is_no_slice() -> None:
     table = pa.table({"id": range(10_001), "by": range(10_001)})
-    assert "10001 different values" in refused(table, slices=["by"])
+    assert "more than 10000 different values" in refused(table, slices=["by"])
 
 
 def test_the_first_wrong_item_is_named_wherever_it_is(

@@ -11,7 +11,7 @@ from levelled.campaigns.drawing import as_labels, draw_next
 from levelled.campaigns.pools import RecordedFile
 from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
-from levelled.errors import CampaignError
+from levelled.errors import CampaignError, PoolError
 from levelled.sources import Pool
 
 __all__ = ["attach_event", "check_model_name", "draw_events", "place_of", "predicted_numbers"]
@@ -42,7 +42,13 @@ def attach_event(
     predicted = predictions.predictions()
     for metric in settings.metrics:
         metric.require(predicted)
-    rows = predictions.rows_of([item.id for item in items])
+    try:
+        rows = predictions.rows_of([item.id for item in items])
+    except PoolError as wrong:
+        raise CampaignError(
+            f"{wrong} {model!r} needs a prediction for every item that is drawn: attach it from a "
+            f"file with all of them."
+        ) from wrong
     pred = predicted.of(rows)
     proba: list[list[float]] = []
     if predicted.proba is not None:

@@ -1,7 +1,7 @@
 """The files of a campaign: its pool as each draw saw it, checked against the log."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +32,7 @@ class RecordedFile:
     """
 
     name: str
-    source: str | list[str] | None
+    source: str | Sequence[str] | None
     fingerprint: str
     remedy: str
 
@@ -63,19 +63,24 @@ class CampaignPool:
 
     def __init__(self, pool: Pool | None = None, scores: Sequence[Pool] = ()) -> None:
         self._pool = pool
-        self._moved = {one.fingerprint: one for one in scores}
-        self._scores: dict[str, Pool] = {}
+        self._given = {one.fingerprint: one for one in scores}
+        self._scores: dict[str, Pool] = {}  # the pool with each of them
 
     def open(self, settings: CampaignSettings) -> Pool:
-        """The pool; refuses one whose content is not that at creation."""
+        """The pool; refuses one whose content is not that at creation.
+
+        It is opened again if its files have changed since, or only their times.
+        """
         recorded = RecordedFile(
             f"The pool of {settings.name!r}",
             settings.source,
             settings.fingerprint,
             "Draws need the pool it was created with: name it with pool= or --pool.",
         )
-        if self._pool is None:
-            self._pool = recorded.open(**pool_options(settings))
+        if self._pool is None or self._pool.changed:
+            source = recorded.source if self._pool is None else self._pool.source
+            self._pool = replace(recorded, source=source).open(**pool_options(settings))
+            self._scores.clear()
         return recorded.check(self._pool)
 
     def at(self, state: CampaignState, draw: int) -> Pool:
@@ -103,6 +108,7 @@ class CampaignPool:
         scores = open_pool(predictions, classes=settings.classes)
         check_predicted_losses(scores, settings.metrics[0])
         self._scores[scores.fingerprint] = pool.with_scores(scores)
+        self._given[scores.fingerprint] = scores
         return scores
 
     def _rescored(self, pool: Pool, settings: CampaignSettings, used: Rescored) -> Pool:
@@ -113,8 +119,8 @@ class CampaignPool:
                 used.fingerprint,
                 "Name the file with scores= or --scores, or rescore again for further draws.",
             )
-            moved = self._moved.get(used.fingerprint)
-            scores = recorded.open(classes=settings.classes) if moved is None else moved
+            given = self._given.get(used.fingerprint)
+            scores = recorded.open(classes=settings.classes) if given is None else given
             self._scores[used.fingerprint] = pool.with_scores(scores)
         return self._scores[used.fingerprint]
 
@@ -145,22 +151,26 @@ def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa:
 
 def check_predicted_losses(pool: Pool, metric: Metric) -> None:
     """Refuse a column loss_hat with a number that no loss of the metric can be."""
-    (low, high), start = metric.possible, 0
+    (low, high), start, n_outside = metric.possible, 0, 0
+    first: tuple[int, float] | None = None
     if pool.predictions_at([0]).loss_hat is None:
         return
     for run in pool.runs():
         hat = np.asarray(run.loss_hat)
         outside = np.flatnonzero((hat < low) | (hat > high))
-        if len(outside):
-            row = start + int(outside[0])
-            others = f", and {len(outside) - 1} more like it" if len(outside) > 1 else ""
-            raise CampaignError(
-                f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row + 1} is "
-                f"{hat[outside[0]]:g}{others}, but the loss of {metric.name} is "
-                f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
-                f"Scale the column, or cut it to that range."
-            )
+        if first is None and len(outside):
+            first = start + int(outside[0]), float(hat[outside[0]])
+        n_outside += len(outside)
         start += len(hat)
+    if first is not None:
+        row, value = first
+        others = f", and {n_outside - 1} more like it" if n_outside > 1 else ""
+        raise CampaignError(
+            f"The predicted loss (loss_hat) of {pool.ids([row])[0]!r} in row {row} (counted from "
+            f"0) is {value:g}{others}, but the loss of {metric.name} is "
+            f"{f'between {low:g} and {high:g}' if np.isfinite(high) else f'at least {low:g}'}. "
+            f"Scale the column, or cut it to that range."
+        )
 
 
 def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa: ANN401

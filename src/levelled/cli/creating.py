@@ -202,6 +202,8 @@ def create(
     )
     settings = campaign.settings
     _tell_recognised(campaign)
+    if settings.kind == "adaptive":
+        _tell_lengths(campaign.pool())
     tell(
         f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
         f"{settings.kind}, seed {settings.seed}. Next: levelled ask {name}"
@@ -213,3 +215,14 @@ def _tell_recognised(campaign: "lv.Campaign") -> None:
     if campaign.settings.columns != lv.sources.ColumnChoices():
         for line in campaign.pool().recognised.lines():
             tell(line)
+
+
+def _tell_lengths(pool: "lv.sources.Pool") -> None:
+    """Say how to use the lengths of texts where only a smaller pool would use them by itself."""
+    from levelled.sources.features import lengths_left_out
+
+    if lengths := lengths_left_out(pool):
+        tell(
+            f"note: lengths of text are no features of a pool of this size unless they are named, "
+            f"as in --features {lengths[0]}"
+        )

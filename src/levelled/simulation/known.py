@@ -169,7 +169,8 @@ def _labels(pool: Pool, column: str, metric: Metric) -> list[Any]:
     if missing:
         raise InputError(
             f"{len(missing)} of {len(values)} items have no label in the column {column!r}, the "
-            f"first in row {missing[0]}. A simulation needs them all: leave those items out."
+            f"first in row {missing[0]} (counted from 0). A simulation needs them all: leave those "
+            f"items out."
         )
     return metric.labels(values, pool.classes)
 

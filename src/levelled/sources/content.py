@@ -4,7 +4,9 @@ A page, a terminal and a test ask the same function, so they cannot disagree. A 
 over what is recognised; a value that cannot be of the declared kind is shown as plain text.
 """
 
+import base64
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +16,7 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.labels import list_names
 
-__all__ = ["CONTENT_KINDS", "ShownField", "check_content", "find_image", "shown_fields"]
+__all__ = ["CONTENT_KINDS", "ShownField", "as_json", "check_content", "find_image", "shown_fields"]
 
 CONTENT_KINDS = ("text", "markdown", "chat", "json", "image", "number")
 """The kinds that a field may have; a number is any short fact for a table of fields."""
@@ -29,6 +31,8 @@ _MARKDOWN = re.compile(
     re.MULTILINE,
 )
 _MOST_IMAGE_BYTES = 20 << 20
+_LONGEST = 1_000_000
+"""Characters or bytes that a labeller is shown of one value; they are kept in the log."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -192,3 +196,25 @@ def _as_text(value: object, parsed: object) -> tuple[str, Any]:
     if isinstance(parsed, list | dict):
         return "json", parsed
     return "text", "" if value is None else str(value)
+
+
+def as_json(value: object) -> object:
+    """A value that JSON can hold: times as ISO text, bytes as base64, NaN as null.
+
+    Very long text is cut, and says so.
+    """
+    if isinstance(value, str) and len(value) > _LONGEST:
+        return f"{value[:_LONGEST]} [cut here: {len(value):,} characters]"
+    if isinstance(value, bytes) and len(value) > _LONGEST:
+        return f"[not shown: {len(value):,} bytes]"
+    if value is None or isinstance(value, str | int):
+        return value
+    if isinstance(value, float):
+        return value if math.isfinite(value) else None
+    if isinstance(value, list | tuple):
+        return [as_json(one) for one in value]
+    if isinstance(value, dict):
+        return {str(name): as_json(one) for name, one in value.items()}
+    if isinstance(value, bytes):
+        return base64.b64encode(value).decode("ascii")
+    return value.isoformat() if hasattr(value, "isoformat") else str(value)

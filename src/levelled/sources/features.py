@@ -33,6 +33,7 @@ __all__ = [
     "described_by",
     "feature_columns",
     "gaps_in",
+    "lengths_left_out",
     "read_features",
     "read_flags",
     "read_numbers",
@@ -110,7 +111,7 @@ def gaps_in(source: PathName, columns: Sequence[str]) -> str:
     listed = shorten([*map(repr, names)])
     return (
         f"In {source} numbers are missing or infinite in {listed}: in {rows.size} of {len(X)} "
-        f"rows, the first of them row {rows[0] + 1}."
+        f"rows, the first of them row {rows[0]} (counted from 0)."
     )
 
 
@@ -184,19 +185,8 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     They are those of up to three columns that labellers see, apart from `without`, with at least
     20 characters on average. A name with a slash is left out, because it would mean a ratio.
     """
-    roles, origin = pool._roles, pool._origin
-    knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
-    if any(knows) or not roles.pred or pool.in_runs:
-        return pool
-    shown = [
-        name
-        for name in pool.shown_columns
-        if name not in {*without, roles.id, *roles.pred.values()}
-    ]
-    kinds = {name: origin.schema.field(name).type for name in shown}
-    lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
-    texts = [name for name in lengthy if "/" not in name]
-    if not texts:
+    roles, origin, texts = pool._roles, pool._origin, _texts_of(pool, without)
+    if not texts or pool.in_runs:
         return pool
     X = _numbers(origin, tuple(f"length:{name}" for name in texts), roles.id)[0]
     mean = np.expm1(X).mean(axis=0)
@@ -208,6 +198,30 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
     columns = replace(pool._columns.held(), features=X[:, kept])
     described = replace(roles, features=names)
     return Pool(pool.source, origin, described, columns, pool.choices, pool._outputs)
+
+
+def lengths_left_out(pool: Pool) -> list[str]:
+    """The lengths of text that may be named as features of a pool that is read in runs.
+
+    They are those that `with_lengths` considers in a pool in memory.
+    """
+    return [f"length:{name}" for name in _texts_of(pool)] if pool.in_runs else []
+
+
+def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
+    """The columns of text that labellers see, of a pool that has nothing but verdicts."""
+    roles, schema = pool._roles, pool._origin.schema
+    knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
+    if any(knows) or not roles.pred:
+        return []
+    shown = [
+        name
+        for name in pool.shown_columns
+        if name not in {*without, roles.id, *roles.pred.values()}
+    ]
+    kinds = {name: schema.field(name).type for name in shown}
+    lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
+    return [name for name in lengthy if "/" not in name]
 
 
 def _check_lengths(schema: pa.Schema, lengths: Sequence[str], name: str) -> None:

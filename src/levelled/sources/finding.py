@@ -14,6 +14,7 @@ from levelled.sources.origin import Files, FilesInMemory, Frame, Origin, as_tabl
 from levelled.sources.readers.hugging_face import as_outputs, is_dataset
 from levelled.sources.readers.items import Outputs
 from levelled.sources.readers.recognise import files_of_outputs, read_outputs
+from levelled.sources.stamps import Stamps
 
 if TYPE_CHECKING:
     from levelled.samplers.batches import ArrowStream
@@ -36,7 +37,8 @@ def find_source(
         found = _outputs(path, choices) if name else None
         if found is None:
             return name, Files(files_of(source)), None
-        return name, FilesInMemory(found.table, files_of_outputs(path)), found
+        paths = files_of_outputs(path)
+        return name, FilesInMemory(found.table, paths, Stamps(paths)), found
     if _are_paths(source):
         return tuple(fspath(one) for one in source), Files(files_of(source)), None
     raise PoolError(

@@ -119,10 +119,10 @@ class IdKeys:
             start += len(chunk)
 
 
-def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id]) -> IntArray:
+def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The pool") -> IntArray:
     """The rows of some ids, from the ids of all rows in order.
 
-    A number and its text find each other.
+    A number and its text find each other. `where` names the rows if an id is not among them.
     """
     row_of: dict[str, int] = {}
     names = {str(one) for one in wanted}
@@ -139,8 +139,8 @@ def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id]) -> IntArray:
     if -1 in rows:
         n_missing = rows.count(-1)
         raise PoolError(
-            f"The id {wanted[rows.index(-1)]!r} is not in the pool"
-            + (f", nor are {n_missing - 1} others." if n_missing > 1 else ".")
+            f"{where} has no row for the id {wanted[rows.index(-1)]!r}"
+            + (f", nor for {n_missing - 1} others." if n_missing > 1 else ".")
         )
     return np.array(rows, dtype=np.int64)
 

@@ -7,6 +7,7 @@ import io
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -16,14 +17,11 @@ from pyarrow import csv
 from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.sources.columns import Roles, is_text
-from levelled.sources.files import (
-    LONGEST,
-    digest,
-    format_of,
-)
+from levelled.sources.files import LONGEST, digest, format_of
 from levelled.sources.fingerprints import is_large, is_sampled, sample_digest
 from levelled.sources.jsonl import JsonlRows
 from levelled.sources.parquet import BATCH, ParquetRows, taken
+from levelled.sources.stamps import Stamps
 
 __all__ = [
     "Files",
@@ -36,11 +34,16 @@ __all__ = [
 ]
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class Frame:
     """A table in memory."""
 
     table: pa.Table
+
+    @property
+    def changed(self) -> bool:
+        """False: a table stays as it is."""
+        return False
 
     @property
     def schema(self) -> pa.Schema:
@@ -58,6 +61,10 @@ class Frame:
 
     def fingerprint(self, like: str | None = None) -> str:
         """The sha256 of the columns as an Arrow stream, whatever their chunks and encodings."""
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         sink = _Hash()
         plain = pa.schema([(field.name, _plain(field.type)) for field in self.table.schema])
         with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
@@ -67,14 +74,25 @@ class Frame:
         return sink.total.hexdigest()
 
 
-@dataclass(frozen=True, slots=True, eq=False)
+@dataclass(frozen=True, eq=False)
 class FilesInMemory(Frame):
     """A table that was made of the content of files."""
 
     paths: tuple[Path, ...]
+    stamps: Stamps
+
+    @property
+    def changed(self) -> bool:
+        """True if a file has changed since it was read, or is gone."""
+        return self.stamps.changed
 
     def fingerprint(self, like: str | None = None) -> str:
-        """The sha256 of the bytes of all files in order."""
+        """The sha256 of the bytes of all files in order, which are read once."""
+        self.stamps.check()
+        return self._digest
+
+    @cached_property
+    def _digest(self) -> str:
         return digest(self.paths)
 
 
@@ -84,10 +102,10 @@ class Files:
     def __init__(self, paths: Sequence[Path]) -> None:
         self.paths = tuple(paths)
         self._lengths: dict[Path, int] = {}  # known once they have been read
-        self._stamps: dict[Path, tuple[int, int]] = {}
+        self._stamps = Stamps(self.paths)
+        self._fingerprints: dict[bool, str] = {}  # of a sample, and of all bytes
         schemas: list[pa.Schema] = []
         for path in self.paths:
-            self._check_stamp(path)
             with _reading(path) as file:
                 schemas.append(file.schema())
             missing = [name for name in schemas[0].names if name not in schemas[-1].names]
@@ -99,6 +117,11 @@ class Files:
                     f"same."
                 )
         self.schema = schemas[0]
+
+    @property
+    def changed(self) -> bool:
+        """True if a file has changed since it was opened, or is gone."""
+        return self._stamps.changed
 
     @property
     def n_rows(self) -> int | None:
@@ -140,10 +163,16 @@ class Files:
     def fingerprint(self, like: str | None = None) -> str:
         """The sha256 of the bytes of all files in order, or that of a sample if they are large.
 
-        `like` is a fingerprint whose kind to take.
+        `like` is a fingerprint whose kind to take. Files are read once for each kind; one that has
+        changed since is refused.
         """
+        self._stamps.check()
         sampled = is_sampled(like) if like is not None else is_large(self.paths)
-        return sample_digest(self.paths) if sampled else digest(self.paths)
+        if sampled not in self._fingerprints:
+            found = sample_digest(self.paths) if sampled else digest(self.paths)
+            self._stamps.check()
+            self._fingerprints[sampled] = found
+        return self._fingerprints[sampled]
 
     def _parts(self, wanted: IntArray) -> Iterator[tuple[Path, IntArray]]:
         """The files that hold some rows, each with their numbers in it."""
@@ -158,22 +187,10 @@ class Files:
     @contextmanager
     def _unchanged(self, path: Path) -> Iterator[ParquetRows | _Csv | JsonlRows]:
         """The file to read; one that changes meanwhile, or has since it was opened, is refused."""
-        self._check_stamp(path)
+        self._stamps.check(path)
         with _reading(path) as file:
             yield file
-        self._check_stamp(path)
-
-    def _check_stamp(self, path: Path) -> None:
-        try:
-            found = path.stat()
-        except OSError as wrong:
-            raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
-        stamp = found.st_size, found.st_mtime_ns
-        if self._stamps.setdefault(path, stamp) != stamp:
-            raise PoolError(
-                f"{path} has changed since the pool was opened. Open the pool again once nobody "
-                f"writes to its files."
-            )
+        self._stamps.check(path)
 
 
 Origin = Frame | Files

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import math
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -17,6 +15,7 @@ from levelled.errors import PoolError
 from levelled.labels import Id, list_names
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.choices import ColumnChoices, choose_columns
+from levelled.sources.content import as_json
 from levelled.sources.files import PathName, format_of
 
 if TYPE_CHECKING:
@@ -31,9 +30,6 @@ if TYPE_CHECKING:
     from levelled.sources.streaming import StreamedColumns
 
 __all__ = ["Pool", "open_pool"]
-
-_LONGEST = 1_000_000
-"""Characters or bytes that a labeller is shown of one value; they are kept in the log."""
 
 
 class Pool:
@@ -62,18 +58,24 @@ class Pool:
         classes = f", classes {', '.join(self.classes)}" if self.classes else ""
         return f"Pool({len(self)} items{classes})"
 
-    @cached_property
+    @property
     def fingerprint(self) -> str:
         """The sha256 of the content; for files that of all their bytes, as `sha256sum` gives it.
 
         Of Parquet files of more than 1 GB together only a sample of the bytes is read, and the
-        fingerprint begins with "parquet-sample:".
+        fingerprint begins with "parquet-sample:". Content is read once for it; a file that has
+        changed since the pool was opened is refused.
         """
         return self._origin.fingerprint()
 
     def fingerprint_like(self, recorded: str) -> str:
         """The fingerprint of the kind that another one has: of all bytes, or of a sample."""
         return self._origin.fingerprint(recorded)
+
+    @property
+    def changed(self) -> bool:
+        """True if a file has changed since the pool was opened, or is gone."""
+        return self._origin.changed
 
     @property
     def in_runs(self) -> bool:
@@ -143,7 +145,8 @@ class Pool:
 
     def rows_of(self, ids: Sequence[Id]) -> IntArray:
         """The rows of some ids; a number and its text find each other."""
-        return self._columns.rows_of(ids)
+        where = ", ".join(self.source) if isinstance(self.source, tuple) else self.source
+        return self._columns.rows_of(ids, where or "The frame")
 
     def predictions(self, model: str | None = None) -> PoolPredictions:
         """One model's predictions for every item, of the first of `models` unless it is named.
@@ -196,14 +199,10 @@ class Pool:
         ids = old.ids.to_pylist()
         try:
             rows = other.rows_of(ids)
-        except PoolError:
-            known = set(map(str, new.ids.to_pylist()))
-            missing = [one for one in ids if str(one) not in known]
-            others = f", nor for {len(missing) - 1} others" if len(missing) > 1 else ""
+        except PoolError as wrong:
             raise PoolError(
-                f"{file} has no row for the id {missing[0]!r}{others}. Draws need a predicted "
-                f"loss for every item of the pool."
-            ) from None
+                f"{wrong} Draws need a predicted loss for every item of the pool."
+            ) from wrong
         aligned = {name: column[rows] for name, column in found.items()}
         with_new = replace(old, **aligned)
         return Pool(self.source, self._origin, self._roles, with_new, self.choices, self._outputs)
@@ -237,7 +236,7 @@ class Pool:
             return [{} for _ in wanted]
         distinct, place = np.unique(wanted, return_inverse=True)
         values = [
-            {name: _as_json(value) for name, value in row.items()}
+            {name: as_json(value) for name, value in row.items()}
             for row in self._origin.rows(distinct, columns)
         ]
         return [values[at] for at in place.tolist()]
@@ -320,25 +319,3 @@ def _features(schema: pa.Schema, wanted: Sequence[str] | None, id_column: str) -
     if wanted is None:
         return described_by(schema)
     return feature_columns(schema, wanted, others=[id_column], name="the pool") if wanted else ()
-
-
-def _as_json(value: object) -> object:
-    """A value that JSON can hold: times as ISO text, bytes as base64, NaN as null.
-
-    Very long text is cut, and says so.
-    """
-    if isinstance(value, str) and len(value) > _LONGEST:
-        return f"{value[:_LONGEST]} [cut here: {len(value):,} characters]"
-    if isinstance(value, bytes) and len(value) > _LONGEST:
-        return f"[not shown: {len(value):,} bytes]"
-    if value is None or isinstance(value, str | int):
-        return value
-    if isinstance(value, float):
-        return value if math.isfinite(value) else None
-    if isinstance(value, list | tuple):
-        return [_as_json(one) for one in value]
-    if isinstance(value, dict):
-        return {str(name): _as_json(one) for name, one in value.items()}
-    if isinstance(value, bytes):
-        return base64.b64encode(value).decode("ascii")
-    return value.isoformat() if hasattr(value, "isoformat") else str(value)

@@ -51,9 +51,9 @@ class PoolColumns:
         """The ids of some rows."""
         return [self.ids[row].as_py() for row in rows.tolist()]
 
-    def rows_of(self, ids: Sequence[Id]) -> IntArray:
-        """The rows of some ids."""
-        return rows_of(self.ids.chunks, ids)
+    def rows_of(self, ids: Sequence[Id], where: str) -> IntArray:
+        """The rows of some ids; `where` names the pool in an error."""
+        return rows_of(self.ids.chunks, ids, where=where)
 
     def runs(self) -> Iterator[PoolColumns]:
         """All rows at once, as the only run."""

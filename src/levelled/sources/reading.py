@@ -13,27 +13,21 @@ from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray
 from levelled.errors import PoolError
-from levelled.labels import class_text, list_names
+from levelled.labels import list_names
 from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import Roles, is_list, is_number, is_text, shorten
 from levelled.sources.ids import batch_ids, check_unique, join_ids
 from levelled.sources.lengths import is_length, log_lengths
 from levelled.sources.pool_columns import PoolColumns
+from levelled.sources.texts import check_slices, compact, parse_numbers, with_text
 
 __all__ = ["read_columns"]
-
-MISSING = "(missing)"
-"""The slice of items whose value is not known."""
 
 _OFF = 1e-3 + 1e-6
 """The error that a sum of probabilities may have, as left by rounding to three digits."""
 
 _ROUNDING = 1e-6
 """The error that single precision may leave in a probability."""
-
-_MOST_SLICES = 10_000
-_WHOLE = r"^-?(0|[1-9][0-9]*)$"
-_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
 
 def read_columns(
@@ -236,24 +230,20 @@ class _Texts(_Reader):
             numbers: Numbers = pa.chunked_array([p.cast(kind) for p in self.parts]).to_numpy()
             return numbers
         values, codes = self._codes()
-        if classes is None and untyped and (parsed := _parse_numbers(values)) is not None:
+        if classes is None and untyped and (parsed := parse_numbers(values)) is not None:
             return parsed[codes]
-        coded = _compact(values.to_pylist(), codes)
+        coded = compact(values.to_pylist(), codes)
         return coded if classes is None else self._recode(coded, classes, ids)
 
     def slices(self) -> Categorical:
         """The slice of each item."""
         values, codes = self._codes()
-        if len(values) > _MOST_SLICES:
-            raise PoolError(
-                f"The column {self.columns[0]!r} has {len(values)} different values, too many for "
-                f"slices. Put them into groups first."
-            )
-        return _compact(values.to_pylist(), codes)
+        check_slices(self.columns[0], len(values))
+        return compact(values.to_pylist(), codes)
 
     def _codes(self) -> tuple[pa.Array, NDArray[np.int32]]:
         """The distinct values as text, and the code of each item's; -1 for gaps."""
-        chunks = pa.chunked_array([_with_text(part) for part in self.parts]).unify_dictionaries()
+        chunks = pa.chunked_array([with_text(part) for part in self.parts]).unify_dictionaries()
         codes = [pc.fill_null(chunk.indices, -1).to_numpy() for chunk in chunks.chunks]
         return chunks.chunk(0).dictionary, np.concatenate(codes)
 
@@ -307,39 +297,3 @@ def _flatten(column: pa.Array, width: int, ids: pa.Array, what: str) -> pa.Array
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     _refuse(sizes != width, ids, lambda row: f"has {sizes[row]} {what}.")
     return column.flatten()
-
-
-def _with_text(part: pa.Array) -> pa.DictionaryArray:
-    """Classes as codes of their text."""
-    if not pa.types.is_dictionary(part.type):
-        part = part.dictionary_encode()
-    values = part.dictionary
-    if not is_text(values.type):
-        texts = [None if value is None else class_text(value) for value in values.to_pylist()]
-        values = pa.array(texts, type=pa.string())
-    return pa.DictionaryArray.from_arrays(
-        part.indices.cast(pa.int32()), values.cast(pa.large_string())
-    )
-
-
-def _parse_numbers(values: pa.Array) -> Numbers | None:
-    """Numbers, if every text writes one and would be written so again."""
-    if values.null_count or not pc.all(pc.match_substring_regex(values, _NUMBER)).as_py():
-        return None
-    whole = pc.all(pc.match_substring_regex(values, _WHOLE)).as_py()
-    try:
-        numbers: Numbers = values.cast(pa.int64() if whole else pa.float64()).to_numpy()
-    except pa.ArrowInvalid:  # more digits than a number holds
-        return None
-    return numbers if np.isfinite(numbers).all() else None
-
-
-def _compact(values: Sequence[str | None], codes: NDArray[np.int32]) -> Categorical:
-    """The values that occur, each once, in order of their names."""
-    texts = [MISSING if value is None else class_text(value) for value in values]
-    texts.append(MISSING)  # where -1 points
-    used = np.bincount(codes + 1, minlength=len(texts)) > 0
-    names = sorted({text for text, some in zip(texts, [*used[1:], used[0]], strict=True) if some})
-    place = {name: number for number, name in enumerate(names)}
-    table = np.array([place.get(text, -1) for text in texts], dtype=np.int32)
-    return Categorical(tuple(names), table[codes])

@@ -20,6 +20,7 @@ from levelled.sources.ids import IdKeys, batch_ids, rows_of
 from levelled.sources.origin import Files, Origin
 from levelled.sources.pool_columns import PoolColumns
 from levelled.sources.reading import read_columns
+from levelled.sources.texts import check_slices
 
 __all__ = ["StreamedColumns", "columns_of"]
 
@@ -27,7 +28,6 @@ _HELD = 1 << 20
 """Rows up to which the columns of a pool are held in memory."""
 _MOST_CLASSES = 10_000
 """Predicted classes up to which they are counted."""
-_MOST_SLICES = 10_000
 
 
 def columns_of(origin: Origin, roles: Roles, *, untyped: bool) -> PoolColumns | StreamedColumns:
@@ -98,9 +98,9 @@ class StreamedColumns:
         """The ids of some rows."""
         return self.at(rows).ids.to_pylist()
 
-    def rows_of(self, ids: Sequence[Id]) -> IntArray:
-        """The rows of some ids, found in a pass over all ids."""
-        return rows_of(self._ids(), ids)
+    def rows_of(self, ids: Sequence[Id], where: str) -> IntArray:
+        """The rows of some ids, found in a pass over all ids; `where` names them in an error."""
+        return rows_of(self._ids(), ids, where=where)
 
     def pred_counts(self, model: str, classes: tuple[str, ...] | None) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
@@ -208,11 +208,7 @@ class _SliceCodes:
     def add(self, run: Categorical) -> None:
         """Take in the slices of the next rows."""
         numbers = [self._number.setdefault(one, len(self._number)) for one in run.values]
-        if len(self._number) > _MOST_SLICES:
-            raise PoolError(
-                f"The column {self._name!r} has more than {_MOST_SLICES} different values, too "
-                f"many for slices. Put them into groups first."
-            )
+        check_slices(self._name, len(self._number))
         self._codes[self._n : self._n + len(run)] = np.array(numbers, dtype=np.int16)[run.codes]
         self._n += len(run)
 

@@ -1,0 +1,43 @@
+"""Predictions that are attached to a campaign need those of the drawn items."""
+
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from campaigns.simulated import begun, label, spam
+from levelled.errors import CampaignError
+
+N = 60
+SPAM, LABELS = spam(N, seed=2)
+TRUTH: dict[Any, Any] = {**LABELS}
+SECOND = pa.table({"id": SPAM["id"], "proba_ham": [0.4] * N, "proba_spam": [0.6] * N})
+
+
+def test_a_file_without_drawn_items_is_named(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", SPAM, kind="adaptive")
+    label(campaign, 10, TRUTH)
+    rows = [item.row for item in campaign.state.draws]
+    pq.write_table(SECOND.take([at for at in range(N) if at not in rows]), tmp_path / "v2.parquet")
+    others = len(rows) - 1
+    refusal = rf"v2\.parquet has no row for the id '.*', nor for {others} others\. 'v2' needs"
+    with pytest.raises(CampaignError, match=refusal):
+        campaign.attach(tmp_path / "v2.parquet", "v2")
+
+
+def test_a_later_draw_of_an_item_that_was_not_attached_says_what_to_do(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", SPAM, kind="adaptive")
+    label(campaign, 10, TRUTH)
+    rows = [item.row for item in campaign.state.draws]
+    pq.write_table(SECOND.take(rows), tmp_path / "drawn.parquet")
+    campaign.attach(tmp_path / "drawn.parquet", "v2")
+    refusal = r"drawn\.parquet has no row for the id .* attach it from a file with all of them"
+    with pytest.raises(CampaignError, match=refusal):
+        campaign.ask(N)
+    assert len(campaign.state.draws) == len(rows)
+    pq.write_table(SECOND, tmp_path / "all.parquet")
+    campaign.attach(tmp_path / "all.parquet", "v2")
+    label(campaign, 20, TRUTH)
+    assert campaign.audit() == []
