@@ -484,7 +484,7 @@ LEARNING = [
     ("--pool text.csv", "no column of numbers"),
     ("--pool twice.csv", "'p1'"),
     ("--pool gaps.csv", "NaN. In gaps.csv numbers are missing or infinite in 'x': in 75 of 150"),
-    ("--pool gaps.csv", "row 1. Fill them in, name the --features without them"),
+    ("--pool gaps.csv", "row 0 (counted from 0). Fill them in, name the --features without them"),
     ("--pool endless.csv --model ridge --labels prices.csv", "infinite in 'x': in 1 of 150 rows"),
     ("--test holed_test.csv", "In holed_test.csv numbers are missing or infinite in 'dose'"),
     ("--pool typed.csv", "The column 'f_b' of typed.csv holds string"),
