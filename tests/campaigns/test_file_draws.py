@@ -55,20 +55,20 @@ def row_groups(weights: FloatArray) -> list[FloatArray]:
 def test_row_groups_are_the_units_of_a_race(
     folder: Path, columns: dict[str, Any], threads: int, k: int
 ) -> None:
-    draws, ids = draw_from_file(folder, k, seed=7, weight="score", threads=threads)
+    draws = draw_from_file(folder, k, seed=7, weight="score", threads=threads)
     groups = row_groups(columns["score"])
     parts = [part(group, k, seed=7, unit=unit, design=True) for unit, group in enumerate(groups)]
     assert same(draws, finish(merge(parts)))
-    assert ids == [f"r{row}" for row in draws.index]
+    assert draws.ids == tuple(f"r{row}" for row in draws.index)
 
 
 def test_row_groups_read_in_pieces_give_the_same_draws(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    expected, _ = draw_from_file(folder, 500, seed=7, weight="score")
+    expected = draw_from_file(folder, 500, seed=7, weight="score")
     monkeypatch.setattr(units, "_ROWS", 1_500)
     monkeypatch.setattr("levelled.samplers.batches._PIECE", 4_096)
-    draws, _ = draw_from_file(str(folder / "*.parquet"), 500, seed=7, weight="score")
+    draws = draw_from_file(str(folder / "*.parquet"), 500, seed=7, weight="score")
     assert same(draws, expected)
 
 
@@ -84,17 +84,17 @@ def test_a_file_of_one_unit_gives_the_draws_of_a_race(
         table.to_pandas().to_csv(path, index=False)
     else:
         table.to_pandas().to_json(path, orient="records", lines=True, double_precision=15)
-    draws, ids = draw_from_file(path, 50, seed=3, weight="score", threads=2)
+    draws = draw_from_file(path, 50, seed=3, weight="score", threads=2)
     expected = race(columns["score"], 50, seed=3)
     assert draws.index.tolist() == expected.index.tolist()
     np.testing.assert_allclose(draws.probability, expected.probability, rtol=1e-12)
-    assert ids == [f"r{row}" for row in expected.index]
-    uniform, _ = draw_from_file(path, 50, seed=3)
+    assert draws.ids == tuple(f"r{row}" for row in expected.index)
+    uniform = draw_from_file(path, 50, seed=3)
     assert same(uniform, race(np.ones(N), 50, seed=3, design=True))
 
 
 def test_logarithms_are_taken_as_they_are(folder: Path, columns: dict[str, Any]) -> None:
-    draws, _ = draw_from_file(folder, 300, seed=5, weight="log_score", log=True, design=False)
+    draws = draw_from_file(folder, 300, seed=5, weight="log_score", log=True, design=False)
     groups = row_groups(columns["log_score"])
     parts = [part(group, 300, seed=5, unit=unit, log=True) for unit, group in enumerate(groups)]
     assert same(draws, finish(merge(parts)))
@@ -109,7 +109,7 @@ def test_a_floor_mixes_the_weights_with_uniform_ones(
     mixed = proposals.mixture(weights / weights.sum(), share=0.2)
     expected = finish(merge(part(g, 99, seed=5, unit=u) for u, g in enumerate(row_groups(mixed))))
     for threads in (1, 3):
-        draws, _ = draw_from_file(
+        draws = draw_from_file(
             folder, 99, seed=5, weight=column, log=log, floor=0.2, threads=threads
         )
         assert draws.index.tolist() == expected.index.tolist()
@@ -122,7 +122,7 @@ def test_a_metric_scores_rows_as_a_campaign_does(folder: Path, columns: dict[str
     score = parse_metric("error").score(predictions)
     mixed = proposals.mixture(score / score.sum(), share=0.5)
     expected = finish(merge(part(g, 99, seed=5, unit=u) for u, g in enumerate(row_groups(mixed))))
-    draws, _ = draw_from_file(folder, 99, seed=5, metric="error")
+    draws = draw_from_file(folder, 99, seed=5, metric="error")
     assert draws.index.tolist() == expected.index.tolist()
     np.testing.assert_allclose(draws.probability, expected.probability, rtol=1e-12)
 
@@ -142,11 +142,11 @@ def test_progress_counts_the_rows_of_all_passes(folder: Path) -> None:
 
 
 def test_addresses_are_read_like_paths(folder: Path) -> None:
-    expected, ids = draw_from_file(folder, 50, seed=3, weight="score")
+    expected = draw_from_file(folder, 50, seed=3, weight="score")
     for address in (f"file://{folder}", f"file://{folder}/*.parquet"):
-        draws, others = draw_from_file(address, 50, seed=3, weight="score")
+        draws = draw_from_file(address, 50, seed=3, weight="score")
         assert same(draws, expected)
-        assert others == ids
+        assert draws.ids == expected.ids
 
 
 def test_storages_of_fsspec_are_read(folder: Path) -> None:
@@ -155,8 +155,8 @@ def test_storages_of_fsspec_are_read(folder: Path) -> None:
     for path in folder.iterdir():
         memory.pipe_file(f"/draws/{path.name}", path.read_bytes())
     try:
-        expected, _ = draw_from_file(folder, 50, seed=3, weight="score")
-        draws, _ = draw_from_file("memory://draws/*.parquet", 50, seed=3, weight="score")
+        expected = draw_from_file(folder, 50, seed=3, weight="score")
+        draws = draw_from_file("memory://draws/*.parquet", 50, seed=3, weight="score")
         assert same(draws, expected)
     finally:
         memory.rm("/draws", recursive=True)
@@ -217,10 +217,10 @@ def test_all_weights_zero_are_refused(tmp_path: Path) -> None:
 
 def test_zero_weights_are_left_out_if_they_may_be(tmp_path: Path) -> None:
     folder = written(tmp_path, id=[*"def"], w=[0.0, 0.0, 1.0])
-    draws, ids = draw_from_file(folder, 4, seed=1, weight="w", allow_zero=True)
+    draws = draw_from_file(folder, 4, seed=1, weight="w", allow_zero=True)
     assert draws.excluded == 2
     assert sorted(draws.index) == [0, 1, 2, 5]
-    assert ids == ["abcdef"[row] for row in draws.index]
+    assert draws.ids == tuple("abcdef"[row] for row in draws.index)
 
 
 @pytest.mark.parametrize(

@@ -46,8 +46,8 @@ def draw_from_file(
     threads: int | None = None,
     progress: Callable[[int, int | None], object] = lambda done, total: None,
     note: Callable[[str], object] = lambda line: None,
-) -> tuple[Draws, list[Id]]:
-    """Draws from the rows of files, without a campaign, and the ids of the drawn rows.
+) -> Draws:
+    """Draws from the rows of files, with the ids of the drawn rows, without a campaign.
 
     Rows are drawn in proportion to the column `weight` (with `log` its exponential), to the loss
     that predictions let expect of a `metric`, or uniformly without either. `floor` is the share of
@@ -104,7 +104,7 @@ def draw_from_file(
         units.check_unchanged()  # the more likely cause, if there is a change
         raise
     units.check_unchanged()
-    return draws, ids
+    return replace(draws, ids=ids)
 
 
 def _finish(merged: Part, note: Callable[[str], object]) -> Draws:

@@ -1,6 +1,5 @@
 """`levelled draw`: items drawn from a file or in a database, without a campaign."""
 
-from dataclasses import replace
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
@@ -103,12 +102,7 @@ def draw(
     _check_source(pool, count, sql, table, from_result)
     seed = secrets.randbits(32) if seed is None else seed
     if from_result is not None:
-        others = ("count", "weight", "seed", "allow_zero", "id_column")
-        _refuse(context, "--from-result", *_FOR_FILES, *others)
-        _check_out(context, out, str(from_result))
-        draws = lv.samplers.draws_from_result(lv.sources.read_result(from_result))
-        _show_draws(draws, out, form, ["draw", "id", "probability"])
-        show.tell(f"{_count(draws)}, as {from_result} says")
+        _show_result(context, from_result, out, form)
     elif sql is not None:
         _refuse(context, f"--sql {sql}", *_FOR_FILES, "out", "form")
         statement = lv.samplers.select_statement(
@@ -126,7 +120,7 @@ def draw(
         _check_out(context, out, pool)
         notes: list[str] = []
         with show.row_counter(f"opening {pool}") as progress:
-            draws, ids = lv.campaigns.draw_from_file(
+            draws = lv.campaigns.draw_from_file(
                 pool,
                 count or 0,
                 seed=seed,
@@ -142,9 +136,19 @@ def draw(
                 progress=progress,
                 note=notes.append,
             )
-        _show_draws(replace(draws, ids=ids), out, form, ["draw", "row", "id", "probability"])
+        _show_draws(draws, out, form, ["draw", "row", "id", "probability"])
         for line in (*notes, f"{_count(draws)}, with seed {seed}"):
             show.tell(line)
+
+
+def _show_result(context: typer.Context, result: Path, out: Path | None, form: Form | None) -> None:
+    """Write or print the draws in the result of a SELECT."""
+    others = ("count", "weight", "seed", "allow_zero", "id_column")
+    _refuse(context, "--from-result", *_FOR_FILES, *others)
+    _check_out(context, out, str(result))
+    draws = lv.samplers.draws_from_result(lv.sources.read_result(result))
+    _show_draws(draws, out, form, ["draw", "id", "probability"])
+    show.tell(f"{_count(draws)}, as {result} says")
 
 
 def _check_source(
