@@ -4,8 +4,6 @@ import secrets
 from collections.abc import Callable
 from pathlib import Path
 
-__all__ = ["replace_file"]
-
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Let `write` make a file beside `path`, then rename it to `path`.

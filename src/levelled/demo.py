@@ -29,18 +29,6 @@ from levelled.reports.plots import COLOURS
 from levelled.samplers import race
 from levelled.scores import root_mean_squared_loss
 
-__all__ = [
-    "EstimatorSummary",
-    "RepetitionSettings",
-    "digits_pool",
-    "label_all",
-    "repeat",
-    "save",
-    "start",
-    "summarise",
-    "truth",
-]
-
 METRICS = ("error", "f1:8")
 ESTIMATORS = {"naive": running_naive, "PURE": running_pure, "LURE": running_lure}
 STYLES = {"naive": "-", "PURE": "-", "LURE": "--"}  # PURE and LURE lie on each other

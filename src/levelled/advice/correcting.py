@@ -33,8 +33,6 @@ from levelled.models import (
     weights_error,
 )
 
-__all__ = ["FOLDS", "HALF", "LEAST", "Correction", "advise", "judge_correction"]
-
 LEAST = 30
 """With fewer labels nothing is measured, and training is plain."""
 FOLDS = 5

@@ -27,18 +27,6 @@ from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
 from levelled.models import CAP, Model, Predictions, PredictionTask, Rows, fit_copy, take
 
-__all__ = [
-    "CrossFit",
-    "Evidence",
-    "active_learning_bias",
-    "all_one",
-    "assign_folds",
-    "cross_fit",
-    "lure_mean",
-    "measure_evidence",
-    "same_predictions",
-]
-
 _NOTHING = 1e-12
 _ALIKE = 1e-9
 

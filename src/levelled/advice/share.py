@@ -28,15 +28,6 @@ from levelled._check import FloatArray
 from levelled.advice.verdict import Measured
 from levelled.estimators.diagnostics import effective_size
 
-__all__ = [
-    "LabelGain",
-    "combine_shares",
-    "inclusion_weights",
-    "log_loss_share",
-    "measure_gain",
-    "squared_share",
-]
-
 _PRIOR = 16.0  # observations that the share on the labels counts as
 _NEAR = 0.05  # a share this close to 0 or 1 is rounded to it
 _LEAST = 2.0  # overfitting bias in units of risk / M: that of two parameters

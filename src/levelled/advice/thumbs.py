@@ -21,8 +21,6 @@ from levelled.estimators.moments import moments
 from levelled.labels import class_names
 from levelled.models import Predictions, PredictionTask, Rows, n_rows
 
-__all__ = ["ALARM", "Test", "apply_thumbs"]
-
 Test = Rows | tuple[Rows, ArrayLike]
 
 ALARM = 0.003

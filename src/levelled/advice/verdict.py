@@ -5,8 +5,6 @@ from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal, NamedTuple
 
-__all__ = ["CAVEAT", "Advice", "Measured", "Thumb", "Verdict"]
-
 Advice = Literal["correct", "correct partly", "do not correct", "not enough labels"]
 CAVEAT = (
     "Cross-fitting is approximate here: later items were drawn with the labels of earlier ones, so "

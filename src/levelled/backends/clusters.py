@@ -9,8 +9,6 @@ from urllib.parse import urlsplit
 from levelled._check import whole
 from levelled.errors import InputError
 
-__all__ = ["LOST", "PATIENCE", "check_place", "check_server", "run_batch", "split_batches"]
-
 PATIENCE = 5
 """Seconds that a server has to answer."""
 

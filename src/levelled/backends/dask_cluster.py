@@ -18,8 +18,6 @@ from levelled.backends.clusters import (
 from levelled.backends.local import Backend
 from levelled.errors import InputError, LevelledError
 
-__all__ = ["dask"]
-
 _ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1TB"}
 """A function may hold a whole pool, of which Dask would warn."""
 

@@ -6,8 +6,6 @@ from typing import Any
 from levelled._check import whole
 from levelled.errors import LevelledError
 
-__all__ = ["Backend", "local"]
-
 Backend = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
 """Takes a function and its arguments; gives the results in the order of the arguments."""
 

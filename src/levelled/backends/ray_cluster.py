@@ -13,8 +13,6 @@ from levelled.backends.clusters import LOST, check_place, check_server, run_batc
 from levelled.backends.local import Backend
 from levelled.errors import InputError, LevelledError
 
-__all__ = ["ray"]
-
 _RETRIES = 3
 """How often work is repeated whose worker was lost, as on Dask."""
 

@@ -38,8 +38,6 @@ from levelled.errors import InputError
 from levelled.labels import Class, class_numbers
 from levelled.losses import zero_one
 
-__all__ = ["DropoutClassifier", "RadialClassifier"]
-
 
 @dataclass(eq=False)
 class BayesianClassifier(ClassifierEstimator, ABC):

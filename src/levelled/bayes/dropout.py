@@ -7,8 +7,6 @@ from torch.nn import functional
 from levelled.bayes.networks import Network, conv, first_conv, pool
 from levelled.bayes.posterior import WeightSample
 
-__all__ = ["DropoutPosterior"]
-
 
 class DropoutPosterior:
     """One set of weights, of which each sample leaves out units at random.

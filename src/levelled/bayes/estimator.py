@@ -6,8 +6,6 @@ from typing import Any, Self
 from levelled.errors import InputError
 from levelled.models import not_trained
 
-__all__ = ["ClassifierEstimator"]
-
 
 @dataclass(eq=False)
 class ClassifierEstimator:

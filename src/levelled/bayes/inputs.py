@@ -16,20 +16,6 @@ from levelled._check import FloatArray, as_array, between, floats
 from levelled.errors import InputError
 from levelled.labels import Class, class_names, list_names
 
-__all__ = [
-    "Device",
-    "Numbers",
-    "Scaling",
-    "available_device",
-    "check_device",
-    "check_inputs",
-    "check_labels",
-    "check_names",
-    "check_weights",
-    "feature_names",
-    "find_classes",
-]
-
 Device = str | torch.device
 Numbers = NDArray[Any]
 

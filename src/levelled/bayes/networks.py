@@ -26,20 +26,6 @@ from torch.nn import functional
 from levelled._check import choice
 from levelled.errors import InputError
 
-__all__ = [
-    "KERNEL",
-    "NETWORKS",
-    "Layer",
-    "Network",
-    "build_network",
-    "conv",
-    "first_conv",
-    "first_linear",
-    "linear",
-    "pool",
-    "prepare",
-]
-
 NETWORKS = ("cnn", "mlp")
 KERNEL = 5
 _CHANNELS = (16, 32)

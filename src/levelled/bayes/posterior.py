@@ -10,8 +10,6 @@ from torch import Generator, Tensor
 
 from levelled.bayes.networks import Network, prepare
 
-__all__ = ["Posterior", "WeightSample", "block_size", "one_thread", "sample_proba"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WeightSample:

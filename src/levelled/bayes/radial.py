@@ -10,8 +10,6 @@ from torch.nn import functional
 from levelled.bayes.networks import Network, conv, first_conv, first_linear, linear, pool
 from levelled.bayes.posterior import WeightSample
 
-__all__ = ["RadialPosterior", "radial_noise"]
-
 
 class RadialPosterior:
     """Weights that lie around their means in a uniform direction, at a normal distance.

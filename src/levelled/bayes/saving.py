@@ -12,8 +12,6 @@ from torch import Tensor
 from levelled._files import replace_file
 from levelled.errors import InputError
 
-__all__ = ["SavedClassifier", "read_classifier", "write_classifier"]
-
 _FORMAT = 1
 
 

@@ -15,8 +15,6 @@ from levelled.bayes.networks import Network, prepare
 from levelled.bayes.posterior import Posterior, WeightSample, block_size, sample_proba
 from levelled.errors import InputError
 
-__all__ = ["AMSGrad", "Schedule", "TrainingSet", "batches", "loss", "train"]
-
 _MEAN, _SQUARE, _LEAST = 0.9, 0.999, 1e-8
 
 

@@ -13,8 +13,6 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.labels import Label
 
-__all__ = ["Agreement", "agreement_of", "cohen_kappa"]
-
 
 @dataclass(frozen=True, slots=True)
 class Agreement:

@@ -31,8 +31,6 @@ from levelled.sources import Pool
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Analysts"]
-
 
 class Analysts(ABC):
     """The readings of analysts. Each is a function of the state; none appends an event.

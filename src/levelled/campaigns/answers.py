@@ -5,8 +5,6 @@ from dataclasses import dataclass, field
 
 from levelled.labels import Label
 
-__all__ = ["Answer", "Replaced", "Unlabelable"]
-
 
 @dataclass(frozen=True, slots=True)
 class Answer:

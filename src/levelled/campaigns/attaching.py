@@ -14,8 +14,6 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, PoolError
 from levelled.sources import Pool
 
-__all__ = ["attach_event", "check_model_name", "draw_events", "place_of", "predicted_numbers"]
-
 
 def place_of(pool: Pool) -> str | list[str] | None:
     """The full path of a pool, or paths; None for a frame in memory."""

@@ -25,8 +25,6 @@ from levelled.errors import CampaignError, InputError
 from levelled.sources.fingerprints import is_sampled
 from levelled.surrogates.covariates import SCORES
 
-__all__ = ["Audit", "audit_log"]
-
 _ROUNDING, _FITTED = 1e-12, 1e-6
 """The relative difference allowed between two machines: of probabilities, and of fitted numbers."""
 

@@ -14,9 +14,6 @@ from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.betting_games import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 
-__all__ = ["GameInput", "SavedGame", "play"]
-
-
 AnyGame = Betting | RatioBetting | Hedged
 _GAMES: Mapping[str, type[AnyGame]] = {
     "average": Betting,

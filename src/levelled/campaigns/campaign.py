@@ -26,8 +26,6 @@ from levelled.sources import Pool, open_pool
 if TYPE_CHECKING:
     pass
 
-__all__ = ["Campaign"]
-
 AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
 

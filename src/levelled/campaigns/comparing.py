@@ -27,20 +27,6 @@ from levelled.metrics.ratio import Look, scaled
 from levelled.metrics.ratio_difference import ratio_difference
 from levelled.metrics.slices import slice_estimate
 
-__all__ = [
-    "comparable_figures",
-    "compare_models",
-    "compare_subjects",
-    "compare_with_first",
-    "find_metric",
-    "find_metrics",
-    "find_model",
-    "find_other_model",
-    "shown_model",
-    "watched_difference",
-    "why_not_compared",
-]
-
 _USED_UP = "all planned looks are used up: later labels do not change this comparison"
 
 

@@ -29,8 +29,6 @@ from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 from levelled.sources.features import with_lengths
 
-__all__ = ["create_campaign", "load_campaign"]
-
 _YEAR = 366 * 24 * 3600
 _MOST_SLICES = 100
 

@@ -14,14 +14,6 @@ from levelled.estimators.intervals.looks import (
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, PoolPredictions
 
-__all__ = [
-    "fitting_model_first",
-    "is_judged",
-    "looks_over",
-    "outlines_of",
-    "settings_of_pool",
-]
-
 _MOST_LOOKS = 100
 
 

@@ -12,8 +12,6 @@ from levelled.estimators.diagnostics import diagnose
 from levelled.labels import Label
 from levelled.metrics.metric import ERROR
 
-__all__ = ["CampaignDiagnosis", "InfluentialItem", "diagnose_campaign"]
-
 _MOST_ITEMS = 20
 
 

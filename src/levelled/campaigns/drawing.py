@@ -25,19 +25,6 @@ from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
 from levelled.sources import Pool
 from levelled.surrogates import LossPredictor, next_round_size
 
-__all__ = [
-    "PROPOSALS",
-    "SCORES",
-    "as_labels",
-    "draw_again",
-    "draw_further",
-    "draw_next",
-    "draw_round",
-    "draw_sample",
-    "frozen_proposal",
-    "whole_proposal",
-]
-
 SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
 _MOST_PREDICTED = 20
 """The most slices whose predictions are kept with each draw."""

@@ -12,8 +12,6 @@ from numpy.typing import NDArray
 
 from levelled.campaigns.records import DrawnItem
 
-__all__ = ["DrawnItems", "ItemColumns"]
-
 _BY_NAME = ("design", "pred", "proba", "slices")
 _LISTS, _MATRICES = ("pred", "slices"), ("design", "proba")
 

@@ -50,8 +50,6 @@ from levelled.surrogates import (
 from levelled.surrogates.balance import Aim
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
-__all__ = ["begin_round", "driver_of", "whole_driver"]
-
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6

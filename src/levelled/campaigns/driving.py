@@ -15,21 +15,6 @@ from levelled.metrics.named import ClassRatio, Mean, Share
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources import Pool
 
-__all__ = [
-    "can_adapt",
-    "check_drive",
-    "check_guarantee",
-    "check_kind",
-    "choose_kind",
-    "driving_loss",
-    "is_predicted",
-    "learnt_metric",
-    "learnt_targets",
-    "positive_class",
-    "unit_of",
-    "worth_of",
-]
-
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
 """Metrics whose losses follow from an error of the predicted class."""

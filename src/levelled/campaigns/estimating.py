@@ -21,19 +21,6 @@ from levelled.metrics.predicted_slice import has_slice_columns, predicted_slice_
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 from levelled.metrics.slices import slice_estimate
 
-__all__ = [
-    "EARLY",
-    "FIXED",
-    "Subject",
-    "bet",
-    "estimate_subject",
-    "estimate_value",
-    "estimator_of",
-    "labelled_in",
-    "nothing_known",
-    "subject_pairs",
-]
-
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
     "come in"

@@ -22,8 +22,6 @@ from levelled.reports import Report, Section
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_table", "make_report", "write_table"]
-
 
 def as_table(state: CampaignState) -> "pa.Table":
     """One row for each draw that was given out, in order.

@@ -21,14 +21,6 @@ from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
 from levelled.metrics.metric import Errors, Metric
 
-__all__ = [
-    "WITHOUT_PREDICTOR",
-    "estimate_figures",
-    "estimate_history",
-    "pool_subject",
-    "read_estimate",
-]
-
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
     "value stays that of the last look"

@@ -24,8 +24,6 @@ from levelled.sources.unit_weights import (
 )
 from levelled.sources.units import Units, open_units, read_ids
 
-__all__ = ["draw_from_file"]
-
 _FLOOR = 0.5
 """The share of the probability that is spread evenly where a metric scores the rows."""
 

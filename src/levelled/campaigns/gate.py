@@ -29,8 +29,6 @@ from levelled.estimators import Estimate
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import scaled
 
-__all__ = ["GateClaim", "Relation", "Word", "decide_better", "decide_limit"]
-
 Word = Literal["shown", "refuted", "not yet"]
 Relation = Literal["at least", "at most", "better than"]
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from levelled.errors import InputError
 
-__all__ = ["GENESIS", "Break", "StoredEvent", "canonical", "hash_of", "verify"]
-
 GENESIS = "0" * 64
 """The hash before the first event."""
 

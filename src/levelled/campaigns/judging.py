@@ -24,8 +24,6 @@ from levelled.metrics.named import PLAIN, ClassRatio, Mean, Share, parse_metric
 from levelled.metrics.rating import correlation
 from levelled.reports import Section
 
-__all__ = ["judge_model", "judge_section"]
-
 _MOST_CLASSES = 20
 """The most classes whose recall is listed."""
 

@@ -10,8 +10,6 @@ from levelled.campaigns.answers import Answer, Replaced, Unlabelable
 from levelled.campaigns.records import Event, Lease
 from levelled.labels import Label
 
-__all__ = ["LABEL_EVENTS", "LabelsBuilder", "move_leases"]
-
 _NONE: Mapping[str, Label] = MappingProxyType({})
 """The rubric of all answers that have none."""
 

@@ -13,8 +13,6 @@ from levelled.campaigns.pace import Pace, paces_of
 from levelled.campaigns.records import Ask, Event, OpenItem
 from levelled.campaigns.state import CampaignState
 
-__all__ = ["Labellers", "check_seconds", "current_time"]
-
 
 def current_time() -> datetime:
     """The time for the next event."""

@@ -25,8 +25,6 @@ from levelled.surrogates.scaling import Moments
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["CampaignPredictor", "learnt_sections", "predictor_of"]
-
 _TOP = 0.2
 """The share of the pool with the highest predictions, of which a sentence speaks."""
 _LEAST_LOSSES = 5

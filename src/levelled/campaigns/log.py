@@ -12,8 +12,6 @@ from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError
 
-__all__ = ["CampaignLog", "Decision"]
-
 Decision = Callable[[CampaignState], Sequence[Event]]
 """Returns the events that a step appends to the log."""
 

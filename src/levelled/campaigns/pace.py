@@ -8,8 +8,6 @@ from statistics import median
 
 from levelled.campaigns.state import CampaignState
 
-__all__ = ["Pace", "paces_of"]
-
 _PAUSE = 30 * 60
 """Seconds between two labels after which a labeller has been away."""
 

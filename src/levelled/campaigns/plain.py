@@ -8,8 +8,6 @@ from typing import Any, Union, get_args, get_origin, get_type_hints
 
 from levelled.campaigns.state import CampaignState
 
-__all__ = ["state_fields", "state_from_plain", "state_to_plain"]
-
 _APART = ("settings", "draws", "draw_of")
 """Fields that follow from others, or have a form of their own."""
 

@@ -7,8 +7,6 @@ from typing import Any
 
 from levelled.errors import CampaignError
 
-__all__ = ["FORMAT", "KINDS", "check_plain"]
-
 KINDS = ("adaptive", "static", "uniform")
 """The ways to draw items."""
 

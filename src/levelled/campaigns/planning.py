@@ -19,8 +19,6 @@ from levelled.metrics.planning import plan_from_spread, plan_pool
 from levelled.proposals import mixture, proportional
 from levelled.sources import Pool, open_pool
 
-__all__ = ["plan_campaign", "plan_further"]
-
 _ENOUGH = 10
 """Labels from which on the spread of losses is estimated."""
 _LEARNT = 50

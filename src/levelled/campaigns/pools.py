@@ -14,14 +14,6 @@ from levelled.errors import CampaignError, PoolError
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, open_pool
 
-__all__ = [
-    "CampaignPool",
-    "RecordedFile",
-    "check_predicted_losses",
-    "open_moved_scores",
-    "pool_options",
-]
-
 
 @dataclass(frozen=True, slots=True)
 class RecordedFile:

@@ -16,15 +16,6 @@ from typing import Any
 from levelled.errors import CampaignError, InputError
 from levelled.labels import Label, as_numbers, class_text, list_names
 
-__all__ = [
-    "LONGEST_TEXT",
-    "Question",
-    "check_questions",
-    "check_remarks",
-    "merge_remarks",
-    "parse_question",
-]
-
 LONGEST_TEXT = 10_000
 """Characters of a note, or of an answer in free text."""
 _LONGEST_NAME = 40

@@ -13,21 +13,6 @@ from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.sources import ColumnChoices
 
-__all__ = [
-    "Ask",
-    "Attached",
-    "CampaignSettings",
-    "DrawnItem",
-    "Event",
-    "Handout",
-    "Lease",
-    "OpenItem",
-    "Rescored",
-    "Round",
-    "looks_from_json",
-    "looks_to_json",
-]
-
 Event = Mapping[str, Any]
 """One entry of the log as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
 

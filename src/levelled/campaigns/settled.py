@@ -17,8 +17,6 @@ from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.ratio import Pairs, Unseen
 
-__all__ = ["FigureCache", "KeptLosses", "SettledDraws", "labels_of", "settled_draws"]
-
 Labels = tuple[Label | None, ...]
 LossKey = tuple[str, tuple[str, str | None]]
 """A metric, a model, and the file of its predictions if they were attached."""

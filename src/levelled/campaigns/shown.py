@@ -18,21 +18,6 @@ from levelled.metrics.named import Mean, Share
 from levelled.sources import Pool
 from levelled.sources.content import ShownField, check_content, shown_fields
 
-__all__ = [
-    "SIDES",
-    "TIE",
-    "check_folder",
-    "check_guidelines",
-    "check_shown",
-    "fields_of",
-    "label_question",
-    "open_for_pair",
-    "shown_data",
-    "shown_label",
-    "shown_pair",
-    "stored_label",
-]
-
 TIE = "tie"
 """The label of a pair of which neither is better."""
 SIDES = ("left", "right")

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
         Ed25519PublicKey,
     )
 
-__all__ = ["LogEnd", "read_signature", "write_signature"]
-
 _MAKE = "openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout"
 
 

@@ -34,8 +34,6 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import LevelledError
 from levelled.metrics.named import OwnLosses
 
-__all__ = ["KeptState", "is_authentic", "is_of_this_version", "key_of_user", "pack", "unpack"]
-
 _MAGIC = b"levelled snapshot 2\n"
 _CODE = 64
 """The length of the code, in hexadecimal digits."""

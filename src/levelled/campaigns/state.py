@@ -22,8 +22,6 @@ from levelled.campaigns.records import (
 from levelled.errors import CampaignError
 from levelled.labels import Label
 
-__all__ = ["CampaignState", "apply_events", "replay"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class CampaignState:

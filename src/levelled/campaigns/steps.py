@@ -20,8 +20,6 @@ from levelled.campaigns.state import CampaignState, replay
 from levelled.errors import LevelledError
 from levelled.sources import Pool, open_pool
 
-__all__ = ["UNREADABLE", "PoolAt", "StepChecks", "nearly_equal"]
-
 _CLOSE = 1e-6
 """The relative difference allowed between two fits of the same numbers on two machines."""
 

@@ -7,8 +7,6 @@ from levelled.campaigns.agreement import agreement_of
 from levelled.campaigns.state import CampaignState
 from levelled.metrics.figure import Figure
 
-__all__ = ["OF_STATIC", "figure_records", "summarise"]
-
 _SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")
 """The settings that every summary shows."""
 

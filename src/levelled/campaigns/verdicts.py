@@ -5,8 +5,6 @@ from dataclasses import replace
 from levelled.metrics.metric import Metric
 from levelled.predictions import PoolPredictions, as_verdicts, verdict_chances
 
-__all__ = ["only_verdicts", "with_chances"]
-
 
 def only_verdicts(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if all that predicts the classes a metric is about is a verdict on each item."""

@@ -31,8 +31,6 @@ from levelled.cli import (
 )
 from levelled.errors import LevelledError
 
-__all__ = ["app", "run"]
-
 
 class _Command(TyperCommand):
     """A command whose help names only those variables that several commands share."""

@@ -12,8 +12,6 @@ from levelled.cli.options import DEFAULT_STORAGE, Name, PoolFile, ScoreFiles, St
 if TYPE_CHECKING:
     from levelled.campaigns import Audit
 
-__all__ = ["audit"]
-
 
 def audit(
     name: Name,

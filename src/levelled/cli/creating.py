@@ -37,8 +37,6 @@ from levelled.cli.options import (
 )
 from levelled.cli.show import chosen, plain, records, tell
 
-__all__ = ["create", "look"]
-
 
 def look(
     pool: Annotated[str, typer.Argument(help="File or folder.", show_default=False)],

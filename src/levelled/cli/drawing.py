@@ -10,9 +10,6 @@ import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import ClassNames, Form, Format
 
-__all__ = ["draw"]
-
-
 _FOR_FILES = ("log", "metric", "classes", "floor", "design", "threads")
 """Options of draws from files."""
 

@@ -10,8 +10,6 @@ if TYPE_CHECKING:
 
     from levelled.campaigns import Campaign, Figure
 
-__all__ = ["figure_table"]
-
 _LATEST, _WORTH = "with all labels", "as precise as"
 _NAMES = ("metric", "model", "slice")
 _NUMBERS = ("value", "interval", _LATEST, _WORTH)

@@ -16,8 +16,6 @@ from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Name, Storage
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign, GateClaim
 
-__all__ = ["NOT_YET", "REFUTED", "gate"]
-
 NOT_YET, REFUTED = 3, 4
 """The exit codes while a claim is not decided, and once one is refuted."""
 

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
 
     from levelled.sources import ShownField
 
-__all__ = ["render_fields", "render_lines", "render_markdown"]
-
 _ROLES = {"system": "magenta", "user": "cyan", "assistant": "green", "tool": "yellow"}
 _SIDE_BY_SIDE = 100
 """Columns of a terminal from which on a pair is shown side by side."""

@@ -12,8 +12,6 @@ if TYPE_CHECKING:
     from levelled.estimators import Estimate
     from levelled.metrics.judge import JudgeReport
 
-__all__ = ["judge"]
-
 
 def judge(
     name: Name,

@@ -11,8 +11,6 @@ from levelled.cli import show
 if TYPE_CHECKING:
     from levelled.campaigns import GateClaim
 
-__all__ = ["write_junit"]
-
 
 def write_junit(
     path: Path, campaign: str, claims: "Sequence[GateClaim]", *, allow_undecided: bool

@@ -18,8 +18,6 @@ from levelled.errors import LevelledError
 if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign, Question
 
-__all__ = ["label"]
-
 _KEYS = "s skip   u undo   f note   g guidelines   ? help   q quit"
 _HELP = """\
 - `1` to `9` and `0` pick a class or a rating. The label is stored at once, or after the last

@@ -28,18 +28,6 @@ if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign, Figure
     from levelled.campaigns.state import CampaignState
 
-__all__ = [
-    "NOT_REACHED",
-    "amend",
-    "ask",
-    "compare",
-    "estimate",
-    "show_asks",
-    "skip",
-    "tell",
-    "unlabelable",
-]
-
 NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
 

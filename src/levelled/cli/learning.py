@@ -20,8 +20,6 @@ if TYPE_CHECKING:
     from levelled.learning.simulation import LabelledPool, Simulation
     from levelled.models import Loss
 
-__all__ = ["advise", "learn"]
-
 _TRAINED = {
     "none": "plainly",
     "lure": "with the weights of LURE",

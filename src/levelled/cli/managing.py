@@ -22,17 +22,6 @@ from levelled.cli.options import (
     TargetWidth,
 )
 
-__all__ = [
-    "attach",
-    "change",
-    "close",
-    "export",
-    "list_",
-    "report",
-    "rescore",
-    "status",
-]
-
 
 def change(
     name: Name,

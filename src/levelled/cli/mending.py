@@ -20,8 +20,6 @@ from levelled.cli.options import (
     Storage,
 )
 
-__all__ = ["delete", "mine", "open_", "rename", "reopen", "return_", "undo"]
-
 
 def mine(
     name: Name,

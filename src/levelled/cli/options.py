@@ -6,46 +6,6 @@ from typing import Annotated
 
 import typer
 
-__all__ = [
-    "DEFAULT_STORAGE",
-    "IN_FLIGHT",
-    "LEASE",
-    "Address",
-    "BackendName",
-    "Budget",
-    "ClassNames",
-    "Content",
-    "Draw",
-    "Drive",
-    "Floor",
-    "Form",
-    "Format",
-    "Guarantee",
-    "Guidelines",
-    "Hide",
-    "IdColumn",
-    "Images",
-    "JudgeColumns",
-    "Kind",
-    "Looks",
-    "Name",
-    "NewName",
-    "Owner",
-    "Pair",
-    "PoolFile",
-    "PredColumn",
-    "Questions",
-    "Raw",
-    "Reader",
-    "ScoreFiles",
-    "Show",
-    "Storage",
-    "TargetWidth",
-    "Workers",
-    "read_guidelines",
-    "split_content",
-]
-
 DEFAULT_STORAGE = "sqlite:///levelled.db"
 """The same as in campaigns, repeated here because importing them would slow --help."""
 

@@ -14,8 +14,6 @@ if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.segment import Segment
 
-__all__ = ["Page", "Screen", "open_screen"]
-
 
 @dataclass(frozen=True, slots=True)
 class Page:

@@ -12,8 +12,6 @@ from levelled._optional import optional
 from levelled.cli import show
 from levelled.cli.options import DEFAULT_STORAGE, Form, Format, Owner, Storage
 
-__all__ = ["PORT", "serve", "serve_local", "token_app"]
-
 PORT = 8765
 
 token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)

@@ -15,17 +15,6 @@ if TYPE_CHECKING:
     from levelled.backends import Backend
     from levelled.campaigns import Campaign
 
-__all__ = [
-    "chosen",
-    "keep",
-    "plain",
-    "records",
-    "row_counter",
-    "show_rows",
-    "tell",
-    "with_progress",
-]
-
 _JOINERS = "\u200c\u200d"
 """Not printable, but needed to write Persian and many emoji."""
 

@@ -12,8 +12,6 @@ from levelled.cli.options import Address, BackendName, ClassNames, Form, Format,
 if TYPE_CHECKING:
     from levelled.backends import Backend
 
-__all__ = ["simulate"]
-
 
 def simulate(
     pool: Annotated[str, typer.Option(help="File, folder or pattern with predictions and labels.")],

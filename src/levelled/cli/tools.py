@@ -12,8 +12,6 @@ from levelled.cli.figure_table import figure_table
 from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Form, Format, Storage
 from levelled.cli.serving import PORT, serve_local
 
-__all__ = ["demo", "doctor", "plan", "storage_app"]
-
 _NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "alembic", "typer", "rich")
 _EXTRAS = {
     "matplotlib": "plots",

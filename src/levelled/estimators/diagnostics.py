@@ -12,15 +12,6 @@ from levelled.estimators import lure, pure
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.estimators.loss_sample import check_losses
 
-__all__ = [
-    "Diagnosis",
-    "design_size",
-    "diagnose",
-    "effective_size",
-    "heaviest_size",
-    "thin_warning",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Diagnosis:

@@ -12,8 +12,6 @@ from levelled.estimators.loss_sample import Control, LossSample, control_columns
 from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
 
-__all__ = ["estimate"]
-
 _WEIGHTS = {
     "lure": lure.lure_weights,
     "pure": pure.pure_weights,

@@ -27,16 +27,6 @@ from levelled.estimators.moments import (
     worth,
 )
 
-__all__ = [
-    "ESTIMATORS",
-    "Control",
-    "Kind",
-    "LossSample",
-    "check_losses",
-    "control_columns",
-    "kind_of",
-]
-
 ESTIMATORS = ("lure", "pure", "naive", "murthy", "ramped")
 _LEAST_PROBABILITY = 1e-100
 Kind = Literal["0/1", "positive", "signed"]

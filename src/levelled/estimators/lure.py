@@ -5,8 +5,6 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
 
-__all__ = ["RAMP", "levels", "lure_weights", "ramped_shares", "weights"]
-
 RAMP = 0.15
 
 

@@ -12,19 +12,6 @@ from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import lure, pure
 
-__all__ = [
-    "Moments",
-    "degrees_of_freedom",
-    "estimator_shares",
-    "is_exact",
-    "moments",
-    "pool_variance",
-    "ramp_of",
-    "uniform_probability",
-    "variance",
-    "worth",
-]
-
 _NO_VARIANCE = 1e-12
 _RARE = 5
 """Losses other than the most common one below which their variance is not told."""

@@ -9,8 +9,6 @@ from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.errors import DrawsError
 
-__all__ = ["murthy_weights"]
-
 _POINTS, _REACH = 801, 14.0  # of the integral, and how many widths it reaches
 _TAIL = 45.0  # e^-45 is negligible
 _HALVINGS, _NEAR = 80, 1e-4

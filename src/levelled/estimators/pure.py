@@ -8,8 +8,6 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
 
-__all__ = ["naive_weights", "pure_weights", "terms", "weights"]
-
 
 def naive_weights(draws: Draws) -> FloatArray:
     """Weights of one, for the unweighted mean of the drawn losses.

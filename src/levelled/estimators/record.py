@@ -5,8 +5,6 @@ from html import escape
 from math import inf, isfinite
 from typing import Any
 
-__all__ = ["Estimate"]
-
 
 @dataclass(frozen=True, slots=True)
 class Estimate:

@@ -11,8 +11,6 @@ from levelled.draws import Draws
 from levelled.estimators import lure, pure
 from levelled.estimators.loss_sample import check_losses
 
-__all__ = ["running", "running_lure", "running_naive", "running_pure"]
-
 
 def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatArray:
     """The estimate after 1, 2, ..., M labels, as it would have been read at the time.

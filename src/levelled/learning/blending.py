@@ -25,8 +25,6 @@ from levelled.models import (
     seeded_copy,
 )
 
-__all__ = ["Blend", "blend", "check_classes", "make_blend"]
-
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
 class Blend:

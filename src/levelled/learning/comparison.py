@@ -12,8 +12,6 @@ from levelled.learning.simulation import Row
 from levelled.reports import plots
 from levelled.reports.numbers import with_error
 
-__all__ = ["comparison_table", "plot_comparison", "save_comparison"]
-
 _TITLES = {"naive": "plain", "pure": "PURE", "lure": "LURE", "share": "share"}
 _STYLES = {
     "naive": (plots.COLOURS["naive"], plots.DASHES["naive"]),

@@ -17,8 +17,6 @@ from levelled.proposals import checked, named, uniform
 from levelled.proposals.rows import floored
 from levelled.samplers import race
 
-__all__ = ["DRAW", "FIT", "SCORE", "NextDraw", "next_draws", "probabilities", "propose", "seed_for"]
-
 DRAW, SCORE, FIT = range(3)
 """Purposes of randomness: each has its own stream at every step."""
 

@@ -39,16 +39,6 @@ from levelled.sources.features import (
 from levelled.sources.files import files_of
 from levelled.sources.origin import Files
 
-__all__ = [
-    "DrawnLabels",
-    "name_gaps",
-    "read_drawn_labels",
-    "read_labelled_pool",
-    "read_labels",
-    "read_test",
-    "write_drawn_labels",
-]
-
 _DRAWS = b"levelled.draws"
 """The key of the metadata that Draws.to_parquet writes."""
 

@@ -11,8 +11,6 @@ from levelled.learning.blending import Blend
 from levelled.learning.training import TrainedModel
 from levelled.models import Model, Rows, call_model, n_features, not_trained, read_only
 
-__all__ = ["LastFit"]
-
 
 class LastFit:
     """The part of a learner that is there once it was trained."""

@@ -38,8 +38,6 @@ from levelled.models import (
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign
 
-__all__ = ["ActiveLearner"]
-
 
 class ActiveLearner(LastFit):
     """A model that chooses the items it is trained on, with the probability of each choice.

@@ -9,8 +9,6 @@ from levelled._optional import import_attribute, optional
 from levelled.errors import InputError, LevelledError
 from levelled.models import Model, error_line
 
-__all__ = ["MOST_CLASSES", "catch_errors", "make_model"]
-
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
 

@@ -32,8 +32,6 @@ from levelled.models import Rows, error_line, n_rows, take
 if TYPE_CHECKING:
     from levelled.campaigns.state import CampaignState
 
-__all__ = ["fingerprint", "load", "note_left_out", "save", "state_from_campaign"]
-
 _FORMAT = 2
 _NAMED = ("score", "proposal")
 _PLAIN = ("weights", "floor", "start", "seed")

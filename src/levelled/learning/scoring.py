@@ -31,21 +31,6 @@ from levelled.models import (
     take,
 )
 
-__all__ = [
-    "SCORES",
-    "Ensemble",
-    "Score",
-    "blocks",
-    "check_distances",
-    "check_samples",
-    "check_score",
-    "chosen_score",
-    "geometric_scores",
-    "n_samples",
-    "pool_scores",
-    "sampler",
-]
-
 Score = Callable[[Model, Rows], ArrayLike]
 """A trained model and rows -> a score for each row."""
 

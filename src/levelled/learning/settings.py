@@ -25,16 +25,6 @@ from levelled.models import (
 )
 from levelled.proposals import named
 
-__all__ = [
-    "PARAMETERS",
-    "LearnerSettings",
-    "Propose",
-    "Weights",
-    "change_settings",
-    "check_pool",
-    "parameter",
-]
-
 Weights = Literal["lure", "pure", "none", "auto"]
 Propose = Callable[[FloatArray], ArrayLike]
 """Scores of the items left -> their probabilities."""

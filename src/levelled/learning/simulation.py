@@ -21,20 +21,6 @@ if TYPE_CHECKING:
     from levelled.advice import Verdict
     from levelled.backends import Backend
 
-__all__ = [
-    "LabelledPool",
-    "Row",
-    "Simulation",
-    "TestSet",
-    "checkpoints",
-    "label_counts",
-    "make_labelled_pool",
-    "split_pool",
-    "summarise",
-    "teach",
-    "trajectory_seeds",
-]
-
 _WEIGHTS = {"naive": "none", "pure": "pure", "lure": "lure", "share": "auto"}
 """The weights of each way of training; "naive" is the name of plain training in files."""
 _LOSSES = {

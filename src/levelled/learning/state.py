@@ -13,16 +13,6 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.labels import Label, class_names
 
-__all__ = [
-    "Examples",
-    "Labels",
-    "LearnerState",
-    "add_draws",
-    "add_labels",
-    "check_one_kind",
-    "empty_state",
-]
-
 Labels = ArrayLike | Sequence[Label | None] | None
 """One label or many; None is an item that cannot be labelled."""
 

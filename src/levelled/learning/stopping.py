@@ -45,8 +45,6 @@ from levelled.models import (
     take,
 )
 
-__all__ = ["Stopping", "should_stop"]
-
 _FIRST = 10
 """Labels of the first model that is compared, unless the learner starts with more."""
 _FEW = 256

@@ -25,16 +25,6 @@ from levelled.models import (
     take,
 )
 
-__all__ = [
-    "TrainedModel",
-    "check_labels_suit",
-    "example_weights",
-    "judge_settled",
-    "note_pending",
-    "seeded_model",
-    "train",
-]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedModel:

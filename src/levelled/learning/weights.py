@@ -19,8 +19,6 @@ from levelled.estimators import lure_weights, naive_weights, pure_weights
 if TYPE_CHECKING:
     from torch import Tensor
 
-__all__ = ["KINDS", "training_weights", "weighted_loss"]
-
 _WEIGHTS = {"lure": lure_weights, "pure": pure_weights, "none": naive_weights}
 KINDS = tuple(_WEIGHTS)
 

@@ -21,8 +21,6 @@ from levelled.metrics.pool_averages import label_columns
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, undefined_estimate
 from levelled.metrics.table import align, cells, footnotes
 
-__all__ = ["Bin", "Calibration", "calibration"]
-
 
 @dataclass(frozen=True, slots=True)
 class Bin:

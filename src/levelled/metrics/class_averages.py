@@ -33,8 +33,6 @@ from levelled.metrics.ratio import (
     widen_for_excluded,
 )
 
-__all__ = ["balanced_accuracy", "macro", "micro"]
-
 
 def macro(
     metric: ClassMetric,

@@ -11,8 +11,6 @@ from levelled.metrics.doubt import LEAST
 from levelled.metrics.metric import Metric
 from levelled.predictions import Categorical, PoolPredictions
 
-__all__ = ["ClassPool", "representatives"]
-
 _GROUPS, _ENTRIES = 800, 100_000
 """A pool is represented by at most so many of its items, with at most so many probabilities."""
 

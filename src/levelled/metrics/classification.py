@@ -35,22 +35,6 @@ from levelled.labels import (
 )
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate
 
-__all__ = [
-    "ClassMetric",
-    "ClassOptions",
-    "ClassSample",
-    "class_pairs",
-    "f1",
-    "f_beta",
-    "indicator",
-    "pairs_of",
-    "per_class",
-    "precision",
-    "recall",
-    "specificity",
-    "terms",
-]
-
 ClassMetric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
 
 _NEEDED = {

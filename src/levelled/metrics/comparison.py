@@ -18,8 +18,6 @@ from levelled.metrics.classification import ClassMetric, ClassSample, class_pair
 from levelled.metrics.ratio_difference import ratio_difference
 from levelled.metrics.table import align, cells, footnotes
 
-__all__ = ["Comparison", "Ranking", "compare", "compare_all", "compare_metric"]
-
 
 @dataclass(frozen=True, slots=True)
 class Comparison:

@@ -21,8 +21,6 @@ from levelled.metrics.ratio import (
 )
 from levelled.metrics.table import align, footnotes
 
-__all__ = ["Confusion", "confusion"]
-
 
 @dataclass(frozen=True, slots=True)
 class Confusion:

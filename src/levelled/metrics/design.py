@@ -15,8 +15,6 @@ from levelled.estimators.intervals.fixed import binomial_size, clopper_pearson, 
 from levelled.estimators.moments import Moments
 from levelled.metrics.linearised import RatioMoments, wilson_limits
 
-__all__ = ["Design", "Outcomes", "fewest_labels"]
-
 _BUDGETS, _TIMES = 1000, 200
 
 WidthOf = Callable[[int, float], float]

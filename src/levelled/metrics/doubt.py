@@ -18,8 +18,6 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 
-__all__ = ["LEAST", "Doubt", "believe", "flatten", "loss_scales", "weighted_quantiles"]
-
 LEAST = 1e-6
 """Probabilities below this one are not believed."""
 

@@ -12,8 +12,6 @@ from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import moments
 from levelled.metrics.linearised import RatioMoments
 
-__all__ = ["FORMS", "fieller_limits", "middle_and_half", "with_covariance"]
-
 FORMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])
 """A, D and A - D: their variances give that of A - theta D for every theta."""
 

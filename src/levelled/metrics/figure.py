@@ -9,8 +9,6 @@ from levelled.estimators.intervals.fixed import clopper_pearson
 from levelled.estimators.record import Estimate
 from levelled.metrics.comparison import Comparison
 
-__all__ = ["Figure"]
-
 
 @dataclass(frozen=True, slots=True)
 class Figure:

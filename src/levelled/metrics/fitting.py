@@ -4,8 +4,6 @@ from levelled.errors import InputError
 from levelled.metrics.named import PLAIN, parse_metric
 from levelled.predictions import Categorical, PoolPredictions
 
-__all__ = ["fitting_metrics"]
-
 _OF_A_CLASS = ("precision", "recall", "f1", "share")
 
 

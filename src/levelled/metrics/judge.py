@@ -21,8 +21,6 @@ from levelled.metrics.rating import correlation
 from levelled.metrics.ratio import scaled
 from levelled.predictions import Categorical, as_verdicts, verdict_chances
 
-__all__ = ["Decision", "JudgeReport", "Part", "decide_unattended", "judge", "rating_figures"]
-
 
 class Part(NamedTuple):
     """A slice of the pool, with the judge's agreement there, or a class, with its recall."""

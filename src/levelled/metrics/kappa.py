@@ -19,8 +19,6 @@ from levelled.labels import ItemValues, as_classes, class_names
 from levelled.metrics.metric import Bounds, LabelledItems, Metric, Values
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
 
-__all__ = ["Kappa", "kappa"]
-
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Kappa(Metric):

@@ -23,16 +23,6 @@ from levelled.estimators.intervals.anytime import wilson
 from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import Moments, moments
 
-__all__ = [
-    "MOST",
-    "RatioMoments",
-    "draws_ratio",
-    "mean_limits",
-    "mean_of_ratios",
-    "ratio_moments",
-    "wilson_limits",
-]
-
 MOST = 4.0
 """The largest effective sample, in multiples of Kish's size, that a variance may imply."""
 

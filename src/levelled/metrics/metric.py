@@ -27,18 +27,6 @@ from levelled.metrics.ratio import Pairs
 from levelled.predictions import PoolPredictions
 from levelled.scores import expected_loss, root_mean_squared_loss
 
-__all__ = [
-    "ERROR",
-    "Bounds",
-    "Errors",
-    "LabelledItems",
-    "Metric",
-    "Needs",
-    "NumberLosses",
-    "ProbabilityLosses",
-    "Values",
-]
-
 Bounds = tuple[float, float]
 Needs = Literal["label", "pred", "proba", "number"]
 

@@ -10,8 +10,6 @@ from levelled.errors import InputError
 from levelled.estimators.intervals.looks import SHARE, plan_looks
 from levelled.metrics.metric import Metric
 
-__all__ = ["Pilot", "Plan", "PlanRequest", "check_range"]
-
 _A_KIND = {"adaptive": "an adaptive", "static": "a static", "uniform": "a uniform"}
 
 

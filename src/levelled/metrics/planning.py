@@ -27,8 +27,6 @@ from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import mixture, proportional
 from levelled.scores import root_mean_squared_loss
 
-__all__ = ["plan", "plan_from_spread", "plan_pool"]
-
 _QUANTILES = (0.01, 0.5, 0.99)
 _SLACK = 1.1
 """The factor by which widths differ from those that the formulas give."""

@@ -29,22 +29,6 @@ from levelled.labels import (
 )
 from levelled.metrics.ratio import scaled
 
-__all__ = [
-    "BoundedOptions",
-    "EstimateOptions",
-    "accuracy",
-    "average",
-    "brier",
-    "complement",
-    "error",
-    "label_columns",
-    "log_loss",
-    "mae",
-    "mean",
-    "mse",
-    "share",
-]
-
 
 class EstimateOptions(TypedDict, total=False):
     """The options that every average passes on to `estimate`."""

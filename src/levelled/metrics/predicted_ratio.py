@@ -22,8 +22,6 @@ from levelled.estimators.record import Estimate
 from levelled.metrics.fieller import FORMS, middle_and_half, with_covariance
 from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, ratio_estimate
 
-__all__ = ["COLUMNS", "PredictedRatio", "predicted_ratio_estimate"]
-
 COLUMNS = (
     "positive_chance",
     "true_positives_left",

@@ -20,8 +20,6 @@ from levelled.estimators.moments import estimator_shares, moments, ramp_of, wort
 from levelled.estimators.record import Estimate
 from levelled.metrics.ratio import Limits, Look, make_estimate
 
-__all__ = ["has_slice_columns", "predicted_slice_estimate"]
-
 _COLUMNS = ("control_left", "predicted_variance", "predicted_skew")
 
 

@@ -11,8 +11,6 @@ from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import moments
 from levelled.estimators.record import Estimate
 
-__all__ = ["correlation"]
-
 _LEAST = 5
 """Labels before which a correlation has no interval."""
 

@@ -20,20 +20,6 @@ from levelled.estimators.record import Estimate
 from levelled.metrics.fieller import fieller_limits
 from levelled.metrics.linearised import draws_ratio, wilson_limits
 
-__all__ = [
-    "Limits",
-    "Look",
-    "Pairs",
-    "Unseen",
-    "make_estimate",
-    "ratio",
-    "ratio_estimate",
-    "scaled",
-    "translate_fixed",
-    "undefined_estimate",
-    "widen_for_excluded",
-]
-
 Limits = tuple[float, float]
 Unseen = Sequence[tuple[int, Sequence[tuple[float, float]]]]
 """Items without a label, in groups: how many, and the pairs (A, D) that each may turn out as."""

@@ -35,8 +35,6 @@ from levelled.metrics.linearised import (
 )
 from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, undefined_estimate
 
-__all__ = ["ratio_difference"]
-
 _CLASSES_OF_AN_ITEM = 3
 """A label and two predictions are of three classes at most."""
 

@@ -19,8 +19,6 @@ from levelled.labels import Class, class_names, class_numbers, is_class
 from levelled.metrics.linearised import MOST
 from levelled.metrics.ratio import Limits, Look, make_estimate, undefined_estimate
 
-__all__ = ["auc"]
-
 
 def auc(
     labels: ArrayLike,

@@ -27,8 +27,6 @@ from levelled.metrics.ratio import (
 )
 from levelled.metrics.table import align, cells, footnotes
 
-__all__ = ["Slice", "SliceTable", "by_slice"]
-
 _FEW = 25
 """Labels below which an interval for losses other than 0/1 is rough."""
 

@@ -4,8 +4,6 @@ from collections.abc import Iterable, Sequence
 
 from levelled.estimators.record import Estimate
 
-__all__ = ["align", "cells", "footnotes"]
-
 _NAMED = 6
 """Rows that a footnote names; it counts the others."""
 

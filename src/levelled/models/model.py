@@ -16,25 +16,6 @@ from levelled._check import FloatArray
 from levelled.errors import InputError, LevelledError, NotTrainedError
 from levelled.models.rows import Rows, copy_rows, find_not_finite, n_rows
 
-__all__ = [
-    "Model",
-    "aligned_proba",
-    "call_function",
-    "call_model",
-    "check_model",
-    "error_line",
-    "fit",
-    "last_step",
-    "model_kind",
-    "not_trained",
-    "proba",
-    "seeded_copy",
-    "takes_weights",
-    "untrained_copy",
-    "wants_columns",
-    "wants_dense",
-]
-
 T = TypeVar("T")
 _LONGEST = 300
 

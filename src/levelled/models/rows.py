@@ -9,8 +9,6 @@ import numpy as np
 from levelled._check import IntArray
 from levelled.errors import InputError
 
-__all__ = ["Rows", "copy_rows", "find_not_finite", "n_features", "n_rows", "read_only", "take"]
-
 Rows = Any
 """Inputs, one row an item: an array, a sparse matrix, a data frame, or a list of texts."""
 

@@ -25,18 +25,6 @@ from levelled.models.model import (
 )
 from levelled.models.rows import Rows, n_rows, read_only
 
-__all__ = [
-    "CAP",
-    "LOSSES",
-    "Loss",
-    "OwnLoss",
-    "PredictionTask",
-    "Predictions",
-    "fit_copy",
-    "make_task",
-    "weights_error",
-]
-
 Loss = Literal["auto", "brier", "log_loss", "zero_one", "squared", "absolute"]
 LOSSES: tuple[str, ...] = get_args(Loss)
 OwnLoss = Callable[[Any, Any], ArrayLike]

@@ -9,8 +9,6 @@ from levelled._check import FloatArray, choice
 from levelled.errors import InputError
 from levelled.proposals import boltzmann, epsilon_greedy, power, proportional, rank
 
-__all__ = ["NAMES", "odds", "parse"]
-
 _PROPOSALS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
     "proportional": lambda s, _: proportional(s, allow_zero=True),
     "boltzmann": lambda s, beta: boltzmann(s, beta, normalise="z", allow_zero=True),

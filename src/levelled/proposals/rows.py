@@ -10,19 +10,6 @@ from numpy.typing import ArrayLike
 from levelled._check import BoolArray, FloatArray, IntArray, floats
 from levelled.errors import InputError, ProposalError
 
-__all__ = [
-    "count_left",
-    "exponentials",
-    "floored",
-    "mean_ranks",
-    "normalised",
-    "read_log_scores",
-    "read_rows",
-    "read_scores",
-    "relative",
-    "standardised",
-]
-
 Rows = tuple[FloatArray, BoolArray | None]
 
 _SQUARABLE = (1e-100, 1e100)

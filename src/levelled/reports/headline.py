@@ -6,8 +6,6 @@ from math import isfinite
 from levelled.metrics.figure import Figure
 from levelled.reports.numbers import FIXED, VALIDITY, figure_notes, number_format
 
-__all__ = ["headline", "reading_notes", "why_trust"]
-
 _RATIOS = ("precision", "recall", "f1")
 _SENTENCES: Mapping[str, str] = {
     "error": "{model} is wrong on {value} of {items}",

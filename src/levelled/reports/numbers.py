@@ -7,16 +7,6 @@ import numpy as np
 
 from levelled.metrics.figure import Figure
 
-__all__ = [
-    "FIXED",
-    "VALIDITY",
-    "figure_cells",
-    "figure_notes",
-    "is_in_per_cent",
-    "number_format",
-    "with_error",
-]
-
 VALIDITY = {
     "betting": "valid however often you look",
     "hedged": "valid however often you look, by a finite-sample proof",

@@ -12,8 +12,6 @@ from levelled.reports.numbers import FIXED, VALIDITY, figure_cells, number_forma
 from levelled.reports.plots import plot_history, plot_slices
 from levelled.reports.style import STYLE
 
-__all__ = ["Report", "Section", "html_headline", "html_sections", "page"]
-
 
 @dataclass(frozen=True, slots=True)
 class Section:

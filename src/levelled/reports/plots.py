@@ -15,23 +15,6 @@ from levelled._optional import optional
 from levelled.metrics.figure import Figure
 from levelled.reports.numbers import is_in_per_cent
 
-__all__ = [
-    "BLACK",
-    "COLOURS",
-    "DASHES",
-    "Axes",
-    "CalibrationPoint",
-    "band",
-    "canvas",
-    "footnote",
-    "legend",
-    "plot_calibration",
-    "plot_history",
-    "plot_rounds",
-    "plot_slices",
-    "reference",
-]
-
 Axes = Any
 """Matplotlib's axes; matplotlib is optional and imported at first use."""
 

@@ -1,7 +1,5 @@
 """The style of a report: one column, light or dark as the reader likes it, and print."""
 
-__all__ = ["STYLE"]
-
 STYLE = """
 :root { color-scheme: light dark; --ink: #1c1f24; --soft: #5b616b; --line: #d9dce1;
   --back: #ffffff; --wash: #f5f6f8; --accent: #1c63b8; --note: #fff6dd; }

@@ -20,8 +20,6 @@ from levelled.samplers.race import Part, finish, merge, part
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["ArrowBatches", "ArrowStream", "Parts", "race_batches", "whole_blocks"]
-
 _PIECE = 1 << 18
 """Rows at a time, at least, unless batches are fewer in all."""
 

@@ -13,8 +13,6 @@ from levelled.samplers import blocks
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["column_of", "ids_of", "name_row", "weights_of"]
-
 
 def column_of(batch: pa.RecordBatch | pa.Table, name: str, place: str) -> pa.Array:
     """A column of a batch as one array; `place` says in errors what the batch is."""

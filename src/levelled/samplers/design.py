@@ -13,8 +13,6 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.samplers.blocks import cut, running_sum
 
-__all__ = ["ClassChance", "DesignRun", "add_design", "design_of_weights", "with_design"]
-
 _CHUNK = 1 << 17  # rows processed at once
 
 _ALL = slice(None)

@@ -11,8 +11,6 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["exact_sum"]
-
 _ROWS = 1 << 14  # terms added at once: they stay in the cache, and sums of halves fit a float
 _HALF = 26  # bits of the lower half of a mantissa of 53
 

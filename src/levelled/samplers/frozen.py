@@ -12,8 +12,6 @@ from levelled.draws import Draws
 from levelled.samplers.design import ClassChance, DesignRun, add_design
 from levelled.samplers.race import race
 
-__all__ = ["FrozenProposal", "PoolSlices", "RunProposal"]
-
 _POWERS = {
     "max_weight": 1,
     "max_weighted_control": 1,

@@ -34,8 +34,6 @@ from levelled.samplers.md5 import first_words
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["KeyedPart", "KeyedRace", "check_seed", "draws_of", "join", "keyed_part", "race_by_key"]
-
 PLACE = "The batch"
 _ROWS = 1 << 18
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float

@@ -16,8 +16,6 @@ from numpy.typing import NDArray
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["first_words"]
-
 _LONGEST = 55  # bytes of a message that fits one block of 64, with its end mark and its length
 _ROWS = 16_384  # texts hashed at once: they stay in the cache
 _Words = NDArray[np.uint64]

@@ -14,8 +14,6 @@ from levelled.samplers.keyed import KeyedPart, KeyedRace, keyed_part
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["as_table", "from_arrow", "is_arrow", "race_part", "to_arrow"]
-
 _ABOUT = ("k", "log", "rows", "excluded")
 _LEADERS = ("id", "row", "weight", "shift", "key")
 

@@ -18,20 +18,6 @@ from levelled.samplers import blocks
 from levelled.samplers.blocks import Blocks, check_total, cut, scaled
 from levelled.samplers.design import design_of_weights
 
-__all__ = [
-    "BLOCK_KIND",
-    "LEADER_KIND",
-    "Part",
-    "check_complete",
-    "design_of",
-    "find_blocks",
-    "in_units_of",
-    "least_left",
-    "make_table",
-    "must_open",
-    "never_drawn",
-]
-
 _Table = NDArray[np.void]
 BLOCK_KIND = np.dtype(
     [

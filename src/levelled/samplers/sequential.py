@@ -13,8 +13,6 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.proposals import checked
 
-__all__ = ["Draw", "Proposal", "adaptive", "pick", "sequential"]
-
 Proposal = Callable[[IntArray], ArrayLike]
 
 

@@ -21,8 +21,6 @@ from levelled._check import choice, whole
 from levelled.errors import InputError
 from levelled.samplers.keyed import LARGEST, LEAST, check_seed
 
-__all__ = ["BASE", "DIALECTS", "TOTALS", "select_statement"]
-
 BASE, DIGITS = 2**24, 4
 """Weights are added up as numbers of four digits in this base."""
 TOTALS = [f"total_{number}" for number in range(1, DIGITS + 1)]

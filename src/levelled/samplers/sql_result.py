@@ -26,8 +26,6 @@ from levelled.samplers.sql import BASE, TOTALS
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["draws_from_result"]
-
 _SAME = {
     **dict.fromkeys(("pool_size", "excluded", "wrong_rows", "draws_wanted"), "int64"),
     **dict.fromkeys(TOTALS, "int64"),

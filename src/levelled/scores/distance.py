@@ -8,8 +8,6 @@ from numpy.typing import ArrayLike
 from levelled._check import FloatArray, choice, floats
 from levelled.errors import InputError
 
-__all__ = ["geometric"]
-
 _BLOCK = 2**18  # distances held at once
 
 

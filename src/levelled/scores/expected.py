@@ -20,8 +20,6 @@ from levelled.losses import (
     root_mean_square,
 )
 
-__all__ = ["expected_loss", "gradient_norm", "root_mean_squared_loss"]
-
 
 def expected_loss(
     pred: ArrayLike,

@@ -12,8 +12,6 @@ from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.losses import Reals, check_distributions, distributions, reals
 
-__all__ = ["bald", "entropy", "least_confidence", "margin", "variation_ratio"]
-
 _BLOCK = 2**16  # numbers in a block, so that it and its logarithms stay in a core's cache
 
 

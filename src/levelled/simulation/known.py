@@ -28,8 +28,6 @@ from levelled.sources import Pool, open_pool
 from levelled.sources.features import with_lengths
 from levelled.surrogates import Driver
 
-__all__ = ["KnownLosses", "known_losses"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownLosses:

@@ -21,18 +21,6 @@ from levelled.simulation.known import KnownLosses
 from levelled.simulation.trajectories import Trajectory, draw_frozen, draw_in_rounds, draw_seed
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 
-__all__ = [
-    "LEVEL",
-    "METHODS",
-    "SLOW",
-    "Method",
-    "Reading",
-    "planned_looks",
-    "read_once",
-    "read_values",
-    "read_weighted",
-]
-
 LEVEL = 0.95
 _LOOKS = 5
 _TESTING_FLOOR = 0.1

@@ -5,8 +5,6 @@ from typing import Any
 
 from levelled.reports import plots
 
-__all__ = ["factor_table", "plot_factors", "scale_factors"]
-
 _COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#56B4E9", "#999999")
 """Of Okabe and Ito's palette, which colour-blind readers can tell apart, and grey."""
 _MARKERS = "osD^vPX*"

@@ -16,8 +16,6 @@ from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.named import ClassRatio
 from levelled.metrics.ratio import Look, ratio_estimate
 
-__all__ = ["KnownRatio"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownRatio:

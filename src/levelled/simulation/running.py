@@ -18,8 +18,6 @@ from levelled.simulation.methods import LEVEL, METHODS, SLOW, Method
 if TYPE_CHECKING:
     from levelled.backends import Backend
 
-__all__ = ["applicable_methods", "check_budgets", "check_methods", "repeat_methods", "simulate"]
-
 _MOST_REPETITIONS = 1_000_000
 Row = dict[str, Any]
 

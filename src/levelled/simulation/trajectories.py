@@ -13,8 +13,6 @@ from levelled.samplers import FrozenProposal
 from levelled.simulation.known import KnownLosses
 from levelled.surrogates import next_round_size
 
-__all__ = ["Trajectory", "draw_frozen", "draw_in_rounds", "draw_seed", "term_variances"]
-
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Trajectory:

@@ -19,8 +19,6 @@ from levelled.sources.sheets import read_cell
 if TYPE_CHECKING:
     from levelled.samplers.batches import ArrowStream
 
-__all__ = ["AnswerRow", "read_answers"]
-
 _MOST_BYTES = 1 << 28
 """Bytes of the largest file of answers."""
 _COLUMNS = ("draw", "id", "label", "answer")

@@ -9,8 +9,6 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.labels import list_names
 
-__all__ = ["ColumnChoices", "choose_columns"]
-
 
 @dataclass(frozen=True, slots=True)
 class ColumnChoices:

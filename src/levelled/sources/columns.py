@@ -13,17 +13,6 @@ from levelled.labels import class_text, list_names
 from levelled.sources.choices import ColumnChoices
 from levelled.sources.lengths import is_length, length_columns
 
-__all__ = [
-    "Roles",
-    "check_repeats",
-    "is_list",
-    "is_number",
-    "is_text",
-    "roles_of",
-    "shorten",
-    "shown_columns",
-]
-
 Columns = tuple[str, ...]
 Group = dict[str, str] | str
 """Probabilities: a column for each class, or one column for them all."""

@@ -16,8 +16,6 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.labels import list_names
 
-__all__ = ["CONTENT_KINDS", "ShownField", "as_json", "check_content", "find_image", "shown_fields"]
-
 CONTENT_KINDS = ("text", "markdown", "chat", "json", "image", "number")
 """The kinds that a field may have; a number is any short fact for a table of fields."""
 

@@ -28,18 +28,6 @@ from levelled.sources.origin import Files, Origin
 from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
 
-__all__ = [
-    "Features",
-    "described_by",
-    "feature_columns",
-    "gaps_in",
-    "lengths_left_out",
-    "read_features",
-    "read_flags",
-    "read_numbers",
-    "with_lengths",
-]
-
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
 """Columns of a file of labels, never features: they would give away the label or the draw."""
 _BY_NAME_ONLY = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")

@@ -15,19 +15,6 @@ from typing import IO, Any
 
 from levelled.errors import PoolError
 
-__all__ = [
-    "ENDINGS",
-    "LONGEST",
-    "PathName",
-    "digest",
-    "files_of",
-    "format_of",
-    "is_one_of",
-    "json_lines",
-    "json_objects",
-    "parse_object",
-]
-
 PathName = str | PathLike[str]
 
 ENDINGS = {

@@ -19,8 +19,6 @@ from levelled.sources.stamps import Stamps
 if TYPE_CHECKING:
     from levelled.samplers.batches import ArrowStream
 
-__all__ = ["find_source"]
-
 
 def find_source(
     source: PathName | Sequence[PathName] | ArrowStream, choices: ColumnChoices

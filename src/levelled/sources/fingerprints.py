@@ -15,8 +15,6 @@ from pathlib import Path
 from levelled.errors import PoolError
 from levelled.sources.files import format_of
 
-__all__ = ["is_large", "is_sampled", "sample_digest"]
-
 _KIND = "parquet-sample:"
 """How such a fingerprint begins; any other is the sha256 of all content."""
 _LARGE = 1 << 30

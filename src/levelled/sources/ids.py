@@ -14,8 +14,6 @@ from levelled.errors import PoolError
 from levelled.labels import Id
 from levelled.sources.columns import is_text
 
-__all__ = ["IdKeys", "batch_ids", "check_unique", "join_ids", "rows_of"]
-
 _ROWS = 16_384
 _CELLS = 1 << 26
 _COMPARED = 1 << 20

@@ -16,8 +16,6 @@ from levelled.errors import InputError, PoolError
 from levelled.labels import class_text
 from levelled.sources.files import json_lines, json_objects, parse_object
 
-__all__ = ["JsonlRows"]
-
 _LINES = 16_384
 
 

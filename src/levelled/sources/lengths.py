@@ -12,8 +12,6 @@ import pyarrow.compute as pc
 
 from levelled._check import FloatArray
 
-__all__ = ["is_length", "length_columns", "log_lengths"]
-
 _PREFIX = "length:"
 _CONTENT = ("content", "text", "value")
 """The field of a message that holds what was said."""

@@ -23,16 +23,6 @@ from levelled.sources.jsonl import JsonlRows
 from levelled.sources.parquet import BATCH, ParquetRows, taken
 from levelled.sources.stamps import Stamps
 
-__all__ = [
-    "Files",
-    "FilesInMemory",
-    "Frame",
-    "Origin",
-    "as_table",
-    "name_unreadable",
-    "open_csv",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class Frame:

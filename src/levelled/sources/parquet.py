@@ -12,8 +12,6 @@ import pyarrow.parquet as pq
 
 from levelled._check import IntArray
 
-__all__ = ["BATCH", "ParquetRows", "taken"]
-
 BATCH = 65_536
 """Rows that are read at once."""
 

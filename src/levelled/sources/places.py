@@ -15,8 +15,6 @@ from levelled.errors import MissingExtraError, PoolError
 from levelled.sources.files import ENDINGS
 from levelled.sources.origin import name_unreadable
 
-__all__ = ["ParquetPlace", "Stamp", "find_remote", "is_address"]
-
 _BUFFER = 1 << 22
 """Bytes read at once, so that a column of any length needs little memory."""
 

@@ -29,8 +29,6 @@ if TYPE_CHECKING:
     from levelled.sources.recognised import Recognised
     from levelled.sources.streaming import StreamedColumns
 
-__all__ = ["Pool", "open_pool"]
-
 
 class Pool:
     """The items of a pool in the order of their rows; made by `open_pool`."""

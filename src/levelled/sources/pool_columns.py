@@ -15,8 +15,6 @@ from levelled.labels import Id
 from levelled.predictions import Categorical, Numbers, PoolPredictions
 from levelled.sources.ids import rows_of
 
-__all__ = ["PoolColumns"]
-
 _Single = NDArray[np.float32]
 
 

@@ -21,8 +21,6 @@ from levelled.sources.lengths import is_length, log_lengths
 from levelled.sources.pool_columns import PoolColumns
 from levelled.sources.texts import check_slices, compact, parse_numbers, with_text
 
-__all__ = ["read_columns"]
-
 _OFF = 1e-3 + 1e-6
 """The error that a sum of probabilities may have, as left by rounding to three digits."""
 

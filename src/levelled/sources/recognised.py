@@ -12,8 +12,6 @@ import numpy as np
 from levelled.labels import list_names
 from levelled.predictions import Categorical, Numbers
 
-__all__ = ["Recognised", "describe_verdicts"]
-
 _MOST_CLASSES = 8
 
 

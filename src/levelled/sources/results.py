@@ -10,8 +10,6 @@ from levelled.sources.files import PathName, files_of, format_of, json_objects
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["read_result"]
-
 _WHOLE = r"^(0|-?[1-9][0-9]{0,17})$"
 
 

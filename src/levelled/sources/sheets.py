@@ -7,8 +7,6 @@ which is taken away when answers are read, the second as escapes such as \x1b.
 
 import re
 
-__all__ = ["read_cell", "safe_cell"]
-
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")
 _WRITTEN = re.compile(r"'+[=+\-@\t\r]")
 _HARMLESS = "\n\t\u200c\u200d"

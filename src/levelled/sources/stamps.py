@@ -7,8 +7,6 @@ from pathlib import Path
 
 from levelled.errors import PoolError
 
-__all__ = ["Stamps"]
-
 
 class Stamps:
     """The size and the time of change that files had when they were opened."""

@@ -22,8 +22,6 @@ from levelled.sources.pool_columns import PoolColumns
 from levelled.sources.reading import read_columns
 from levelled.sources.texts import check_slices
 
-__all__ = ["StreamedColumns", "columns_of"]
-
 _HELD = 1 << 20
 """Rows up to which the columns of a pool are held in memory."""
 _MOST_CLASSES = 10_000

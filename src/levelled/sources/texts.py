@@ -14,8 +14,6 @@ from levelled.labels import class_text
 from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import is_text
 
-__all__ = ["MISSING", "check_slices", "compact", "parse_numbers", "with_text"]
-
 MISSING = "(missing)"
 """The slice of items whose value is not known."""
 

@@ -19,8 +19,6 @@ from levelled.samplers.blocks import check_total, cut
 from levelled.samplers.race import Part, merge, part
 from levelled.sources.unit_weights import MixedWeights, UnitWeights
 
-__all__ = ["Progress", "in_threads", "mix_units", "race_units"]
-
 Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int], object]

@@ -19,8 +19,6 @@ from levelled.sources.columns import Roles, is_number, roles_of
 from levelled.sources.pool import open_pool
 from levelled.sources.units import Units, name_place
 
-__all__ = ["ColumnWeights", "EqualWeights", "MixedWeights", "PredictionWeights", "UnitWeights"]
-
 _ROWS = 1 << 20
 """Rows of equal weight that are made at once."""
 

@@ -23,8 +23,6 @@ from levelled.sources.ids import batch_ids
 from levelled.sources.origin import Files, name_unreadable
 from levelled.sources.places import ParquetPlace, find_remote, is_address
 
-__all__ = ["RowGroups", "TextFiles", "Units", "name_place", "open_units", "read_ids"]
-
 _ROWS = 1 << 20
 """Rows of a row group that are read at once."""
 _FOOTERS = 4

@@ -18,16 +18,6 @@ from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.samplers import ClassChance
 from levelled.surrogates.proposal import water_filled
 
-__all__ = [
-    "Aim",
-    "AverageAim",
-    "ClassShare",
-    "LearntClass",
-    "RatioAim",
-    "balanced_shares",
-    "importance_of",
-]
-
 _STEPS, _GAP = 200, 1e-3
 _SAMPLED = 20_000
 """About so many items decide the shares."""

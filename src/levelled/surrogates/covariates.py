@@ -9,8 +9,6 @@ from levelled._check import FloatArray, IntArray, floats
 from levelled.surrogates.families import Family
 from levelled.surrogates.scaling import Scaling, ScoreColumns, first_slope
 
-__all__ = ["SCORES", "Covariates"]
-
 SCORES = 4
 """Columns that are there in every pool: one, and the logits of three expected losses."""
 

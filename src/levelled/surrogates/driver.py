@@ -19,8 +19,6 @@ from levelled.surrogates.covariates import Covariates
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 from levelled.surrogates.proposal import floor_after, water_fill
 
-__all__ = ["Driver", "RunDriver", "next_round_size"]
-
 _RAMP_OF_VERDICTS = 0.05
 """Beside verdicts the predictor is nearly as good at the first draws as at the last."""
 _FIRST_FIT = 10

@@ -7,8 +7,6 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["Family", "LogFamily", "LogitFamily"]
-
 
 class Family(ABC):
     """The mean of a loss given its linear predictor, and the variance that goes with the mean."""

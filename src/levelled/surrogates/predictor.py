@@ -16,8 +16,6 @@ from levelled.surrogates.covariates import SCORES, Covariates
 from levelled.surrogates.families import Family
 from levelled.surrogates.ridge import Ridge
 
-__all__ = ["LossPredictor", "fit_predictor", "prior_predictor"]
-
 _RIDGE_INTERCEPT, _RIDGE_SCORES, _RIDGE_EXTRA = 0.02, 2.0, 10.0
 _RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0
 """On scores that a verdict gives, which are two or a few, and on the features beside them."""

@@ -4,8 +4,6 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = ["GUARANTEED_FLOOR", "floor_after", "water_fill", "water_filled"]
-
 _LEAST_FLOOR, _FIRST_FLOOR, _HALVED_AT = 0.2, 0.75, 10.0
 _STEPS = 100
 _BLOCK = 1 << 20

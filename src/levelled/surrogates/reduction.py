@@ -9,8 +9,6 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray
 
-__all__ = ["Reduction"]
-
 _MOST_FEATURES = 20
 _SAMPLED = 20_000
 """About so many items decide the principal components."""

@@ -7,8 +7,6 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.surrogates.families import Family
 
-__all__ = ["Ridge"]
-
 _STEPS, _CONVERGED = 30, 1e-7
 _LEAST_DENOMINATOR = 0.05
 

@@ -14,8 +14,6 @@ from levelled._check import FloatArray, IntArray
 from levelled.errors import InputError
 from levelled.surrogates.families import Family, LogFamily, LogitFamily
 
-__all__ = ["Moments", "Scaling", "ScoreColumns", "first_slope"]
-
 _SLOPE = 0.8
 """The slope on the logit of the expected loss before any label: models are overconfident."""
 _LEAST, _MOST = 0.002, 0.5

@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from levelled.campaigns.stores import SQLStore, Token, find_token, hash_token
 from levelled.web.settings import WebSettings
 
-__all__ = ["Access", "TooManyFailuresError", "Visitor"]
-
 FRESH = 1.0
 """Seconds for which a token that was found counts without looking again."""
 FAILURES, WITHIN = 10, 60.0

@@ -25,8 +25,6 @@ from levelled.web.replies import Reply, refuse, refuse_http, refuse_input, refus
 from levelled.web.routes import ROUTERS
 from levelled.web.settings import WebSettings
 
-__all__ = ["make_app"]
-
 _THREADS = 64
 """Requests that may work at the same time; most of them wait for a campaign."""
 _ABOUT = (

@@ -5,8 +5,6 @@ from pathlib import Path
 
 from levelled.errors import PoolError
 
-__all__ = ["MOST_BYTES", "MOST_ROWS", "refuse_bomb"]
-
 MOST_BYTES = 4 * 2**30
 """The most bytes that a file may hold once it is unpacked."""
 MOST_ROWS = 20_000_000

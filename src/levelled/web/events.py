@@ -11,8 +11,6 @@ from starlette.types import Message, Receive, Scope, Send
 from levelled.campaigns.stores import SQLStore
 from levelled.errors import LevelledError
 
-__all__ = ["Broker", "EventStream", "Subscription", "TooManyStreamsError"]
-
 HEARTBEAT = 15.0
 """Seconds without a change after which a comment shows that the connection lives."""
 APART = 0.5

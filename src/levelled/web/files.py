@@ -12,8 +12,6 @@ from levelled.errors import InputError
 from levelled.sources.files import ENDINGS
 from levelled.web.settings import WebSettings
 
-__all__ = ["IMAGES", "Files"]
-
 IMAGES = {
     ".png": "image/png",
     ".jpg": "image/jpeg",

@@ -20,8 +20,6 @@ from levelled.web.replies import problem
 from levelled.web.settings import WebSettings
 from levelled.web.templating import TEMPLATES
 
-__all__ = ["CSRF_HEADER", "Guard"]
-
 CSRF_HEADER = "x-levelled"
 """The header of requests by pages of this server; another origin cannot send it."""
 

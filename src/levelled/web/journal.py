@@ -9,8 +9,6 @@ from typing import IO, Any
 
 from starlette.types import Scope
 
-__all__ = ["Journal"]
-
 
 class Journal:
     """Writes what happened to a stream, by default standard error."""

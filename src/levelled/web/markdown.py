@@ -5,8 +5,6 @@ from functools import cache
 import nh3
 from markdown_it import MarkdownIt
 
-__all__ = ["render_markdown"]
-
 LONGEST = 50_000
 """Characters that are rendered; longer text is shown as it is."""
 _TAGS = {

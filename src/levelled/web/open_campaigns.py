@@ -13,8 +13,6 @@ from levelled.campaigns import Campaign
 from levelled.campaigns.stores import SQLStore
 from levelled.errors import CampaignError, InputError, LevelledError
 
-__all__ = ["OpenCampaign", "OpenCampaigns"]
-
 T = TypeVar("T")
 
 _MOST_CAMPAIGNS = 32

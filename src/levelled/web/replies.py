@@ -19,8 +19,6 @@ from levelled.errors import (
 )
 from levelled.web.templating import TEMPLATES
 
-__all__ = ["Problem", "Reply", "problem", "refuse", "refuse_http", "refuse_input", "refuse_step"]
-
 _STATUS = (
     (ConflictError, 409),
     (StorageError, 503),

@@ -10,8 +10,6 @@ from levelled.errors import InputError
 from levelled.web.app import make_app
 from levelled.web.settings import LOOPBACK, WebSettings
 
-__all__ = ["link_to", "serve"]
-
 GRACE = 10
 """Seconds that requests in flight have to finish when the server stops."""
 

@@ -8,8 +8,6 @@ from levelled.campaigns import place_of
 from levelled.campaigns.snapshots import key_of_user
 from levelled.errors import InputError
 
-__all__ = ["LOOPBACK", "WebSettings", "link_token"]
-
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names of this machine that others cannot reach."""
 

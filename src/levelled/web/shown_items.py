@@ -12,8 +12,6 @@ from levelled.campaigns.shown import fields_of
 from levelled.sources.content import ShownField
 from levelled.web.markdown import render_markdown
 
-__all__ = ["page_settings", "render_fields", "shown_item"]
-
 
 def shown_item(settings: CampaignSettings, ask: Ask) -> dict[str, Any]:
     """An item that was asked for, with the kind of each field and the HTML of Markdown."""

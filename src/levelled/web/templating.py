@@ -4,6 +4,4 @@ from pathlib import Path
 
 from starlette.templating import Jinja2Templates
 
-__all__ = ["TEMPLATES"]
-
 TEMPLATES = Jinja2Templates(directory=Path(__file__).parent / "templates")

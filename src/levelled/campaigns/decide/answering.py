@@ -22,8 +22,6 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 
-__all__ = ["amend_all", "set_aside", "tell_all", "undo"]
-
 
 class _Given(NamedTuple):
     """An answer after its checks."""

@@ -17,8 +17,6 @@ from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 
-__all__ = ["change", "close", "rename", "reopen", "rescore"]
-
 
 def change(
     state: CampaignState,

@@ -12,19 +12,6 @@ from levelled.labels import Label
 from levelled.metrics.metric import Metric
 from levelled.metrics.plan_record import check_range
 
-__all__ = [
-    "check_labels",
-    "check_name",
-    "check_text",
-    "check_width",
-    "find_draw",
-    "lease_end",
-    "name_owner",
-    "refuse_closed",
-    "refuse_settled",
-    "stamp",
-]
-
 _LONGEST = 1000
 """Characters of a label, a reason or a name in the log."""
 

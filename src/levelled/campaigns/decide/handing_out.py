@@ -17,8 +17,6 @@ from levelled.campaigns.shown import shown_data
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 
-__all__ = ["ask", "draws_kept_for", "give_back", "mine", "open_items", "renew"]
-
 
 def ask(
     state: CampaignState,

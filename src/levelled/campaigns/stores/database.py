@@ -12,8 +12,6 @@ from sqlalchemy.exc import SQLAlchemyError
 
 from levelled.errors import StorageError
 
-__all__ = ["PATIENCE", "WRITES", "Appended", "Database", "LostConnectionError", "Turn", "reason"]
-
 WRITES = "levelled_writes"
 """The execution option of a transaction that is going to write."""
 

@@ -7,8 +7,6 @@ network drive do not have in common: they would overwrite each other's labels.
 import os
 from pathlib import Path
 
-__all__ = ["network_kind"]
-
 _NETWORK = {
     *("nfs", "nfs4", "cifs", "smb3", "smbfs", "9p", "afs", "ceph", "glusterfs", "lustre", "gpfs"),
     *("vboxsf", "drvfs", "prl_fs", "vmhgfs", "virtiofs", "fuse.sshfs", "fuse.s3fs", "fuse.rclone"),

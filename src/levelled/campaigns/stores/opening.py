@@ -18,18 +18,6 @@ from levelled.errors import ConflictError, StorageError
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
 
-__all__ = [
-    "DEFAULT_STORAGE",
-    "Upgrade",
-    "backup",
-    "copy",
-    "find_store",
-    "migrations",
-    "open_store",
-    "place_of",
-    "upgrade",
-]
-
 DEFAULT_STORAGE = "sqlite:///levelled.db"
 """The storage used where none is named: a file in the current folder."""
 

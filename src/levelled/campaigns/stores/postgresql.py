@@ -21,8 +21,6 @@ from levelled.campaigns.stores.database import (
 )
 from levelled.errors import StorageError
 
-__all__ = ["PostgreSQL", "parse_url"]
-
 T = TypeVar("T")
 
 _DRIVER = "postgresql+psycopg"

@@ -15,17 +15,6 @@ from sqlalchemy import (
 
 from levelled.errors import StorageError
 
-__all__ = [
-    "EVENTS",
-    "METADATA",
-    "SNAPSHOTS",
-    "TOKENS",
-    "VERSIONS",
-    "VERSION_TABLE",
-    "create_tables",
-    "version_of",
-]
-
 VERSIONS = ("0001", "0002", "0003")
 """The revisions in `migrations`, oldest first; a new database starts at the last one."""
 

@@ -24,8 +24,6 @@ from levelled.campaigns.stores.file_system import network_kind
 from levelled.campaigns.stores.turns import Turns, lane_of
 from levelled.errors import StorageError
 
-__all__ = ["SQLite"]
-
 _MESSAGES = {
     sqlite3.SQLITE_BUSY: "{place} is locked: another process has been writing to it for "
     "{patience:g} seconds. Nothing was stored; try again, or end that process.",

@@ -16,8 +16,6 @@ from levelled.campaigns.stores.schema import EVENTS, SNAPSHOTS
 from levelled.campaigns.stores.tokens import SQLTokens
 from levelled.errors import ConflictError, InputError, StorageError
 
-__all__ = ["Decision", "Read", "SQLStore", "Snapshot", "Store"]
-
 Read = Callable[[int], list[StoredEvent]]
 """Reads the events of a campaign from a place on."""
 

@@ -13,8 +13,6 @@ from levelled.campaigns.stores.database import Database
 from levelled.campaigns.stores.schema import TOKENS
 from levelled.errors import InputError
 
-__all__ = ["ROLES", "SQLTokens", "Token", "find_token", "hash_token"]
-
 ROLES = ("labeller", "analyst")
 """The roles, each of which may do all that those before it may."""
 

@@ -24,8 +24,6 @@ try:
 except ImportError:  # Windows
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Turns", "lane_of"]
-
 _AVAILABLE = sys.platform == "linux" and hasattr(fcntl, "F_OFD_SETLK")  # _LOCK is Linux's
 _LANES = 1024
 _SPAN = 1 << 50

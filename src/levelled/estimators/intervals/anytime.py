@@ -11,8 +11,6 @@ from levelled._check import FloatArray
 from levelled.estimators.intervals.fixed import log_t_interval, t_quantile
 from levelled.estimators.moments import Moments
 
-__all__ = ["LEAST", "anytime_log_t", "boundary", "wilson"]
-
 LEAST = 25
 """Number of labels below which the asymptotics cannot be trusted."""
 

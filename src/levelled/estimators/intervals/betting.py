@@ -22,8 +22,6 @@ from levelled.estimators.intervals.betting_watch import (
 from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
 from levelled.estimators.intervals.logical import as_bounds
 
-__all__ = ["Betting", "RatioBetting", "betting_interval", "running_betting"]
-
 
 class Betting(Watch):
     """An interval for the pool risk that may be watched while labels come in.

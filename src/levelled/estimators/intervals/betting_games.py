@@ -51,8 +51,6 @@ from levelled.estimators.intervals.betting_wealth import (
 )
 from levelled.estimators.intervals.logical import LARGEST, Bounds, check_bounds, logical_limits
 
-__all__ = ["COLUMNS", "MeanGame", "RatioGame"]
-
 COLUMNS = (
     "max_weight",
     "control",

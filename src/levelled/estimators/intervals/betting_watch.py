@@ -25,8 +25,6 @@ from levelled.estimators.intervals.betting_wealth import (
 )
 from levelled.estimators.intervals.logical import LARGEST, Bounds
 
-__all__ = ["BettingState", "Game", "Watch", "as_tested", "finite_number", "place_bets"]
-
 _FORMAT = 2  # of what to_dict writes; it holds amounts for the present FRACTIONS
 
 

@@ -28,26 +28,6 @@ import numpy as np
 
 from levelled._check import BoolArray, FloatArray
 
-__all__ = [
-    "N_CANDIDATES",
-    "Bet",
-    "Columns",
-    "Number",
-    "Sides",
-    "Values",
-    "Variants",
-    "Wealth",
-    "bet_table",
-    "equal_prior",
-    "grow",
-    "normalised_prior",
-    "pack",
-    "reject",
-    "spread_candidates",
-    "step",
-    "unpack",
-]
-
 FRACTIONS: FloatArray = np.geomspace(0.02, 0.95, 6)
 """The shares of wealth that strategies stake; more of them would dilute the best one."""
 N_CANDIDATES = 800

@@ -25,8 +25,6 @@ from levelled.estimators.intervals.hedged import COLUMNS, hedged_interval
 from levelled.estimators.intervals.score import score_t
 from levelled.estimators.loss_sample import LossSample
 
-__all__ = ["INTERVALS", "Interval", "interval_for"]
-
 INTERVALS = ("auto", "t", "log_t", "cp_safe", "score_t", "anytime", "betting", "hedged", "none")
 _FIXED = ("t", "log_t", "cp_safe")
 _POOR, _THIN, _HOPELESS = 30, 15, 5

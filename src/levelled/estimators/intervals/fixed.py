@@ -8,20 +8,6 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.estimators.moments import Moments, moments
 
-__all__ = [
-    "NO_VARIANCE",
-    "binomial_size",
-    "clopper_pearson",
-    "cp_safe",
-    "effective",
-    "log_t_interval",
-    "ranked_weights",
-    "signed_cp_safe",
-    "square_and_add",
-    "t_interval",
-    "t_quantile",
-]
-
 _LARGEST_EXPONENT = 700.0  # exp of more than that overflows
 _ROUNDING = 1e-14  # a variance of shares below this is rounding
 _EVEN = 1e-12

@@ -34,16 +34,6 @@ from levelled.errors import InputError
 from levelled.estimators.intervals.betting_watch import as_tested, finite_number
 from levelled.estimators.intervals.betting_wealth import pack, spread_candidates, unpack
 
-__all__ = [
-    "COLUMNS",
-    "SPLIT",
-    "Hedged",
-    "Offer",
-    "hedged_interval",
-    "new_prices",
-    "poisson_stake",
-]
-
 COLUMNS = (
     "control",
     "control_left",

@@ -5,16 +5,6 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.errors import InputError, LossError
 
-__all__ = [
-    "LARGEST",
-    "UNBOUNDED",
-    "Bounds",
-    "as_bounds",
-    "bounds_of",
-    "check_bounds",
-    "logical_limits",
-]
-
 Bounds = tuple[float, float]
 LARGEST = 1e100
 """A larger loss cannot be squared and summed."""

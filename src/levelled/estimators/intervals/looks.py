@@ -22,15 +22,6 @@ import numpy as np
 
 from levelled._check import FloatArray
 
-__all__ = [
-    "SHARE",
-    "PlannedLook",
-    "cut_limits",
-    "plan_looks",
-    "plan_without_budget",
-    "replan_looks",
-]
-
 Limits = tuple[FloatArray | float, FloatArray | float]
 
 SHARE = 0.9

@@ -6,8 +6,6 @@ from levelled._check import FloatArray
 from levelled.estimators.intervals.fixed import t_quantile
 from levelled.estimators.moments import Moments
 
-__all__ = ["PRIOR_DF", "blend", "blended_variance", "leaning", "score_t"]
-
 PRIOR_DF = 6.0
 """The weight of the predicted variance, in degrees of freedom."""
 _FAR, _NEAR = 0.9, 0.5

@@ -15,8 +15,6 @@ from levelled.sources.readers.items import (
     objects,
 )
 
-__all__ = ["matches", "read"]
-
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
     """True for a record."""

@@ -17,8 +17,6 @@ from levelled.sources.readers.items import (
     tool_call,
 )
 
-__all__ = ["matches", "read"]
-
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
     """True for the object of a test run, alone or in the file of the latest one."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from levelled.sources.readers.items import Contents, Item, as_text, note_labels
 
-__all__ = ["matches", "read"]
-
 _LABELS = ("label", "entities", "relations", "cats")
 _COMMENTS = ("Comments", "comments")
 

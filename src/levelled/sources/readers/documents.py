@@ -10,8 +10,6 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.sources.files import json_lines, parse_object
 
-__all__ = ["check_size", "first_line", "parse_json", "read_document", "read_lines"]
-
 _MOST_BYTES = 1 << 30
 """Bytes of the largest file that is read whole."""
 

@@ -16,16 +16,6 @@ from levelled.sources.columns import Roles, shown_columns
 from levelled.sources.readers.documents import read_document
 from levelled.sources.readers.items import Outputs, as_object, note_labels, objects
 
-__all__ = [
-    "as_outputs",
-    "files_in",
-    "is_dataset",
-    "is_folder",
-    "is_schema",
-    "read_folder",
-    "read_parquet",
-]
-
 _MOST_BYTES = 1 << 31
 """Bytes of the largest data set that is read whole."""
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"

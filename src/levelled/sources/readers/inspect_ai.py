@@ -23,8 +23,6 @@ from levelled.sources.readers.items import (
 )
 from levelled.sources.readers.zips import Members, open_zip
 
-__all__ = ["is_archive", "matches", "read", "read_archive"]
-
 _SAMPLE = re.compile(r"samples/.+\.json")
 _START = ("header.json", "_journal/start.json")
 _ATTACHMENT = re.compile(r"attachment://([0-9a-f]{32})")

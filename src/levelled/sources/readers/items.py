@@ -13,21 +13,6 @@ import pyarrow as pa
 from levelled.errors import PoolError
 from levelled.sources.readers.verdicts import read_verdicts
 
-__all__ = [
-    "Contents",
-    "Item",
-    "Outputs",
-    "as_object",
-    "as_text",
-    "flatten",
-    "lines_of",
-    "make_outputs",
-    "message",
-    "note_labels",
-    "objects",
-    "tool_call",
-]
-
 _CALL = pa.struct([("name", pa.string()), ("arguments", pa.string())])
 _MESSAGE = pa.struct(
     [("role", pa.string()), ("content", pa.string()), ("tool_calls", pa.list_(_CALL))]

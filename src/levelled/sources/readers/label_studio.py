@@ -8,8 +8,6 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.sources.readers.items import Contents, Item, as_text, flatten, note_labels, objects
 
-__all__ = ["matches", "read"]
-
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
     """True for a task of the export JSON, or a row of JSON-MIN."""

@@ -7,8 +7,6 @@ from typing import Any
 
 from levelled.sources.readers.items import Contents, Item, as_text, flatten
 
-__all__ = ["matches", "read"]
-
 _NEEDED = {"doc_id", "doc", "arguments", "filtered_resps"}
 
 

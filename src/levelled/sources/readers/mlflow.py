@@ -24,8 +24,6 @@ from levelled.sources.readers.items import (
     tool_call,
 )
 
-__all__ = ["is_table", "matches", "read"]
-
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _REASON = re.compile(r"(.+?)(/v\d+)?/(justification|rationale)")
 _INPUT = ("inputs", "input", "request", "question")

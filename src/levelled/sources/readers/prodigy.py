@@ -7,8 +7,6 @@ from typing import Any
 
 from levelled.sources.readers.items import Contents, Item, flatten, note_labels
 
-__all__ = ["matches", "read"]
-
 _LABELS = ("label", "accept", "spans", "answer")
 _SHOWN = ("text", "html", "image", "audio", "video")
 

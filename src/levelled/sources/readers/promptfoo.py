@@ -9,8 +9,6 @@ from typing import Any
 from levelled.errors import PoolError
 from levelled.sources.readers.items import Contents, Item, as_object, as_text, flatten, objects
 
-__all__ = ["matches", "read"]
-
 _NEEDED = {"prompt", "success", "testIdx", "vars"}
 
 

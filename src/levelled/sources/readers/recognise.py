@@ -31,8 +31,6 @@ from levelled.sources.readers.documents import (
 )
 from levelled.sources.readers.items import Contents, Outputs, make_outputs
 
-__all__ = ["PLAIN", "TITLES", "files_of_outputs", "read_outputs"]
-
 PLAIN = "plain"
 """The reader of files whose columns say by their names what they hold."""
 

@@ -8,8 +8,6 @@ from typing import Any
 
 from levelled.labels import class_text
 
-__all__ = ["NO_VERDICT", "PASS_FAIL", "read_verdicts"]
-
 NO_VERDICT = "no verdict"
 """The class of items on which a judge said nothing, for example because the run failed there."""
 

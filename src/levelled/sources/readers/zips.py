@@ -14,8 +14,6 @@ import pyarrow as pa
 
 from levelled.errors import PoolError
 
-__all__ = ["Members", "open_zip"]
-
 _STORED, _DEFLATED, _ZSTD = 0, 8, 93
 _LOCAL = struct.Struct("<4s5H3L2H")
 """The header in front of a member; the last two numbers are the lengths of what follows it."""

@@ -4,24 +4,6 @@ from typing import Annotated, Any
 
 from pydantic import BaseModel, ConfigDict, Field, StrictInt
 
-__all__ = [
-    "Amendment",
-    "Answers",
-    "AskBody",
-    "Asked",
-    "ChangeBody",
-    "CloseBody",
-    "CreateBody",
-    "Done",
-    "Draws",
-    "Item",
-    "ItemBody",
-    "LookBody",
-    "OwnerBody",
-    "ReasonBody",
-    "RenewBody",
-]
-
 _LARGEST = 2**31 - 1
 Draw = Annotated[StrictInt, Field(ge=1, le=_LARGEST, description="The number of the draw.")]
 Owner = Annotated[

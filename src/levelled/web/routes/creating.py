@@ -18,8 +18,6 @@ from levelled.web.routes.bodies import CreateBody, Done, LookBody
 from levelled.web.routes.shared import ERRORS, Analyst
 from levelled.web.shown_items import render_fields
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api", tags=["creating"], responses=ERRORS)
 
 _OWN = "package.module"

@@ -11,8 +11,6 @@ from levelled.web.events import Broker, EventStream, TooManyStreamsError
 from levelled.web.open_campaigns import OpenCampaigns
 from levelled.web.routes.shared import ERRORS, AnyVisitor
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api", tags=["events"], responses=ERRORS)
 
 

@@ -5,8 +5,6 @@ from fastapi import APIRouter, Request
 from levelled.errors import LevelledError
 from levelled.web.replies import Reply, problem
 
-__all__ = ["router"]
-
 router = APIRouter(tags=["health"])
 
 

@@ -24,8 +24,6 @@ from levelled.web.routes.bodies import (
 from levelled.web.routes.shared import ERRORS, AnyVisitor, Named, owner_of
 from levelled.web.shown_items import shown_item
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["labelling"], responses=ERRORS)
 
 

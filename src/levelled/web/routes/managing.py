@@ -16,8 +16,6 @@ from levelled.web.routes.labelling import done
 from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named, owner_of
 from levelled.web.shown_items import page_settings
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=ERRORS)
 
 _FOR_LABELLERS = ("name", "n_labels", "n_pending", "budget", "pool_size", "closed", "n_events")

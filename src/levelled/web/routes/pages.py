@@ -9,8 +9,6 @@ from levelled.web.files import IMAGES
 from levelled.web.routes.shared import Analyst, AnyVisitor, Named
 from levelled.web.templating import TEMPLATES
 
-__all__ = ["router"]
-
 router = APIRouter(include_in_schema=False)
 
 

@@ -15,8 +15,6 @@ from levelled.reports.headline import headline, reading_notes, why_trust
 from levelled.web.replies import Reply
 from levelled.web.routes.shared import ERRORS, Analyst, Named
 
-__all__ = ["router"]
-
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["reading"], responses=ERRORS)
 
 _PLOTTING = threading.Lock()  # matplotlib draws one picture at a time

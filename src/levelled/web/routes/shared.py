@@ -9,8 +9,6 @@ from levelled.web.access import Visitor
 from levelled.web.open_campaigns import OpenCampaign, OpenCampaigns
 from levelled.web.replies import Problem
 
-__all__ = ["ERRORS", "Analyst", "AnyVisitor", "Named", "owner_of"]
-
 ERRORS: dict[int | str, dict[str, Any]] = {
     401: {"model": Problem, "description": "No valid token."},
     403: {"model": Problem, "description": "The role or the origin does not allow this."},
