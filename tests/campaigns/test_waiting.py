@@ -7,8 +7,8 @@ import numpy as np
 
 from campaigns.simulated import START, beginning, spam, tell_one
 from levelled.campaigns import decide
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.records import DrawnItem
-from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.draws import Draws
 from levelled.estimators import lure_weights

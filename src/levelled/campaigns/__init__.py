@@ -11,9 +11,9 @@ if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
     from levelled.campaigns.campaign import Campaign
     from levelled.campaigns.create import create_campaign, load_campaign
-    from levelled.campaigns.diagnosing import CampaignDiagnosis
+    from levelled.campaigns.figures.diagnosing import CampaignDiagnosis
+    from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
-    from levelled.campaigns.gate import GateClaim
     from levelled.campaigns.learnt import CampaignPredictor
     from levelled.campaigns.pace import Pace
     from levelled.campaigns.planning import plan_campaign
@@ -51,10 +51,10 @@ _HOME = {
     "Ask": "campaigns.records",
     "Audit": "campaigns.audit",
     "Campaign": "campaigns.campaign",
-    "CampaignDiagnosis": "campaigns.diagnosing",
+    "CampaignDiagnosis": "campaigns.figures.diagnosing",
     "CampaignPredictor": "campaigns.learnt",
     "Figure": "metrics.figure",
-    "GateClaim": "campaigns.gate",
+    "GateClaim": "campaigns.figures.gate",
     "OpenItem": "campaigns.records",
     "Pace": "campaigns.pace",
     "Question": "campaigns.questions",

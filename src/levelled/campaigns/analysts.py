@@ -9,12 +9,16 @@ from typing import TYPE_CHECKING, Any
 from levelled._optional import optional
 from levelled.campaigns import decide
 from levelled.campaigns.attaching import predicted_numbers
-from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
-from levelled.campaigns.diagnosing import CampaignDiagnosis, diagnose_campaign
-from levelled.campaigns.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures import estimate_history
-from levelled.campaigns.gate import GateClaim, decide_better, decide_limit
-from levelled.campaigns.judging import judge_model, judge_section
+from levelled.campaigns.figures.comparing import (
+    comparable_figures,
+    compare_models,
+    compare_with_first,
+)
+from levelled.campaigns.figures.diagnosing import CampaignDiagnosis, diagnose_campaign
+from levelled.campaigns.figures.exporting import as_table, make_report, write_table
+from levelled.campaigns.figures.figures import estimate_history
+from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
+from levelled.campaigns.figures.judging import judge_model, judge_section
 from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog
 from levelled.campaigns.planning import plan_further

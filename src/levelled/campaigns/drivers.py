@@ -23,8 +23,8 @@ from levelled.campaigns.driving import (
     unit_of,
     worth_of,
 )
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.records import CampaignSettings, Round
-from levelled.campaigns.settled import settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.campaigns.verdicts import only_verdicts, with_chances
 from levelled.estimators.intervals.fixed import ranked_weights

@@ -4,9 +4,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 
+from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.hashing import StoredEvent
 from levelled.campaigns.records import Event
-from levelled.campaigns.settled import FigureCache
 from levelled.campaigns.snapshots import is_authentic, pack, unpack
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Read, Store

@@ -8,7 +8,7 @@ from levelled._check import between
 from levelled.campaigns.derived import fitting_model_first
 from levelled.campaigns.drawing import whole_proposal
 from levelled.campaigns.driving import choose_kind
-from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
+from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights

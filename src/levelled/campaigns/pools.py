@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from levelled.campaigns.exporting import write_table
+from levelled.campaigns.figures.exporting import write_table
 from levelled.campaigns.records import CampaignSettings, Rescored
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, PoolError

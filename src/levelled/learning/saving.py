@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._files import replace_file
-from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import LearnerSettings

@@ -21,8 +21,8 @@ from campaigns.simulated import (
 )
 from levelled import estimate
 from levelled.campaigns import Figure, decide, load_campaign
-from levelled.campaigns.figures import estimate_figures, estimate_history
-from levelled.campaigns.settled import FigureCache, settled_draws
+from levelled.campaigns.figures.figures import estimate_figures, estimate_history
+from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.state import CampaignState, apply_events
 
 POOL, TRUTH = spam(60)

@@ -9,11 +9,11 @@ import pyarrow as pa
 import pytest
 
 import levelled as lv
+from campaigns.figures.test_comparing import POOL, TRUTH, compared
 from campaigns.simulated import begun, label, numbers, spam
-from campaigns.test_comparing import POOL, TRUTH, compared
 from levelled.campaigns import Campaign, GateClaim
-from levelled.campaigns.gate import _more_labels, _word
-from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.figures.gate import _more_labels, _word
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.errors import LevelledError
 from levelled.estimators import Estimate
 from levelled_studies.betting_truth import hedged_rejected_at, rejected_at

@@ -7,13 +7,13 @@ from math import isfinite
 import numpy as np
 
 from levelled.campaigns.driving import is_predicted
-from levelled.campaigns.estimating import (
+from levelled.campaigns.figures.estimating import (
     Subject,
     estimate_subject,
     estimate_value,
     estimator_of,
 )
-from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
+from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.estimators import Estimate, lure_weights
 from levelled.estimators.intervals.looks import PlannedLook, cut_limits

@@ -13,16 +13,16 @@ from math import ceil, inf, isfinite
 from typing import Any, Literal
 
 from levelled._check import between
-from levelled.campaigns.comparing import (
+from levelled.campaigns.figures.comparing import (
     find_metric,
     find_metrics,
     find_model,
     watched_difference,
     why_not_compared,
 )
-from levelled.campaigns.estimating import Subject, estimate_subject
-from levelled.campaigns.figures import pool_subject
-from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
+from levelled.campaigns.figures.estimating import Subject, estimate_subject
+from levelled.campaigns.figures.figures import pool_subject
+from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate

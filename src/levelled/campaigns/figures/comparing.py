@@ -5,8 +5,8 @@ from functools import partial
 
 import numpy as np
 
-from levelled.campaigns.betting import GameInput
-from levelled.campaigns.estimating import (
+from levelled.campaigns.figures.betting import GameInput
+from levelled.campaigns.figures.estimating import (
     FIXED,
     Subject,
     bet,
@@ -14,9 +14,9 @@ from levelled.campaigns.estimating import (
     nothing_known,
     subject_pairs,
 )
-from levelled.campaigns.figures import estimate_figures
+from levelled.campaigns.figures.figures import estimate_figures
+from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.records import CampaignSettings
-from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate, estimate

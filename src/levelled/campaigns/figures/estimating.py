@@ -6,8 +6,8 @@ from math import isfinite
 import numpy as np
 
 from levelled._check import BoolArray, FloatArray
-from levelled.campaigns.betting import GameInput, play
-from levelled.campaigns.settled import SettledDraws
+from levelled.campaigns.figures.betting import GameInput, play
+from levelled.campaigns.figures.settled import SettledDraws
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import InputError

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from levelled.campaigns.settled import FigureCache, settled_draws
+from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.estimators import lure_weights
 from levelled.estimators.diagnostics import diagnose

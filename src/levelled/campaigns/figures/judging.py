@@ -7,11 +7,16 @@ from typing import Literal
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.campaigns.comparing import compare_subjects, find_model, find_other_model, shown_model
 from levelled.campaigns.driving import is_predicted
-from levelled.campaigns.estimating import FIXED, Subject
-from levelled.campaigns.figures import read_estimate
-from levelled.campaigns.settled import FigureCache, SettledDraws, settled_draws
+from levelled.campaigns.figures.comparing import (
+    compare_subjects,
+    find_model,
+    find_other_model,
+    shown_model,
+)
+from levelled.campaigns.figures.estimating import FIXED, Subject
+from levelled.campaigns.figures.figures import read_estimate
+from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate

@@ -10,7 +10,7 @@ import pytest
 
 import levelled as lv
 from campaigns.simulated import begun, label, numbers, spam
-from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 

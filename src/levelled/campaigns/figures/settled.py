@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray
-from levelled.campaigns.betting import SavedGame
+from levelled.campaigns.figures.betting import SavedGame
 from levelled.campaigns.records import DrawnItem
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
