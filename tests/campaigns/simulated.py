@@ -9,7 +9,7 @@ import numpy as np
 import pyarrow as pa
 
 from levelled.campaigns import Campaign, create_campaign, decide
-from levelled.campaigns.drawing import draw_further
+from levelled.campaigns.drawing.drawing import draw_further
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
 from levelled.metrics.named import parse_metric

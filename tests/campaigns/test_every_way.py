@@ -19,8 +19,8 @@ from campaigns.simulated import (
     weights_by_hand,
 )
 from levelled.campaigns import Figure, decide
-from levelled.campaigns.attaching import draw_events
-from levelled.campaigns.drawing import draw_again
+from levelled.campaigns.drawing.attaching import draw_events
+from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.records import DrawnItem, Event

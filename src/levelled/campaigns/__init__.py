@@ -11,12 +11,12 @@ if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
     from levelled.campaigns.campaign import Campaign
     from levelled.campaigns.create import create_campaign, load_campaign
+    from levelled.campaigns.drawing.learnt import CampaignPredictor
+    from levelled.campaigns.drawing.planning import plan_campaign
     from levelled.campaigns.figures.diagnosing import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
-    from levelled.campaigns.learnt import CampaignPredictor
     from levelled.campaigns.pace import Pace
-    from levelled.campaigns.planning import plan_campaign
     from levelled.campaigns.questions import Question
     from levelled.campaigns.records import Ask, OpenItem
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
@@ -52,7 +52,7 @@ _HOME = {
     "Audit": "campaigns.audit",
     "Campaign": "campaigns.campaign",
     "CampaignDiagnosis": "campaigns.figures.diagnosing",
-    "CampaignPredictor": "campaigns.learnt",
+    "CampaignPredictor": "campaigns.drawing.learnt",
     "Figure": "metrics.figure",
     "GateClaim": "campaigns.figures.gate",
     "OpenItem": "campaigns.records",
@@ -66,7 +66,7 @@ _HOME = {
     "load_campaign": "campaigns.create",
     "open_store": "campaigns.stores",
     "place_of": "campaigns.stores",
-    "plan_campaign": "campaigns.planning",
+    "plan_campaign": "campaigns.drawing.planning",
     "upgrade": "campaigns.stores",
 }
 

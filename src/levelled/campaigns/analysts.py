@@ -8,7 +8,10 @@ from typing import TYPE_CHECKING, Any
 
 from levelled._optional import optional
 from levelled.campaigns import decide
-from levelled.campaigns.attaching import predicted_numbers
+from levelled.campaigns.drawing.attaching import predicted_numbers
+from levelled.campaigns.drawing.learnt import CampaignPredictor, learnt_sections, predictor_of
+from levelled.campaigns.drawing.planning import plan_further
+from levelled.campaigns.drawing.pools import CampaignPool
 from levelled.campaigns.figures.comparing import (
     comparable_figures,
     compare_models,
@@ -19,10 +22,7 @@ from levelled.campaigns.figures.exporting import as_table, make_report, write_ta
 from levelled.campaigns.figures.figures import estimate_history
 from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
 from levelled.campaigns.figures.judging import judge_model, judge_section
-from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.log import CampaignLog
-from levelled.campaigns.planning import plan_further
-from levelled.campaigns.pools import CampaignPool
 from levelled.campaigns.state import CampaignState
 from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison

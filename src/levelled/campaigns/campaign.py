@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled.campaigns import decide
 from levelled.campaigns.analysts import Analysts
-from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import Audit, audit_log
-from levelled.campaigns.driving import check_kind
+from levelled.campaigns.drawing.attaching import attach_event, draw_events, place_of
+from levelled.campaigns.drawing.driving import check_kind
+from levelled.campaigns.drawing.pools import CampaignPool
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.log import CampaignLog, Decision
-from levelled.campaigns.pools import CampaignPool
 from levelled.campaigns.questions import Question
 from levelled.campaigns.records import Ask, CampaignSettings, Event
 from levelled.campaigns.shown import label_question

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled.campaigns.drawn_items import DrawnItems, ItemColumns, columns_of
+from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
 from levelled.campaigns.figures.betting import SavedGame
 from levelled.campaigns.figures.settled import FigureCache, KeptLosses, labels_of
 from levelled.campaigns.plain import state_from_plain, state_to_plain

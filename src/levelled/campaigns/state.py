@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
 from levelled.campaigns.answers import Answer, Replaced, Unlabelable
-from levelled.campaigns.drawn_items import DrawnItems
+from levelled.campaigns.drawing.drawn_items import DrawnItems
 from levelled.campaigns.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
 from levelled.campaigns.records import (
     Attached,

@@ -11,8 +11,8 @@ from numbers import Real
 from typing import Any
 
 from levelled.campaigns import decide
-from levelled.campaigns.attaching import attach_event
-from levelled.campaigns.drivers import begin_round
+from levelled.campaigns.drawing.attaching import attach_event
+from levelled.campaigns.drawing.drivers import begin_round
 from levelled.campaigns.hashing import canonical
 from levelled.campaigns.questions import check_remarks, merge_remarks
 from levelled.campaigns.records import Event

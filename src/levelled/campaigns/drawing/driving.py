@@ -5,10 +5,10 @@ from collections.abc import Callable
 import numpy as np
 
 from levelled._check import FloatArray, choice
-from levelled.campaigns.derived import outlines_of
+from levelled.campaigns.drawing.derived import outlines_of
+from levelled.campaigns.drawing.verdicts import only_verdicts
 from levelled.campaigns.plain_settings import KINDS
 from levelled.campaigns.records import CampaignSettings
-from levelled.campaigns.verdicts import only_verdicts
 from levelled.errors import CampaignError
 from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
 from levelled.metrics.named import ClassRatio, Mean, Share

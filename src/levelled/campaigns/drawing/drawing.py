@@ -13,7 +13,7 @@ import numpy as np
 
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
-from levelled.campaigns.drivers import begin_round, driver_of
+from levelled.campaigns.drawing.drivers import begin_round, driver_of
 from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
 from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws

@@ -13,8 +13,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import FloatArray
-from levelled.campaigns.derived import is_judged
-from levelled.campaigns.driving import (
+from levelled.campaigns.drawing.derived import is_judged
+from levelled.campaigns.drawing.driving import (
     driving_loss,
     is_predicted,
     learnt_metric,
@@ -23,10 +23,10 @@ from levelled.campaigns.driving import (
     unit_of,
     worth_of,
 )
+from levelled.campaigns.drawing.verdicts import only_verdicts, with_chances
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.records import CampaignSettings, Round
 from levelled.campaigns.state import CampaignState
-from levelled.campaigns.verdicts import only_verdicts, with_chances
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import Reals, expected
 from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses

@@ -5,9 +5,9 @@ from dataclasses import replace
 from typing import Any
 
 from levelled._check import between
-from levelled.campaigns.derived import fitting_model_first
-from levelled.campaigns.drawing import whole_proposal
-from levelled.campaigns.driving import choose_kind
+from levelled.campaigns.drawing.derived import fitting_model_first
+from levelled.campaigns.drawing.drawing import whole_proposal
+from levelled.campaigns.drawing.driving import choose_kind
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.drivers import driver_of
+from levelled.campaigns.drawing.drivers import driver_of
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.records import Round
 from levelled.campaigns.state import CampaignState

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.campaigns.drawing import as_labels, draw_next
-from levelled.campaigns.pools import RecordedFile
+from levelled.campaigns.drawing.drawing import as_labels, draw_next
+from levelled.campaigns.drawing.pools import RecordedFile
 from levelled.campaigns.records import Attached, CampaignSettings, DrawnItem, Event
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, PoolError
