@@ -10,7 +10,8 @@ import pyarrow as pa
 
 from levelled.campaigns import Campaign, create_campaign, decide
 from levelled.campaigns.drawing.drawing import draw_further
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
+from levelled.campaigns.records import DrawnItem, Event
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.state import CampaignState
 from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool

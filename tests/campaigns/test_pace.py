@@ -4,7 +4,8 @@ from dataclasses import replace
 
 from levelled.campaigns.answers import Answer
 from levelled.campaigns.pace import Pace, paces_of
-from levelled.campaigns.records import CampaignSettings, Lease
+from levelled.campaigns.records import Lease
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.state import CampaignState
 from levelled.metrics.named import parse_metric
 

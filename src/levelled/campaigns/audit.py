@@ -15,7 +15,8 @@ from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.plain import state_to_plain
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
+from levelled.campaigns.records import DrawnItem, Round
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
 from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
 from levelled.campaigns.state import CampaignState, apply_events

@@ -16,7 +16,8 @@ from levelled.campaigns.drawing.pools import CampaignPool
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.log import CampaignLog, Decision
 from levelled.campaigns.questions import Question
-from levelled.campaigns.records import Ask, CampaignSettings, Event
+from levelled.campaigns.records import Ask, Event
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import label_question
 from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store

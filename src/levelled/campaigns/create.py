@@ -19,7 +19,7 @@ from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.driving import check_drive, check_guarantee, choose_kind
 from levelled.campaigns.drawing.pools import check_predicted_losses, open_moved_scores, pool_options
 from levelled.campaigns.questions import check_questions
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError

@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 from levelled.campaigns.questions import Question
-from levelled.campaigns.records import CampaignSettings, DrawnItem
+from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.labels import list_names
 from levelled.metrics.named import Mean, Share

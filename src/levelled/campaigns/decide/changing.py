@@ -11,8 +11,8 @@ from levelled.campaigns.decide.checks import (
     refuse_closed,
     stamp,
 )
-from levelled.campaigns.plain_settings import KINDS
-from levelled.campaigns.records import Event, looks_to_json
+from levelled.campaigns.records import Event
+from levelled.campaigns.settings import KINDS, looks_to_json
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from levelled.campaigns.figures.exporting import write_table
-from levelled.campaigns.records import CampaignSettings, Rescored
+from levelled.campaigns.records import Rescored
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, PoolError
 from levelled.metrics.metric import Metric

@@ -10,7 +10,8 @@ import numpy as np
 
 from levelled.campaigns.agreement import agreement_of
 from levelled.campaigns.figures.settled import settled_draws
-from levelled.campaigns.records import CampaignSettings, DrawnItem
+from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import shown_pair
 from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
