@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from typing import Any, cast
 
+from levelled.campaigns.people.questions import Question, parse_question
 from levelled.campaigns.plain_settings import FORMAT, check_plain
-from levelled.campaigns.questions import Question, parse_question
 from levelled.errors import CampaignError, InputError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.labels import Label

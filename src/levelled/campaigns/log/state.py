@@ -6,10 +6,9 @@ Nothing here reads a clock, a file or a database.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from levelled.campaigns.answers import Answer, Replaced, Unlabelable
 from levelled.campaigns.drawing.drawn_items import DrawnItems
-from levelled.campaigns.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
-from levelled.campaigns.records import (
+from levelled.campaigns.log.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
+from levelled.campaigns.log.records import (
     Attached,
     CampaignSettings,
     DrawnItem,
@@ -19,6 +18,7 @@ from levelled.campaigns.records import (
     Round,
     looks_from_json,
 )
+from levelled.campaigns.people.answers import Answer, Replaced, Unlabelable
 from levelled.errors import CampaignError
 from levelled.labels import Label
 
