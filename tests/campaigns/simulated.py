@@ -11,8 +11,9 @@ import pyarrow as pa
 from levelled.campaigns import Campaign, create_campaign
 from levelled.campaigns.drawing.drawing import draw_further
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.records import CampaignSettings, DrawnItem, Event
+from levelled.campaigns.log.records import DrawnItem, Event
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.settings import CampaignSettings
 from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 

@@ -15,8 +15,9 @@ from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.decide import check_width
 from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.log.plain import state_to_plain
-from levelled.campaigns.log.records import CampaignSettings, DrawnItem, Round
+from levelled.campaigns.log.records import DrawnItem, Round
 from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
 from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal

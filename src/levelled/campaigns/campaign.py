@@ -15,9 +15,10 @@ from levelled.campaigns.drawing.pools import CampaignPool
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.log import CampaignLog, Decision
-from levelled.campaigns.log.records import Ask, CampaignSettings, Event
+from levelled.campaigns.log.records import Ask, Event
 from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.people.questions import Question
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import label_question
 from levelled.campaigns.stores import Store
 from levelled.metrics.figure import Figure

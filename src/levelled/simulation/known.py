@@ -15,7 +15,7 @@ from levelled.campaigns.drawing.driving import (
     learnt_metric,
     learnt_targets,
 )
-from levelled.campaigns.log.records import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate

@@ -12,7 +12,7 @@ from campaigns.simulated import begun, label, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, load_campaign
 from levelled.campaigns.drawing.drivers import whole_driver
-from levelled.campaigns.log.records import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.figure import Figure
 from levelled.metrics.named import parse_metric

@@ -8,17 +8,9 @@ from dataclasses import dataclass, field, fields, replace
 
 from levelled.campaigns.drawing.drawn_items import DrawnItems
 from levelled.campaigns.log.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
-from levelled.campaigns.log.records import (
-    Attached,
-    CampaignSettings,
-    DrawnItem,
-    Event,
-    Lease,
-    Rescored,
-    Round,
-    looks_from_json,
-)
+from levelled.campaigns.log.records import Attached, DrawnItem, Event, Lease, Rescored, Round
 from levelled.campaigns.people.answers import Answer, Replaced, Unlabelable
+from levelled.campaigns.settings import CampaignSettings, looks_from_json
 from levelled.errors import CampaignError
 from levelled.labels import Label
 

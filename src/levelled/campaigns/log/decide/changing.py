@@ -11,9 +11,9 @@ from levelled.campaigns.log.decide.checks import (
     refuse_closed,
     stamp,
 )
-from levelled.campaigns.log.records import Event, looks_to_json
+from levelled.campaigns.log.records import Event
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.plain_settings import KINDS
+from levelled.campaigns.settings import KINDS, looks_to_json
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 

@@ -5,8 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from levelled._check import whole
-from levelled.campaigns.log.records import CampaignSettings, DrawnItem
+from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.labels import Label
 from levelled.metrics.metric import Metric
