@@ -5,17 +5,17 @@ from collections.abc import Iterator, Sequence
 
 import numpy as np
 
-from levelled.campaigns.decide import check_width
 from levelled.campaigns.drawing.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.driving import check_guarantee, check_kind
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
-from levelled.campaigns.hashing import StoredEvent, canonical, verify
-from levelled.campaigns.records import DrawnItem, Round
+from levelled.campaigns.log.decide import check_width
+from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
+from levelled.campaigns.log.records import DrawnItem, Round
+from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
-from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
 from levelled.errors import CampaignError, InputError
 from levelled.sources.fingerprints import is_sampled

@@ -5,7 +5,7 @@ from dataclasses import MISSING, Field, dataclass, field, fields
 from types import NoneType
 from typing import Any, cast
 
-from levelled.campaigns.questions import Question, parse_question
+from levelled.campaigns.people.questions import Question, parse_question
 from levelled.errors import CampaignError, InputError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.metrics.metric import Metric

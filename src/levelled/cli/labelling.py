@@ -26,7 +26,7 @@ from levelled.cli.options import (
 
 if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign, Figure
-    from levelled.campaigns.state import CampaignState
+    from levelled.campaigns.log.state import CampaignState
 
 NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""

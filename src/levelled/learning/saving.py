@@ -30,7 +30,7 @@ from levelled.learning.state import LearnerState, add_labels
 from levelled.models import Rows, error_line, n_rows, take
 
 if TYPE_CHECKING:
-    from levelled.campaigns.state import CampaignState
+    from levelled.campaigns.log.state import CampaignState
 
 _FORMAT = 2
 _NAMED = ("score", "proposal")

@@ -20,10 +20,11 @@ from campaigns.simulated import (
     weights_by_hand,
 )
 from levelled import estimate
-from levelled.campaigns import Figure, decide, load_campaign
+from levelled.campaigns import Figure, load_campaign
 from levelled.campaigns.figures.figures import estimate_figures, estimate_history
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
-from levelled.campaigns.state import CampaignState, apply_events
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.state import CampaignState, apply_events
 
 POOL, TRUTH = spam(60)
 

@@ -9,9 +9,9 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.campaigns.drawing.drawing import as_labels, draw_next
 from levelled.campaigns.drawing.pools import RecordedFile
-from levelled.campaigns.records import Attached, DrawnItem, Event
+from levelled.campaigns.log.records import Attached, DrawnItem, Event
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, PoolError
 from levelled.sources import Pool
 

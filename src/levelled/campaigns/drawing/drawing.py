@@ -14,9 +14,9 @@ import numpy as np
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
 from levelled.campaigns.drawing.drivers import begin_round, driver_of
-from levelled.campaigns.records import DrawnItem, Round
+from levelled.campaigns.log.records import DrawnItem, Round
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.labels import Label, class_texts

@@ -10,7 +10,7 @@ from typing import Any, overload
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.log.records import DrawnItem
 
 _BY_NAME = ("design", "pred", "proba", "slices")
 _LISTS, _MATRICES = ("pred", "slices"), ("design", "proba")

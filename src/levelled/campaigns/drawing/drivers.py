@@ -25,9 +25,9 @@ from levelled.campaigns.drawing.driving import (
 )
 from levelled.campaigns.drawing.verdicts import only_verdicts, with_chances
 from levelled.campaigns.figures.settled import settled_draws
-from levelled.campaigns.records import Round
+from levelled.campaigns.log.records import Round
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import Reals, expected
 from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses

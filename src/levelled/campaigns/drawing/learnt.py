@@ -10,8 +10,8 @@ import numpy as np
 from levelled._check import FloatArray, IntArray
 from levelled.campaigns.drawing.drivers import driver_of
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
-from levelled.campaigns.records import Round
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.records import Round
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import LevelledError
 from levelled.estimators.intervals.fixed import clopper_pearson, ranked_weights
 from levelled.metrics.metric import ERROR

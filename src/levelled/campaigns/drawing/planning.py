@@ -9,7 +9,7 @@ from levelled.campaigns.drawing.derived import fitting_model_first
 from levelled.campaigns.drawing.drawing import whole_proposal
 from levelled.campaigns.drawing.driving import choose_kind
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.metrics.metric import ERROR

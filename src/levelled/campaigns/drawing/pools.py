@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from levelled.campaigns.figures.exporting import write_table
-from levelled.campaigns.records import Rescored
+from levelled.campaigns.log.records import Rescored
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, PoolError
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, open_pool

@@ -16,8 +16,8 @@ from levelled.campaigns.figures.estimating import (
 )
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate, estimate
 from levelled.metrics.comparison import Comparison

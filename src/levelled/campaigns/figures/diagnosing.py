@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.estimators import lure_weights
 from levelled.estimators.diagnostics import diagnose
 from levelled.labels import Label

@@ -8,7 +8,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.figures.betting import GameInput, play
 from levelled.campaigns.figures.settled import SettledDraws
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate

@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from levelled.campaigns.agreement import agreement_of
 from levelled.campaigns.figures.settled import settled_draws
-from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.log.records import DrawnItem
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.agreement import agreement_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import shown_pair
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import lure_weights
 from levelled.metrics.comparison import Comparison

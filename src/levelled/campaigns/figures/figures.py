@@ -14,7 +14,7 @@ from levelled.campaigns.figures.estimating import (
     estimator_of,
 )
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.estimators import Estimate, lure_weights
 from levelled.estimators.intervals.looks import PlannedLook, cut_limits
 from levelled.labels import quantity_notes

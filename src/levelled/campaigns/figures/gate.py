@@ -23,7 +23,7 @@ from levelled.campaigns.figures.comparing import (
 from levelled.campaigns.figures.estimating import Subject, estimate_subject
 from levelled.campaigns.figures.figures import pool_subject
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate
 from levelled.metrics.metric import Metric

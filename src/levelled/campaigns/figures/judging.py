@@ -17,7 +17,7 @@ from levelled.campaigns.figures.comparing import (
 from levelled.campaigns.figures.estimating import FIXED, Subject
 from levelled.campaigns.figures.figures import read_estimate
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate
 from levelled.labels import list_names

@@ -9,8 +9,8 @@ from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.figures.betting import SavedGame
-from levelled.campaigns.records import DrawnItem
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.records import DrawnItem
+from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators import Estimate, lure_weights
 from levelled.labels import Label

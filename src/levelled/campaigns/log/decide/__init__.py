@@ -3,10 +3,10 @@
 They are pure functions of the state, the request and the time. `Campaign` appends the events.
 """
 
-from levelled.campaigns.decide.answering import amend_all, set_aside, tell_all, undo
-from levelled.campaigns.decide.changing import change, close, rename, reopen, rescore
-from levelled.campaigns.decide.checks import check_labels, check_name, check_width, find_draw
-from levelled.campaigns.decide.handing_out import (
+from levelled.campaigns.log.decide.answering import amend_all, set_aside, tell_all, undo
+from levelled.campaigns.log.decide.changing import change, close, rename, reopen, rescore
+from levelled.campaigns.log.decide.checks import check_labels, check_name, check_width, find_draw
+from levelled.campaigns.log.decide.handing_out import (
     ask,
     draws_kept_for,
     give_back,

@@ -2,11 +2,11 @@
 
 from dataclasses import replace
 
-from levelled.campaigns.answers import Answer
-from levelled.campaigns.pace import Pace, paces_of
-from levelled.campaigns.records import Lease
+from levelled.campaigns.log.records import Lease
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.answers import Answer
+from levelled.campaigns.people.pace import Pace, paces_of
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.metrics.named import parse_metric
 
 SETTINGS = CampaignSettings("x", (parse_metric("error"),), None, "", 10, 1)

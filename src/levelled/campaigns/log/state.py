@@ -6,10 +6,10 @@ Nothing here reads a clock, a file or a database.
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, replace
 
-from levelled.campaigns.answers import Answer, Replaced, Unlabelable
 from levelled.campaigns.drawing.drawn_items import DrawnItems
-from levelled.campaigns.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
-from levelled.campaigns.records import Attached, DrawnItem, Event, Lease, Rescored, Round
+from levelled.campaigns.log.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
+from levelled.campaigns.log.records import Attached, DrawnItem, Event, Lease, Rescored, Round
+from levelled.campaigns.people.answers import Answer, Replaced, Unlabelable
 from levelled.campaigns.settings import CampaignSettings, looks_from_json
 from levelled.errors import CampaignError
 from levelled.labels import Label

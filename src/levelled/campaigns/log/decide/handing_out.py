@@ -4,7 +4,7 @@ from collections.abc import Iterator, Sequence
 from datetime import datetime
 from itertools import chain, islice
 
-from levelled.campaigns.decide.checks import (
+from levelled.campaigns.log.decide.checks import (
     check_text,
     find_draw,
     lease_end,
@@ -12,9 +12,9 @@ from levelled.campaigns.decide.checks import (
     refuse_closed,
     stamp,
 )
-from levelled.campaigns.records import Ask, Event, Handout, OpenItem
+from levelled.campaigns.log.records import Ask, Event, Handout, OpenItem
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.shown import shown_data
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from levelled._optional import optional
-from levelled.campaigns.hashing import canonical
+from levelled.campaigns.log.hashing import canonical
 from levelled.errors import InputError
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from levelled._check import whole
-from levelled.campaigns.records import DrawnItem
+from levelled.campaigns.log.records import DrawnItem
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.labels import Label
 from levelled.metrics.metric import Metric

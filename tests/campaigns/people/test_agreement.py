@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.simulated import begun, numbers, spam
-from levelled.campaigns.agreement import cohen_kappa
+from levelled.campaigns.people.agreement import cohen_kappa
 from levelled.errors import InputError
 
 POOL, TRUTH = spam(60)

@@ -8,7 +8,7 @@ import pytest
 
 from campaigns.simulated import begun, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign
-from levelled.campaigns.questions import parse_question
+from levelled.campaigns.people.questions import parse_question
 from levelled.errors import CampaignError
 
 POOL, TRUTH = spam(60)

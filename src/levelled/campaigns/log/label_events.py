@@ -6,8 +6,8 @@ from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import Any
 
-from levelled.campaigns.answers import Answer, Replaced, Unlabelable
-from levelled.campaigns.records import Event, Lease
+from levelled.campaigns.log.records import Event, Lease
+from levelled.campaigns.people.answers import Answer, Replaced, Unlabelable
 from levelled.labels import Label
 
 _NONE: Mapping[str, Label] = MappingProxyType({})

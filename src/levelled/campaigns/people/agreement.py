@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import InputError
 from levelled.labels import Label
 

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import pairwise
 from statistics import median
 
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 
 _PAUSE = 30 * 60
 """Seconds between two labels after which a labeller has been away."""

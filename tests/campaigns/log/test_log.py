@@ -10,10 +10,10 @@ import pytest
 
 from campaigns.simulated import begun, spam
 from levelled.campaigns import load_campaign, open_store
-from levelled.campaigns.hashing import canonical
-from levelled.campaigns.log import CampaignLog
-from levelled.campaigns.records import Event
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.hashing import canonical
+from levelled.campaigns.log.log import CampaignLog
+from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, ConflictError
 
 POOL, TRUTH = spam(200)

@@ -4,8 +4,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any, Literal, NamedTuple
 
-from levelled.campaigns.answers import Answer
-from levelled.campaigns.decide.checks import (
+from levelled.campaigns.log.decide.checks import (
     check_labels,
     check_text,
     find_draw,
@@ -15,10 +14,11 @@ from levelled.campaigns.decide.checks import (
     refuse_settled,
     stamp,
 )
-from levelled.campaigns.questions import check_remarks, merge_remarks
-from levelled.campaigns.records import DrawnItem, Event
+from levelled.campaigns.log.records import DrawnItem, Event
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.answers import Answer
+from levelled.campaigns.people.questions import check_remarks, merge_remarks
 from levelled.campaigns.shown import stored_label
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 

@@ -4,8 +4,8 @@ from typing import Any
 import pytest
 
 from campaigns.simulated import START, amend_one, beginning, numbers, spam, tell_one
-from levelled.campaigns import decide
-from levelled.campaigns.state import CampaignState, apply_events
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
 
 POOL, TRUTH = spam(30)

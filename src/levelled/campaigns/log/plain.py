@@ -6,7 +6,7 @@ from functools import cache
 from types import UnionType
 from typing import Any, Union, get_args, get_origin, get_type_hints
 
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
 
 _APART = ("settings", "draws", "draw_of")
 """Fields that follow from others, or have a form of their own."""

@@ -5,10 +5,10 @@ from dataclasses import replace
 from functools import partial
 
 from levelled.campaigns.figures.settled import FigureCache
-from levelled.campaigns.hashing import StoredEvent
-from levelled.campaigns.records import Event
+from levelled.campaigns.log.hashing import StoredEvent
+from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.snapshots import KeptState, forget_snapshot, keep_snapshot, load_snapshot
-from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError
 

@@ -4,16 +4,16 @@ from datetime import datetime
 from typing import Any
 
 from levelled._check import choice, whole
-from levelled.campaigns.decide.checks import (
+from levelled.campaigns.log.decide.checks import (
     check_name,
     check_text,
     check_width,
     refuse_closed,
     stamp,
 )
-from levelled.campaigns.records import Event
+from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import KINDS, looks_to_json
-from levelled.campaigns.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 
