@@ -19,8 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from levelled.campaigns import Campaign, create_campaign, load_campaign
-from levelled.campaigns.figures import estimate_figures
-from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.figures.figures import estimate_figures
+from levelled.campaigns.figures.settled import FigureCache
 from levelled.sources import open_pool
 
 PAIRS, ROUNDS = 150, 3

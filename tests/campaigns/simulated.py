@@ -8,10 +8,12 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from levelled.campaigns import Campaign, create_campaign, decide
-from levelled.campaigns.drawing import draw_further
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Event
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns import Campaign, create_campaign
+from levelled.campaigns.drawing.drawing import draw_further
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.records import DrawnItem, Event
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.settings import CampaignSettings
 from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 

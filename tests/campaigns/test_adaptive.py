@@ -13,7 +13,7 @@ import pytest
 from campaigns.simulated import label, numbers, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, create_campaign, load_campaign
-from levelled.campaigns.figures import WITHOUT_PREDICTOR
+from levelled.campaigns.figures.figures import WITHOUT_PREDICTOR
 from levelled.errors import CampaignError, PoolError
 from levelled.surrogates import LossPredictor
 

@@ -10,10 +10,10 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, load_campaign, open_store
-from levelled.campaigns.answers import Answer
-from levelled.campaigns.betting import SavedGame
-from levelled.campaigns.hashing import GENESIS, StoredEvent, canonical, hash_of
-from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.figures.betting import SavedGame
+from levelled.campaigns.figures.settled import FigureCache
+from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
+from levelled.campaigns.people.answers import Answer
 from levelled.campaigns.snapshots import pack, unpack
 from levelled.campaigns.stores import SQLStore
 from levelled.estimators import Betting

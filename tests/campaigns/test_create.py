@@ -9,8 +9,8 @@ import pytest
 
 from campaigns.simulated import begun, by_hand, label, numbers, spam
 from levelled.campaigns import create_campaign, load_campaign
-from levelled.campaigns.drawing import draw_further, draw_sample, whole_proposal
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.drawing.drawing import draw_further, draw_sample, whole_proposal
+from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.estimators import lure_weights

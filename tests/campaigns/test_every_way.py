@@ -18,13 +18,14 @@ from campaigns.simulated import (
     tell_one,
     weights_by_hand,
 )
-from levelled.campaigns import Figure, decide
-from levelled.campaigns.attaching import draw_events
-from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.figures import estimate_figures
-from levelled.campaigns.records import DrawnItem, Event
-from levelled.campaigns.settled import FigureCache
-from levelled.campaigns.state import CampaignState, apply_events
+from levelled.campaigns import Figure
+from levelled.campaigns.drawing.attaching import draw_events
+from levelled.campaigns.drawing.drawing import draw_again
+from levelled.campaigns.figures.figures import estimate_figures
+from levelled.campaigns.figures.settled import FigureCache
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.records import DrawnItem, Event
+from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.errors import CampaignError
 from levelled.sources import open_pool
 

@@ -7,9 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from levelled.campaigns import copy, decide, load_campaign, upgrade
-from levelled.campaigns.attaching import draw_events
-from levelled.campaigns.state import apply_events
+from levelled.campaigns import copy, load_campaign, upgrade
+from levelled.campaigns.drawing.attaching import draw_events
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.state import apply_events
 
 FILES = Path(__file__).parent / "first_version"
 

@@ -13,9 +13,9 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
-from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.figures.settled import FigureCache
+from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.snapshots import is_authentic, key_of_user, pack, unpack
-from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import SQLStore
 
 POOL, TRUTH = spam(60)

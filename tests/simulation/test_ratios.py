@@ -11,7 +11,7 @@ import pytest
 
 from campaigns.simulated import label, spam
 from levelled.campaigns import create_campaign
-from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.errors import InputError
 from levelled.metrics.named import ClassRatio, parse_metric
 from levelled.samplers import ClassChance, FrozenProposal

@@ -7,18 +7,18 @@ import importlib
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from levelled.campaigns.agreement import Agreement
     from levelled.campaigns.audit import Audit
     from levelled.campaigns.campaign import Campaign
     from levelled.campaigns.create import create_campaign, load_campaign
-    from levelled.campaigns.diagnosing import CampaignDiagnosis
+    from levelled.campaigns.drawing.learnt import CampaignPredictor
+    from levelled.campaigns.drawing.planning import plan_campaign
+    from levelled.campaigns.figures.diagnosing import CampaignDiagnosis
+    from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
-    from levelled.campaigns.gate import GateClaim
-    from levelled.campaigns.learnt import CampaignPredictor
-    from levelled.campaigns.pace import Pace
-    from levelled.campaigns.planning import plan_campaign
-    from levelled.campaigns.questions import Question
-    from levelled.campaigns.records import Ask, OpenItem
+    from levelled.campaigns.log.records import Ask, OpenItem
+    from levelled.campaigns.people.agreement import Agreement
+    from levelled.campaigns.people.pace import Pace
+    from levelled.campaigns.people.questions import Question
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
     from levelled.metrics.figure import Figure
 
@@ -47,17 +47,17 @@ __all__ = [
 ]
 
 _HOME = {
-    "Agreement": "campaigns.agreement",
-    "Ask": "campaigns.records",
+    "Agreement": "campaigns.people.agreement",
+    "Ask": "campaigns.log.records",
     "Audit": "campaigns.audit",
     "Campaign": "campaigns.campaign",
-    "CampaignDiagnosis": "campaigns.diagnosing",
-    "CampaignPredictor": "campaigns.learnt",
+    "CampaignDiagnosis": "campaigns.figures.diagnosing",
+    "CampaignPredictor": "campaigns.drawing.learnt",
     "Figure": "metrics.figure",
-    "GateClaim": "campaigns.gate",
-    "OpenItem": "campaigns.records",
-    "Pace": "campaigns.pace",
-    "Question": "campaigns.questions",
+    "GateClaim": "campaigns.figures.gate",
+    "OpenItem": "campaigns.log.records",
+    "Pace": "campaigns.people.pace",
+    "Question": "campaigns.people.questions",
     "Upgrade": "campaigns.stores",
     "backup": "campaigns.stores",
     "copy": "campaigns.stores",
@@ -66,7 +66,7 @@ _HOME = {
     "load_campaign": "campaigns.create",
     "open_store": "campaigns.stores",
     "place_of": "campaigns.stores",
-    "plan_campaign": "campaigns.planning",
+    "plan_campaign": "campaigns.drawing.planning",
     "upgrade": "campaigns.stores",
 }
 

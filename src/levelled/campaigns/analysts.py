@@ -7,19 +7,23 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled._optional import optional
-from levelled.campaigns import decide
-from levelled.campaigns.attaching import predicted_numbers
-from levelled.campaigns.comparing import comparable_figures, compare_models, compare_with_first
-from levelled.campaigns.diagnosing import CampaignDiagnosis, diagnose_campaign
-from levelled.campaigns.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures import estimate_history
-from levelled.campaigns.gate import GateClaim, decide_better, decide_limit
-from levelled.campaigns.judging import judge_model, judge_section
-from levelled.campaigns.learnt import CampaignPredictor, learnt_sections, predictor_of
-from levelled.campaigns.log import CampaignLog
-from levelled.campaigns.planning import plan_further
-from levelled.campaigns.pools import CampaignPool
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.drawing.attaching import predicted_numbers
+from levelled.campaigns.drawing.learnt import CampaignPredictor, learnt_sections, predictor_of
+from levelled.campaigns.drawing.planning import plan_further
+from levelled.campaigns.drawing.pools import CampaignPool
+from levelled.campaigns.figures.comparing import (
+    comparable_figures,
+    compare_models,
+    compare_with_first,
+)
+from levelled.campaigns.figures.diagnosing import CampaignDiagnosis, diagnose_campaign
+from levelled.campaigns.figures.exporting import as_table, make_report, write_table
+from levelled.campaigns.figures.figures import estimate_history
+from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
+from levelled.campaigns.figures.judging import judge_model, judge_section
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.log import CampaignLog
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure

@@ -6,19 +6,20 @@ from typing import Any
 
 import numpy as np
 
-from levelled.campaigns.comparing import compare_with_first
-from levelled.campaigns.decide import check_width
-from levelled.campaigns.derived import looks_over, settings_of_pool
-from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.driving import check_guarantee, check_kind
-from levelled.campaigns.figures import estimate_figures
-from levelled.campaigns.hashing import StoredEvent, canonical, verify
-from levelled.campaigns.plain import state_to_plain
-from levelled.campaigns.records import CampaignSettings, DrawnItem, Round
-from levelled.campaigns.settled import FigureCache
+from levelled.campaigns.drawing.derived import looks_over, settings_of_pool
+from levelled.campaigns.drawing.drawing import draw_again
+from levelled.campaigns.drawing.driving import check_guarantee, check_kind
+from levelled.campaigns.figures.comparing import compare_with_first
+from levelled.campaigns.figures.figures import estimate_figures
+from levelled.campaigns.figures.settled import FigureCache
+from levelled.campaigns.log.decide import check_width
+from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
+from levelled.campaigns.log.plain import state_to_plain
+from levelled.campaigns.log.records import DrawnItem, Round
+from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
 from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
-from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
 from levelled.campaigns.stores import Snapshot
 from levelled.errors import CampaignError, InputError

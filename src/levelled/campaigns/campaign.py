@@ -7,18 +7,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled._check import whole
-from levelled.campaigns import decide
 from levelled.campaigns.analysts import Analysts
-from levelled.campaigns.attaching import attach_event, draw_events, place_of
 from levelled.campaigns.audit import Audit, audit_log
-from levelled.campaigns.driving import check_kind
+from levelled.campaigns.drawing.attaching import attach_event, draw_events, place_of
+from levelled.campaigns.drawing.driving import check_kind
+from levelled.campaigns.drawing.pools import CampaignPool
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
-from levelled.campaigns.log import CampaignLog, Decision
-from levelled.campaigns.pools import CampaignPool
-from levelled.campaigns.questions import Question
-from levelled.campaigns.records import Ask, CampaignSettings, Event
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.log import CampaignLog, Decision
+from levelled.campaigns.log.records import Ask, Event
+from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.people.questions import Question
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import label_question
-from levelled.campaigns.state import CampaignState, apply_events
 from levelled.campaigns.stores import Store
 from levelled.metrics.figure import Figure
 from levelled.sources import Pool, open_pool

@@ -11,15 +11,15 @@ from typing import Any
 import numpy as np
 
 from levelled._check import between, whole
-from levelled.campaigns.attaching import check_model_name, place_of
 from levelled.campaigns.campaign import AHEAD, Campaign
-from levelled.campaigns.decide import check_labels, check_name, check_width
-from levelled.campaigns.derived import looks_over, outlines_of, settings_of_pool
-from levelled.campaigns.drawing import draw_again
-from levelled.campaigns.driving import check_drive, check_guarantee, choose_kind
-from levelled.campaigns.pools import check_predicted_losses, open_moved_scores, pool_options
-from levelled.campaigns.questions import check_questions
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.drawing.attaching import check_model_name, place_of
+from levelled.campaigns.drawing.derived import looks_over, outlines_of, settings_of_pool
+from levelled.campaigns.drawing.drawing import draw_again
+from levelled.campaigns.drawing.driving import check_drive, check_guarantee, choose_kind
+from levelled.campaigns.drawing.pools import check_predicted_losses, open_moved_scores, pool_options
+from levelled.campaigns.log.decide import check_labels, check_name, check_width
+from levelled.campaigns.people.questions import check_questions
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError

@@ -6,12 +6,12 @@ from datetime import UTC, datetime
 from typing import Any
 
 from levelled._check import whole
-from levelled.campaigns import decide
-from levelled.campaigns.agreement import Agreement, agreement_of
-from levelled.campaigns.log import Decision
-from levelled.campaigns.pace import Pace, paces_of
-from levelled.campaigns.records import Ask, Event, OpenItem
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.log import Decision
+from levelled.campaigns.log.records import Ask, Event, OpenItem
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.agreement import Agreement, agreement_of
+from levelled.campaigns.people.pace import Pace, paces_of
 
 
 def current_time() -> datetime:

@@ -10,8 +10,9 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from levelled.campaigns.questions import Question
-from levelled.campaigns.records import CampaignSettings, DrawnItem
+from levelled.campaigns.log.records import DrawnItem
+from levelled.campaigns.people.questions import Question
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.labels import list_names
 from levelled.metrics.named import Mean, Share

@@ -25,12 +25,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled.campaigns.betting import SavedGame
-from levelled.campaigns.drawn_items import DrawnItems, ItemColumns, columns_of
-from levelled.campaigns.plain import state_from_plain, state_to_plain
-from levelled.campaigns.records import CampaignSettings
-from levelled.campaigns.settled import FigureCache, KeptLosses, labels_of
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
+from levelled.campaigns.figures.betting import SavedGame
+from levelled.campaigns.figures.settled import FigureCache, KeptLosses, labels_of
+from levelled.campaigns.log.plain import state_from_plain, state_to_plain
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.named import OwnLosses
 

@@ -10,13 +10,13 @@ from datetime import datetime, timedelta
 from numbers import Real
 from typing import Any
 
-from levelled.campaigns import decide
-from levelled.campaigns.attaching import attach_event
-from levelled.campaigns.drivers import begin_round
-from levelled.campaigns.hashing import canonical
-from levelled.campaigns.questions import check_remarks, merge_remarks
-from levelled.campaigns.records import Event
-from levelled.campaigns.state import CampaignState, replay
+from levelled.campaigns.drawing.attaching import attach_event
+from levelled.campaigns.drawing.drivers import begin_round
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.hashing import canonical
+from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.state import CampaignState, replay
+from levelled.campaigns.people.questions import check_remarks, merge_remarks
 from levelled.errors import LevelledError
 from levelled.sources import Pool, open_pool
 

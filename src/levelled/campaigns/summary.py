@@ -3,8 +3,8 @@
 from collections.abc import Sequence
 from typing import Any
 
-from levelled.campaigns.agreement import agreement_of
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.agreement import agreement_of
 from levelled.metrics.figure import Figure
 
 _SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")

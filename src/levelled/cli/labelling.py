@@ -26,7 +26,7 @@ from levelled.cli.options import (
 
 if TYPE_CHECKING:
     from levelled.campaigns import Ask, Campaign, Figure
-    from levelled.campaigns.state import CampaignState
+    from levelled.campaigns.log.state import CampaignState
 
 NOT_REACHED = 3
 """The exit code while an interval is wider than its target."""
@@ -288,7 +288,7 @@ def compare(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Say which of two models is better, from the same labels, and by how much."""
-    from levelled.campaigns.comparing import why_not_compared
+    from levelled.campaigns.figures.comparing import why_not_compared
 
     campaign = lv.load_campaign(name, storage=storage)
     comparisons = campaign.compare(model, against, metric)

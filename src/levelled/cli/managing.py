@@ -99,7 +99,7 @@ def close(
 
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the campaigns of a storage."""
-    from levelled.campaigns.log import CampaignLog
+    from levelled.campaigns.log.log import CampaignLog
     from levelled.campaigns.summary import summarise
 
     with lv.campaigns.open_store(storage, create=False) as store:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from levelled.campaigns.exporting import write_table
+from levelled.campaigns.figures.exporting import write_table
 from levelled.learning.simulation import Row
 from levelled.reports import plots
 from levelled.reports.numbers import with_error

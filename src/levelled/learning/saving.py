@@ -22,7 +22,7 @@ import pyarrow.parquet as pq
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._files import replace_file
-from levelled.campaigns.settled import settled_draws
+from levelled.campaigns.figures.settled import settled_draws
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning.settings import LearnerSettings
@@ -30,7 +30,7 @@ from levelled.learning.state import LearnerState, add_labels
 from levelled.models import Rows, error_line, n_rows, take
 
 if TYPE_CHECKING:
-    from levelled.campaigns.state import CampaignState
+    from levelled.campaigns.log.state import CampaignState
 
 _FORMAT = 2
 _NAMED = ("score", "proposal")

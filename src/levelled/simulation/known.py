@@ -7,15 +7,15 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.derived import fitting_model_first
-from levelled.campaigns.drawing import as_labels, whole_proposal
-from levelled.campaigns.drivers import whole_driver
-from levelled.campaigns.driving import (
+from levelled.campaigns.drawing.derived import fitting_model_first
+from levelled.campaigns.drawing.drawing import as_labels, whole_proposal
+from levelled.campaigns.drawing.drivers import whole_driver
+from levelled.campaigns.drawing.driving import (
     can_adapt,
     learnt_metric,
     learnt_targets,
 )
-from levelled.campaigns.records import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from levelled.campaigns.hashing import GENESIS, hash_of, verify
+from levelled.campaigns.log.hashing import GENESIS, hash_of, verify
 from levelled.campaigns.stores import SQLStore, backup, copy, open_store, upgrade
 from levelled.campaigns.stores.opening import migrations
 from levelled.campaigns.stores.schema import VERSIONS

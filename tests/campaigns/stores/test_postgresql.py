@@ -15,7 +15,7 @@ from sqlalchemy.engine import default
 
 from contracts.stores import StoreContract
 from levelled.campaigns import backup, copy
-from levelled.campaigns.hashing import StoredEvent, verify
+from levelled.campaigns.log.hashing import StoredEvent, verify
 from levelled.campaigns.stores import SQLStore, database, open_store, place_of, upgrade
 from levelled.campaigns.stores.schema import VERSIONS
 from levelled.errors import ConflictError, MissingExtraError, StorageError

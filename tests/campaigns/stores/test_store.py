@@ -11,7 +11,7 @@ import pytest
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from contracts.stores import StoreContract
-from levelled.campaigns.hashing import verify
+from levelled.campaigns.log.hashing import verify
 from levelled.campaigns.stores import SQLStore, database, open_store, sqlite
 from levelled.errors import StorageError
 

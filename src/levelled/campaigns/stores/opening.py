@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from sqlalchemy import Connection
 
-from levelled.campaigns.hashing import StoredEvent, verify
+from levelled.campaigns.log.hashing import StoredEvent, verify
 from levelled.campaigns.stores.database import Database
 from levelled.campaigns.stores.postgresql import PostgreSQL, parse_url
 from levelled.campaigns.stores.schema import VERSION_TABLE, VERSIONS, create_tables, version_of

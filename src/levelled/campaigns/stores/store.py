@@ -10,7 +10,7 @@ from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, selec
 from sqlalchemy.exc import IntegrityError
 
 from levelled._check import whole
-from levelled.campaigns.hashing import GENESIS, StoredEvent, canonical, hash_of
+from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
 from levelled.campaigns.stores.database import Appended, Database, LostConnectionError, Turn
 from levelled.campaigns.stores.schema import EVENTS, SNAPSHOTS
 from levelled.campaigns.stores.tokens import SQLTokens

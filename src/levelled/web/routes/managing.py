@@ -5,8 +5,8 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.exceptions import HTTPException
 
-from levelled.campaigns.log import CampaignLog
-from levelled.campaigns.state import CampaignState
+from levelled.campaigns.log.log import CampaignLog
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.summary import summarise
 from levelled.errors import InputError
 from levelled.web.access import Visitor

@@ -1,0 +1,250 @@
+"""What an adaptive campaign has learnt: its predictor, beside the labels that came in."""
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from functools import partial
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from levelled._check import FloatArray, IntArray
+from levelled.campaigns.drawing.drivers import driver_of
+from levelled.campaigns.figures.settled import FigureCache, settled_draws
+from levelled.campaigns.log.records import Round
+from levelled.campaigns.log.state import CampaignState
+from levelled.errors import LevelledError
+from levelled.estimators.intervals.fixed import clopper_pearson, ranked_weights
+from levelled.metrics.metric import ERROR
+from levelled.reports import Section
+from levelled.reports.plots import CalibrationPoint, plot_calibration, plot_rounds
+from levelled.sources import Pool
+from levelled.surrogates import LossPredictor
+from levelled.surrogates.covariates import SCORES
+from levelled.surrogates.scaling import Moments
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+_TOP = 0.2
+"""The share of the pool with the highest predictions, of which a sentence speaks."""
+_LEAST_LOSSES = 5
+_IN_A_BIN, _MOST_BINS = 20, 6
+_MOST_ROWS = 20
+_ROUNDS = (
+    "Each step is a round: draws from one fit of the predictor. The floor (solid) is the smallest "
+    "probability of an item, as a multiple of that of a random draw. It falls as errors are found, "
+    "except in a campaign with a finite-sample guarantee. "
+    "The background share (dashed) is the part of the prediction that is the same for all items: "
+    "the allowance for losses that the predictor cannot see."
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class CampaignPredictor:
+    """The predictor of the newest round, and the labels beside what was predicted before them.
+
+    `predicted` and `losses` are of the settled draws with a label, each predicted at the time of
+    its draw; `weights` make them stand for the pool. `rounds` are those with a predictor.
+    """
+
+    predictor: LossPredictor
+    rounds: tuple[Round, ...]
+    predicted: FloatArray
+    losses: FloatArray
+    weights: FloatArray
+    possible: tuple[float, float]
+    """The smallest and the largest loss that there can be."""
+    state: CampaignState
+    _pool: Callable[[], Pool]
+
+    def __repr__(self) -> str:
+        return f"CampaignPredictor({len(self.rounds)} rounds: {self.summary})"
+
+    @property
+    def floor(self) -> float:
+        """The smallest probability of an item in the newest round, times the items left."""
+        return self.rounds[-1].floor
+
+    @property
+    def top_share(self) -> float | None:
+        """The share of all loss in the fifth of the pool with the highest predictions.
+
+        An estimate from the labels; None before a few losses have been found.
+        """
+        order = np.argsort(-self.predicted, kind="stable")
+        w, loss = self.weights[order], self.losses[order] - self.possible[0]
+        total = float(w @ loss)
+        if np.count_nonzero(loss > 0) < _LEAST_LOSSES or total <= 0:
+            return None
+        inside = np.clip((_TOP * w.sum() - (np.cumsum(w) - w)) / w, 0, 1)
+        return float((inside * w) @ loss / total)
+
+    @property
+    def summary(self) -> str:
+        """What was learnt, in a sentence without its full stop."""
+        share = self.top_share
+        if share is None:
+            return "too few losses were found so far to say what the predictor has learnt"
+        return (
+            f"the fifth of the pool with the highest predicted loss holds about {share:.0%} of "
+            f"all loss"
+        )
+
+    def calibration(self) -> list[CalibrationPoint]:
+        """Predicted and observed losses, for groups of draws with similar predictions.
+
+        The intervals are at 95% and for one look.
+        """
+        n = len(self.losses)
+        bins = min(max(n // _IN_A_BIN, 1), _MOST_BINS)
+        order = np.argsort(self.predicted, kind="stable")
+        return [self._point(part) for part in np.array_split(order, bins) if len(part)]
+
+    def _point(self, part: IntArray) -> CalibrationPoint:
+        w, loss = self.weights[part], self.losses[part]
+        mean, size = float(w @ loss / w.sum()), float(w.sum() ** 2 / (w @ w))
+        lowest, highest = self.possible
+        if np.isfinite(highest):
+            unit = min(max((mean - lowest) / (highest - lowest), 0.0), 1.0)
+            limits = clopper_pearson(size * unit, size, 0.95)
+            low, high = (lowest + (highest - lowest) * float(end) for end in limits)
+        else:
+            half = 2 * float(np.sqrt((w**2) @ (loss - mean) ** 2) / w.sum())
+            low, high = max(mean - half, lowest), mean + half
+        predicted = float(w @ self.predicted[part] / w.sum())
+        return CalibrationPoint(predicted, mean, low, high, len(part))
+
+    def expected_losses(self, most: int | None = None) -> "pa.Table":
+        """The ids of the items not drawn yet with their expected losses, the highest first.
+
+        Needs the pool; `most` is the number of rows.
+        """
+        import pyarrow as pa
+
+        pool = self._pool()
+        drawn = np.array([item.row for item in self.state.draws], dtype=np.int64)
+        proposal = driver_of(pool, self.state.settings).proposal(self.predictor, drawn, None)
+        parts = []
+        for run in proposal.left():
+            assert run.control is not None
+            order = np.argsort(-run.control, kind="stable")[:most]
+            parts.append((run.rows[order], run.control[order]))
+        rows, losses = (np.concatenate(column) for column in zip(*parts, strict=True))
+        order = np.argsort(-losses, kind="stable")[:most]
+        return pa.table({"id": pool.ids(rows[order]), "expected_loss": losses[order]})
+
+    def effects(self) -> list[tuple[str, float]]:
+        """The columns it learns from, each with the factor of one standard deviation.
+
+        That is the factor by which the odds of an error change, or the loss itself if it has no
+        bound, the largest effect first. Needs the pool.
+        """
+        settings, runs = self.state.settings, driver_of(self._pool(), self.state.settings).runs
+        pool = next(iter(runs())).covariates
+        b = np.zeros(SCORES + pool.n_extra)
+        for share, coefficients in self.predictor.regressions:
+            b[: len(coefficients)] += share * coefficients
+        size = 0 if pool.features is None else pool.features.shape[1]
+        moments = Moments()
+        for run in runs():
+            own = run.covariates
+            by_class = np.zeros(len(own)) if own.groups is None else b[SCORES + size :][own.groups]
+            moments.add(np.column_stack([own.scores @ b[:SCORES], by_class]))
+        from_scores, from_class = moments.sd.tolist()
+        effects = [("the loss that the pool predicts", from_scores)]
+        names = [*settings.features, "score"][:size]
+        if len(names) < size or len(settings.features) not in (size, size - 1):
+            names = [f"component {at + 1} of the features" for at in range(size)]
+        effects += zip(names, b[SCORES : SCORES + size].tolist(), strict=True)
+        if pool.groups is not None:
+            effects.append(("the predicted class", from_class))
+        ordered = sorted(effects, key=lambda one: -abs(one[1]))
+        return [(name, float(np.exp(effect))) for name, effect in ordered]
+
+
+def predictor_of(
+    state: CampaignState, pool_at: Callable[[CampaignState, int], Pool], cache: FigureCache
+) -> CampaignPredictor | None:
+    """The predictor of a campaign and its record; None without an adaptive round."""
+    rounds = tuple(one for one in state.rounds if one.predictor is not None)
+    if not rounds or rounds[-1].predictor is None:
+        return None
+    settings, base = state.settings, settled_draws(state, cache=cache)
+    metric, design = settings.metrics[0], base.draws.design or {}
+    losses, _ = base.losses(metric if metric.kind == "average" else ERROR, settings.models[0])
+    with_predictor = np.zeros(len(base), dtype=bool)
+    ends = [*(one.first for one in state.rounds[1:]), len(state.draws) + 1]
+    for begun, end in zip(state.rounds, ends, strict=True):
+        with_predictor[begun.first - 1 : end - 1] = begun.predictor is not None
+    at = np.flatnonzero(with_predictor & base.labelable)
+    last = state.rounds[-1].first
+    if "control" in design:
+        predicted = design["control"][at]
+    else:  # draws before the first round have none
+        predicted = np.array([state.draws[int(i)].design["control"] for i in at])
+    return CampaignPredictor(
+        LossPredictor.from_json(rounds[-1].predictor),
+        rounds,
+        predicted,
+        losses[at],
+        ranked_weights(base.draws.probability, settings.pool_size)[at],
+        metric.possible if metric.kind == "average" else ERROR.possible,
+        state,
+        lambda: pool_at(state, last),
+    )
+
+
+def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
+    """The part of a report on what a campaign has learnt; items only if the pool can be opened."""
+    if learnt is None:
+        return
+    floors = [(one.first, one.floor) for one in learnt.rounds]
+    shares = [(one.first, float((one.predictor or {})["background"])) for one in learnt.rounds]
+    points = learnt.calibration() if len(learnt.losses) else []
+    plots = [partial(plot_calibration, points)] if points else []
+    yield Section("What did it learn?", _about(learnt), plots=plots)
+    if len(floors) > 1:
+        rounds = partial(plot_rounds, floors, shares, len(learnt.state.draws))
+        yield Section("Floor and background share", _ROUNDS, plots=[rounds])
+    try:
+        yield _effects(learnt.effects())
+        yield _items(learnt.expected_losses(_MOST_ROWS))
+    except LevelledError as refused:
+        yield Section("Items with the highest predicted loss", f"Not listed: {refused}")
+
+
+def _about(learnt: CampaignPredictor) -> str:
+    share, floor, summary = learnt.predictor.background, learnt.floor, learnt.summary
+    first = learnt.rounds[0]
+    unfitted = first.predictor if first.first == 1 else None
+    n = sum(one.predictor != unfitted for one in learnt.rounds)
+    return (
+        f"{summary[0].upper()}{summary[1:]}. The predictor was fitted to labels {n} "
+        f"{'time' if n == 1 else 'times'}. {share:.1%} of its prediction is the same for all "
+        f"items, which allows for losses that it cannot see. Every item is drawn with at least "
+        f"{floor:.2f} times the probability of a random draw. Below, each dot is a group of draws "
+        f"with similar predictions, with a 95% interval of their losses; on the dashed line the "
+        f"two agree."
+    )
+
+
+def _effects(effects: Sequence[tuple[str, float]]) -> Section:
+    about = (
+        "For a column of numbers: the factor by which the odds of a loss, or a loss without an "
+        "upper bound itself, change when the number is one standard deviation higher. For the loss "
+        "that the pool predicts and for the predicted class: the factor by which they typically "
+        "differ from those of the average item. 1 is no effect."
+    )
+    rows = [(name, f"× {factor:.2f}") for name, factor in effects[:_MOST_ROWS]]  # noqa: RUF001
+    return Section("How much each column counts", about, ("column", "factor"), rows)
+
+
+def _items(table: "pa.Table") -> Section:
+    about = (
+        "Not drawn yet. These are predictions, not labels: labelling only these would not give "
+        "an unbiased estimate."
+    )
+    ids, losses = table["id"].to_pylist(), table["expected_loss"].to_pylist()
+    rows = [(str(one), f"{loss:.3f}") for one, loss in zip(ids, losses, strict=True)]
+    columns = ("id", "predicted loss")
+    return Section("Items with the highest predicted loss", about, columns, rows)

@@ -1,0 +1,224 @@
+"""The settled draws of a campaign with their labels and losses: all that estimates rest on."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from levelled._check import BoolArray, FloatArray
+from levelled.campaigns.figures.betting import SavedGame
+from levelled.campaigns.log.records import DrawnItem
+from levelled.campaigns.log.state import CampaignState
+from levelled.draws import Draws
+from levelled.estimators import Estimate, lure_weights
+from levelled.labels import Label
+from levelled.metrics.metric import Metric
+from levelled.metrics.ratio import Pairs, Unseen
+
+Labels = tuple[Label | None, ...]
+LossKey = tuple[str, tuple[str, str | None]]
+"""A metric, a model, and the file of its predictions if they were attached."""
+
+
+@dataclass(slots=True)
+class FigureCache:
+    """Results that the next look at the same campaign can use again.
+
+    A new cache gives the same figures more slowly. One cache serves one campaign, and only draws
+    that somebody was given, because others may still be discarded.
+    """
+
+    games: dict[str, SavedGame] = field(default_factory=dict)
+    """The betting game of each figure."""
+    looks: dict[object, tuple["Labels | None", Estimate]] = field(default_factory=dict)
+    """The estimate of each planned look, and the labels it was made from."""
+    losses: dict[LossKey, "KeptLosses"] = field(default_factory=dict)
+    columns: dict[object, NDArray[Any]] = field(default_factory=dict)
+
+    def column(
+        self,
+        key: object,
+        items: Sequence[DrawnItem],
+        read: Callable[[Sequence[DrawnItem]], list[Any]],
+        dtype: type | None = None,
+    ) -> NDArray[Any]:
+        """One value of each item as an array; `read` is called for the new items only."""
+        values = self.columns.get(key)
+        if values is None:
+            values = self.columns[key] = np.array(read(items), dtype=dtype)
+        elif len(values) < len(items):
+            new = np.array(read(items[len(values) :]), dtype=dtype)
+            values = self.columns[key] = np.concatenate([values, new])
+        return values
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptLosses:
+    """Losses and denominators (2, n) of draws 1..n at an earlier look, and the labels then."""
+
+    labels: Labels
+    table: FloatArray
+
+    def changed(self, labels: Labels) -> list[int]:
+        """The positions whose label is new or another one."""
+        n = min(len(labels), len(self.labels))
+        pairs = enumerate(zip(self.labels[:n], labels[:n], strict=True))
+        changed = [i for i, (then, now) in pairs if then is not now and then != now]
+        return [*changed, *range(n, len(labels))]
+
+
+_NO_LOSSES = KeptLosses((), np.zeros((2, 0)))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class SettledDraws:
+    """Draws 1..m of a campaign, with the label of each that has one."""
+
+    state: CampaignState
+    labels: Labels
+    draws: Draws
+    labelable: BoolArray
+    cache: FigureCache
+
+    def __len__(self) -> int:
+        return len(self.labels)
+
+    def first(self, n: int) -> "SettledDraws":
+        """Draws 1..n of these."""
+        design = _design(self.state, n, self.cache)
+        draws = replace(self.draws[:n], design=design)
+        return SettledDraws(self.state, self.labels[:n], draws, self.labelable[:n], self.cache)
+
+    @property
+    def unlabelable_share(self) -> float:
+        """The estimated share of the pool that cannot be labelled."""
+        if self.labelable.all():
+            return 0.0
+        return float(np.mean(lure_weights(self.draws) * ~self.labelable))
+
+    def in_slice(self, column: str | None, value: str | None) -> BoolArray:
+        """True for draws in the slice, labelled or not; for all draws where it is None."""
+        if column is None:
+            return np.ones(len(self), dtype=bool)
+        items = self.state.draws[: len(self)]
+        values = self.cache.column(
+            ("slice", column), items, lambda new: [item.slices[column] for item in new]
+        )
+        return np.asarray(values[: len(self)] == value)
+
+    def losses(self, metric: Metric, model: str) -> tuple[FloatArray, FloatArray]:
+        """The metric's losses and, for a ratio, its denominators; 0 where there is no label.
+
+        Only draws whose label is new or another one since the last look are computed.
+        """
+        key, n = (metric.name, self.predictor(model)), len(self)
+        earlier = self.cache.losses.get(key, _NO_LOSSES)
+        new = earlier.changed(self.labels)
+        table = np.zeros((2, n))
+        table[:, : earlier.table.shape[1]] = earlier.table[:, :n]
+        table[:, new] = 0.0
+        at = [i for i in new if self.labels[i] is not None]
+        if at:
+            pred, proba = self._predictions(model, [self.state.draws[i] for i in at])
+            values = metric.values(
+                [self.labels[i] for i in at],
+                pred if metric.needs in ("pred", "number") else None,
+                proba if metric.needs == "proba" else None,
+                self.state.settings.classes,
+            )
+            table[0, at] = values.losses
+            table[1, at] = 0.0 if values.denominators is None else values.denominators
+        if n >= len(earlier.labels):
+            self.cache.losses[key] = KeptLosses(self.labels, table)
+        return table[0], table[1]
+
+    def pairs(
+        self,
+        metric: Metric,
+        model: str,
+        inside: BoolArray,
+        left: int,
+        counts: Mapping[str, int] | None,
+    ) -> Pairs:
+        """A ratio's numerators and denominators; outside of `inside` both are 0.
+
+        `left` items of the slice are yet to be drawn. `counts` are the model's predictions in
+        the whole pool, where the ratio is over all of it and they are known.
+        """
+        losses, denominators = self.losses(metric, model)
+        numerator, denominator = losses * inside, denominators * inside
+        shape = metric.pairs([], [], 1, {})
+        if not counts or metric.positive is None:
+            most = metric.d_max or 1.0
+            unseen: Unseen = [(left, [(0.0, 0.0), (0.0, most / 2), (0.0, most), (most, most)])]
+            what = "positive among these items"
+            return Pairs(numerator, denominator, unseen, what, is_share=shape.is_share)
+        positive = metric.positive
+        unlabelled = counts.get(positive, 0)
+        unlabelled -= int(np.count_nonzero(self.predicted(model) == positive))
+        (_, if_positive), (_, if_not) = shape.unseen
+        unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
+        mean = metric.denominator_mean(counts, self.state.settings.pool_size)
+        return Pairs(numerator, denominator, unseen, shape.what, mean, shape.is_share)
+
+    def predicted(self, model: str) -> NDArray[Any]:
+        """The prediction of a model for each of these draws."""
+        key = "pred", self.predictor(model)
+        items = self.state.draws[: len(self)]
+        values = self.cache.column(key, items, lambda new: self._predictions(model, new)[0])
+        return values[: len(self)]
+
+    def predictor(self, model: str) -> tuple[str, str | None]:
+        """A model, and which of its predictions are meant: they may be attached anew."""
+        later = self.state.attached.get(model)
+        return model, None if later is None else later.fingerprint
+
+    def _predictions(
+        self, model: str, items: Sequence[DrawnItem]
+    ) -> tuple[list[Label], list[tuple[float, ...]]]:
+        later = self.state.attached.get(model)
+        if later is not None:
+            draws = [item.draw for item in items]
+            return [later.pred[d] for d in draws], [later.proba.get(d, ()) for d in draws]
+        pred: list[Label] = [item.pred.get(model, "") for item in items]
+        return pred, [item.proba.get(model, ()) for item in items]
+
+
+def settled_draws(
+    state: CampaignState, n: int | None = None, cache: FigureCache | None = None
+) -> SettledDraws:
+    """The settled draws of a campaign, or its first n draws with the labels that are in."""
+    n = state.n_settled if n is None else n
+    cache = FigureCache() if cache is None else cache
+    labels = labels_of(state, n)
+    items = state.draws[:n]
+    row = cache.column("row", items, lambda new: [item.row for item in new], np.int64)
+    q = cache.column("probability", items, lambda new: [item.probability for item in new], float)
+    return SettledDraws(
+        state,
+        labels,
+        Draws(row[:n], q[:n], state.settings.pool_size, design=_design(state, n, cache)),
+        np.array([label is not None for label in labels], dtype=bool),
+        cache,
+    )
+
+
+def labels_of(state: CampaignState, n: int) -> Labels:
+    """The labels of draws 1..n; None for a draw without one."""
+    answers = map(state.answers.get, range(1, n + 1))
+    return tuple([None if answer is None else answer.label for answer in answers])
+
+
+def _design(state: CampaignState, n: int, cache: FigureCache) -> dict[str, FloatArray] | None:
+    """The design columns that all of the first n draws have; they change only with a round."""
+    items, firsts = state.draws[:n], [1, *(one.first for one in state.rounds)]
+    names = [{*items[draw - 1].design} for draw in firsts if draw <= n]
+
+    def column(name: str) -> FloatArray:
+        return cache.column(name, items, lambda new: [item.design[name] for item in new])[:n]
+
+    return {
+        name: column(name) for name in sorted(set.intersection(*names) if names else ())
+    } or None

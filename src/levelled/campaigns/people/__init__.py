@@ -1,0 +1,1 @@
+"""What labellers answer, how fast, and how far they agree."""
