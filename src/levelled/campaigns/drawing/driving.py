@@ -5,7 +5,8 @@ from collections.abc import Callable
 import numpy as np
 
 from levelled._check import FloatArray, choice
-from levelled.campaigns.settings import KINDS, CampaignSettings
+from levelled.campaigns.options import KINDS
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
 from levelled.metrics.named import ClassRatio, Mean, Share
