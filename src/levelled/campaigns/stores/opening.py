@@ -8,15 +8,13 @@ from typing import NamedTuple
 from sqlalchemy import Connection
 
 from levelled.campaigns.log.hashing import StoredEvent, verify
+from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.database import Database
 from levelled.campaigns.stores.postgresql import PostgreSQL, parse_url
 from levelled.campaigns.stores.schema import VERSION, create_tables, upgrade_tables, version_of
 from levelled.campaigns.stores.sqlite import SQLite
 from levelled.campaigns.stores.store import SQLStore, Store
 from levelled.errors import ConflictError, StorageError
-
-DEFAULT_STORAGE = "sqlite:///levelled.db"
-"""The storage used where none is named: a file in the current folder."""
 
 _FORMS = (
     "Write sqlite:///levelled.db for a file in this folder, or sqlite:////home/ann/levelled.db "
