@@ -10,6 +10,7 @@ from typing import Literal
 import numpy as np
 
 from levelled._check import FloatArray
+from levelled.advice.correcting import Measured
 from levelled.advice.evidence import (
     CrossFit,
     active_learning_bias,
@@ -19,7 +20,6 @@ from levelled.advice.evidence import (
     lure_mean,
     same_predictions,
 )
-from levelled.advice.verdict import Measured
 from levelled.draws import Draws
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.fixed import t_quantile

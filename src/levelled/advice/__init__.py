@@ -5,7 +5,6 @@ themselves say: as a share, with which the predictions of a corrected and a plai
 averaged.
 """
 
-from levelled.advice.correcting import advise
-from levelled.advice.verdict import Measured, Thumb, Verdict
+from levelled.advice.correcting import Measured, Thumb, Verdict, advise
 
 __all__ = ["Measured", "Thumb", "Verdict", "advise"]
