@@ -119,6 +119,16 @@ Predictions = Any
 """Probabilities [N, C], labels or numbers: whatever the loss takes."""
 
 
+class Model(Protocol):
+    """A model with `fit` and `predict`; `predict_proba` and `classes_` make it a classifier."""
+
+    def fit(self, X: Any, y: Any) -> Any:  # noqa: ANN401
+        """Learn from rows and their labels; most models take `sample_weight` as well."""
+
+    def predict(self, X: Any) -> Any:  # noqa: ANN401
+        """One prediction a row."""
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class PredictionTask:
     """Labels to be predicted, as classes or as numbers, and the loss of a prediction."""
@@ -259,16 +269,6 @@ def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:
 
 T = TypeVar("T")
 _LONGEST = 300
-
-
-class Model(Protocol):
-    """A model with `fit` and `predict`; `predict_proba` and `classes_` make it a classifier."""
-
-    def fit(self, X: Any, y: Any) -> Any:  # noqa: ANN401
-        """Learn from rows and their labels; most models take `sample_weight` as well."""
-
-    def predict(self, X: Any) -> Any:  # noqa: ANN401
-        """One prediction a row."""
 
 
 def call_model(model: object, what: str, call: Callable[[], T], X: Rows = None) -> T:

@@ -10,9 +10,9 @@ from typing import Literal
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.advice.correcting import Measured
 from levelled.advice.evidence import (
     CrossFit,
+    Measured,
     active_learning_bias,
     all_one,
     assign_folds,

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from levelled._check import FloatArray
-from levelled.advice.correcting import Measured
 from levelled.advice.evidence import (
+    Measured,
     combine_shares,
     inclusion_weights,
     log_loss_share,

@@ -5,6 +5,7 @@ themselves say: as a share, with which the predictions of a corrected and a plai
 averaged.
 """
 
-from levelled.advice.correcting import Measured, Thumb, Verdict, advise
+from levelled.advice.correcting import advise
+from levelled.advice.evidence import Measured, Thumb, Verdict
 
 __all__ = ["Measured", "Thumb", "Verdict", "advise"]

@@ -33,6 +33,72 @@ from levelled.models import (
 )
 
 
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Blend:
+    """A model trained plainly and one trained with weights, whose predictions are averaged.
+
+        (1 - share) f_plain + share f_corrected
+
+    `verdict` gives the evidence for the share. Where the share is 0 or 1, one of the two models
+    predicts alone. `corrected` is None if no model was trained with weights. `sample_weight` are
+    the weights of the corrected model; they average one.
+    """
+
+    share: float
+    plain: Model
+    corrected: Model | None
+    verdict: Verdict
+    sample_weight: FloatArray
+    classes: NDArray[Any] | None
+    """The classes of a classifier, in their order."""
+
+    @property
+    def model(self) -> Any:  # noqa: ANN401
+        """The model that predicts: one of the two if it does so alone, else the blend itself."""
+        if self.corrected is None or self.share == 0:
+            return self.plain
+        return self.corrected if self.share == 1 else self
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of a classifier, in their order."""
+        if self.classes is None:
+            raise AttributeError(f"{type(self.plain).__name__} is no classifier.")
+        return self.classes
+
+    def predict(self, X: Rows) -> NDArray[Any]:
+        """The prediction for each row: a number, or the likeliest class."""
+        if self.classes is not None and self.model is self:
+            return self.classes[self.predict_proba(X).argmax(axis=1)]
+        return self._average(lambda model, rows: np.asarray(model.predict(rows)), X)
+
+    def predict_proba(self, X: Rows) -> FloatArray:
+        """The probabilities of `classes_`, for each row."""
+        classes = self.classes_
+        return self._average(lambda model, rows: aligned_proba(model, rows, classes), X)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """True: a blend is made of trained models; scikit-learn calls this."""
+        return True
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """The tags of the plain model; scikit-learn calls this."""
+        model: Any = self.plain
+        return model.__sklearn_tags__()
+
+    def __repr__(self) -> str:
+        return f"Blend({type(self.plain).__name__}, {self.share:.0%} corrected)"
+
+    def _average(self, predict: Callable[[Model, Rows], NDArray[Any]], X: Rows) -> NDArray[Any]:
+        def call(model: Model) -> NDArray[Any]:
+            return call_model(model, "predict", lambda: predict(model, read_only(X)), X)
+
+        if self.corrected is None or self.model is not self:
+            return call(self.model)
+        mean: NDArray[Any] = (1 - self.share) * call(self.plain) + self.share * call(self.corrected)
+        return mean
+
+
 @dataclass(frozen=True, slots=True, eq=False)
 class TrainedModel:
     """A trained model, and the rows, labels and weights it was trained on."""
@@ -148,72 +214,6 @@ def _settled_examples(state: LearnerState) -> Examples:
             f"None if it cannot be labelled."
         )
     raise InputError("There are no labels yet: ask() for rows and tell() their labels.")
-
-
-@dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Blend:
-    """A model trained plainly and one trained with weights, whose predictions are averaged.
-
-        (1 - share) f_plain + share f_corrected
-
-    `verdict` gives the evidence for the share. Where the share is 0 or 1, one of the two models
-    predicts alone. `corrected` is None if no model was trained with weights. `sample_weight` are
-    the weights of the corrected model; they average one.
-    """
-
-    share: float
-    plain: Model
-    corrected: Model | None
-    verdict: Verdict
-    sample_weight: FloatArray
-    classes: NDArray[Any] | None
-    """The classes of a classifier, in their order."""
-
-    @property
-    def model(self) -> Any:  # noqa: ANN401
-        """The model that predicts: one of the two if it does so alone, else the blend itself."""
-        if self.corrected is None or self.share == 0:
-            return self.plain
-        return self.corrected if self.share == 1 else self
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes of a classifier, in their order."""
-        if self.classes is None:
-            raise AttributeError(f"{type(self.plain).__name__} is no classifier.")
-        return self.classes
-
-    def predict(self, X: Rows) -> NDArray[Any]:
-        """The prediction for each row: a number, or the likeliest class."""
-        if self.classes is not None and self.model is self:
-            return self.classes[self.predict_proba(X).argmax(axis=1)]
-        return self._average(lambda model, rows: np.asarray(model.predict(rows)), X)
-
-    def predict_proba(self, X: Rows) -> FloatArray:
-        """The probabilities of `classes_`, for each row."""
-        classes = self.classes_
-        return self._average(lambda model, rows: aligned_proba(model, rows, classes), X)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """True: a blend is made of trained models; scikit-learn calls this."""
-        return True
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        """The tags of the plain model; scikit-learn calls this."""
-        model: Any = self.plain
-        return model.__sklearn_tags__()
-
-    def __repr__(self) -> str:
-        return f"Blend({type(self.plain).__name__}, {self.share:.0%} corrected)"
-
-    def _average(self, predict: Callable[[Model, Rows], NDArray[Any]], X: Rows) -> NDArray[Any]:
-        def call(model: Model) -> NDArray[Any]:
-            return call_model(model, "predict", lambda: predict(model, read_only(X)), X)
-
-        if self.corrected is None or self.model is not self:
-            return call(self.model)
-        mean: NDArray[Any] = (1 - self.share) * call(self.plain) + self.share * call(self.corrected)
-        return mean
 
 
 def blend(
