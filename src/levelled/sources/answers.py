@@ -17,7 +17,7 @@ from levelled.sources.files import PathName, files_of, format_of, json_objects
 from levelled.sources.sheets import read_cell
 
 if TYPE_CHECKING:
-    from levelled.samplers.batches import ArrowStream
+    from levelled.samplers.race import ArrowStream
 
 _MOST_BYTES = 1 << 28
 """Bytes of the largest file of answers."""

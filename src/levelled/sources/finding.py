@@ -17,7 +17,7 @@ from levelled.sources.readers.recognise import files_of_outputs, read_outputs
 from levelled.sources.stamps import Stamps
 
 if TYPE_CHECKING:
-    from levelled.samplers.batches import ArrowStream
+    from levelled.samplers.race import ArrowStream
 
 
 def find_source(

@@ -21,7 +21,7 @@ from levelled.sources.files import PathName, format_of
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from levelled.samplers.batches import ArrowStream
+    from levelled.samplers.race import ArrowStream
     from levelled.sources.columns import Roles
     from levelled.sources.origin import Origin
     from levelled.sources.pool_columns import PoolColumns

@@ -14,9 +14,8 @@ import pyarrow as pa
 
 from levelled._check import FloatArray, whole
 from levelled.errors import PoolError, ProposalError, WeightError
-from levelled.samplers.batches import Parts, whole_blocks
 from levelled.samplers.blocks import check_total, cut
-from levelled.samplers.race import Part, merge, part
+from levelled.samplers.race import Part, Parts, merge, part, whole_blocks
 from levelled.sources.unit_weights import MixedWeights, UnitWeights
 
 Item = TypeVar("Item")

@@ -13,7 +13,7 @@ from levelled._check import FloatArray
 from levelled.errors import InputError, PoolError, WeightError
 from levelled.labels import list_names
 from levelled.predictions import PoolPredictions
-from levelled.samplers.columns import name_row, weights_of
+from levelled.samplers.keyed import name_row, weights_of
 from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import Roles, is_number, roles_of
 from levelled.sources.pool import open_pool
