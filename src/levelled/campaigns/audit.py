@@ -23,7 +23,7 @@ from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
 from levelled.campaigns.stores import Snapshot
 from levelled.errors import CampaignError, InputError
-from levelled.sources.fingerprints import is_sampled
+from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
 
 _ROUNDING, _FITTED = 1e-12, 1e-6
