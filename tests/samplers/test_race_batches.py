@@ -1,4 +1,5 @@
 import pickle
+import sys
 from collections.abc import Iterator
 
 import numpy as np
@@ -8,9 +9,8 @@ import pytest
 from levelled import Draws
 from levelled._check import FloatArray
 from levelled.errors import InputError, WeightError
-from levelled.samplers import batches as batches_module
 from levelled.samplers import merge, part, race, race_batches
-from levelled.samplers.batches import Parts, whole_blocks
+from levelled.samplers.race import Parts, whole_blocks
 from samplers.test_race_parts import same
 
 
@@ -21,7 +21,7 @@ def in_batches(weights: FloatArray, size: int) -> Iterator[pa.RecordBatch]:
 
 @pytest.fixture
 def small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(batches_module, "_PIECE", 10_000)
+    monkeypatch.setattr(sys.modules["levelled.samplers.race"], "_PIECE", 10_000)
 
 
 @pytest.mark.parametrize("log", [False, True])
