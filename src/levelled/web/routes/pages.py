@@ -5,6 +5,7 @@ from typing import Any
 from fastapi import APIRouter, Request
 from starlette.responses import FileResponse, HTMLResponse
 
+from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.web.files import IMAGES
 from levelled.web.routes.shared import Analyst, AnyVisitor, Named
 from levelled.web.templating import TEMPLATES
@@ -21,9 +22,13 @@ def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
 @router.get("/new")
 def create(request: Request, visitor: Analyst) -> HTMLResponse:
     """Create a campaign from a file."""
-    settings = request.app.state.settings
     return _page(
-        request, "create.html", visitor=visitor, takes_uploads=settings.uploads is not None
+        request,
+        "create.html",
+        visitor=visitor,
+        takes_uploads=request.app.state.settings.uploads is not None,
+        groups=GROUPS,
+        options=[one for one in OPTIONS.values() if one.on_page],
     )
 
 
