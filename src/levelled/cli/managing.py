@@ -130,7 +130,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
 
     campaign = lv.load_campaign(name, storage=storage)
     summary = summarise(campaign.state, campaign.last_hash)
-    show.keep(campaign)
+    campaign.keep()
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
@@ -323,7 +323,7 @@ def remove(
     show.tell(f"removed {count} {'token' if count == 1 else 'tokens'} of {name}")
 
 
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "alembic", "typer", "rich")
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich")
 
 
 _EXTRAS = {

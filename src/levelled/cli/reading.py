@@ -57,7 +57,7 @@ def estimate(
         figures, last_hash = campaign.estimate(), campaign.last_hash
         reached = campaign.is_reached(figures, target_width)
         _show_figures(figures, chosen, campaign, last_hash)
-    show.keep(campaign)
+    campaign.keep()
     if not reached:
         raise typer.Exit(NOT_REACHED)
 
@@ -125,7 +125,7 @@ def compare(
     for other in campaign.settings.metrics if metric is None else ():
         if why := why_not_compared(other):
             show.tell(f"not compared: {why}")
-    show.keep(campaign)
+    campaign.keep()
 
 
 def judge(
@@ -162,7 +162,7 @@ def judge(
         show.records(report.as_dicts(), chosen)
     else:
         show.records([report.as_dict()], chosen)
-    show.keep(campaign)
+    campaign.keep()
 
 
 def _show_report(name: str, report: "JudgeReport") -> None:

@@ -9,7 +9,6 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
 from levelled.cli.options import Form
-from levelled.errors import StorageError
 
 if TYPE_CHECKING:
     from rich.console import Group
@@ -44,14 +43,6 @@ def tell(message: str) -> None:
 
     text = plain(message, 5000)
     Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False, emoji=False)
-
-
-def keep(campaign: "Campaign") -> None:
-    """Keep a snapshot for the next command; a storage that is read-only is no failure."""
-    try:
-        campaign.keep()
-    except StorageError as refused:
-        tell(f"the next command starts from scratch, because this one was not stored: {refused}")
 
 
 def show_rows(
