@@ -27,7 +27,7 @@ import levelled as lv
 from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.web.routes.bodies import ChangeBody, CreateBody
-from levelled.web.templating import TEMPLATES
+from levelled.web.replies import TEMPLATES
 from levelled_studies import manual
 
 settings = lv.load_campaign("reviews").settings
