@@ -7,8 +7,8 @@ from typing import Any
 from urllib.parse import quote
 
 from levelled.campaigns import Ask, Campaign
+from levelled.campaigns.people.shown import fields_of
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import fields_of
 from levelled.sources.content import ShownField
 from levelled.web.markdown import render_markdown
 
