@@ -90,7 +90,7 @@ def _json(row: Mapping[str, Any]) -> str:
 
 
 def _cell(value: object, *, raw: bool) -> object:
-    from levelled.sources.sheets import safe_cell
+    from levelled.sources.answers import safe_cell
 
     if isinstance(value, list | tuple | dict):
         value = json.dumps(value, ensure_ascii=False)
