@@ -324,7 +324,7 @@ class Turns:
 
     # A plain flock would do, but for its order: who just had the turn takes it again before the one
     # who waits first has woken up. Measured by benchmarks/bench_writers.py, the p99 of 16 labellers
-    # was 1.6 times as long; with a second lock for the next in line, which is fair, 1.7 to 2.2 times.
+    # was 1.6 times as long; with a second lock for the next in line, which is fair, 1.7 to 2.2.
     def _enter(self, lane: int, deadline: float) -> int | None:
         """An open file that holds the turn; None where there can be no line."""
         while True:
