@@ -66,7 +66,7 @@ def test_what_was_written_is_there_after_closing_and_opening(url: str) -> None:
 
 def test_sixteen_processes_neither_lose_nor_repeat_an_event(url: str) -> None:
     done = subprocess.run(
-        [*WRITER, url, "16", "6"], capture_output=True, text=True, timeout=120, check=False
+        [*WRITER, url, "16", "6"], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     with open_store(url, create=False) as store:
@@ -322,8 +322,8 @@ def test_a_watcher_hears_of_new_events_at_once(url: str, store: SQLStore) -> Non
                 0.1, store.append, args=(name, [{}]), kwargs={"expected": expected}
             ).start()
             start = time.monotonic()
-            wait(30)
-            assert time.monotonic() - start < 20
+            wait(300)
+            assert time.monotonic() - start < 200  # and not the 300 s after which it looks anyway
             assert store.count("digits") == expected + 1
 
 
