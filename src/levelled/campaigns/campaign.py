@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled.campaigns.analysts import Analysts
 from levelled.campaigns.audit import Audit, audit_log
-from levelled.campaigns.drawing.attaching import attach_event, draw_events, place_of
+from levelled.campaigns.drawing.drawing import draw_events
 from levelled.campaigns.drawing.driving import check_kind
-from levelled.campaigns.drawing.pools import CampaignPool
+from levelled.campaigns.drawing.pools import CampaignPool, attach_event, place_of
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.log import CampaignLog, Decision
@@ -217,7 +217,7 @@ class Campaign(Labellers, Analysts):
         `expect` is the hash of an event that was noted earlier, or its first 12 digits or more.
         """
         store, name = self._log.store, self.name
-        return audit_log(name, store.events(name), store.snapshot(name), self._pool.at, expect)
+        return audit_log(name, store.events(name), self._pool.at, expect)
 
     def keep(self) -> None:
         """Store the state and the betting games, so that the next process begins with them."""
