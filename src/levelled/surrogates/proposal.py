@@ -18,6 +18,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.samplers import ClassChance
 
+# A floor from the running variance of the estimate did worse than one that falls with the errors.
 _LEAST_FLOOR, _FIRST_FLOOR, _HALVED_AT = 0.2, 0.75, 10.0
 _STEPS = 100
 _BLOCK = 1 << 20
@@ -38,7 +39,9 @@ def floor_after(errors: float) -> float:
     >>> [round(floor_after(n), 3) for n in (0, 10, 100)]
     [0.75, 0.375, 0.2]
     """
-    return max(_LEAST_FLOOR, _FIRST_FLOOR / (1 + errors / _HALVED_AT))
+    return max(  # A floor from the running variance of the estimate did worse than one that falls with the errors.
+        _LEAST_FLOOR, _FIRST_FLOOR / (1 + errors / _HALVED_AT)
+    )
 
 
 def water_filled(spread: FloatArray, floor: float) -> FloatArray:

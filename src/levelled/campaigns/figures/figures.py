@@ -6,7 +6,7 @@ from math import isfinite
 
 import numpy as np
 
-from levelled.campaigns.drawing.driving import is_predicted
+from levelled.campaigns.drawing.drivers import is_predicted
 from levelled.campaigns.figures.estimating import (
     Subject,
     estimate_subject,

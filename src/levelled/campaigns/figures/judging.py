@@ -7,7 +7,7 @@ from typing import Literal
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.campaigns.drawing.driving import is_predicted
+from levelled.campaigns.drawing.drivers import is_predicted
 from levelled.campaigns.figures.comparing import (
     compare_subjects,
     find_model,
