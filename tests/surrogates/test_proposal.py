@@ -119,7 +119,7 @@ def test_a_metric_that_cannot_vary_gets_no_share() -> None:
 def test_influence_values_add_up_to_nothing() -> None:
     mean, variance = AIMS[1].moments(ERROR)
     assert mean.sum() == pytest.approx(0, abs=1e-10)
-    chance = SPAM.chance(ERROR, np.arange(N)).chance
+    chance = SPAM.chance(ERROR).chance
     theta = (chance * SPAM.predicted).sum() / chance.sum()
     slope = np.where(SPAM.predicted, 1 - theta, -theta)
     np.testing.assert_allclose(variance, slope**2 * chance * (1 - chance), rtol=1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.samplers.design import ClassChance, DesignRun, add_design
 from levelled.samplers.race import race
@@ -93,7 +93,10 @@ class FrozenProposal:
 
     def without(self, rows: IntArray) -> "FrozenProposal":
         """The same for the items that are left once these rows of the pool are drawn."""
-        kept = ~np.isin(self.rows, rows)
+        return self.only(~np.isin(self.rows, rows))
+
+    def only(self, kept: BoolArray) -> "FrozenProposal":
+        """The same for the items that are kept."""
         return replace(
             self,
             rows=self.rows[kept],
@@ -167,7 +170,9 @@ class RunProposal:
         start = 0
         for run in self.runs():
             first, last = np.searchsorted(self.drawn, [run.rows[0], run.rows[-1] + 1])
-            left = run.without(self.drawn[first:last]) if last > first else run
+            kept = np.ones(len(run.rows), dtype=bool)
+            kept[self.drawn[first:last] - run.rows[0]] = False
+            left = run.only(kept) if last > first else run
             at = slice(start, start + len(left.rows))
             slices = tuple(one.of(at) for one in self.slices)
             yield replace(left, weights=self.weights[at], slices=slices)

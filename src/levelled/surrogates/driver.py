@@ -86,7 +86,7 @@ class LossRun:
         drawn
             The rows whose items are not left, which are needed beside `shares`.
         """
-        pool, rows = self.covariates, np.arange(len(self))
+        pool = self.covariates
         error, effect = predictor.predict(pool), np.broadcast_to(self.effect, len(self))
         spread = pool.scale * np.hypot(
             effect * predictor.spread(pool, error), np.sqrt(self.noise * error)
@@ -97,14 +97,14 @@ class LossRun:
             parts = zip(shares, self.aims, strict=True)
             followed = np.sqrt(sum(a * importance_of(aim, error, drawn) for a, aim in parts))
         return FrozenProposal(
-            first_row + rows,
+            np.arange(first_row, first_row + len(self)),
             pool_size,
             followed,
             self.base + effect * error * pool.scale,
             self.bound,
             spread,
             third,
-            None if self.positive is None else self.positive.chance(error, rows),
+            None if self.positive is None else self.positive.chance(error),
             ramp=_RAMP_OF_VERDICTS if pool.from_verdicts else None,
         )
 
@@ -125,9 +125,11 @@ class Driver:
     ) -> None:
         self._pool_size = pool_size
         self.first = first = next(iter(runs()))
-        self._is_one_run = len(first) == pool_size
-        self.runs = (lambda: (first,)) if self._is_one_run else runs
-        self._at = first.covariates.at if self._is_one_run or at is None else at
+        self.is_one_run = len(first) == pool_size
+        if self.is_one_run:
+            runs, at = lambda: (first,), first.covariates.at
+        assert at is not None
+        self.runs, self._at = runs, at
 
     @property
     def first_predictor(self) -> LossPredictor:
@@ -203,7 +205,7 @@ class Driver:
         drawn = np.sort(drawn)
         runs: Callable[[], Iterable[FrozenProposal]]
         runs = partial(self._expect, predictor, shares, drawn)
-        if self._is_one_run:
+        if self.is_one_run:
             only = [*runs()]
             runs = lambda: only  # noqa: E731
         weights = np.ones(self._pool_size - len(drawn))

@@ -39,9 +39,7 @@ def floor_after(errors: float) -> float:
     >>> [round(floor_after(n), 3) for n in (0, 10, 100)]
     [0.75, 0.375, 0.2]
     """
-    return max(  # A floor from the running variance of the estimate did worse than one that falls with the errors.
-        _LEAST_FLOOR, _FIRST_FLOOR / (1 + errors / _HALVED_AT)
-    )
+    return max(_LEAST_FLOOR, _FIRST_FLOOR / (1 + errors / _HALVED_AT))
 
 
 def water_filled(spread: FloatArray, floor: float) -> FloatArray:
@@ -97,15 +95,15 @@ class ClassShare:
     predicted: BoolArray
     among_others: FloatArray
 
-    def chance(self, error: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the pool, from their predicted errors.
+    def chance(self, error: FloatArray) -> ClassChance:
+        """The chance of the class for each item, from the predicted errors.
 
         >>> spam = ClassShare(np.array([True, False, False]), np.array([0.0, 1.0, 0.5]))
-        >>> spam.chance(np.array([0.1, 0.2, 0.2]), np.arange(3)).chance
+        >>> spam.chance(np.array([0.1, 0.2, 0.2])).chance
         array([0.9, 0.2, 0.1])
         """
-        predicted, share = self.predicted[rows], self.among_others[rows]
-        return ClassChance(np.where(predicted, 1 - error, share * error), predicted)
+        chance = np.where(self.predicted, 1 - error, self.among_others * error)
+        return ClassChance(chance, self.predicted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -114,9 +112,9 @@ class LearntClass:
 
     predicted: BoolArray
 
-    def chance(self, learnt: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the pool, which is what was learnt."""
-        return ClassChance(learnt, self.predicted[rows])
+    def chance(self, learnt: FloatArray) -> ClassChance:
+        """The chance of the class for each item, which is what was learnt."""
+        return ClassChance(learnt, self.predicted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -158,7 +156,7 @@ class RatioAim:
         >>> [column.round(3).tolist() for column in recall.moments(np.array([0.2, 0.2]))]
         [[0.16, -0.16], [0.006, 0.102]]
         """
-        h = self.share.chance(error, np.arange(len(error))).chance
+        h = self.share.chance(error).chance
         base, effect = self.outcomes[:, 0], self.outcomes[:, 1] - self.outcomes[:, 0]
         part = np.where(self.share.predicted, 0, 1)
         A, D = (base[part] + effect[part] * h[:, None]).sum(axis=0).tolist()
