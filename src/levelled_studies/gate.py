@@ -15,7 +15,7 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
-from levelled.campaigns.figures.estimating import EARLY
+from levelled.campaigns.figures.figures import EARLY
 from levelled.draws import Draws
 from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
