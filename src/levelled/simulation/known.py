@@ -208,7 +208,7 @@ def _ratio(
     )
     chance, expected = None, ERROR.control(pool.predictions(settings.models[0]))
     if expected is not None and driver is not None and driver.first.positive is not None:
-        chance = driver.first.positive.chance(expected).chance
+        chance = driver.first.positive.chance(expected, np.arange(len(pool))).chance
     ratio = KnownRatio(metric, positive, predicted, chance)
     if not ratio.denominator_mean:
         raise InputError(

@@ -95,15 +95,15 @@ class ClassShare:
     predicted: BoolArray
     among_others: FloatArray
 
-    def chance(self, error: FloatArray) -> ClassChance:
-        """The chance of the class for each item, from the predicted errors.
+    def chance(self, error: FloatArray, rows: IntArray) -> ClassChance:
+        """The chance of the class for these rows of the run, from their predicted errors.
 
         >>> spam = ClassShare(np.array([True, False, False]), np.array([0.0, 1.0, 0.5]))
-        >>> spam.chance(np.array([0.1, 0.2, 0.2])).chance
+        >>> spam.chance(np.array([0.1, 0.2, 0.2]), np.arange(3)).chance
         array([0.9, 0.2, 0.1])
         """
-        chance = np.where(self.predicted, 1 - error, self.among_others * error)
-        return ClassChance(chance, self.predicted)
+        predicted, share = self.predicted[rows], self.among_others[rows]
+        return ClassChance(np.where(predicted, 1 - error, share * error), predicted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -112,9 +112,9 @@ class LearntClass:
 
     predicted: BoolArray
 
-    def chance(self, learnt: FloatArray) -> ClassChance:
-        """The chance of the class for each item, which is what was learnt."""
-        return ClassChance(learnt, self.predicted)
+    def chance(self, learnt: FloatArray, rows: IntArray) -> ClassChance:
+        """The chance of the class for these rows of the run, which is what was learnt."""
+        return ClassChance(learnt, self.predicted[rows])
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -156,7 +156,7 @@ class RatioAim:
         >>> [column.round(3).tolist() for column in recall.moments(np.array([0.2, 0.2]))]
         [[0.16, -0.16], [0.006, 0.102]]
         """
-        h = self.share.chance(error).chance
+        h = self.share.chance(error, np.arange(len(error))).chance
         base, effect = self.outcomes[:, 0], self.outcomes[:, 1] - self.outcomes[:, 0]
         part = np.where(self.share.predicted, 0, 1)
         A, D = (base[part] + effect[part] * h[:, None]).sum(axis=0).tolist()
@@ -169,15 +169,11 @@ Aim = AverageAim | RatioAim
 """A metric that draws are to serve, whose loss follows from the chance of an error."""
 
 
-def importance_of(aim: Aim, error: FloatArray, drawn: IntArray | None) -> FloatArray:
-    """s^2 of all items over its mean among those not drawn, for one metric.
-
-    It is 0 for a metric that cannot vary.
-    """
-    mean, variance = aim.moments(error)
+def importance_of(aim: Aim, error: FloatArray, left: IntArray) -> FloatArray:
+    """s^2 of the items left over its mean, for one metric; 0 for one that cannot vary."""
+    mean, variance = (column[left] for column in aim.moments(error))
     square = variance if aim.has_control else variance + mean**2
-    left = square if drawn is None else np.delete(square, drawn)
-    return square / max(float(left.mean()), np.finfo(float).tiny)
+    return square / max(float(square.mean()), np.finfo(float).tiny)
 
 
 def balanced_shares(importance: FloatArray, floor: float) -> FloatArray:
