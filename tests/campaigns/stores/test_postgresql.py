@@ -15,7 +15,7 @@ from sqlalchemy.engine import default
 
 from contracts.stores import StoreContract
 from levelled.campaigns import backup, copy
-from levelled.campaigns.log.hashing import StoredEvent, verify
+from levelled.campaigns.log.hashing import GENESIS, StoredEvent, hash_of, verify
 from levelled.campaigns.stores import SQLStore, database, open_store, place_of, upgrade
 from levelled.campaigns.stores.schema import VERSION
 from levelled.errors import ConflictError, MissingExtraError, StorageError
@@ -282,9 +282,14 @@ def test_an_older_database_is_refused_until_it_is_upgraded(
     with pytest.raises(StorageError, match=r"levelled storage upgrade --storage") as caught:
         open_store(url)
     assert_no_secret(caught.value)
+    body = '{"at":"2026-11-17T10:00:00+00:00","type":"drawn"}'
+    row = f"('digits', 0, '{GENESIS}', '{hash_of(GENESIS, body)}', '{body}')"
+    postgres.execute(f"INSERT INTO events VALUES {row}", name_of(url))
     assert upgrade(url) == ("0001", VERSION, None)
     with open_store(url) as store:
-        store.append("digits", [{}], expected=0)
+        store.append("digits", [{}], expected=1)
+        assert verify(store.events("digits")) is None
+        assert [one.seq for one in store.events("digits", draws=False)] == [1]
 
 
 def test_a_campaign_moves_to_a_server_and_back_with_its_hashes(url: str, tmp_path: Path) -> None:
