@@ -62,7 +62,12 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
     app.state.campaigns, app.state.files = campaigns, Files(settings)
     for router in ROUTERS:
         app.include_router(router)
-    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    app.mount(
+        "/static",
+        StaticFiles(
+            directory=Path(__file__).parent / "static", packages=[("levelled.reports", "static")]
+        ),
+    )
     app.add_exception_handler(LevelledError, refuse_step)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_exception_handler(RequestValidationError, refuse_input)
