@@ -8,8 +8,7 @@ from levelled import losses, metrics
 from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.metrics.named import parse_metric
-from levelled.metrics.plan_record import Pilot, Plan, PlanRequest
-from levelled.metrics.planning import plan_from_spread, plan_pool
+from levelled.metrics.planning import Pilot, Plan, PlanRequest, plan_from_spread, plan_pool
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import uniform
 

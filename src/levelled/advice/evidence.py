@@ -22,9 +22,9 @@ from levelled.advice.share import (
 )
 from levelled.advice.verdict import Measured
 from levelled.draws import Draws
-from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
+from levelled.estimators.moments import effective_size
 from levelled.models import CAP, Model, Predictions, PredictionTask, Rows, fit_copy, take
 
 _NOTHING = 1e-12

@@ -26,7 +26,7 @@ from scipy.optimize import brentq
 
 from levelled._check import FloatArray
 from levelled.advice.verdict import Measured
-from levelled.estimators.diagnostics import effective_size
+from levelled.estimators.moments import effective_size
 
 _PRIOR = 16.0  # observations that the share on the labels counts as
 _NEAR = 0.05  # a share this close to 0 or 1 is rounded to it

@@ -23,8 +23,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse_metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.sources import Pool, open_pool, read_answers
 from levelled.sources.features import with_lengths

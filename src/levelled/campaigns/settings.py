@@ -8,8 +8,7 @@ from typing import Any, cast
 from levelled.campaigns.people.questions import Question, parse_question
 from levelled.errors import CampaignError, InputError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse_metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.sources import ColumnChoices
 
 KINDS = ("adaptive", "static", "uniform")

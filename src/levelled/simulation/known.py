@@ -20,8 +20,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.labels import Label
-from levelled.metrics.metric import ERROR, Metric
-from levelled.metrics.named import ClassRatio, parse_metric
+from levelled.metrics.named import ERROR, ClassRatio, Metric, parse_metric
 from levelled.samplers import FrozenProposal
 from levelled.simulation.ratios import KnownRatio
 from levelled.sources import Pool, open_pool

@@ -7,7 +7,7 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.intervals.fixed import ranked_weights
+from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import estimator_shares, moments, ramp_of
 from levelled.samplers import FrozenProposal
 from levelled.simulation.known import KnownLosses

@@ -11,7 +11,7 @@ from levelled.estimators.intervals.looks import (
     plan_looks,
     plan_without_budget,
 )
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.sources import Pool, PoolPredictions
 
 _MOST_LOOKS = 100

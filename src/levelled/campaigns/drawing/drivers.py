@@ -28,10 +28,9 @@ from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.estimators.intervals.fixed import ranked_weights
+from levelled.estimators.lure import ranked_weights
 from levelled.losses import Reals, expected
-from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio, Share
+from levelled.metrics.named import ERROR, ClassRatio, Metric, ProbabilityLosses, Share
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool

@@ -9,8 +9,7 @@ from levelled.campaigns.drawing.derived import outlines_of
 from levelled.campaigns.drawing.verdicts import only_verdicts
 from levelled.campaigns.settings import KINDS, CampaignSettings
 from levelled.errors import CampaignError
-from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio, Mean, Share
+from levelled.metrics.named import ERROR, ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources import Pool
 

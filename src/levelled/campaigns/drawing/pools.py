@@ -12,7 +12,7 @@ from levelled.campaigns.log.records import Rescored
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.sources import Pool, open_pool
 
 

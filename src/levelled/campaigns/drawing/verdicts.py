@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.predictions import PoolPredictions, as_verdicts, verdict_chances
 
 

@@ -11,7 +11,7 @@ from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import Betting, RatioBetting
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.betting_games import COLUMNS
+from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 
 AnyGame = Betting | RatioBetting | Hedged

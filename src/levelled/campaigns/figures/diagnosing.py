@@ -8,9 +8,9 @@ import numpy as np
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.estimators import lure_weights
-from levelled.estimators.diagnostics import diagnose
+from levelled.estimators.moments import diagnose
 from levelled.labels import Label
-from levelled.metrics.metric import ERROR
+from levelled.metrics.named import ERROR
 
 _MOST_ITEMS = 20
 
@@ -30,7 +30,7 @@ class InfluentialItem:
 class CampaignDiagnosis:
     """The weights of the settled draws, and the draws that matter most for the first figure.
 
-    `levelled.estimators.diagnostics.Diagnosis` explains the sizes.
+    `levelled.estimators.moments.Diagnosis` explains the sizes.
     """
 
     effective_size: float

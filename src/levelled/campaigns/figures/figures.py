@@ -19,7 +19,7 @@ from levelled.estimators import Estimate, lure_weights
 from levelled.estimators.intervals.looks import PlannedLook, cut_limits
 from levelled.labels import quantity_notes
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Errors, Metric
+from levelled.metrics.named import Errors, Metric
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "

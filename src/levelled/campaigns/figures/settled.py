@@ -14,7 +14,7 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators import Estimate, lure_weights
 from levelled.labels import Label
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.metrics.ratio import Pairs, Unseen
 
 Labels = tuple[Label | None, ...]

@@ -8,8 +8,7 @@ from fastapi import APIRouter, Request
 
 from levelled.campaigns import create_campaign, plan_campaign
 from levelled.errors import InputError, LevelledError
-from levelled.metrics.fitting import fitting_metrics
-from levelled.metrics.named import NAMES
+from levelled.metrics.named import NAMES, fitting_metrics
 from levelled.sources import Pool, open_pool, shown_fields
 from levelled.web.bombs import refuse_bomb
 from levelled.web.files import Files
