@@ -142,7 +142,9 @@ def test_the_shell_completes_commands_and_campaigns(
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    shell = {**os.environ, "HOME": str(home), "SHELL": "/bin/bash"}
+    # Typer would look for a shell among the parents of this process, and there may be none.
+    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
+    shell = {**os.environ, "HOME": str(home), "SHELL": "/bin/bash", **named}
 
     def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "levelled", *words]

@@ -5,7 +5,7 @@ import statistics
 from collections.abc import Callable
 from itertools import cycle, islice
 
-from playwright.sync_api import Page, Response, expect
+from playwright.sync_api import Page, Response, Route, expect
 
 from web.browser.conftest import SEEN_ITEM, Site
 from web.conftest import Process
@@ -120,6 +120,28 @@ def test_answers_wait_in_the_browser_over_a_reload_without_a_connection(site: Si
     page.unroute("**/tell")
     expect(page.locator("#state")).to_have_text(SAVED, timeout=15_000)
     assert site.campaign("offline").state.answers[draw].label == "ham"
+
+
+def test_an_item_answered_before_a_reload_is_not_shown_again(site: Site) -> None:
+    site.create("again")
+    page = site.label("again")
+    held: dict[str, Route] = {}
+    page.route("**/tell", lambda route: held.__setitem__("tell", route))
+    page.route("**/ask", lambda route: held.__setitem__("ask", route))
+    draw = draw_of(page)
+    page.keyboard.press("1")
+    page.wait_for_selector(f"#item:not([data-draw='{draw}'])")
+    held.clear()
+    page.reload()
+    while len(held) < 2:
+        page.wait_for_timeout(10)
+    items = held["ask"].fetch()  # the server has not stored the answer yet
+    assert draw in {item["draw"] for item in items.json()["items"]}
+    held["tell"].continue_()
+    expect(page.locator("#state")).to_have_text(SAVED)
+    held["ask"].fulfill(response=items)
+    page.wait_for_selector(SEEN_ITEM)
+    assert draw_of(page) != draw
 
 
 def test_a_label_that_is_refused_is_shown_and_kept_until_it_is_dismissed(site: Site) -> None:

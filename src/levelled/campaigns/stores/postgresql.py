@@ -230,10 +230,10 @@ class _Listener:
         with self._owner._explained():
             pooled = self._owner.engine.raw_connection()
             connection: Any = pooled.driver_connection
-            pooled.detach()  # it stays with this object
+            pooled.detach()
+            self._connection = connection  # before anything can fail, so that `close` finds it
             connection.autocommit = True
             connection.execute(f"LISTEN {_CHANNEL}")
-            self._connection = connection
 
 
 def parse_url(address: str) -> tuple[URL, str] | None:

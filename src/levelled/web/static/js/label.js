@@ -22,10 +22,11 @@ class Desk {
   constructor(settings) {
     this.settings = settings;
     this.items = [];
-    this.done = new Set();
     this.asking = null;
     this.message = null;
     this.outbox = new Outbox(`${root} ${settings.key} ${visitor}`, (_, sent) => this.noticed(sent));
+    // Answers from before a reload: a list of items that the server made before it stored them must not bring them back.
+    this.done = new Set(this.outbox.entries.keys());
     this.questions = new Questions(byId("questions"), settings.questions, () => this.submit());
     this.history = new History(this);
     byId("save").hidden = !this.questions.needsSaving;
