@@ -136,7 +136,7 @@ def test_labels_outweigh_the_doubt() -> None:
 def test_the_range_after_many_labels_holds_what_clopper_and_pearson_need() -> None:
     plan = labels_only(400, 0.3)
     n = np.arange(50, 1000)
-    low, high = lv.estimators.intervals.fixed.clopper_pearson(
+    low, high = lv.estimators.intervals.limits.clopper_pearson(
         0.3 * n * 999 / (1000 - n), n * 999 / (1000 - n), 0.9626
     )
     needed = int(n[np.argmax(high - low <= 0.1)])
