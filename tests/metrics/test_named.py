@@ -391,7 +391,7 @@ def test_a_judge_predicts_the_mean() -> None:
     assert parse_metric("mean").score(judge).tolist() == [1, 1, 1]
 
 
-BAD: Bad = [
+BAD_ITEMS: Bad = [
     ("between 1 and 5, and 6 does not", lambda: parse_metric("mean:1:5").values([6])),
     ("between 1 and 5, and 6 does not", lambda: parse_metric("mean:1:5").label("6")),
     ("needs the predictions", lambda: parse_metric("error").values(LABELS)),
@@ -432,7 +432,9 @@ BAD: Bad = [
 ]
 
 
-@pytest.mark.parametrize(("words", "wrong"), BAD, ids=[f"{n}: {w}" for n, (w, _) in enumerate(BAD)])
+@pytest.mark.parametrize(
+    ("words", "wrong"), BAD_ITEMS, ids=[f"{n}: {w}" for n, (w, _) in enumerate(BAD)]
+)
 def test_what_a_metric_cannot_do_is_refused_in_one_line(
     words: str, wrong: Callable[[], object]
 ) -> None:
