@@ -433,7 +433,7 @@ BAD_ITEMS: Bad = [
 
 
 @pytest.mark.parametrize(
-    ("words", "wrong"), BAD_ITEMS, ids=[f"{n}: {w}" for n, (w, _) in enumerate(BAD)]
+    ("words", "wrong"), BAD_ITEMS, ids=[f"{n}: {w}" for n, (w, _) in enumerate(BAD_ITEMS)]
 )
 def test_what_a_metric_cannot_do_is_refused_in_one_line(
     words: str, wrong: Callable[[], object]
