@@ -7,7 +7,8 @@ import numpy as np
 from levelled._check import FloatArray, choice
 from levelled.campaigns.drawing.derived import outlines_of
 from levelled.campaigns.drawing.verdicts import only_verdicts
-from levelled.campaigns.settings import KINDS, CampaignSettings
+from levelled.campaigns.options import KINDS
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.metrics.named import ERROR, ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
 from levelled.predictions import Categorical, PoolPredictions
