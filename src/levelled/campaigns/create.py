@@ -13,11 +13,22 @@ from typing import Any, ParamSpec
 import numpy as np
 
 from levelled.campaigns.campaign import AHEAD, Campaign
-from levelled.campaigns.drawing.attaching import check_model_name, place_of
-from levelled.campaigns.drawing.derived import looks_over, outlines_of, settings_of_pool
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.driving import check_drive, check_guarantee, choose_kind
-from levelled.campaigns.drawing.pools import check_predicted_losses, open_moved_scores, pool_options
+from levelled.campaigns.drawing.driving import (
+    check_drive,
+    check_guarantee,
+    choose_kind,
+    outlines_of,
+)
+from levelled.campaigns.drawing.pools import (
+    check_model_name,
+    check_predicted_losses,
+    looks_over,
+    open_moved_scores,
+    place_of,
+    pool_options,
+    settings_of_pool,
+)
 from levelled.campaigns.log.decide import check_labels, check_name, check_width
 from levelled.campaigns.options import (
     ARGUMENTS,
