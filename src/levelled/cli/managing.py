@@ -126,7 +126,7 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
 
     campaign = lv.load_campaign(name, storage=storage)
     summary = summarise(campaign.state, campaign.last_hash)
-    show.keep(campaign)
+    campaign.keep()
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
