@@ -18,7 +18,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
 from levelled.errors import CampaignError, InputError
-from levelled.sources.fingerprints import is_sampled
+from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
 
 _ROUNDING, _FITTED = 1e-12, 1e-6
