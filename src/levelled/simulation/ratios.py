@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import Estimate
-from levelled.metrics import predicted_ratio
 from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.named import ClassRatio
+from levelled.metrics.predicted import COLUMNS, predicted_ratio_estimate
 from levelled.metrics.ratio import Look, ratio_estimate
 
 
@@ -76,6 +76,6 @@ class KnownRatio:
             int(self.predicted.sum()),
         )
         look = Look(draws, level, "auto")
-        if set(predicted_ratio.COLUMNS) <= set(draws.design or {}):
-            return predicted_ratio.predicted_ratio_estimate(pairs, predicted > 0, look)
+        if set(COLUMNS) <= set(draws.design or {}):
+            return predicted_ratio_estimate(pairs, predicted > 0, look)
         return ratio_estimate(pairs, look)
