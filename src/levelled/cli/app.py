@@ -14,20 +14,15 @@ from typer.main import get_command
 
 from levelled import __version__
 from levelled.cli import (
-    auditing,
     creating,
     drawing,
-    gate,
-    judging,
     label,
     labelling,
     learning,
     managing,
-    mending,
-    serving,
+    reading,
     show,
     simulating,
-    tools,
 )
 from levelled.errors import LevelledError
 
@@ -40,6 +35,18 @@ class _Command(TyperCommand):
         for option in self.params:
             option.show_envvar = option.envvar is not None  # type: ignore[attr-defined]
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write the options under the headings of their groups."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for one in self.get_params(ctx):
+            heading = "Arguments" if one.param_type_name == "argument" else "Options"
+            heading = getattr(one, "rich_help_panel", None) or heading
+            if record := one.get_help_record(ctx):
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
 
 app = typer.Typer(
     name="levelled",
@@ -51,47 +58,47 @@ app = typer.Typer(
     context_settings={"auto_envvar_prefix": "LEVELLED"},
 )
 for command in (
-    tools.demo,
+    simulating.demo,
     creating.look,
     creating.create,
     managing.list_,
     managing.status,
     label.label,
     labelling.ask,
-    mending.mine,
-    mending.return_,
-    mending.open_,
+    labelling.mine,
+    labelling.return_,
+    labelling.open_,
     labelling.tell,
     labelling.skip,
     labelling.unlabelable,
     labelling.amend,
-    mending.undo,
-    labelling.estimate,
-    labelling.compare,
-    judging.judge,
-    gate.gate,
-    managing.report,
+    labelling.undo,
+    reading.estimate,
+    reading.compare,
+    reading.judge,
+    reading.gate,
+    reading.report,
     managing.change,
     managing.attach,
     managing.rescore,
     managing.close,
-    mending.reopen,
-    mending.rename,
-    mending.delete,
-    auditing.audit,
-    managing.export,
-    serving.serve,
-    tools.plan,
+    managing.reopen,
+    managing.rename,
+    managing.delete,
+    reading.audit,
+    reading.export,
+    managing.serve,
+    simulating.plan,
     simulating.simulate,
     drawing.draw,
     learning.learn,
     learning.advise,
-    tools.doctor,
+    managing.doctor,
 ):
     names_more = {"allow_extra_args": command is drawing.draw}  # which it refuses in its own words
     app.command(command.__name__.rstrip("_"), cls=_Command, context_settings=names_more)(command)
-app.add_typer(serving.token_app, name="token")
-app.add_typer(tools.storage_app, name="storage")
+app.add_typer(managing.token_app, name="token")
+app.add_typer(managing.storage_app, name="storage")
 for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
     registered = entry.load()  # by an installed package
     if isinstance(registered, typer.Typer):

@@ -10,15 +10,21 @@ from levelled.campaigns.stores.opening import (
     place_of,
     upgrade,
 )
-from levelled.campaigns.stores.store import Read, Snapshot, SQLStore, Store
-from levelled.campaigns.stores.tokens import ROLES, Token, find_token, hash_token
+from levelled.campaigns.stores.store import (
+    ROLES,
+    Read,
+    SQLStore,
+    Store,
+    Token,
+    find_token,
+    hash_token,
+)
 
 __all__ = [
     "DEFAULT_STORAGE",
     "ROLES",
     "Read",
     "SQLStore",
-    "Snapshot",
     "Store",
     "Token",
     "Upgrade",
