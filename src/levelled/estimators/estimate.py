@@ -39,11 +39,11 @@ from levelled.estimators.moments import (
     Moments,
     design_size,
     effective_size,
-    estimator_shares,
     heaviest_size,
     moments,
     pool_variance,
     ramp_of,
+    ramped_shares_of,
     thin_warning,
     uniform_probability,
     worth,
@@ -94,10 +94,10 @@ class LossSample:
         if estimator == "naive":
             uniform = uniform_probability(draws.pool_size, len(draws))
             draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
-        predicted = None
+        predicted, jump = None, 0.0
         if estimator == "ramped":
             control = control_columns("design", None, draws)
-            predicted = _predicted_variance(draws)
+            predicted, jump = _predicted(draws)
         limits = bounds_of(losses, bounds)
         return cls(
             losses=losses,
@@ -108,7 +108,7 @@ class LossSample:
             moments=_moments(losses, draws, estimator, control, population),
             population=population,
             predicted_variance=predicted,
-            predicted_jump=0.0 if predicted is None else _predicted_jump(draws, predicted),
+            predicted_jump=jump,
             budget=None if budget is None else whole("budget", budget, least=len(losses)),
         )
 
@@ -207,28 +207,22 @@ def control_columns(
     return values, draws.pool_size * mean - before
 
 
-def _predicted_jump(draws: Draws, variance: float) -> float:
-    """sum_m u_m^3 times the third moment that the predictor expects of term m, over `variance`."""
-    third = (draws.design or {}).get("predicted_skew")
-    if third is None or not variance > 0:
-        return 0.0
-    return float(_ramped_shares(draws) ** 3 @ third) / variance
+def _predicted(draws: Draws) -> tuple[float, float]:
+    """The variance that the predictor expects of the estimate, and its third moment over that.
 
-
-def _ramped_shares(draws: Draws) -> FloatArray:
-    return estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
-
-
-def _predicted_variance(draws: Draws) -> float:
-    """sum_m u_m^2 times the variance that the predictor expects of term m."""
+    The sums of u_m^2 and u_m^3 times the moments that it expects of term m.
+    """
     design = draws.design or {}
     if "predicted_variance" not in design:
         raise InputError(
             "estimator='ramped' needs draws with the design column predicted_variance: see "
             "spread= of levelled.samplers.with_design."
         )
-    shares = _ramped_shares(draws)
-    return float(shares**2 @ design["predicted_variance"])
+    shares, third = ramped_shares_of(draws), design.get("predicted_skew")
+    variance = float(shares**2 @ design["predicted_variance"])
+    if third is None or not variance > 0:
+        return variance, 0.0
+    return variance, float(shares**3 @ third) / variance
 
 
 def _moments(
@@ -277,27 +271,48 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
 
     It is cut to what is logically possible, and widened by the items that could never be drawn.
     """
-    lowest, highest = sample.possible
-    if sample.complete:
-        return _widen(sample, lowest, highest, "point", ())
-    if wanted == "none":
-        return Interval(lowest, highest, "none")
-    size = design_size(sample.draws)
-    method = _default(sample, size) if wanted == "auto" else wanted
-    _check_method(sample, method, size)
-    warnings = (*_thin_warnings(sample, method, size), *_few_warnings(sample, method))
-    limits = _limits(sample, method)
-    if limits is None:
-        warnings = (*warnings, _why_logical(sample, method))
-        return _widen(sample, lowest, highest, "logical", warnings)
-    low, high = max(limits[0], lowest), min(limits[1], highest)
-    if low > high:
-        note = (
-            "the estimate lies outside what is logically possible after these labels; the "
-            "interval is what is possible"
+    (low, high), draws, notes = sample.possible, sample.draws, []
+    if wanted == "none" and not sample.complete:
+        return Interval(low, high, "none")
+    method = "point"
+    if not sample.complete:
+        size = design_size(draws)
+        method = _default(sample, size) if wanted == "auto" else wanted
+        _check_method(sample, method, size)
+        notes = _doubts(sample, method, size)
+        limits, why = _limits(sample, method), ""
+        if limits is None:
+            why = f"{_why_logical(sample, method)}; the interval is what is logically possible"
+        elif max(limits[0], low) > min(limits[1], high):
+            why = (
+                "the estimate lies outside what is logically possible after these labels; the "
+                "interval is what is possible"
+            )
+        else:
+            low, high = max(limits[0], low), min(limits[1], high)
+        if why:
+            method, notes = "logical", [*notes, why]
+    if draws.excluded:
+        share = draws.excluded / draws.pool_size
+        low, high = low + sample.bounds[0] * share, high + sample.bounds[1] * share
+        notes.append(
+            f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval "
+            f"allows for any loss of theirs"
         )
-        return _widen(sample, lowest, highest, "logical", (*warnings, note))
-    return _widen(sample, low, high, method, warnings)
+    return Interval(low, high, method, tuple(notes))
+
+
+def _doubts(sample: LossSample, method: str, size: float) -> list[str]:
+    """Warnings about a thin design, or about few losses that differ from 0."""
+    notes, M, count = [], len(sample.draws), int(np.count_nonzero(sample.losses))
+    if size < min(_POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
+        notes.append(thin_warning(sample.draws, size))
+    if method == "t" and count < _FEW:
+        notes.append(
+            f"only {count} losses differ from 0, too few to judge their spread: declare bounds, or "
+            f"label more"
+        )
+    return notes
 
 
 def _default(sample: LossSample, size: float) -> str:
@@ -365,38 +380,6 @@ def _check_hedged(sample: LossSample) -> None:
     )
 
 
-def _thin_warnings(sample: LossSample, method: str, size: float) -> tuple[str, ...]:
-    M = len(sample.draws)
-    if size >= min(_POOR, 0.8 * M) or method in ("betting", "hedged") or M == 1:
-        return ()
-    return (thin_warning(sample.draws, size),)
-
-
-def _few_warnings(sample: LossSample, method: str) -> tuple[str, ...]:
-    count = int(np.count_nonzero(sample.losses))
-    if method != "t" or count >= _FEW:
-        return ()
-    return (
-        f"only {count} losses differ from 0, too few to judge their spread: declare bounds, or "
-        f"label more",
-    )
-
-
-def _widen(
-    sample: LossSample, low: float, high: float, method: str, warnings: tuple[str, ...]
-) -> Interval:
-    """The interval of what could be drawn, widened by any loss of what could not."""
-    draws, (lowest, highest) = sample.draws, sample.bounds
-    if not draws.excluded:
-        return Interval(low, high, method, warnings)
-    share = draws.excluded / draws.pool_size
-    note = (
-        f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval allows "
-        f"for any loss of theirs"
-    )
-    return Interval(low + lowest * share, high + highest * share, method, (*warnings, note))
-
-
 def _limits(sample: LossSample, method: str) -> Limits | None:
     """The limits that a method computes, or None where it has none for these labels."""
     summary, level, draws = sample.moments, sample.level, sample.draws
@@ -458,19 +441,16 @@ def _betting(sample: LossSample) -> Limits | None:
 def _why_logical(sample: LossSample, method: str) -> str:
     """The reason why the interval is only what is logically possible."""
     if method == "anytime":
-        why = f"an asymptotic interval needs {ANYTIME_LEAST} labels and some spread"
-    elif method == "betting" and np.isinf(sample.bounds[0]):
-        why = "losses of either sign have a finite-sample interval only with declared bounds"
-    elif method == "betting":
-        why = (
+        return f"an asymptotic interval needs {ANYTIME_LEAST} labels and some spread"
+    if method == "betting" and np.isinf(sample.bounds[0]):
+        return "losses of either sign have a finite-sample interval only with declared bounds"
+    if method == "betting":
+        return (
             "these labels contradict their probabilities: no risk at all is likely to give them. "
             "Are the losses in the order of the draws, and the probabilities those of each draw"
         )
-    elif sample.moments.budget == 1:
-        why = "one label shows no spread"
-    else:
-        why = "the labels so far show no spread"
-    return f"{why}; the interval is what is logically possible"
+    seen = "one label shows" if sample.moments.budget == 1 else "the labels so far show"
+    return f"{seen} no spread"
 
 
 _WEIGHTS = {

@@ -95,6 +95,11 @@ def ramp_of(draws: Draws) -> float:
     return lure.RAMP if ramp is None or not len(ramp) else float(ramp[0])
 
 
+def ramped_shares_of(draws: Draws) -> FloatArray:
+    """The shares u_m of "ramped", as these draws were made for."""
+    return lure.ramped_shares(draws.pool_size, len(draws), ramp_of(draws))
+
+
 def estimator_shares(
     estimator: str, pool_size: int, budget: int, ramp: float = lure.RAMP
 ) -> FloatArray:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled import losses
-from levelled._check import BoolArray, FloatArray, IntArray, choice, floats, same_length
+from levelled._check import BoolArray, FloatArray, choice, floats, same_length
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators import lure
@@ -123,23 +123,26 @@ def _by_bins(hit: FloatArray, confidence: FloatArray, edges: FloatArray, look: L
     draws, place = look.draws, np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = replace(look, level=1 - (1 - look.level) / len(filled))
-    bins, sure = [], []
+    bins, sure, residuals = [], [], np.zeros(len(draws))
     for at in filled:
         members, inside = place == at, (place == at)[draws.index]
         pairs = Pairs.over_part(hit, inside, int(members.sum()), draws, "label in this bin")
         sure.append(ratio_estimate(pairs, strict))
-        bins.append(
-            Bin(
-                low=float(edges[at]),
-                high=float(edges[at + 1]),
-                pool_size=int(members.sum()),
-                n_labels=int(inside.sum()),
-                share=float(members.mean()),
-                confidence=float(confidence[members].mean()),
-                accuracy=ratio_estimate(pairs, look),
-            )
+        one = Bin(
+            low=float(edges[at]),
+            high=float(edges[at + 1]),
+            pool_size=int(members.sum()),
+            n_labels=int(inside.sum()),
+            share=float(members.mean()),
+            confidence=float(confidence[members].mean()),
+            accuracy=ratio_estimate(pairs, look),
         )
-    residuals = _residuals(hit, place[draws.index], bins, filled, draws)
+        bins.append(one)
+        if one.accuracy.value is not None:
+            # The residuals of the error: each bin's, by its share and the sign of its gap.
+            sign = np.sign(one.accuracy.value - one.confidence)
+            ratio = draws_ratio(pairs.numerator, pairs.denominator, draws)
+            residuals += one.share * sign * ratio.residuals
     return Calibration(tuple(bins), _error(bins, sure, residuals, look))
 
 
@@ -167,20 +170,6 @@ def _error(
         interval="bins" if low < high else "point",
         warnings=(biased,) * (low < high) + (note,) * (unlabelled > 0),
     )
-
-
-def _residuals(
-    hit: FloatArray, place: IntArray, bins: Sequence[Bin], filled: IntArray, draws: Draws
-) -> FloatArray:
-    """The residuals of the error: each bin's, by its share and the sign of its gap."""
-    total = np.zeros(len(draws))
-    for bin_, at in zip(bins, filled, strict=True):
-        if bin_.accuracy.value is not None:
-            D = (place == at).astype(np.float64)
-            ratio = draws_ratio(hit * D, D, draws)
-            sign = np.sign(bin_.accuracy.value - bin_.confidence)
-            total += bin_.share * sign * ratio.residuals
-    return total
 
 
 def _confidence(

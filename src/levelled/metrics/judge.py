@@ -9,7 +9,7 @@ be negative; divided by the largest that it may be it is a ratio with 0 <= A <= 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -27,7 +27,7 @@ from levelled.metrics.averages import EstimateOptions, accuracy, mae, mean, shar
 from levelled.metrics.classification import ClassOptions, precision, recall, specificity
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.named import Bounds, LabelledItems, Metric, Values
-from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
+from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled, undefined_estimate
 from levelled.predictions import Categorical, as_verdicts, verdict_chances
 
 
@@ -134,7 +134,7 @@ def _largest(shares: Sequence[tuple[str, float]]) -> float:
     return 1 / min(1 - share for _, share in shares)
 
 
-_LEAST = 5
+_FEW = 5
 """Labels before which a correlation has no interval."""
 
 
@@ -155,7 +155,7 @@ def correlation(
     check_draws(draws, labels=labels, pred=pred)
     y, p = floats("labels", labels, ndim=1), floats("pred", pred, ndim=1)
     same_length(labels=y, pred=p, draws=draws.index)
-    level = between("level", level, 0, 1, open_=True)
+    look = Look(draws, level, "fisher")
     v, M = lure.lure_weights(draws), len(draws)
     share = v / v.sum()
     zy, zp = y - share @ y, p - share @ p
@@ -163,26 +163,20 @@ def correlation(
     value, low, high, stderr = None, -1.0, 1.0, None
     if spread > 0:
         value = float(np.clip(share @ (zy * zp) / spread, -1, 1))
-    if value is not None and M >= _LEAST and abs(value) < 1:
+    if value is not None and M >= _FEW and abs(value) < 1:
         zy, zp = zy / np.sqrt(share @ zy**2), zp / np.sqrt(share @ zp**2)
         found = moments(zy * zp - value * (zy**2 + zp**2) / 2, draws.probability, draws.pool_size)
         stderr = float(np.sqrt(found.variance))
-        half = float(t_quantile(found.df, (1 + level) / 2)) * stderr / (1 - value**2)
+        half = float(t_quantile(found.df, (1 + look.level) / 2)) * stderr / (1 - value**2)
         low, high = (float(np.tanh(np.arctanh(value) + side * half)) for side in (-1, 1))
     exact = draws.pool_size == M and value is not None
     if exact and value is not None:
         low, high, stderr = value, value, 0.0
-    return Estimate(
+    return replace(
+        undefined_estimate(look, (low, high), "correlation"),
         value=value,
-        low=low,
-        high=high,
-        level=level,
         stderr=stderr,
-        n_labels=M,
-        pool_size=draws.pool_size,
         ess=effective_size(v),
-        max_weight=float(v.max()),
-        estimator="lure",
         interval="point" if exact else "undefined" if stderr is None else "fisher",
         warnings=("too few labels for an interval",) if stderr is None else (),
     )

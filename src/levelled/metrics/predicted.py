@@ -26,7 +26,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
 from levelled.estimators.intervals.limits import PRIOR_DF, blend, leaning, t_quantile
-from levelled.estimators.moments import Moments, estimator_shares, moments, ramp_of, worth
+from levelled.estimators.moments import Moments, moments, ramp_of, ramped_shares_of, worth
 from levelled.estimators.record import Estimate
 from levelled.metrics.ratio import (
     FORMS,
@@ -73,17 +73,29 @@ class PredictedRatio:
         `predicted` is True for draws for which the positive class is predicted. The unseen items
         of `pairs` are those predicted so and then the others, each with its pair for both labels.
         """
-        control = _Control.of(pairs, predicted, draws)
+        design = draws.design or {}
+        # [part, label, A or D]: the pairs of items predicted to be of the class, and of the others
+        outcomes = np.array([of_part for _, of_part in pairs.unseen])
+        base, effects = outcomes[:, 0], outcomes[:, 1] - outcomes[:, 0]
+        parts = np.stack([predicted, ~predicted]).astype(np.float64)
+        n_end = np.array([[count] for count, _ in pairs.unseen], dtype=np.float64)
+        n_left = n_end + np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
+        chances = np.stack([design["true_positives_left"], design["false_negatives_left"]])
+        # A and D [2, M]: as they are, as expected of the drawn items, and expected sums of the rest
         values = np.stack([pairs.numerator, pairs.denominator])
-        A, D = control.moments(FORMS, values, draws).value[:2].tolist()
+        drawn = base.T @ parts + effects.T @ parts * design["positive_chance"]
+        left = base.T @ n_left + effects.T @ chances
+        A, D = _ramped(FORMS @ values, FORMS @ drawn, FORMS @ left, draws).value[:2].tolist()
         forms = np.vstack([FORMS, [1.0, -A / D if D else 0.0]])
-        found = control.moments(forms, values, draws)
+        found = _ramped(forms @ values, forms @ drawn, forms @ left, draws)
+        names = ("true_positive_variance", "false_negative_variance")
+        spread = np.array([ramped_shares_of(draws) ** 2 @ design[name] for name in names])
         sides = np.stack([pairs.numerator > 0, pairs.numerator < pairs.denominator])
         return cls(
             A,
             D,
             with_covariance(found.variance[:3]),
-            control.predicted_variances(draws),
+            with_covariance((FORMS @ effects.T) ** 2 @ spread),
             replace(found, value=found.value[3], variance=found.variance[3], df=found.df[3]),
             forms[3] @ values,
             float(min(sides @ _relative_weights(draws))),
@@ -142,60 +154,10 @@ def predicted_ratio_estimate(pairs: Pairs, predicted: BoolArray, look: Look) -> 
         return replace(est, warnings=(*est.warnings, note)) if pairs.denominator.any() else est
     variance = ratio.variance(ratio.value)
     scale = ratio.denominator**2
+    units, shown = pairs.denominator > 0, np.asarray(variance / scale)
     methods = {"fieller": lambda: limits}
-    units = pairs.denominator > 0
-    est = make_estimate(
-        look, ratio.value, np.asarray(variance / scale), units, pairs.possible, methods
-    )
-    shown = replace(ratio.residual, value=np.zeros(()), variance=np.asarray(variance))
-    as_many = worth(shown, ratio.residuals, draws.probability)
-    return replace(est, estimator="ramped", worth=as_many)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Control:
-    """Expected numerators and denominators [2, M]: of the drawn items, and sums of what is left."""
-
-    drawn: FloatArray
-    left: FloatArray
-    effects: FloatArray
-    """The change of A and D [2, 2] with the label, for items predicted so and for the others."""
-
-    @classmethod
-    def of(cls, pairs: Pairs, predicted: BoolArray, draws: Draws) -> "_Control":
-        design = draws.design or {}
-        # [part, label, A or D]: the pairs of items predicted to be of the class, and of the others
-        outcomes = np.array([of_part for _, of_part in pairs.unseen])
-        base, effects = outcomes[:, 0], outcomes[:, 1] - outcomes[:, 0]
-        parts = np.stack([predicted, ~predicted]).astype(np.float64)
-        n_end = np.array([[count] for count, _ in pairs.unseen], dtype=np.float64)
-        n_left = n_end + np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
-        chances = np.stack([design["true_positives_left"], design["false_negatives_left"]])
-        return cls(
-            base.T @ parts + effects.T @ parts * design["positive_chance"],
-            base.T @ n_left + effects.T @ chances,
-            effects,
-        )
-
-    def moments(self, forms: FloatArray, values: FloatArray, draws: Draws) -> Moments:
-        """Moments of linear forms [K, 2] in A and D."""
-        return moments(
-            forms @ values,
-            draws.probability,
-            draws.pool_size,
-            estimator="ramped",
-            ramp=ramp_of(draws),
-            control=forms @ self.drawn,
-            control_left=forms @ self.left,
-        )
-
-    def predicted_variances(self, draws: Draws) -> FloatArray:
-        """The variances of A^ and D^ and their covariance that the chances imply."""
-        design = draws.design or {}
-        names = ("true_positive_variance", "false_negative_variance")
-        shares = estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
-        of_part = np.array([shares**2 @ design[name] for name in names])
-        return with_covariance((FORMS @ self.effects.T) ** 2 @ of_part)
+    est = make_estimate(look, ratio.value, shown, units, pairs.possible, methods)
+    return _with_worth(est, ratio.residual, np.asarray(variance), ratio.residuals, draws)
 
 
 def _relative_weights(draws: Draws) -> FloatArray:
@@ -236,16 +198,9 @@ def predicted_slice_estimate(
     n_left = size - (np.cumsum(inside) - inside)
     scale = draws.pool_size / size
     unit = (losses - low) / width * inside
-    found = moments(
-        scale * unit,
-        draws.probability,
-        draws.pool_size,
-        estimator="ramped",
-        ramp=ramp_of(draws),
-        control=scale * (design["control"] - low) / width * inside,
-        control_left=scale * (left - low * n_left) / width,
-    )
-    shares = estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
+    control = scale * (design["control"] - low) / width * inside
+    found = _ramped(scale * unit, control, scale * (left - low * n_left) / width, draws)
+    shares = ramped_shares_of(draws)
     predicted = float(shares**2 @ variance) * (scale / width) ** 2
     third = float(shares**3 @ skew) * (scale / width) ** 3
     rarer = min(unit.sum(), inside.sum() - unit.sum())
@@ -260,6 +215,27 @@ def predicted_slice_estimate(
 
     est = make_estimate(look, found.value, V, inside, possible, {"score_t": score_limits})
     residuals = (unit - float(found.value)) * inside
-    shown = replace(found, value=np.zeros(()), variance=V / scale**2)
-    as_many = worth(shown, residuals, draws.probability)
-    return replace(est, estimator="ramped", worth=as_many)
+    return _with_worth(est, found, V / scale**2, residuals, draws)
+
+
+def _ramped(
+    values: FloatArray, control: FloatArray, control_left: FloatArray, draws: Draws
+) -> Moments:
+    """Moments of values with predictions of them: of the drawn items, and summed over the rest."""
+    return moments(
+        values,
+        draws.probability,
+        draws.pool_size,
+        estimator="ramped",
+        ramp=ramp_of(draws),
+        control=control,
+        control_left=control_left,
+    )
+
+
+def _with_worth(
+    est: Estimate, found: Moments, variance: FloatArray, residuals: FloatArray, draws: Draws
+) -> Estimate:
+    """The estimate, with the number of random labels that have this variance of residuals."""
+    shown = replace(found, value=np.zeros(()), variance=variance)
+    return replace(est, estimator="ramped", worth=worth(shown, residuals, draws.probability))

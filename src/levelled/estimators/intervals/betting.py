@@ -35,8 +35,8 @@ to which most items contribute nothing; r is a bound on w D over the items that 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
-from typing import Any, ClassVar, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -372,6 +372,7 @@ class Betting(Watch):
     """
 
     _game: MeanGame
+    _game_type = MeanGame
 
     def __init__(
         self,
@@ -434,23 +435,6 @@ class Betting(Watch):
         """Plain values, ready for JSON, from which `from_dict` continues exactly."""
         return super().to_dict() | {"history": pack(np.array(self._history))}
 
-    def _settings(self) -> dict[str, Any]:
-        game, (low, high) = self._game, self._game.bounds
-        return {
-            "pool_size": game.pool_size,
-            "bounds": [low, high if game.bounded else None],
-            "level": game.level,
-            "excluded": game.excluded,
-            "tested": [*game.tested],
-        }
-
-    @classmethod
-    def _create(cls, settings: Mapping[str, Any]) -> Self:
-        low, high = settings["bounds"]
-        bounds = low, np.inf if high is None else high
-        rest = (settings[name] for name in ("level", "excluded", "tested"))
-        return cls(settings["pool_size"], bounds, *rest)
-
     def _restore(self, stored: Mapping[str, Any]) -> None:
         super()._restore(stored)
         n_bets = 0 if self._game.bounded else len(self)
@@ -477,6 +461,7 @@ class RatioBetting(Watch):
     """
 
     _game: RatioGame
+    _game_type = RatioGame
 
     def __init__(
         self,
@@ -511,14 +496,6 @@ class RatioBetting(Watch):
             "max_weighted_denominator": max_weighted_denominator,
         }
         self._add({"a": a, "d": d}, q, columns)
-
-    def _settings(self) -> dict[str, Any]:
-        return asdict(self._game) | {"tested": [*self._game.tested]}
-
-    @classmethod
-    def _create(cls, settings: Mapping[str, Any]) -> Self:
-        names = "pool_size", "d_max", "level", "denominator_mean", "tested"
-        return cls(*(settings[name] for name in names))
 
 
 def betting_interval(

@@ -24,7 +24,7 @@ the wealth of those bets up to date and turns it into an interval.
 
 from base64 import b64decode, b64encode
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -336,6 +336,8 @@ class Watch:
     """The interval of a game, kept up to date label by label."""
 
     _game: Game
+    _game_type: ClassVar[type[Any]]
+    """Its fields are the arguments of the constructor."""
 
     def __init__(self, game: Game) -> None:
         self._game = game
@@ -357,7 +359,7 @@ class Watch:
         state = self._state
         return {
             "format": _FORMAT,
-            **self._settings(),
+            **{name: _plain(getattr(self._game, name)) for name in self._arguments()},
             "n_labels": state.n_labels,
             **dict(zip(self._game.sum_names, state.sums, strict=True)),
             "variants": [list(names) for names in state.wealth.variants],
@@ -370,21 +372,16 @@ class Watch:
         try:
             if stored["format"] != _FORMAT:
                 raise InputError(f"format {stored['format']!r} is not {_FORMAT}")
-            watch = cls._create(stored)
+            watch = cls(**{name: _restored(stored[name]) for name in cls._arguments()})
             watch._restore(stored)
         except (KeyError, TypeError, ValueError) as wrong:
             name = cls.__name__
             raise InputError(f"This is not what {name}.to_dict writes: {wrong!r}.") from wrong
         return watch
 
-    def _settings(self) -> dict[str, Any]:
-        """The arguments of the constructor, ready for JSON."""
-        raise NotImplementedError
-
     @classmethod
-    def _create(cls, settings: Mapping[str, Any]) -> Self:
-        """Call the constructor with what `_settings` returned."""
-        raise NotImplementedError
+    def _arguments(cls) -> list[str]:
+        return [field.name for field in fields(cls._game_type)]
 
     def _restore(self, stored: Mapping[str, Any]) -> None:
         below, above = (tuple(names) for names in stored["variants"])
@@ -417,6 +414,16 @@ def place_bets(game: Game, wealth: Wealth, m: int, bets: FloatArray) -> Wealth:
     """The wealth after the bets of label m."""
     scale = game.scale(wealth.candidates)
     return step(wealth, bets, m=m, level=game.level, scale=scale, mirror=game.mirror)
+
+
+def _plain(setting: Any) -> Any:  # noqa: ANN401
+    """A setting of a game, ready for JSON: tuples are lists, and an infinite bound is None."""
+    return [None if x == np.inf else x for x in setting] if type(setting) is tuple else setting
+
+
+def _restored(setting: Any) -> Any:  # noqa: ANN401
+    """The setting that `_plain` wrote."""
+    return [np.inf if x is None else x for x in setting] if type(setting) is list else setting
 
 
 def finite_number(name: str, value: float) -> float:
