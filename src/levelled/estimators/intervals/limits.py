@@ -359,7 +359,8 @@ def blended_variance(
     nu = moments.df * moments.exact
     if np.isfinite(bounds[1]):
         errors = (moments.total - moments.budget * bounds[0]) / (bounds[1] - bounds[0])
-        errors = np.where(_is_high(moments, bounds), moments.budget - errors, errors)
+        high = moments.value > (bounds[0] + bounds[1]) / 2
+        errors = np.where(high, moments.budget - errors, errors)
         nu = np.minimum(moments.df, 2 * errors) * moments.exact
     return blend(moments.variance, predicted, nu), nu + PRIOR_DF
 
@@ -423,7 +424,3 @@ def leaning(
     far_limit = (np.sqrt(far**2 + 4 * c**2) + far) / 2
     below, above = np.where(high, far_limit, near_limit), np.where(high, near_limit, far_limit)
     return value - below, value + above
-
-
-def _is_high(moments: Moments, bounds: tuple[float, float]) -> FloatArray:
-    return np.asarray(moments.value > (bounds[0] + bounds[1]) / 2)

@@ -28,7 +28,7 @@ SHARE = 0.9
 """The part of the error rate that goes to the looks; betting between them has the rest."""
 
 _LEAST = 1e-12
-_NODES, _REACH, _FAR = 192, 9.0, 40.0
+_NODES, _REACH, _BEYOND = 192, 9.0, 40.0
 """Nodes of the integration, the standard deviations beyond which nothing is left, and a bound
 beyond every critical value."""
 
@@ -61,7 +61,7 @@ def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[P
     t = _information(sizes, pool_size, budget)
     if len(sizes) == 1:
         return (PlannedLook(sizes[0], alpha),)
-    C = brentq(lambda c: _crossing(np.full(len(t), c), t) - alpha, 0.0, _FAR)
+    C = brentq(lambda c: _crossing(np.full(len(t), c), t) - alpha, 0.0, _BEYOND)
     alphas = 2 * ndtr(-C / np.sqrt(t))
     return tuple(PlannedLook(n, float(a)) for n, a in zip(sizes, alphas, strict=True))
 
@@ -98,7 +98,7 @@ def replan_looks(
         def excess(bound: float, target: float = target, now: FloatArray = now) -> float:
             return _crossing(np.array([*bounds, bound]), now) - target
 
-        bounds.append(brentq(excess, 0.0, _FAR))
+        bounds.append(brentq(excess, 0.0, _BEYOND))
         looks.append(PlannedLook(n, float(2 * ndtr(-bounds[-1] / np.sqrt(now[-1])))))
     return tuple(looks)
 
