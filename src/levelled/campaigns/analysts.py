@@ -27,8 +27,7 @@ from levelled.campaigns.log import decide
 from levelled.campaigns.log.log import CampaignLog
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import InputError
-from levelled.metrics.comparison import Comparison
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Comparison, Figure
 from levelled.metrics.judge import JudgeReport
 from levelled.metrics.planning import Plan
 from levelled.reports import Report, page

@@ -21,7 +21,7 @@ from levelled.campaigns.people.questions import Question
 from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Store
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 from levelled.sources import Pool, open_pool
 
 if TYPE_CHECKING:

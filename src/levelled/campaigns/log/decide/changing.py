@@ -15,7 +15,7 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import OPTIONS
 from levelled.campaigns.settings import check_option, looks_to_json
 from levelled.errors import CampaignError
-from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
+from levelled.estimators.intervals.limits import SHARE, PlannedLook, replan_looks
 
 
 def change(
