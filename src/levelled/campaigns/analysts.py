@@ -7,8 +7,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled._optional import optional
-from levelled.campaigns.drawing.learnt import CampaignPredictor, learnt_sections, predictor_of
-from levelled.campaigns.drawing.planning import plan_further
+from levelled.campaigns.drawing.learnt import (
+    CampaignPredictor,
+    learnt_sections,
+    plan_further,
+    predictor_of,
+)
 from levelled.campaigns.drawing.pools import CampaignPool, predicted_numbers
 from levelled.campaigns.figures.comparing import (
     comparable_figures,
