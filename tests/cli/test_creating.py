@@ -11,7 +11,6 @@ import pytest
 
 import levelled as lv
 from cli.terminal import Levelled
-from levelled.sources import streaming
 
 FILES = Path(__file__).parent.parent / "sources/readers/files"
 
@@ -108,7 +107,7 @@ def test_lengths_that_only_a_smaller_pool_uses_by_itself_are_told(
     pq.write_table(pa.table({"id": range(60), "pred": ["a", "b"] * 30, "text": texts}), "p.parquet")
     words = ("--pool", "p.parquet", "--metric", "error", "--seed", "1")
     assert "note:" not in levelled("create", "held", *words).err
-    monkeypatch.setattr(streaming, "_HELD", 50)
+    monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "0")
     assert "as in --features length:text" in levelled("create", "large", *words).err
     named = levelled("create", "named", *words, "--features", "length:text")
     assert (named.code, "note:" in named.err) == (0, False)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from levelled.labels import Id, list_names
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import Part, finish
+from levelled.sources.columns import Roles
 from levelled.sources.files import PathName
+from levelled.sources.ids import batch_ids
 from levelled.sources.races import (
     ColumnWeights,
     EqualWeights,
@@ -23,9 +26,10 @@ from levelled.sources.races import (
     UnitWeights,
     in_threads,
     mix_units,
+    name_place,
     race_units,
 )
-from levelled.sources.units import Units, open_units, read_ids
+from levelled.sources.rows import Files, taken
 
 _FLOOR = 0.5
 """The share of the probability that is spread evenly where a metric scores the rows."""
@@ -70,7 +74,7 @@ def draw_from_file(
     `note` with lines for the user: where the weights of a metric come from, and why there are no
     design columns.
     """
-    units = open_units(path)
+    units = Files(path, alike=True)
     if id_column not in units.schema.names:
         there = list_names(units.schema.names, 12)
         raise PoolError(f"{path} has no column {id_column!r} for the ids; it has {there}.")
@@ -100,11 +104,11 @@ def draw_from_file(
             progress=count,
         )
         draws = _finish(merged, note)
-        ids = _read_ids(units, merged, draws.index, id_column, threads)
+        ids = _read_ids(units, draws.index, id_column, threads)
     except InputError:
-        units.check_unchanged()  # the more likely cause, if there is a change
+        _refuse_change(units)  # the more likely cause, if there is one
         raise
-    units.check_unchanged()
+    _refuse_change(units)
     return replace(draws, ids=ids)
 
 
@@ -134,7 +138,7 @@ def _counter(
 
 
 def _choose_weights(
-    units: Units,
+    units: Files,
     weight: str | None,
     log: bool,
     metric: str | None,
@@ -158,22 +162,11 @@ def _choose_weights(
     return EqualWeights(units)
 
 
-def _read_ids(
-    units: Units, merged: Part, rows: IntArray, column: str, threads: int | None
-) -> list[Id]:
+def _read_ids(units: Files, rows: IntArray, column: str, threads: int | None) -> list[Id]:
     """The ids of some rows, of which only the units that hold them are read."""
-    lengths = np.bincount(merged.blocks["unit"], merged.blocks["rows"]).astype(np.int64)
-    ends = np.cumsum(lengths)
     order = np.sort(rows)
-    drawn_from = np.unique(np.searchsorted(ends, order, side="right"))
-
-    def read(unit: int) -> list[Id]:
-        first = ends[unit] - lengths[unit]
-        inside = order[(order >= first) & (order < ends[unit])]
-        return read_ids(units, unit, inside - first, column)
-
-    found = [one for unit in in_threads(read, drawn_from.tolist(), threads) for one in unit]
-    name = dict(zip(order.tolist(), found, strict=True))
+    found = in_threads(lambda part: _unit_ids(units, *part, column), units.parts(order), threads)
+    name = dict(zip(order.tolist(), chain.from_iterable(found), strict=True))
     row_of: dict[Id, int] = {}
     for row, one in name.items():
         if row_of.setdefault(one, row) != row:
@@ -182,3 +175,23 @@ def _read_ids(
                 f"have it. Every item needs one of its own: take out copies, or number the rows."
             )
     return [name[row] for row in rows.tolist()]
+
+
+def _unit_ids(units: Files, unit: int, rows: IntArray, column: str) -> list[Id]:
+    """The ids of some rows of a unit, which increase; it is read up to the last of them."""
+    found: list[Id] = []
+    for batch in taken(units.unit_batches(unit, Roles(column)), rows):
+        missing = [at for at, one in enumerate(batch.column(0).to_pylist()) if one in (None, "")]
+        if missing:
+            place = name_place(units, unit, int(rows[len(found) + missing[0]]))
+            raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
+        found += batch_ids(batch, column, 0).to_pylist()
+    return found
+
+
+def _refuse_change(units: Files) -> None:
+    if name := units.changed_file():
+        raise PoolError(
+            f"{name} changed while it was read, so the draws would be of no pool at all. Draw "
+            f"again once nothing writes to it."
+        )

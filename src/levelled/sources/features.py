@@ -23,11 +23,11 @@ from levelled.sources.columns import (
     length_columns,
     shorten,
 )
-from levelled.sources.files import PathName, files_of
+from levelled.sources.files import PathName
 from levelled.sources.ids import rows_of
-from levelled.sources.origin import Files, Origin
 from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
+from levelled.sources.rows import Files, Origin
 
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
 """Columns of a file of labels, never features: they would give away the label or the draw."""
@@ -64,7 +64,7 @@ def read_features(
 
     They are the columns that `feature_columns` names. Every row has an id of its own.
     """
-    origin = Files(files_of(source))
+    origin = Files(source)
     if id_column not in origin.schema.names:
         raise PoolError(
             f"{source} has no column {id_column!r} for the ids; it has {_kinds(origin.schema)}. "
@@ -77,7 +77,7 @@ def read_features(
 
 def read_numbers(source: PathName, columns: Sequence[str]) -> FloatArray:
     """These columns of a file side by side, NaN where a number is missing; ids are not needed."""
-    origin = Files(files_of(source))
+    origin = Files(source)
     missing = [name for name in columns if name not in origin.schema.names]
     if missing:
         more = f" nor {len(missing) - 1} others" if len(missing) > 1 else ""
@@ -107,7 +107,7 @@ def gaps_in(source: PathName, columns: Sequence[str]) -> str:
 def read_flags(source: PathName, column: str) -> BoolArray:
     """True for each row of a file with a value in this column other than false, 0, no or none."""
     roles = Roles("", slices=(column,))
-    batches = Files(files_of(source)).batches(roles)
+    batches = Files(source).batches(roles)
     values = [value for batch in batches for value in batch.column(column).to_pylist()]
     return np.array([str(value).strip().lower() not in _NOTHING for value in values], dtype=bool)
 

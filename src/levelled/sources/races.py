@@ -25,7 +25,7 @@ from levelled.samplers.keyed import name_row, weights_of
 from levelled.samplers.race import Part, Parts, merge, part, whole_blocks
 from levelled.sources.columns import Roles, is_number, roles_of
 from levelled.sources.pool import ColumnChoices, open_pool
-from levelled.sources.units import Units, name_place
+from levelled.sources.rows import Files
 
 _ROWS = 1 << 20
 """Rows of equal weight that are made at once."""
@@ -35,7 +35,7 @@ class UnitWeights(Protocol):
     """Weights of the rows of files, unit by unit."""
 
     @property
-    def units(self) -> Units:
+    def units(self) -> Files:
         """The files."""
 
     @property
@@ -53,7 +53,7 @@ class UnitWeights(Protocol):
 class ColumnWeights:
     """Weights as a column gives them, or their logarithms."""
 
-    units: Units
+    units: Files
     column: str
     log: bool = False
 
@@ -69,7 +69,7 @@ class ColumnWeights:
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The column in one unit, in pieces."""
         first_row = 0
-        for batch in self.units.batches(unit, Roles("", score=self.column)):
+        for batch in self.units.unit_batches(unit, Roles("", score=self.column)):
             try:
                 yield weights_of(batch.column(self.column), self.column, "The pool")
             except WeightError as wrong:
@@ -85,7 +85,7 @@ class ColumnWeights:
 class EqualWeights:
     """The same weight for all rows; Parquet files need not be read for it."""
 
-    units: Units
+    units: Files
     log: bool = False
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
@@ -103,7 +103,7 @@ class PredictionWeights:
 
     def __init__(
         self,
-        units: Units,
+        units: Files,
         score: Callable[[PoolPredictions], FloatArray],
         name: str,
         *,
@@ -133,7 +133,7 @@ class PredictionWeights:
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The scores of one unit, in pieces."""
         first_row = 0
-        for batch in self.units.batches(unit, self._roles):
+        for batch in self.units.unit_batches(unit, self._roles):
             if len(batch):
                 yield self._score_batch(batch, unit, first_row)
             first_row += len(batch)
@@ -169,7 +169,7 @@ class MixedWeights:
     log: bool = False
 
     @property
-    def units(self) -> Units:
+    def units(self) -> Files:
         """The files."""
         return self.of.units
 
@@ -188,6 +188,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int], object]
 """It is called with the number of rows that have been read since it was called before."""
+
+
+def name_place(units: Files, unit: int, row: int) -> str:
+    """One row of a unit in words that begin a sentence."""
+    return f"Row {units.start(unit) + row} (counted from 0) of {units.file(unit)}"
 
 
 def race_units(

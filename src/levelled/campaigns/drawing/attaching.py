@@ -14,15 +14,20 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
 from levelled.sources import Pool
+from levelled.sources.files import is_address
 
 
 def place_of(pool: Pool) -> str | list[str] | None:
-    """The full path of a pool, or paths; None for a frame in memory."""
+    """The full path of a pool, or paths; None for a frame in memory, an address as it is."""
     if pool.source is None:
         return None
     if isinstance(pool.source, str):
-        return str(Path(pool.source).absolute())
-    return [str(Path(path).absolute()) for path in pool.source]
+        return _absolute(pool.source)
+    return [_absolute(path) for path in pool.source]
+
+
+def _absolute(path: str) -> str:
+    return path if is_address(path) else str(Path(path).absolute())
 
 
 def attach_event(
