@@ -16,9 +16,8 @@ from levelled.errors import InputError
 from levelled.metrics.named import ClassRatio, parse_metric
 from levelled.samplers import ClassChance, FrozenProposal
 from levelled.simulation import METHODS, applicable_methods, known_losses, simulate
-from levelled.simulation.methods import SLOW
-from levelled.simulation.ratios import KnownRatio
-from levelled.simulation.trajectories import Trajectory, draw_in_rounds, term_variances
+from levelled.simulation.known import KnownRatio
+from levelled.simulation.methods import SLOW, Trajectory, draw_in_rounds, term_variances
 from levelled_studies.exact import every_path
 from simulation.test_simulate import labelled, rows_of
 
@@ -185,7 +184,7 @@ def test_a_chance_gives_the_control_of_a_proposal() -> None:
     known = known_losses(labelled(100), "y", "f1:spam")
     assert known.driver is not None
     assert known.ratio is not None
-    frozen = known.driver.proposal(known.driver.first_predictor, np.arange(3), 0.5)
+    frozen = known.driver.proposal(known.driver.first_predictor, np.arange(3), 0.5).whole()
     assert isinstance(frozen.positive, ClassChance)
     control = known.with_control(frozen).control
     assert control is not None

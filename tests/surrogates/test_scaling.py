@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelled.surrogates import Covariates, Driver, Reduction, RunDriver, Scaling, ScoreColumns
+from levelled.surrogates import Covariates, Driver, LossRun, Reduction, Scaling, ScoreColumns
 
 N = 400
 
@@ -47,12 +47,13 @@ def test_runs_have_the_scale_of_the_whole(seed: int, size: int, bounded: bool) -
 def test_a_driver_in_runs_proposes_what_the_whole_one_does(seed: int, size: int) -> None:
     every = columns(seed, with_second=True)
     scaling = Scaling.of(lambda: [every], N, bounded=True, from_verdicts=False)
-    driver = Driver(Covariates.scaled(every, scaling))
+    covariates = Covariates.scaled(every, scaling)
+    driver = Driver(N, lambda: [LossRun(covariates)])
     runs = [
-        Driver(Covariates.scaled(part(every, start, start + size), scaling))
+        LossRun(Covariates.scaled(part(every, start, start + size), scaling))
         for start in range(0, N, size)
     ]
-    large = RunDriver(N, lambda: runs, lambda rows: Driver(replace_rows(driver.covariates, rows)))
+    large = Driver(N, lambda: runs, covariates.at)
     rng = np.random.default_rng(seed)
     drawn = rng.choice(N, 30, replace=False)
     targets = (rng.random(30) < 0.3).astype(float)
@@ -64,19 +65,6 @@ def test_a_driver_in_runs_proposes_what_the_whole_one_does(seed: int, size: int)
             proposals = [each.proposal(ours, drawn[:n], one) for each in (large, driver)]
             np.testing.assert_allclose(proposals[0].weights, proposals[1].weights, rtol=1e-6)
     assert large.shares(ours, drawn, floor) == ()
-
-
-def replace_rows(pool: Covariates, rows: np.ndarray[tuple[int], np.dtype[np.int64]]) -> Covariates:
-    return Covariates(
-        pool.scores[rows],
-        None if pool.features is None else pool.features[rows],
-        None if pool.groups is None else pool.groups[rows],
-        pool.n_groups,
-        pool.prior_mean,
-        pool.intercept,
-        pool.family,
-        pool.scale,
-    )
 
 
 @pytest.mark.parametrize("size", [1, 37, 400])

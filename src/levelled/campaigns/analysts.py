@@ -7,10 +7,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled._optional import optional
-from levelled.campaigns.drawing.attaching import predicted_numbers
 from levelled.campaigns.drawing.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.drawing.planning import plan_further
-from levelled.campaigns.drawing.pools import CampaignPool
+from levelled.campaigns.drawing.pools import CampaignPool, predicted_numbers
 from levelled.campaigns.figures.comparing import (
     comparable_figures,
     compare_models,

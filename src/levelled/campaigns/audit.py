@@ -6,9 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from levelled.campaigns.drawing.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.driving import check_guarantee, check_kind
+from levelled.campaigns.drawing.pools import looks_over, settings_of_pool
 from levelled.campaigns.figures.comparing import compare_with_first
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache

@@ -10,8 +10,8 @@ from datetime import datetime, timedelta
 from numbers import Real
 from typing import Any
 
-from levelled.campaigns.drawing.attaching import attach_event
 from levelled.campaigns.drawing.drivers import begin_round
+from levelled.campaigns.drawing.pools import attach_event
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.hashing import canonical
 from levelled.campaigns.log.records import Event

@@ -2,7 +2,7 @@
 
 from levelled.surrogates.balance import AverageAim, ClassShare, LearntClass, RatioAim
 from levelled.surrogates.covariates import Covariates
-from levelled.surrogates.driver import Driver, RunDriver, next_round_size
+from levelled.surrogates.driver import Driver, LossRun, next_round_size
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 from levelled.surrogates.proposal import floor_after, water_filled
 from levelled.surrogates.reduction import Reduction
@@ -15,9 +15,9 @@ __all__ = [
     "Driver",
     "LearntClass",
     "LossPredictor",
+    "LossRun",
     "RatioAim",
     "Reduction",
-    "RunDriver",
     "Scaling",
     "ScoreColumns",
     "fit_predictor",

@@ -104,11 +104,15 @@ Aim = AverageAim | RatioAim
 """A metric that draws are to serve, whose loss follows from the chance of an error."""
 
 
-def importance_of(aim: Aim, error: FloatArray, left: IntArray) -> FloatArray:
-    """s^2 of the items left over its mean, for one metric; 0 for one that cannot vary."""
-    mean, variance = (column[left] for column in aim.moments(error))
+def importance_of(aim: Aim, error: FloatArray, drawn: IntArray | None) -> FloatArray:
+    """s^2 of all items over its mean among those not drawn, for one metric.
+
+    It is 0 for a metric that cannot vary.
+    """
+    mean, variance = aim.moments(error)
     square = variance if aim.has_control else variance + mean**2
-    return square / max(float(square.mean()), np.finfo(float).tiny)
+    left = square if drawn is None else np.delete(square, drawn)
+    return square / max(float(left.mean()), np.finfo(float).tiny)
 
 
 def balanced_shares(importance: FloatArray, floor: float) -> FloatArray:

@@ -1,6 +1,6 @@
 """The columns of a pool from which the loss of each item is predicted."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -92,6 +92,15 @@ class Covariates:
         """The coefficients before any label."""
         slope = first_slope(self.from_verdicts)
         return np.array([self.intercept, 0.0, 0.0, slope, *np.zeros(self.n_extra)])
+
+    def at(self, rows: IntArray) -> "Covariates":
+        """The columns of some items, in their order."""
+        return replace(
+            self,
+            scores=self.scores[rows],
+            features=None if self.features is None else self.features[rows],
+            groups=None if self.groups is None else self.groups[rows],
+        )
 
     def table(self, rows: IntArray) -> FloatArray:
         """All columns of some items: scores, features, and one column for each class."""

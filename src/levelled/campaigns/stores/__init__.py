@@ -1,7 +1,7 @@
 """Stores keep the events of campaigns. One string names a storage, everywhere."""
 
+from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.opening import (
-    DEFAULT_STORAGE,
     Upgrade,
     backup,
     copy,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from sqlalchemy import Connection
 
 from levelled.campaigns.log.hashing import StoredEvent, verify
+from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.database import Database
 from levelled.campaigns.stores.postgresql import PostgreSQL, parse_url
 from levelled.campaigns.stores.schema import VERSION_TABLE, VERSIONS, create_tables, version_of
@@ -17,9 +18,6 @@ from levelled.errors import ConflictError, StorageError
 
 if TYPE_CHECKING:
     from alembic.script import ScriptDirectory
-
-DEFAULT_STORAGE = "sqlite:///levelled.db"
-"""The storage used where none is named: a file in the current folder."""
 
 _FORMS = (
     "Write sqlite:///levelled.db for a file in this folder, or sqlite:////home/ann/levelled.db "

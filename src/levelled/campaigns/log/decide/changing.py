@@ -13,7 +13,8 @@ from levelled.campaigns.log.decide.checks import (
 )
 from levelled.campaigns.log.records import Event
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.settings import KINDS, looks_to_json
+from levelled.campaigns.options import KINDS
+from levelled.campaigns.settings import looks_to_json
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 
