@@ -23,7 +23,7 @@ from levelled.sources.columns import (
     length_columns,
     shorten,
 )
-from levelled.sources.files import PathName
+from levelled.sources.files import SIGNS, PathName
 from levelled.sources.ids import rows_of
 from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
@@ -203,11 +203,8 @@ def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
     knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
     if any(knows) or not roles.pred:
         return []
-    shown = [
-        name
-        for name in pool.shown_columns
-        if name not in {*without, roles.id, *roles.pred.values()}
-    ]
+    others = {*without, roles.id, *roles.pred.values()}
+    shown = [name for name in pool.shown_columns if name not in others]
     kinds = {name: schema.field(name).type for name in shown}
     lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
     return [name for name in lengthy if "/" not in name]
@@ -227,16 +224,21 @@ def _matching(
     schema: pa.Schema, wanted: Sequence[str], never: Collection[str], name: str
 ) -> Columns:
     """The columns that match, if all of them can be features."""
-    free = [field for field in schema if field.name not in never]
+    free = {field.name: field for field in schema if field.name not in never}
+    found: set[str] = set()
     for pattern in wanted:
         if pattern in never:
             raise PoolError(
                 f"The column {pattern!r} is no feature: it says which item it is, how it was drawn "
                 f"or what its label is. Rename it if it is something else."
             )
-        if not any(fnmatchcase(field.name, pattern) for field in free):
+        # A plain name is looked up: there may be 20,000 of them.
+        is_pattern = bool({*pattern} & {*SIGNS})
+        names = [one for one in free if fnmatchcase(one, pattern)] if is_pattern else [pattern]
+        if not names or names[0] not in free:
             raise PoolError(f"No feature in {name} is called {pattern!r}; it has {_kinds(schema)}.")
-    matching = [field for field in free if any(fnmatchcase(field.name, one) for one in wanted)]
+        found |= {*names}
+    matching = [field for field in free.values() if field.name in found]
     for field in matching:
         if not (is_number(field.type) or is_list(field.type)):
             raise PoolError(

@@ -177,10 +177,8 @@ class Pool:
         from levelled.sources.pool import Recognised, describe_verdicts
 
         predictions = {model: self.predictions(model).pred for model in self.models}
-        roles = {self._roles.id, self.group}
-        hidden = [
-            one for one in self._origin.schema.names if one not in {*self.shown_columns, *roles}
-        ]
+        others = {*self.shown_columns, self._roles.id, self.group}
+        hidden = [one for one in self._origin.schema.names if one not in others]
         return Recognised(
             self.choices.reader or "plain",
             "columns by their names" if self._outputs is None else self._outputs.tool,
@@ -305,8 +303,10 @@ class Pool:
             return self.choices.show
         columns = shown_columns(self._origin.schema, self._roles)
         if self._outputs is not None:
-            columns = tuple(one for one in self._outputs.shown if one in columns)
-        return tuple(one for one in columns if one not in self.choices.hide)
+            known = {*columns}
+            columns = tuple(one for one in self._outputs.shown if one in known)
+        hidden = {*self.choices.hide}
+        return tuple(one for one in columns if one not in hidden)
 
     def _check_rows(self, rows: ArrayLike) -> IntArray:
         at = np.atleast_1d(np.asarray(rows, dtype=np.int64))
