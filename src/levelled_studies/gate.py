@@ -20,7 +20,8 @@ from levelled.draws import Draws
 from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
 from levelled.simulation import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL, draw_frozen, draw_in_rounds
+from levelled.simulation.methods import LEVEL
+from levelled.simulation.trajectories import draw_frozen, draw_in_rounds
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 from levelled_studies.betting_truth import hedged_rejected_at, rejected_at
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings

@@ -36,7 +36,7 @@ class Log:
         self.pool = pool
 
     def audit(self, events: Sequence[StoredEvent], expect: str | None = None) -> Audit:
-        return audit_log("spam", events, None, self.pool.at, expect)
+        return audit_log("spam", events, self.pool.at, expect)
 
 
 @pytest.fixture(scope="module")

@@ -2,26 +2,21 @@
 
 import re
 from collections.abc import Iterator, Sequence
-from typing import Any
 
 import numpy as np
 
 from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.driving import check_guarantee, check_kind
 from levelled.campaigns.drawing.pools import looks_over, settings_of_pool
-from levelled.campaigns.figures.comparing import compare_with_first
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.decide import check_width
 from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
-from levelled.campaigns.log.plain import state_to_plain
 from levelled.campaigns.log.records import DrawnItem, Round
 from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
-from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
-from levelled.campaigns.stores import Snapshot
 from levelled.errors import CampaignError, InputError
 from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
@@ -52,14 +47,13 @@ class Audit(list[str]):
 def audit_log(
     name: str,
     events: Sequence[StoredEvent],
-    snapshot: Snapshot | None,
     pool_at: PoolAt,
     expect: str | None = None,
 ) -> Audit:
     """Check one state of a campaign's log; `pool_at` gives the pool as a draw saw it.
 
     Checks the chain of hashes, and each event against the state before it; then the settings and
-    draws, which follow from the pool, and the snapshot, which follows from the log.
+    draws, which follow from the pool.
     """
     if not events:
         raise CampaignError(f"There is no campaign {name!r} in this storage.")
@@ -83,7 +77,6 @@ def audit_log(
         checks.differences(plain),
         _compare_draws(state, created, pool_at),
         _compare_figures(state),
-        _compare_snapshot(events, snapshot),
     ):
         audit += [line for line in _lines(part) if line not in audit]
     audit.notes = [*dict.fromkeys(checks.notes)]
@@ -205,45 +198,3 @@ def _compare_figures(state: CampaignState) -> Iterator[str]:
         estimate_figures(state, FigureCache())
     except UNREADABLE as wrong:
         yield f"no figures can be made from this log: {wrong}"
-
-
-def _compare_snapshot(events: Sequence[StoredEvent], snapshot: Snapshot | None) -> Iterator[str]:
-    """Compare a snapshot with what the log gives at its event, if that is still there.
-
-    One of another version is never used, so it is no difference.
-    """
-    kept = None if snapshot is None else unpack(snapshot.data)
-    if kept is None:
-        if snapshot is not None and is_of_this_version(snapshot.data):
-            yield "the snapshot is damaged; it is not used"
-        return
-    n = kept.state.n_events
-    if n > len(events):
-        return  # it was kept after these events were read
-    if events[n - 1].hash != kept.hash:
-        yield "the snapshot is not of an event of this log; it is not used"
-        return
-    state = apply_events(stored.event for stored in events[:n])
-    if _plain(kept.state) != _plain(state):
-        yield "the state in the snapshot is not what the log gives"
-    elif not _same_results(kept, state):
-        yield "the results in the snapshot are not what the log gives"
-
-
-def _plain(state: CampaignState) -> list[Any]:
-    return [state.settings.to_json(), state_to_plain(state), tuple(state.draws)]
-
-
-def _same_results(kept: KeptState, state: CampaignState) -> bool:
-    """True if figures and games of a snapshot are those that the log gives."""
-    fresh = FigureCache()
-    figures, _ = estimate_figures(state, fresh), compare_with_first(state, fresh)
-    for key, game in kept.cache.games.items():
-        there = fresh.games.get(key)
-        if there is not None and there.n == game.n:
-            ours, theirs = game.to_json(), there.to_json()
-            if not nearly_equal(ours, theirs, _FITTED):
-                return False
-    shown = estimate_figures(state, kept.cache)
-    pairs = zip(shown, figures, strict=True)
-    return all(nearly_equal(a.as_dict(), b.as_dict(), _FITTED) for a, b in pairs)

@@ -217,7 +217,7 @@ class Campaign(Labellers, Analysts):
         `expect` is the hash of an event that was noted earlier, or its first 12 digits or more.
         """
         store, name = self._log.store, self.name
-        return audit_log(name, store.events(name), store.snapshot(name), self._pool.at, expect)
+        return audit_log(name, store.events(name), self._pool.at, expect)
 
     def keep(self) -> None:
         """Store the state and the betting games, so that the next process begins with them."""

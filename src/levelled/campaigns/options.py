@@ -41,12 +41,16 @@ class Option:
     inside: bool = False
     """True if the value must be strictly between the least and the most."""
     choices: tuple[str, ...] = ()
-    """The words that it may be. A default that is none of them stands for one of them."""
+    """The words that it may be."""
+    stand_in: str = ""
+    """What the default means, where it is none of the choices but stands for one of them."""
     longest: int = 1000
     """The most characters, or entries of a list, that a request to the web page may have."""
     changeable: bool = False
     only_static: bool = False
     """True if it says how items of a static campaign are weighted."""
+    quiet: bool = False
+    """True if the table of `status` leaves the default out."""
     on_page: bool = True
     """False if it names a file: nobody who has a token may read any file of the server."""
     comes_first: bool = False
@@ -76,6 +80,11 @@ class Option:
         return {Sequence: list, Mapping: dict}.get(get_origin(first), first)
 
     @property
+    def about(self) -> str:
+        """The help for a new campaign."""
+        return f"{self.help} {self.stand_in}".rstrip()
+
+    @property
     def words(self) -> tuple[str, ...]:
         """The words that it may be in a new campaign."""
         return tuple(dict.fromkeys((self.default, *self.choices))) if self.choices else ()
@@ -96,10 +105,11 @@ class CampaignOptions:
         str,
         Option(
             "Way to draw: adaptive learns from the labels which items are likely to be wrong, "
-            "static draws by weights fixed beforehand, uniform at random; auto is static with a "
-            "score, proposal or floor, else adaptive if the pool has something to learn from.",
+            "static draws by weights fixed beforehand, uniform at random.",
             _DRAWS,
             choices=KINDS,
+            stand_in="auto is static with a score, proposal or floor, else adaptive if the pool "
+            "has something to learn from.",
             changeable=True,
         ),
     ] = "auto"
@@ -157,6 +167,7 @@ class CampaignOptions:
             "wider; no looks are planned.",
             _GOAL,
             choices=("asymptotic", "finite"),
+            quiet=True,
         ),
     ] = "asymptotic"
     drive: Annotated[
@@ -165,6 +176,7 @@ class CampaignOptions:
             "Metrics that adaptive draws serve: the first, or with worst all, in balance.",
             _DRAWS,
             choices=("first", "worst"),
+            quiet=True,
         ),
     ] = "first"
 
@@ -191,7 +203,7 @@ class NewCampaign(CampaignOptions):
         int,
         Option(
             "Readings planned over the budget, or at 50, 100, 200, ... labels without one; with "
-            "0, every reading is by betting.",
+            "0 or none, every reading is by betting.",
             _GOAL,
             0,
             100,
@@ -331,5 +343,5 @@ def describe_arguments() -> str:
     for one in ARGUMENTS.values():
         required = one.default is inspect.Parameter.empty
         lines.append(f"{one.name} : {one.takes}{'' if required else f', default {one.default!r}'}")
-        lines += wrap(one.help, 100, initial_indent="    ", subsequent_indent="    ")
+        lines += wrap(one.about, 100, initial_indent="    ", subsequent_indent="    ")
     return "\n".join(lines)

@@ -12,7 +12,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import Floor, Form, Format
+from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
@@ -92,7 +92,8 @@ def advise(
     The labels may be those of levelled learn or levelled export; draws that are not settled are
     left out.
     """
-    from levelled.learning.files import make_model, name_gaps, read_drawn_labels
+    from levelled.learning.files import name_gaps, read_drawn_labels
+    from levelled.learning.named_models import make_model
 
     with _in_options(model):
         drawn = read_drawn_labels(
@@ -165,7 +166,7 @@ def learn(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Labels between two trainings.")] = 10,
     start: Annotated[int, typer.Option(min=0, help="Labels drawn uniformly at first.")] = 10,
-    floor: Floor = 0.3,
+    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.3,
     ensemble: Annotated[
         int | None,
         typer.Option(min=2, help="Copies of the model, for bald, variation_ratio and variance."),
@@ -187,7 +188,7 @@ def learn(
     otherwise.
     """
     from levelled.learning.files import name_gaps, read_labelled_pool
-    from levelled.learning.settings import chosen_score
+    from levelled.learning.scoring import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
 
     if trajectories > 1 and not compare:
@@ -256,7 +257,7 @@ def _compare(
     simulation: "Simulation", seed: int, n: int, about: str, out: Path | None, form: Form
 ) -> None:
     """Simulate n trajectories, train each way at checkpoints, and print the risks."""
-    from levelled.learning.simulation import comparison_table, save_comparison
+    from levelled.learning.comparison import comparison_table, save_comparison
 
     rows = simulation.compare(seed, n, backend=_progress("comparing"))
     risk = simulation.pool.risk_name
@@ -310,7 +311,7 @@ def _progress(title: str) -> "Backend":
 def _in_options(model: str) -> Iterator[None]:
     """Report errors and warnings in one line each, with options in place of parameters."""
     from levelled.errors import InputError
-    from levelled.learning.files import catch_errors
+    from levelled.learning.named_models import catch_errors
 
     try:
         with catch_errors(model, lambda warning: show.tell(f"note: {warning}")):

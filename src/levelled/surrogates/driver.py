@@ -9,16 +9,17 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.samplers import FrozenProposal, RunProposal
-from levelled.surrogates.balance import (
+from levelled.surrogates.covariates import Covariates
+from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
+from levelled.surrogates.proposal import (
     Aim,
     ClassShare,
     LearntClass,
     balanced_shares,
+    floor_after,
     importance_of,
+    water_fill,
 )
-from levelled.surrogates.covariates import Covariates
-from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
-from levelled.surrogates.proposal import floor_after, water_fill
 
 _Run = TypeVar("_Run", bound=Sized)
 _RAMP_OF_VERDICTS = 0.05

@@ -48,9 +48,8 @@ from levelled.surrogates import (
     Scaling,
     ScoreColumns,
 )
-from levelled.surrogates.balance import Aim
 from levelled.surrogates.driver import keep_single
-from levelled.surrogates.proposal import GUARANTEED_FLOOR
+from levelled.surrogates.proposal import GUARANTEED_FLOOR, Aim
 
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""

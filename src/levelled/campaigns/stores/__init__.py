@@ -10,7 +10,7 @@ from levelled.campaigns.stores.opening import (
     place_of,
     upgrade,
 )
-from levelled.campaigns.stores.store import Read, Snapshot, SQLStore, Store
+from levelled.campaigns.stores.store import Read, SQLStore, Store
 from levelled.campaigns.stores.tokens import ROLES, Token, find_token, hash_token
 
 __all__ = [
@@ -18,7 +18,6 @@ __all__ = [
     "ROLES",
     "Read",
     "SQLStore",
-    "Snapshot",
     "Store",
     "Token",
     "Upgrade",

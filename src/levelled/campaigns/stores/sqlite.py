@@ -54,6 +54,7 @@ class SQLite(Database):
         event.listen(engine, "connect", _on_connect)
         event.listen(engine, "begin", _on_begin)
         super().__init__(engine, place)
+        self.address = f"sqlite:///{os.path.realpath(self._path)}"
         self._turns = Turns(self._path)
         weakref.finalize(self, self._turns.tidy)
         self._lock = threading.Lock()
