@@ -191,7 +191,7 @@ class Files(_Stamped):
     @property
     def n_rows(self) -> int | None:
         """The number of rows, where files say it without being read: in Parquet."""
-        return sum(map(int, self._lengths)) if self.format == "parquet" else None  # type: ignore[arg-type]
+        return sum(filter(None, self._lengths)) if self.format == "parquet" else None
 
     def n_bytes(self, roles: Roles) -> int:
         """The bytes of the columns that have a role, decompressed, as Parquet files say it."""
@@ -241,7 +241,7 @@ class Files(_Stamped):
 
     def parts(self, wanted: IntArray) -> Iterator[tuple[int, IntArray]]:
         """The units that hold some rows, which increase, each with their numbers in it."""
-        ends = np.cumsum(self._lengths)
+        ends = np.cumsum([self.length(unit) for unit in range(self.n_units)])
         for unit in np.unique(np.searchsorted(ends, wanted, side="right")).tolist():
             start = ends[unit] - self.length(unit)
             yield unit, wanted[(wanted >= start) & (wanted < ends[unit])] - start
