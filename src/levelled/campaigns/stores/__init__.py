@@ -10,8 +10,15 @@ from levelled.campaigns.stores.opening import (
     place_of,
     upgrade,
 )
-from levelled.campaigns.stores.store import Read, SQLStore, Store
-from levelled.campaigns.stores.tokens import ROLES, Token, find_token, hash_token
+from levelled.campaigns.stores.store import (
+    ROLES,
+    Read,
+    SQLStore,
+    Store,
+    Token,
+    find_token,
+    hash_token,
+)
 
 __all__ = [
     "DEFAULT_STORAGE",

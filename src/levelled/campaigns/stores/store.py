@@ -1,8 +1,17 @@
-"""Stores: the protocol of a place that keeps events, and the store in a database."""
+"""Stores: the protocol of a place that keeps events, and the store in a database.
 
+A database also keeps the tokens of those who may use the web page, of which it knows only the
+hashes.
+"""
+
+import hmac
 import json
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from types import TracebackType
 from typing import Any, Protocol, Self, TypeVar
 
@@ -12,8 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from levelled._check import whole
 from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
 from levelled.campaigns.stores.database import Appended, Database, LostConnectionError, Turn
-from levelled.campaigns.stores.schema import EVENTS, event_columns
-from levelled.campaigns.stores.tokens import SQLTokens
+from levelled.campaigns.stores.schema import EVENTS, TOKENS, event_columns
 from levelled.errors import ConflictError, InputError, StorageError
 
 Read = Callable[[int], list[StoredEvent]]
@@ -35,6 +43,14 @@ _NAMES = select(EVENTS.c.campaign).where(EVENTS.c.seq == 0)
 _APPEND = insert(EVENTS)
 _ERASE = delete(EVENTS).where(_NAMED)
 _MOVE = update(EVENTS).where(_NAMED).values(campaign=bindparam("to"))
+
+ROLES = ("labeller", "analyst")
+"""The roles, each of which may do all that those before it may."""
+
+_TOKEN_BYTES = 32
+_TOKENS_IN_ORDER = select(TOKENS.c.hash, TOKENS.c.name, TOKENS.c.role, TOKENS.c.created).order_by(
+    TOKENS.c.created, TOKENS.c.name, TOKENS.c.hash
+)
 
 
 class Store(Protocol):
@@ -102,6 +118,69 @@ class Store(Protocol):
     def close(self) -> None:
         """Close files and connections."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as the database knows it: the hash, whose it is, what it allows, since when."""
+
+    hash: str
+    name: str
+    role: str
+    created: str
+
+
+def hash_token(token: str) -> str:
+    """The sha256 of a token.
+
+    A token is 256 random bits, so that nothing is gained by a hash that is slow to compute.
+    """
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def find_token(tokens: Iterable[Token], digest: str) -> Token | None:
+    """The token with this hash; the time it takes does not tell how near a guess was."""
+    found = None
+    for one in tokens:
+        if hmac.compare_digest(one.hash, digest):
+            found = one
+    return found
+
+
+class SQLTokens:
+    """The tokens in the tables of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, name: str, role: str) -> str:
+        """A new token for a person, who may have others; it cannot be read again later."""
+        if role not in ROLES:
+            raise InputError(f"There is no role {role!r}: choose one of {', '.join(ROLES)}.")
+        token, now = secrets.token_urlsafe(_TOKEN_BYTES), datetime.now(UTC)
+        row = {
+            "hash": hash_token(token),
+            "name": _checked_person(name),
+            "role": role,
+            "created": now.isoformat(timespec="seconds"),
+        }
+        with self._database.turn("") as turn, turn.writing() as connection:
+            connection.execute(insert(TOKENS), [row])
+        return token
+
+    def all(self) -> list[Token]:
+        """All tokens, the oldest first."""
+
+        def attempt() -> list[Token]:
+            with self._database.reading() as connection:
+                return [Token(*row) for row in connection.execute(_TOKENS_IN_ORDER)]
+
+        return self._database.persist(attempt)
+
+    def remove(self, name: str) -> int:
+        """Remove all tokens of a person, and return how many there were."""
+        with self._database.turn("") as turn, turn.writing() as connection:
+            return connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount
 
 
 class SQLStore:
@@ -270,6 +349,15 @@ def _checked(campaign: object) -> str:
             f"The name of a campaign must be 1 to 200 printable characters; it is {campaign!r:.80}."
         )
     return campaign
+
+
+def _checked_person(name: str) -> str:
+    if not (1 <= len(name) <= 100 and name.isprintable() and name == name.strip()):
+        raise InputError(
+            f"{name!r:.80} is no name for a labeller: up to 100 printable characters, without "
+            f"blanks at the ends."
+        )
+    return name
 
 
 def _row(campaign: str, seq: int, prev_hash: str, event: Mapping[str, Any]) -> dict[str, Any]:

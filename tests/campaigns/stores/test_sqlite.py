@@ -15,14 +15,14 @@ import pytest
 
 from levelled.campaigns.log.hashing import verify
 from levelled.campaigns.stores import open_store
-from levelled.campaigns.stores.turns import Turns, _read, lane_of
+from levelled.campaigns.stores.sqlite import Turns, _read, lane_of
 
 pytestmark = pytest.mark.skipif(sys.platform != "linux", reason="needs locks of open files")
 
 HOLD = """
 import sys, time
 from pathlib import Path
-from levelled.campaigns.stores.turns import Turns
+from levelled.campaigns.stores.sqlite import Turns
 with Turns(Path(sys.argv[1])).take(1, patience=60):
     print("has a turn", flush=True)
     time.sleep(60)
@@ -146,9 +146,9 @@ def test_where_there_can_be_no_line_nobody_waits(tmp_path: Path) -> None:
 
 WITHOUT_LINE = """
 import sys
-from levelled.campaigns.stores import open_store, turns
+from levelled.campaigns.stores import open_store, sqlite
 from levelled.errors import ConflictError
-turns._AVAILABLE = False  # as on macOS and Windows
+sqlite._AVAILABLE = False  # as on macOS and Windows
 left = 20
 with open_store(sys.argv[1]) as store:
     while left:

@@ -8,7 +8,7 @@ from typing import Protocol
 import torch
 from torch import Generator, Tensor
 
-from levelled.bayes.networks import Network, prepare
+from levelled_studies.bayes.networks import Network, prepare
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -4,9 +4,9 @@ pytest.importorskip("torch")
 
 from torch import Generator
 
-from levelled.bayes.dropout import DropoutPosterior
-from levelled.bayes.networks import build_network
-from levelled.bayes.posterior import block_size
+from levelled_studies.bayes.dropout import DropoutPosterior
+from levelled_studies.bayes.networks import build_network
+from levelled_studies.bayes.posterior import block_size
 
 
 @pytest.mark.parametrize(("kind", "size"), [("cnn", 64), ("mlp", 256)])

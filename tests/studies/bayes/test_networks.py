@@ -4,8 +4,8 @@ pytest.importorskip("torch")
 
 import torch
 
-from levelled.bayes.networks import build_network
 from levelled.errors import InputError
+from levelled_studies.bayes.networks import build_network
 
 
 def test_the_paper_s_networks_have_its_number_of_weights() -> None:

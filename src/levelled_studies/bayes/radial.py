@@ -7,8 +7,8 @@ from torch import Generator, Tensor
 from torch.autograd import Function
 from torch.nn import functional
 
-from levelled.bayes.networks import Network, conv, first_conv, first_linear, linear, pool
-from levelled.bayes.posterior import WeightSample
+from levelled_studies.bayes.networks import Network, conv, first_conv, first_linear, linear, pool
+from levelled_studies.bayes.posterior import WeightSample
 
 
 class RadialPosterior:

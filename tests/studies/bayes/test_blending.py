@@ -5,9 +5,9 @@ import pytest
 
 pytest.importorskip("torch")
 
-from bayes.samples import QUICK
-from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.learning import ActiveLearner
+from levelled_studies.bayes import DropoutClassifier, RadialClassifier
+from studies.bayes.samples import QUICK
 
 
 @pytest.mark.parametrize("kind", [RadialClassifier, DropoutClassifier])

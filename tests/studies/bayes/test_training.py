@@ -10,10 +10,10 @@ import torch
 from torch import Generator
 
 import levelled as lv
-from levelled.bayes.networks import build_network
-from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import AMSGrad, Schedule, TrainingSet, batches, loss, train
 from levelled.errors import InputError
+from levelled_studies.bayes.networks import build_network
+from levelled_studies.bayes.radial import RadialPosterior
+from levelled_studies.bayes.training import AMSGrad, Schedule, TrainingSet, batches, loss, train
 
 SCHEDULE = Schedule(
     learning_rate=0.01,

@@ -14,9 +14,9 @@ pytest.importorskip("sklearn", minversion="1.6")
 from sklearn.exceptions import NotFittedError
 from sklearn.utils.estimator_checks import estimator_checks_generator
 
-from bayes.samples import pictures, points
-from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.errors import InputError, InputTypeError, NotTrainedError
+from levelled_studies.bayes import DropoutClassifier, RadialClassifier
+from studies.bayes.samples import pictures, points
 
 SMALL: dict[str, Any] = {
     "max_steps": 60,

@@ -14,9 +14,12 @@ from numpy.typing import ArrayLike, NDArray
 from torch import Generator, Tensor
 
 from levelled._check import FloatArray, between, floats, whole
-from levelled.bayes.dropout import DropoutPosterior
-from levelled.bayes.estimator import ClassifierEstimator
-from levelled.bayes.inputs import (
+from levelled.errors import InputError
+from levelled.labels import Class, class_numbers
+from levelled.losses import zero_one
+from levelled_studies.bayes.dropout import DropoutPosterior
+from levelled_studies.bayes.estimator import ClassifierEstimator
+from levelled_studies.bayes.inputs import (
     Device,
     Numbers,
     Scaling,
@@ -29,14 +32,11 @@ from levelled.bayes.inputs import (
     feature_names,
     find_classes,
 )
-from levelled.bayes.networks import Network, build_network
-from levelled.bayes.posterior import Posterior, block_size, one_thread, sample_proba
-from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.saving import SavedClassifier, read_classifier, write_classifier
-from levelled.bayes.training import Schedule, TrainingSet, train
-from levelled.errors import InputError
-from levelled.labels import Class, class_numbers
-from levelled.losses import zero_one
+from levelled_studies.bayes.networks import Network, build_network
+from levelled_studies.bayes.posterior import Posterior, block_size, one_thread, sample_proba
+from levelled_studies.bayes.radial import RadialPosterior
+from levelled_studies.bayes.saving import SavedClassifier, read_classifier, write_classifier
+from levelled_studies.bayes.training import Schedule, TrainingSet, train
 
 
 @dataclass(eq=False)

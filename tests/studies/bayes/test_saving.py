@@ -1,5 +1,7 @@
 import json
 import pickle
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,9 +12,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from bayes.samples import QUICK, pictures, points
-from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.errors import InputError
+from levelled_studies.bayes import DropoutClassifier, RadialClassifier
+from studies.bayes.samples import QUICK, pictures, points
 
 
 @pytest.mark.parametrize(
@@ -159,3 +161,16 @@ def test_a_file_of_the_first_version_is_read(
     X = np.random.default_rng(3).standard_normal((20, 2)).round(2)
     assert model.classes_.tolist() == ["ham", "spam"]
     np.testing.assert_allclose(model.predict_proba(X[:3])[:, 1], expected, atol=1e-4)
+
+
+def test_a_network_saved_under_the_old_name_of_its_module_is_loaded() -> None:
+    code = (
+        "import pickle, sys; from levelled_studies.bayes import DropoutClassifier; "
+        "kept = pickle.dumps(DropoutClassifier('mlp', rate=0.25), protocol=0); "
+        "old = kept.replace(b'levelled_studies.bayes', b'levelled.bayes'); "
+        "assert old != kept; model = pickle.loads(old); "
+        "assert type(model) is DropoutClassifier; print(model.rate)"
+    )
+    loaded = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert loaded.stdout == "0.25\n"
+    assert "levelled_studies.bayes" in loaded.stderr  # the new name

@@ -22,6 +22,6 @@ from levelled._optional import optional
 
 optional("torch", extra="torch")
 
-from levelled.bayes.classifiers import DropoutClassifier, RadialClassifier  # noqa: E402
+from levelled_studies.bayes.classifiers import DropoutClassifier, RadialClassifier  # noqa: E402
 
 __all__ = ["DropoutClassifier", "RadialClassifier"]

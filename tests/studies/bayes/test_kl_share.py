@@ -8,9 +8,9 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional
 
-from levelled.bayes.networks import build_network
-from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import AMSGrad, Schedule, TrainingSet, batches, train
+from levelled_studies.bayes.networks import build_network
+from levelled_studies.bayes.radial import RadialPosterior
+from levelled_studies.bayes.training import AMSGrad, Schedule, TrainingSet, batches, train
 
 N = 10
 SCHEDULE = Schedule(

@@ -8,9 +8,9 @@ from torch import Generator, Tensor
 from torch.nn import functional
 
 from bounds import hoeffding
-from levelled.bayes.dropout import DropoutPosterior
-from levelled.bayes.networks import build_network, prepare
-from levelled.bayes.posterior import WeightSample
+from levelled_studies.bayes.dropout import DropoutPosterior
+from levelled_studies.bayes.networks import build_network, prepare
+from levelled_studies.bayes.posterior import WeightSample
 
 
 def posterior(

@@ -4,8 +4,8 @@ import torch
 from torch import Generator, Tensor
 from torch.nn import functional
 
-from levelled.bayes.networks import Network, conv, first_conv, pool
-from levelled.bayes.posterior import WeightSample
+from levelled_studies.bayes.networks import Network, conv, first_conv, pool
+from levelled_studies.bayes.posterior import WeightSample
 
 
 class DropoutPosterior:

@@ -11,9 +11,9 @@ from torch import Generator, Tensor
 from torch.nn import functional
 
 from levelled._check import between, whole
-from levelled.bayes.networks import Network, prepare
-from levelled.bayes.posterior import Posterior, WeightSample, block_size, sample_proba
 from levelled.errors import InputError
+from levelled_studies.bayes.networks import Network, prepare
+from levelled_studies.bayes.posterior import Posterior, WeightSample, block_size, sample_proba
 
 _MEAN, _SQUARE, _LEAST = 0.9, 0.999, 1e-8
 

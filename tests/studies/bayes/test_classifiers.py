@@ -14,10 +14,10 @@ from sklearn.base import clone, is_classifier
 from sklearn.model_selection import cross_val_predict
 
 import levelled as lv
-from bayes.samples import QUICK, pictures, points
 from levelled import models
-from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.errors import InputError
+from levelled_studies.bayes import DropoutClassifier, RadialClassifier
+from studies.bayes.samples import QUICK, pictures, points
 
 Kind = type[RadialClassifier] | type[DropoutClassifier]
 KINDS: list[tuple[Kind, dict[str, Any]]] = [
@@ -310,7 +310,7 @@ def test_a_model_can_be_copied() -> None:
 
 
 def test_without_torch_the_error_says_how_to_install_it() -> None:
-    code = "import sys; sys.modules['torch'] = None; import levelled.bayes"
+    code = "import sys; sys.modules['torch'] = None; import levelled_studies.bayes"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert "pip install 'levelled[torch]'" in told.stderr
 

@@ -10,10 +10,10 @@ from torch.nn import functional
 
 from bounds import hoeffding
 from levelled._check import FloatArray
-from levelled.bayes.networks import Network, build_network, prepare
-from levelled.bayes.posterior import WeightSample
-from levelled.bayes.radial import RadialPosterior, radial_noise
-from levelled.bayes.training import TrainingSet, loss
+from levelled_studies.bayes.networks import Network, build_network, prepare
+from levelled_studies.bayes.posterior import WeightSample
+from levelled_studies.bayes.radial import RadialPosterior, radial_noise
+from levelled_studies.bayes.training import TrainingSet, loss
 
 ALARM = 1e-7  # a false alarm in ten million runs, of each test
 
