@@ -27,6 +27,7 @@ from levelled.sources.races import (
     in_threads,
     mix_units,
     name_place,
+    prediction_weights,
     race_units,
 )
 from levelled.sources.rows import Files, taken
@@ -54,25 +55,46 @@ def draw_from_file(
 ) -> Draws:
     """Draws from the rows of files, with the ids of the drawn rows, without a campaign.
 
-    Rows are drawn in proportion to the column `weight` (with `log` its exponential), to the loss
-    that predictions let expect of a `metric`, or uniformly without either. `floor` is the share of
-    the probability that is spread evenly over all rows: 0 for a column and 0.5 for a metric unless
-    it is given. It takes a pass of its own.
+    Rows are drawn in proportion to a column, to the loss that predictions let expect of a metric,
+    or uniformly without either. The columns of weights are read once, a row group of a Parquet file
+    at a time; the ids of the drawn rows are read afterwards. Files are taken in the order of their
+    sorted names, and rows are counted on from one to the next. The draws depend on the rows, on
+    their division into row groups and files, and on the seed alone; those from a single row group
+    are the draws of `levelled.samplers.race`.
 
-    `path` is a file, a folder, a pattern, a list of these, or an address such as
-    s3://bucket/pool/*.parquet. The columns of weights are read once, a row group of a Parquet file
-    at a time, by several threads; the ids of the drawn rows are read afterwards. Files are taken
-    in the order of their sorted paths, and rows are counted on from one to the next. The draws
-    depend on the rows, on their division into row groups and files, and on the seed alone; those
-    from a single row group are the draws of `levelled.samplers.race`.
-
-    With `design` the draws have the columns `max_weight` and `dispersion`, unless weights are so
-    small that these do not fit a float. Items of weight zero are refused; `allow_zero` leaves them
-    out, and a floor gives them a chance.
-
-    `progress` is called with the rows read so far and with all that will be, if that is known, and
-    `note` with lines for the user: where the weights of a metric come from, and why there are no
-    design columns.
+    Parameters
+    ----------
+    path
+        A file, a folder, a pattern, an address such as s3://bucket/pool/*.parquet, or a list.
+    k
+        The number of draws.
+    seed
+        The seed of the race.
+    weight
+        The column of weights.
+    log
+        True if that column holds logarithms of weights.
+    metric
+        The metric whose expected loss weighs the rows.
+    classes
+        The classes, needed where no columns proba_<class> name them.
+    floor
+        The share of the probability that is spread evenly over all rows, in a pass of its own: 0
+        for a column and 0.5 for a metric unless it is given.
+    design
+        Add the columns `max_weight` and `dispersion`, unless weights are so small that these do not
+        fit a float.
+    allow_zero
+        Leave out items of weight zero, which are refused otherwise; a floor gives them a chance.
+    id_column
+        The column of ids.
+    threads
+        The number of threads that read; one a core by default.
+    progress
+        Called with the rows read so far and with all that will be, if that is known.
+    note
+        Called with lines for the user: where the weights of a metric come from, and why there are
+        no design columns.
     """
     units = Files(path, alike=True)
     if id_column not in units.schema.names:
@@ -158,7 +180,7 @@ def _choose_weights(
             parsed.require(predictions)
             return parsed.score(predictions)
 
-        return PredictionWeights(units, score, metric, classes=classes, id_column=id_column)
+        return prediction_weights(units, score, metric, classes=classes, id_column=id_column)
     return EqualWeights(units)
 
 

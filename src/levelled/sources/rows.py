@@ -10,6 +10,7 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
@@ -123,10 +124,14 @@ class _Stamped:
         """Refuse a file that has changed: one of these, or of all if none is named."""
         for place in places or self.places:
             if place.stamp() != self._stamps[place]:
-                raise PoolError(
-                    f"{place.name} has changed since the pool was opened. Open the pool again once "
-                    f"nobody writes to its files."
-                )
+                raise _has_changed(place)
+
+
+def _has_changed(place: Place) -> PoolError:
+    return PoolError(
+        f"{place.name} has changed since the pool was opened. Open the pool again once nobody "
+        f"writes to its files."
+    )
 
 
 class FilesInMemory(_Stamped, Frame):
@@ -334,6 +339,9 @@ class Files(_Stamped):
         groups = self._kept.get((file, texts))
         if groups is None:
             groups = _fragment(self.places[file], texts).split_by_row_group()
+            first, last = (bisect_left(self._units, (number, 0)) for number in (file, file + 1))
+            if [one.row_groups[0].num_rows for one in groups] != self._lengths[first:last]:
+                raise _has_changed(self.places[file])
             self._kept[file, texts] = groups
             for old in [*self._kept][:-_FOOTERS]:
                 self._kept.pop(old, None)
