@@ -15,9 +15,12 @@ from levelled.campaigns.figures.comparing import (
     compare_models,
     compare_with_first,
 )
-from levelled.campaigns.figures.diagnosing import CampaignDiagnosis, diagnose_campaign
 from levelled.campaigns.figures.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures.figures import estimate_history
+from levelled.campaigns.figures.figures import (
+    CampaignDiagnosis,
+    diagnose_campaign,
+    estimate_history,
+)
 from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
 from levelled.campaigns.figures.judging import judge_model, judge_section
 from levelled.campaigns.log import decide

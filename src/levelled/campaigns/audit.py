@@ -14,8 +14,8 @@ from levelled.campaigns.log.decide import check_width
 from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.log.records import DrawnItem, Round
 from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.people.shown import check_shown
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import check_shown
 from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
 from levelled.errors import CampaignError, InputError
 from levelled.sources.files import is_sampled

@@ -18,8 +18,8 @@ from levelled.campaigns.log.log import CampaignLog, Decision
 from levelled.campaigns.log.records import Ask, Event
 from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.people.questions import Question
+from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import label_question
 from levelled.campaigns.stores import Store
 from levelled.metrics.figure import Figure
 from levelled.sources import Pool, open_pool

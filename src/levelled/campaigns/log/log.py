@@ -7,8 +7,13 @@ from functools import partial
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.hashing import StoredEvent
 from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.snapshots import (
+    KeptState,
+    forget_snapshot,
+    keep_snapshot,
+    load_snapshot,
+)
 from levelled.campaigns.log.state import CampaignState, apply_events
-from levelled.campaigns.snapshots import KeptState, forget_snapshot, keep_snapshot, load_snapshot
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError
 

@@ -18,7 +18,7 @@ from levelled.campaigns.log.records import DrawnItem, Event
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.answers import Answer
 from levelled.campaigns.people.questions import check_remarks, merge_remarks
-from levelled.campaigns.shown import stored_label
+from levelled.campaigns.people.shown import stored_label
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 

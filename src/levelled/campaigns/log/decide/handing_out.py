@@ -14,7 +14,7 @@ from levelled.campaigns.log.decide.checks import (
 )
 from levelled.campaigns.log.records import Ask, Event, Handout, OpenItem
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.shown import shown_data
+from levelled.campaigns.people.shown import shown_data
 from levelled.errors import CampaignError
 
 

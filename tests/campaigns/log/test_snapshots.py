@@ -16,8 +16,7 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
 from levelled.campaigns.figures.settled import FigureCache
-from levelled.campaigns.log.state import CampaignState, apply_events
-from levelled.campaigns.snapshots import (
+from levelled.campaigns.log.snapshots import (
     _MAGIC,
     KeptState,
     _path,
@@ -26,6 +25,7 @@ from levelled.campaigns.snapshots import (
     pack,
     unpack,
 )
+from levelled.campaigns.log.state import CampaignState, apply_events
 from levelled.campaigns.stores import SQLStore
 
 POOL, TRUTH = spam(60)
