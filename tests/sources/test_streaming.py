@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from levelled.errors import PoolError
+from levelled.errors import InputError, PoolError
 from levelled.sources import Pool, open_pool, reading, rows, streaming
 
 N = 60
@@ -73,6 +73,17 @@ def test_runs_together_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name in ("loss_hat", "features"):
         joined = np.concatenate([np.asarray(getattr(run, name)) for run in runs])
         np.testing.assert_array_equal(joined, getattr(whole, name))
+
+
+def test_a_size_that_is_no_number_of_bytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path, *halves())
+    with pytest.raises(InputError, match="stream_above"):
+        open_pool(source, stream_above=-1)
+    monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "64 MB")
+    with pytest.raises(InputError, match=r"LEVELLED_STREAM_ABOVE .* '64 MB'"):
+        open_pool(source)
 
 
 def test_numbers_stay_numbers_and_are_counted_in_their_order(tmp_path: Path) -> None:

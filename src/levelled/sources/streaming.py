@@ -13,7 +13,7 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from levelled._check import IntArray, whole
-from levelled.errors import PoolError
+from levelled.errors import InputError, PoolError
 from levelled.labels import Id, class_text
 from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import Roles
@@ -36,7 +36,10 @@ def columns_of(
     """
     if isinstance(origin, Files) and origin.format == "parquet":
         if stream_above is None:
-            stream_above = int(os.environ.get("LEVELLED_STREAM_ABOVE", _STREAM_ABOVE))
+            text = os.environ.get("LEVELLED_STREAM_ABOVE") or str(_STREAM_ABOVE)
+            if not text.isdecimal():
+                raise InputError(f"LEVELLED_STREAM_ABOVE is a number of bytes; it is {text!r}.")
+            stream_above = int(text)
         if origin.n_bytes(roles) > whole("stream_above", stream_above, least=0):
             return StreamedColumns(origin, roles)
     return read_columns(origin.batches(roles), roles, untyped=untyped)
