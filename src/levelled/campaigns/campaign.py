@@ -10,7 +10,7 @@ from levelled._check import whole
 from levelled.campaigns.analysts import Analysts
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.drawing import draw_events
-from levelled.campaigns.drawing.driving import check_kind
+from levelled.campaigns.drawing.drivers import check_kind
 from levelled.campaigns.drawing.pools import CampaignPool, attach_event, place_of
 from levelled.campaigns.labellers import Labellers, check_seconds, current_time
 from levelled.campaigns.log import decide

@@ -3,7 +3,6 @@
 from datetime import datetime
 from typing import Any
 
-from levelled._check import choice, whole
 from levelled.campaigns.log.decide.checks import (
     check_name,
     check_text,
@@ -13,8 +12,8 @@ from levelled.campaigns.log.decide.checks import (
 )
 from levelled.campaigns.log.records import Event
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.options import KINDS
-from levelled.campaigns.settings import looks_to_json
+from levelled.campaigns.options import OPTIONS
+from levelled.campaigns.settings import check_option, looks_to_json
 from levelled.errors import CampaignError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 
@@ -55,19 +54,16 @@ def change(
     return ({**stamp("changed", owner, now), "settings": new},) if new else ()
 
 
-def _check_setting(state: CampaignState, name: str, value: Any) -> int | float | str | None:  # noqa: ANN401
-    if name == "kind":
-        return choice("kind", value, KINDS)
+def _check_setting(state: CampaignState, name: str, value: Any) -> Any:  # noqa: ANN401
+    changeable = [one.name for one in OPTIONS.values() if one.changeable]
+    if name not in changeable:
+        raise CampaignError(
+            f"{name!r} cannot be changed: a campaign can change its {', '.join(changeable[:-1])} "
+            f"and {changeable[-1]}."
+        )
     if name == "target_width":
         return check_width(state.settings.metrics[0], value)
-    if name == "budget" and value is None:
-        return None
-    if name not in ("budget", "lease_seconds", "in_flight"):
-        raise CampaignError(
-            f"{name!r} cannot be changed: a campaign can change its kind, budget, target_width, "
-            f"lease_seconds and in_flight."
-        )
-    return whole(name, value, least=1)
+    return check_option(OPTIONS[name], value)
 
 
 def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]:
