@@ -13,7 +13,7 @@ from levelled.campaigns import Campaign, load_campaign, open_store
 from levelled.campaigns.figures.betting import SavedGame
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
-from levelled.campaigns.people.answers import Answer
+from levelled.campaigns.log.records import Answer
 from levelled.campaigns.snapshots import pack, unpack
 from levelled.campaigns.stores import SQLStore
 from levelled.estimators import Betting

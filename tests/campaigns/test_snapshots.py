@@ -14,7 +14,8 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
 from levelled.campaigns.figures.settled import FigureCache
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.events import apply_events
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.snapshots import is_authentic, key_of_user, pack, unpack
 from levelled.campaigns.stores import SQLStore
 

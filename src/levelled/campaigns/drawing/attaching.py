@@ -1,6 +1,6 @@
 """Predictions that are added to a campaign later, and where its files lie."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +9,8 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.campaigns.drawing.drawing import as_labels, draw_next
 from levelled.campaigns.drawing.pools import RecordedFile
-from levelled.campaigns.log.records import Attached, DrawnItem, Event
+from levelled.campaigns.log.events import Drawn, Event, PredictionsAttached, RoundBegun
+from levelled.campaigns.log.records import Attached, DrawnItem
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
@@ -32,7 +33,7 @@ def attach_event(
     model: str,
     *,
     at: str,
-) -> Event:
+) -> PredictionsAttached:
     """The event that adds the predictions of `model` for the drawn items.
 
     The draws did not depend on the model, so its losses are weighted without bias.
@@ -54,25 +55,23 @@ def attach_event(
         classes = predictions.classes
         order = [] if classes is None else [classes.index(one) for one in settings.classes or ()]
         proba = predicted.proba[rows][:, order].tolist()
-    return {
-        "type": "attached",
-        "at": at,
-        "by": None,
-        "model": model,
-        "source": place_of(predictions),
-        "fingerprint": predictions.fingerprint,
-        "pred_counts": predicted.counts() if len(predictions) == settings.pool_size else {},
-        "pred": _by_draw(items, [] if pred is None else as_labels(pred, settings)),
-        "proba": _by_draw(items, proba),
-    }
+    return PredictionsAttached(
+        at=at,
+        by=None,
+        model=model,
+        source=place_of(predictions),
+        fingerprint=predictions.fingerprint,
+        pred_counts=predicted.counts() if len(predictions) == settings.pool_size else {},
+        pred=_by_draw(items, [] if pred is None else as_labels(pred, settings)),
+        proba=_by_draw(items, map(tuple, proba)),
+    )
 
 
 def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> list[Event]:
     """The events of further draws up to number `needed`, with the predictions attached by then."""
     begun, items = draw_next(pool, state, needed)
-    stamp = {"at": at, "by": None}
-    events: list[Event] = [] if begun is None else [{"type": "round", **stamp, **begun.to_json()}]
-    events.append({"type": "drawn", **stamp, "draws": [item.to_json() for item in items]})
+    events: list[Event] = [] if begun is None else [RoundBegun.of(begun, at=at)]
+    events.append(Drawn(at=at, by=None, draws=tuple(items)))
     for model, attached in state.attached.items():
         predictions = _open_attached(state.settings, model, attached)
         events.append(attach_event(state.settings, items, predictions, model, at=at))
@@ -125,5 +124,5 @@ def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> N
             )
 
 
-def _by_draw(items: Sequence[DrawnItem], values: Sequence[Any]) -> dict[str, Any]:
-    return {str(item.draw): value for item, value in zip(items, values, strict=False)}
+def _by_draw(items: Sequence[DrawnItem], values: Iterable[Any]) -> dict[int, Any]:
+    return {item.draw: value for item, value in zip(items, values, strict=False)}
