@@ -47,6 +47,7 @@ class Event(
     kw_only=True,
     forbid_unknown_fields=True,
     omit_defaults=True,
+    gc=False,
     tag_field="type",
 ):
     """One entry of the log: when, by whom, and what the subclass adds.

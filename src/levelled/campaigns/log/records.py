@@ -14,6 +14,9 @@ PlainEvent = Mapping[str, Any]
 
 Record = TypeVar("Record")
 
+# Records of which a log has tens of thousands are hidden from the garbage collector (gc=False),
+# which would look at each of them again and again; they hold no cycles.
+
 
 def to_plain(record: object) -> Any:  # noqa: ANN401
     """The plain values of a record, of whatever kind, for JSON."""
@@ -57,7 +60,7 @@ class Rescored(msgspec.Struct, frozen=True):
     fingerprint: str
 
 
-class DrawnItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
+class DrawnItem(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """An item with the probability it had when it was drawn, and what is known of it."""
 
     draw: int
@@ -73,7 +76,7 @@ class DrawnItem(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """The columns that the labeller sees."""
 
 
-class Lease(msgspec.Struct, frozen=True, array_like=True):
+class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The labeller for whom an item is kept, and until when."""
 
     owner: str | None
@@ -81,7 +84,7 @@ class Lease(msgspec.Struct, frozen=True, array_like=True):
     until: str
 
 
-class Answer(msgspec.Struct, frozen=True, array_like=True, tag=0):
+class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=0):
     """A label, who gave it, and when; with the labeller's note and answers to other questions."""
 
     label: Label
@@ -94,7 +97,7 @@ class Answer(msgspec.Struct, frozen=True, array_like=True, tag=0):
     """The answers to the questions of the campaign, by their names."""
 
 
-class Unlabelable(msgspec.Struct, frozen=True, array_like=True, tag=1):
+class Unlabelable(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=1):
     """The mark of an item that cannot be labelled: why, who set it, and when."""
 
     reason: str
