@@ -22,11 +22,11 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 import levelled as lv
-from levelled.bayes import DropoutClassifier, RadialClassifier
-from levelled.bayes.networks import build_network, prepare
-from levelled.bayes.posterior import one_thread
-from levelled.bayes.radial import RadialPosterior
-from levelled.bayes.training import AMSGrad, TrainingSet, loss
+from levelled_studies.bayes import DropoutClassifier, RadialClassifier
+from levelled_studies.bayes.networks import build_network, prepare
+from levelled_studies.bayes.posterior import one_thread
+from levelled_studies.bayes.radial import RadialPosterior
+from levelled_studies.bayes.training import AMSGrad, TrainingSet, loss
 from levelled_studies.datasets import load_data
 from levelled_studies.images.data import image_set
 from levelled_studies.images.networks import classifier

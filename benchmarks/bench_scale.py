@@ -25,8 +25,7 @@ import pyarrow.parquet as pq
 
 from levelled import Draws
 from levelled.samplers import finish, race
-from levelled.sources.unit_race import race_units
-from levelled.sources.unit_weights import ColumnWeights
+from levelled.sources.races import ColumnWeights, race_units
 from levelled.sources.units import open_units
 
 MOST = 10**8

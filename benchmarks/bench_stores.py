@@ -15,7 +15,7 @@ from time import perf_counter
 
 import optuna
 
-from levelled.campaigns.log.hashing import GENESIS, verify
+from levelled.campaigns.log.hashing import verify
 from levelled.campaigns.stores import SQLStore, open_store
 
 PAIRS = 150  # an ask and a tell each
@@ -120,9 +120,6 @@ def report_length(n_events: int = 100_000) -> None:
         print(f"verifying: {n_events / seconds(lambda: verify(events)):,.0f} events a second")
         names = min(seconds(store.names) for _ in range(5))
         print(f"listing the campaigns: {names * 1e3:.1f} ms")
-        kept = seconds(lambda: store.keep_snapshot("spam", GENESIS, bytes(1_000_000)))
-        found = min(seconds(lambda: store.snapshot("spam")) for _ in range(5))
-        print(f"a snapshot of 1 MB: {kept * 1e3:.1f} ms to keep, {found * 1e3:.1f} ms to read")
 
 
 if __name__ == "__main__":

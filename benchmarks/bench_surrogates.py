@@ -15,7 +15,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from levelled.campaigns import create_campaign, load_campaign
-from levelled.surrogates import Covariates, Driver
+from levelled.surrogates import Covariates, Driver, LossRun
 
 COLUMNS, LABELS, ROUNDS = 20, 500, 5
 
@@ -35,7 +35,7 @@ def refit_and_redraw(rows: int) -> None:
     X, chance = rng.normal(size=(rows, COLUMNS)).astype(np.float32), rng.beta(0.5, 9, rows)
     product = seconds(lambda: X @ np.ones(COLUMNS, dtype=np.float32))
     prepare = seconds(lambda: Covariates.of(chance, None, X), 1)
-    driver = Driver(Covariates.of(chance, None, X))
+    driver = Driver(rows, lambda: [LossRun(Covariates.of(chance, None, X))])
     drawn = rng.choice(rows, LABELS, replace=False)
     losses = (rng.random(LABELS) < chance[drawn]).astype(float)
 

@@ -76,7 +76,7 @@ def registry() -> None:
 
 @pytest.fixture(autouse=True, scope="session")
 def cache_folder(tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Let the keys of snapshots lie in a folder of the tests."""
+    """Let snapshots and keys lie in a folder of the tests."""
     os.environ["LEVELLED_CACHE"] = str(tmp_path_factory.mktemp("cache"))
 
 

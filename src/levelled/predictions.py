@@ -88,6 +88,9 @@ class PoolPredictions:
                     f"{len(column)}."
                 )
 
+    def __len__(self) -> int:
+        return self.pool_size
+
     @property
     def number(self) -> Numbers | None:
         """The predictions, if they are numbers."""

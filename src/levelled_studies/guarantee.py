@@ -6,7 +6,7 @@ errors that are left between rounds, after seeing the predictor, and keeps their
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -18,11 +18,11 @@ from levelled._optional import optional
 from levelled.draws import Draws
 from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
-from levelled.samplers import FrozenProposal
+from levelled.samplers import FrozenProposal, RunProposal
 from levelled.simulation import KnownLosses
 from levelled.simulation.methods import LEVEL
 from levelled.simulation.trajectories import draw_in_rounds
-from levelled.surrogates import Covariates, Driver, LossPredictor
+from levelled.surrogates import Covariates, Driver, LossPredictor, LossRun
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 from levelled_studies.betting_truth import hedged_rejected_at
 from levelled_studies.study import Claim, Plot, Study, StudySettings
@@ -67,14 +67,15 @@ _LABELLERS: dict[str, Callable[[FloatArray, float], FloatArray | None]] = {
 """The order in which a labeller gives the items left an error; None leaves labels alone."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
 class HostileDriver(Driver):
-    """A driver that moves the errors of items not drawn yet, each time it makes a proposal."""
+    """A driver that moves the errors of items not drawn yet, each time it makes a proposal.
 
-    labels: FloatArray = field(default_factory=lambda: np.empty(0))
-    """The 0/1 losses of the pool, changed in place."""
-    labeller: str = "ordinary"
-    budget: int = 1
+    `labels` are the 0/1 losses of the pool, changed in place.
+    """
+
+    def __init__(self, pool: Covariates, *, labels: FloatArray, labeller: str, budget: int) -> None:
+        super().__init__(len(pool), lambda: [LossRun(pool)])
+        self.labels, self.labeller, self.budget = labels, labeller, budget
 
     def proposal(
         self,
@@ -82,16 +83,17 @@ class HostileDriver(Driver):
         drawn: IntArray,
         floor: float | None,
         shares: Sequence[float] = (),
-    ) -> FrozenProposal:
+    ) -> RunProposal:
         """The proposal for the items that are not drawn yet, whose errors have just moved."""
-        frozen = Driver.proposal(self, predictor, drawn, floor, shares)
+        proposal = super().proposal(predictor, drawn, floor, shares)
+        frozen = proposal.whole()
         assert frozen.control is not None
         order = _LABELLERS[self.labeller](frozen.control, len(drawn) / self.budget)
         if order is not None:
             left = int(self.labels[frozen.rows].sum())
             self.labels[frozen.rows] = 0.0
             self.labels[frozen.rows[np.argsort(order, kind="stable")[:left]]] = 1.0
-        return frozen
+        return proposal
 
 
 def tasks(settings: GuaranteeSettings) -> list[str]:

@@ -16,22 +16,10 @@ __all__ = ["pages"]
 
 _WIDTH = 96
 _PARTS = (
-    "campaigns",
-    "scores",
-    "proposals",
-    "samplers",
-    "estimators",
-    "metrics",
-    "losses",
-    "sources",
-    "simulation",
-    "backends",
-    "advice",
-    "learning",
-    "bayes",
-    "web",
-    "errors",
+    *("campaigns", "scores", "proposals", "samplers", "estimators", "metrics", "losses", "sources"),
+    *("simulation", "backends", "advice", "learning", "web", "errors"),
 )
+_LABORATORY = "levelled_studies.bayes"
 
 
 def pages() -> dict[str, str]:
@@ -62,7 +50,8 @@ def _help(command: list[str]) -> str:
 
 def _reference() -> str:
     first = sorted(set(levelled.__all__) - {*_PARTS})
-    sections = [_section("levelled", first), *(_section(f"levelled.{part}") for part in _PARTS)]
+    parts = (*(f"levelled.{part}" for part in _PARTS), _LABORATORY)
+    sections = [_section("levelled", first), *map(_section, parts)]
     opening = "# Public names\n\nWritten `lv.` after `import levelled as lv`.\n\n"
     return opening + "\n".join(sections)
 
@@ -70,7 +59,7 @@ def _reference() -> str:
 def _section(name: str, names: list[str] | None = None) -> str:
     module = importlib.import_module(name)
     listed = names or list(module.__all__)
-    title = name.replace("levelled", "lv", 1)
+    title = name if name == _LABORATORY else name.replace("levelled", "lv", 1)
     about = "" if names else f"{_first_line(module)}\n\n"
     return f"## {title}\n\n{about}" + "".join(f"- {line}\n" for line in _lines(module, listed))
 

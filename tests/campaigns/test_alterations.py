@@ -36,7 +36,7 @@ class Log:
         self.pool = pool
 
     def audit(self, events: Sequence[StoredEvent], expect: str | None = None) -> Audit:
-        return audit_log("spam", events, None, self.pool.at, expect)
+        return audit_log("spam", events, self.pool.at, expect)
 
 
 @pytest.fixture(scope="module")
@@ -162,7 +162,7 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "fingerprint": (setting("fingerprint", "0" * 64), "its content differs"),
     "seed": (setting("seed", 8), "draw 1: "),
     "level": (setting("level", 0.5), "planned looks"),
-    "level beyond 1": (setting("level", 1.5), ""),
+    "level beyond 1": (setting("level", 1.5), "level must be"),
     "budget": (setting("budget", 39), "planned looks"),
     "look earlier": (put("created", "settings", "looks", 0, 0, 1), "planned looks"),
     "look with more error": (put("created", "settings", "looks", 0, 1, 0.01), "planned looks"),
@@ -174,6 +174,10 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "counts of predictions": (put("created", "settings", "pred_counts", "", "ham", 1), "pred_co"),
     "kind": (setting("kind", "static"), "the labels before it give"),
     "kind unknown": (setting("kind", "sorcery"), "newer Levelled"),
+    "drive unknown": (setting("drive", "sorcery"), "newer Levelled"),
+    "lease without an end": (setting("lease_seconds", 10**9), "lease_seconds must be"),
+    "slices of numbers": (setting("slices", [1]), "as slices"),
+    "truth as a number": (setting("in_flight", True), "as in_flight"),
     "metric of other draws": (setting("metrics", ["brier", "f1:spam"]), "draw 1: "),
     "sample": (setting("n_sampled", 3), "draw 1: "),
     "features": (setting("features", ["f_1"]), ""),

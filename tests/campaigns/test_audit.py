@@ -1,7 +1,6 @@
 import json
 import sqlite3
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -10,13 +9,8 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, load_campaign, open_store
-from levelled.campaigns.figures.betting import SavedGame
-from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
-from levelled.campaigns.log.records import Answer
-from levelled.campaigns.snapshots import pack, unpack
 from levelled.campaigns.stores import SQLStore
-from levelled.estimators import Betting
 
 POOL, TRUTH = spam(40)
 
@@ -142,27 +136,6 @@ def test_a_missing_event_is_found(path: Path) -> None:
         database.execute("DELETE FROM events WHERE seq = 7")
     database.close()
     assert audit(path) == ["event 7: it is missing: event 8 comes in its place"]
-
-
-@pytest.mark.parametrize("part", ["labels", "games", "damaged"])
-def test_a_snapshot_that_does_not_follow_from_the_log_is_found(path: Path, part: str) -> None:
-    store = open_store(path)
-    kept = store.snapshot("spam")
-    assert kept is not None
-    content = unpack(kept.data)
-    assert content is not None
-    state, data = content.state, b""
-    if part == "labels":
-        answers = {**state.answers, 1: Answer("eggs", None, "now", 0)}
-        data = pack(kept.hash, replace(state, answers=answers), FigureCache()) or b""
-    elif part == "games":
-        key, game = next(iter(content.cache.games.items()))
-        content.cache.games[key] = SavedGame(game.n, game.fingerprint, Betting(41))
-        data = pack(kept.hash, state, content.cache) or b""
-    store.keep_snapshot("spam", kept.hash, data or kept.data[:-100])
-    (difference,) = audit(path)
-    assert difference.startswith("the ")
-    assert "snapshot" in difference
 
 
 def test_another_pool_is_found(path: Path) -> None:

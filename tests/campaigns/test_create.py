@@ -9,7 +9,7 @@ import pytest
 
 from campaigns.simulated import begun, by_hand, label, numbers, spam
 from levelled.campaigns import create_campaign, load_campaign
-from levelled.campaigns.drawing.drawing import draw_further, draw_sample, whole_proposal
+from levelled.campaigns.drawing.drawing import draw_further, draw_sample, frozen_proposal
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError, InputError, LevelledError
@@ -30,7 +30,7 @@ def test_draws_are_stored_with_their_probability_before_anything_is_asked(tmp_pa
     state = begun(tmp_path / "c.db", POOL).state
     assert state.n_asked == 0
     assert [item.draw for item in state.draws] == list(range(1, 61))
-    left = whole_proposal(open_pool(POOL), state.settings).weights.copy()
+    left = frozen_proposal(open_pool(POOL).runs, state.settings).weights.copy()
     for item in state.draws:
         assert item.probability == pytest.approx(left[item.row] / left.sum(), rel=1e-9)
         left[item.row] = 0
@@ -41,7 +41,7 @@ def test_half_of_the_chance_is_uniform_and_half_follows_the_expected_loss(tmp_pa
     chance = np.array(POOL["proba_spam"])
     root = np.sqrt(np.minimum(chance, 1 - chance))
     expected = 0.5 / 60 + 0.5 * root / root.sum()
-    weights = whole_proposal(open_pool(POOL), settings).weights
+    weights = frozen_proposal(open_pool(POOL).runs, settings).weights
     np.testing.assert_allclose(weights / weights.sum(), expected, rtol=1e-6)
 
 
@@ -103,7 +103,7 @@ def test_a_labelled_sample_comes_first_as_uniform_draws(tmp_path: Path) -> None:
     assert {item.id: state.answers[item.draw].label for item in state.draws[:5]} == {
         one: TRUTH[one] for one in ids
     }
-    left = whole_proposal(open_pool(POOL), state.settings).weights.copy()
+    left = frozen_proposal(open_pool(POOL).runs, state.settings).weights.copy()
     left[[item.row for item in state.draws[:5]]] = 0
     for item in state.draws[5:]:
         assert item.probability == pytest.approx(left[item.row] / left.sum(), rel=1e-9)
@@ -130,7 +130,7 @@ def test_a_uniform_sample_and_then_a_race_is_unbiased() -> None:
     table, truth = spam(5, seed=1)
     pool = open_pool(table)
     settings = _settings(5, pool.fingerprint, pool.classes, n_sampled=2)
-    frozen = whole_proposal(pool, settings)
+    frozen = frozen_proposal(pool.runs, settings)
     loss = np.array([float(truth[f"r{i}"] != pool.predictions().of([i])[0]) for i in range(5)])  # type: ignore[index]
     loss += np.arange(5)  # so that every item matters
     expected = 0.0
@@ -151,7 +151,7 @@ def test_the_design_after_a_sample_is_that_of_the_whole_pool() -> None:
     pool = open_pool(POOL)
     settings = _settings(60, pool.fingerprint, pool.classes, n_sampled=3)
     sample = [5, 1, 40]
-    frozen = whole_proposal(pool, settings)
+    frozen = frozen_proposal(pool.runs, settings).whole()
     items = draw_further(pool, settings, sample, 20)
     left = frozen.weights.copy()
     left[sample] = 0

@@ -19,8 +19,7 @@ from campaigns.simulated import (
     weights_by_hand,
 )
 from levelled.campaigns import Figure
-from levelled.campaigns.drawing.attaching import draw_events
-from levelled.campaigns.drawing.drawing import draw_again
+from levelled.campaigns.drawing.drawing import draw_again, draw_events
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide

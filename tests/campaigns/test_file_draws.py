@@ -1,6 +1,7 @@
 """Draws from files without a campaign: the same for any threads, and clear about bad input."""
 
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -67,7 +68,7 @@ def test_row_groups_read_in_pieces_give_the_same_draws(
 ) -> None:
     expected = draw_from_file(folder, 500, seed=7, weight="score")
     monkeypatch.setattr(units, "_ROWS", 1_500)
-    monkeypatch.setattr("levelled.samplers.batches._PIECE", 4_096)
+    monkeypatch.setattr(sys.modules["levelled.samplers.race"], "_PIECE", 4_096)
     draws = draw_from_file(str(folder / "*.parquet"), 500, seed=7, weight="score")
     assert same(draws, expected)
 

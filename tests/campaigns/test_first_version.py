@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from levelled.campaigns import copy, load_campaign, upgrade
-from levelled.campaigns.drawing.attaching import draw_events
+from levelled.campaigns.drawing.drawing import draw_events
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import apply_events
 

@@ -10,6 +10,7 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
+from levelled.campaigns.snapshots import load_snapshot
 from levelled.errors import CampaignError, InputError
 
 POOL, TRUTH = spam(60)
@@ -262,10 +263,11 @@ def test_a_deleted_campaign_leaves_nothing_behind(tmp_path: Path) -> None:
     campaign.estimate()
     campaign.keep()
     store = open_store(tmp_path / "c.db")
+    assert load_snapshot(store.address, "spam") is not None
     other = Campaign("spam", store)
     assert len(other.state.answers) == 5
     campaign.delete()
-    assert (store.names(), store.snapshot("spam")) == ([], None)
+    assert (store.names(), load_snapshot(store.address, "spam")) == ([], None)
     with pytest.raises(CampaignError, match="deleted or renamed"):
         other.tell(1, "ham", owner="bob")
     create_campaign("spam", POOL, storage=tmp_path / "c.db", seed=1, kind="static")

@@ -2,7 +2,9 @@
 
 import io
 import json
-from collections.abc import Callable
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -16,11 +18,20 @@ from levelled.campaigns import Campaign, create_campaign, load_campaign, open_st
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.events import apply_events
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.snapshots import is_authentic, key_of_user, pack, unpack
+from levelled.campaigns.snapshots import (
+    _MAGIC,
+    KeptState,
+    _path,
+    keep_snapshot,
+    load_snapshot,
+    pack,
+    unpack,
+)
 from levelled.campaigns.stores import SQLStore
 
 POOL, TRUTH = spam(60)
-MAGIC, CODE = b"levelled snapshot 1\n", 64
+CODE = blake2b.MAX_DIGEST_SIZE
+START = len(_MAGIC) + CODE
 
 Plain = dict[str, Any]
 Change = Callable[[Plain, Plain, Plain], object]
@@ -50,27 +61,31 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> SQLStore:
     return open_store(folder / "c.db")
 
 
+def file_of(store: SQLStore, name: str = "spam") -> Path:
+    """The file of a campaign's snapshot."""
+    path = _path(store.address, name)
+    assert path is not None
+    return path
+
+
 @pytest.fixture(scope="module")
 def truth(stored: SQLStore) -> list[dict[str, Any]]:
     """The figures that the log gives."""
-    stored_snapshot = stored.snapshot("spam")
-    assert stored_snapshot is not None
-    stored.keep_snapshot("spam", stored_snapshot.hash, b"")
+    file = file_of(stored)
+    aside = file.rename(file.with_suffix(".aside"))
     figures = shown(Campaign("spam", stored))
-    stored.keep_snapshot("spam", stored_snapshot.hash, stored_snapshot.data)
+    aside.rename(file)
     return figures
 
 
-def signed(body: bytes, key: bytes | None = None) -> bytes:
-    """A snapshot with a right code: that of this user, or of another key."""
-    key = key or key_of_user()
-    assert key is not None
-    return MAGIC + blake2b(body, key=key, digest_size=CODE // 2).hexdigest().encode() + body
+def summed(body: bytes) -> bytes:
+    """A snapshot with the checksum of its body."""
+    return _MAGIC + blake2b(body).digest() + body
 
 
 def opened(data: bytes) -> tuple[Plain, Plain, Plain]:
     """Header, plain values and arrays of a snapshot."""
-    line, _, body = data[len(MAGIC) + CODE :].partition(b"\n")
+    line, _, body = data[START:].partition(b"\n")
     with np.load(io.BytesIO(body)) as kept:
         arrays = dict(kept)
     return json.loads(line), json.loads(arrays.pop("plain").tobytes()), arrays
@@ -96,24 +111,13 @@ def cut(share: float) -> Alter:
     return lambda data: data[: int(share * len(data))]
 
 
-def forge(change: Change) -> Alter:
-    """Content that somebody changed, with a code of another key."""
-
-    def forged(data: bytes) -> bytes:
-        header, plain, arrays = opened(data)
-        change(header, plain, arrays)
-        return signed(closed(header, plain, arrays), b"x" * 32)
-
-    return forged
-
-
-def own(change: Change) -> Alter:
-    """Content that does not fit together, with the right code of this user."""
+def changed(change: Change) -> Alter:
+    """Content that somebody changed, with the checksum that it then has."""
 
     def made(data: bytes) -> bytes:
         header, plain, arrays = opened(data)
         change(header, plain, arrays)
-        return signed(closed(header, plain, arrays))
+        return summed(closed(header, plain, arrays))
 
     return made
 
@@ -165,92 +169,147 @@ def _drop(where: str) -> Change:
     return change
 
 
-def _nothing(header: Plain, plain: Plain, arrays: Plain) -> None:
-    pass
-
-
 KINDS: dict[str, Alter] = {
     "nothing is there": lambda data: b"",
     "not a snapshot": lambda data: b"hello",
     "zeros": lambda data: bytes(len(data)),
     "an older version's games": lambda data: b'{"error": {"n": 20, "kind": "average"}}',
-    "only the beginning": lambda data: MAGIC,
-    "only the code": lambda data: data[: len(MAGIC) + CODE],
+    "only the beginning": lambda data: _MAGIC,
+    "only the checksum": lambda data: data[:START],
     "text after it": lambda data: data + b"x",
     "text before it": lambda data: b"x" + data,
-    "a code of zeros": lambda data: MAGIC + b"0" * CODE + data[len(MAGIC) + CODE :],
-    "a code of no digits": lambda data: MAGIC + "ü".encode() * 32 + data[len(MAGIC) + CODE :],
-    "a plain checksum instead": lambda data: (
-        MAGIC
-        + blake2b(data[len(MAGIC) + CODE :], digest_size=CODE // 2).hexdigest().encode()
-        + data[len(MAGIC) + CODE :]
-    ),
+    "a checksum of zeros": lambda data: _MAGIC + bytes(CODE) + data[START:],
     **{f"a bit at {at:.0%} is flipped": flip(at) for at in np.linspace(0, 1, 12)},
     **{f"cut at {share:.0%}": cut(share) for share in (0.01, 0.1, 0.3, 0.5, 0.7, 0.9, 0.999)},
-    "another user's": forge(_nothing),
-    "forged labels": forge(_flip_answers),
-    "forged level": forge(_set("plain", "settings", "level", 0.5)),
-    "forged level in header and settings": forge(
+    "another version": changed(_set("header", "version", "0.0.1")),
+    "another hash": changed(_set("header", "hash", "0" * 64)),
+    "another level": changed(_set("header", "level", 0.5)),
+    "another number of events": changed(_set("header", "n_events", 3)),
+    "a header without anything": changed(_drop("header")),
+    "no draws": changed(_set("plain", "draws", [])),
+    "columns that are too short": changed(_set("plain", "draws", 0, "ids", ["r1"])),
+    "no settings": changed(_drop("settings")),
+    "no state": changed(_drop("state")),
+    "no rows": changed(_drop("draws0.row")),
+    "settings of a newer version": changed(_set("plain", "settings", "sorcery", 1)),
+    "a field that is missing": changed(lambda h, p, a: p["state"].pop("answers")),
+    "an answer that is none": changed(_set("plain", "state", "answers", {"1": 5})),
+    "a game of a kind unknown": changed(_games(lambda game: game.update(kind="poker"))),
+    "not an archive": lambda data: summed(b'{"version": "0.1.0"}\nnot an archive'),
+}
+"""Kinds of snapshots that are not whole, not of this version or not of this log."""
+
+FORGED: dict[str, Alter] = {
+    "with nothing changed": lambda data: data,
+    "forged labels": changed(_flip_answers),
+    "forged level": changed(_set("plain", "settings", "level", 0.5)),
+    "forged level in header and settings": changed(
         lambda h, p, a: (h.update(level=0.5), p["settings"].update(level=0.5))
     ),
-    "forged pool size": forge(_set("plain", "settings", "pool_size", 10**6)),
-    "forged metrics": forge(_set("plain", "settings", "metrics", ["accuracy", "f1:ham"])),
-    "forged looks": forge(_set("plain", "settings", "looks", [[20, 0.9]])),
-    "forged probabilities": forge(_every("probability", 0.5)),
-    "forged design": forge(_every("design", 2.0)),
-    "forged losses": forge(_every("losses", 0.0)),
-    "forged rows": forge(_every("row", 0)),
-    "forged games": forge(_games(lambda game: game.update(game={}))),
-    "forged rounds of games": forge(_games(lambda game: game.update(n=0))),
-    "forged fingerprints of games": forge(_games(lambda game: game.update(fingerprint=""))),
-    "no games": forge(_set("plain", "games", {})),
-    "forged number settled": forge(_set("plain", "state", "n_settled", 5)),
-    "forged number of events": forge(_set("plain", "state", "n_events", 2)),
-    "forged unlabelable": forge(_set("plain", "state", "unlabelable", {})),
-    "forged closing": forge(_set("plain", "state", "closed", "done")),
-    "forged slices": forge(_set("plain", "draws", 0, "slices", {"country": ["de"] * 21})),
-    "another version": own(_set("header", "version", "0.0.1")),
-    "another hash": own(_set("header", "hash", "0" * 64)),
-    "another level": own(_set("header", "level", 0.5)),
-    "another number of events": own(_set("header", "n_events", 3)),
-    "a header without anything": own(_drop("header")),
-    "no draws": own(_set("plain", "draws", [])),
-    "columns that are too short": own(_set("plain", "draws", 0, "ids", ["r1"])),
-    "no settings": own(_drop("settings")),
-    "no state": own(_drop("state")),
-    "no rows": own(_drop("draws0.row")),
-    "settings of a newer version": own(_set("plain", "settings", "sorcery", 1)),
-    "a field that is missing": own(lambda h, p, a: p["state"].pop("answers")),
-    "an answer that is none": own(_set("plain", "state", "answers", {"1": 5})),
-    "a game of a kind unknown": own(_games(lambda game: game.update(kind="poker"))),
-    "not an archive": lambda data: signed(b'{"version": "0.1.0"}\nnot an archive'),
+    "forged pool size": changed(_set("plain", "settings", "pool_size", 10**6)),
+    "forged metrics": changed(_set("plain", "settings", "metrics", ["accuracy", "f1:ham"])),
+    "forged looks": changed(_set("plain", "settings", "looks", [[20, 0.9]])),
+    "forged probabilities": changed(_every("probability", 0.5)),
+    "forged design": changed(_every("design", 2.0)),
+    "forged losses": changed(_every("losses", 0.0)),
+    "forged rows": changed(_every("row", 0)),
+    "forged games": changed(_games(lambda game: game.update(game={}))),
+    "forged rounds of games": changed(_games(lambda game: game.update(n=0))),
+    "forged fingerprints of games": changed(_games(lambda game: game.update(fingerprint=""))),
+    "no games": changed(_set("plain", "games", {})),
+    "forged number settled": changed(_set("plain", "state", "n_settled", 5)),
+    "forged number of events": changed(_set("plain", "state", "n_events", 2)),
+    "forged unlabelable": changed(_set("plain", "state", "unlabelable", {})),
+    "forged closing": changed(_set("plain", "state", "closed", "done")),
+    "forged slices": changed(_set("plain", "draws", 0, "slices", {"country": ["de"] * 21})),
 }
-"""Kinds of snapshots that are not what this version of this user wrote."""
+"""Content that is sound in itself, in a file that others than this user can write."""
 
 
 def test_there_are_at_least_50_kinds() -> None:
-    assert len(KINDS) >= 50
+    assert len(KINDS) + len(FORGED) >= 50
+
+
+@contextmanager
+def altered(store: SQLStore, alter: Alter, mode: int = 0o600) -> Iterator[None]:
+    """Change the snapshot of "spam" for a while."""
+    file = file_of(store)
+    before = file.read_bytes()
+    try:
+        file.write_bytes(alter(before))
+        file.chmod(mode)
+        yield
+    finally:
+        file.write_bytes(before)
+        file.chmod(0o600)
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_forged_or_damaged_snapshot_changes_nothing(
+def test_a_damaged_snapshot_changes_nothing(
     stored: SQLStore, truth: list[dict[str, Any]], kind: str
 ) -> None:
-    before = stored.snapshot("spam")
-    assert before is not None
-    stored.keep_snapshot("spam", before.hash, KINDS[kind](before.data))
-    try:
+    with altered(stored, KINDS[kind]):
         assert shown(Campaign("spam", stored)) == truth
-    finally:
-        stored.keep_snapshot("spam", before.hash, before.data)
+
+
+@pytest.mark.parametrize("kind", FORGED)
+@pytest.mark.parametrize("mode", [0o602, 0o620, 0o640])
+def test_a_file_that_others_can_use_changes_nothing(
+    stored: SQLStore, truth: list[dict[str, Any]], kind: str, mode: int
+) -> None:
+    with altered(stored, FORGED[kind], mode):
+        assert load_snapshot(stored.address, "spam") is None
+        if mode == 0o602:
+            assert shown(Campaign("spam", stored)) == truth
+
+
+def test_a_forged_level_would_be_shown_if_the_file_were_trusted(
+    stored: SQLStore, truth: list[dict[str, Any]]
+) -> None:
+    with altered(stored, FORGED["forged level in header and settings"]):
+        assert shown(Campaign("spam", stored)) != truth
+
+
+def test_a_folder_that_others_can_use_is_not_used(stored: SQLStore) -> None:
+    folder = file_of(stored).parent
+    assert folder.stat().st_mode & 0o777 == 0o700
+    kept = load_snapshot(stored.address, "spam")
+    assert kept is not None
+    for mode in (0o750, 0o701, 0o777):
+        folder.chmod(mode)
+        assert load_snapshot(stored.address, "spam") is None
+        keep_snapshot(stored.address, "new", kept)
+        assert not file_of(stored, "new").exists()
+    folder.chmod(0o700)
+    assert load_snapshot(stored.address, "spam") is not None
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
+def test_a_file_of_somebody_else_is_not_used(stored: SQLStore) -> None:
+    file = file_of(stored)
+    for path in (file, file.parent):
+        os.chown(path, 65534, -1)
+        assert load_snapshot(stored.address, "spam") is None
+        os.chown(path, 0, -1)
+    assert load_snapshot(stored.address, "spam") is not None
+
+
+@pytest.mark.parametrize("cache", [".", "cache", "cache/levelled"])
+def test_nothing_is_kept_beside_the_database(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cache: str
+) -> None:
+    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path / cache))
+    campaign = begun(tmp_path / "c.db", POOL)
+    label(campaign, 5, TRUTH)
+    campaign.keep()
+    is_kept = load_snapshot(campaign._log.store.address, "spam") is not None
+    assert is_kept == (cache == "cache/levelled")  # as in a home, where the cache lies deeper
+    assert [*tmp_path.glob("**/snapshots")] == ([tmp_path / cache / "snapshots"] * is_kept)
 
 
 def test_the_untouched_snapshot_is_used_and_gives_the_same(
     stored: SQLStore, truth: list[dict[str, Any]]
 ) -> None:
-    kept = stored.snapshot("spam")
-    assert kept is not None
-    assert is_authentic(kept.data)
     campaign = Campaign("spam", stored)
     assert campaign.state.n_events == stored.count("spam")
     assert campaign._log.cache.games, "the games of the snapshot"
@@ -260,21 +319,16 @@ def test_the_untouched_snapshot_is_used_and_gives_the_same(
 def test_the_snapshot_of_another_campaign_is_not_used(
     stored: SQLStore, truth: list[dict[str, Any]]
 ) -> None:
-    before, other = stored.snapshot("spam"), stored.snapshot("other")
-    assert before is not None
-    assert other is not None
-    stored.keep_snapshot("spam", other.hash, other.data)
-    assert shown(Campaign("spam", stored)) == truth
-    stored.keep_snapshot("spam", before.hash, before.data)
+    other = file_of(stored, "other").read_bytes()
+    with altered(stored, lambda _: other):
+        assert shown(Campaign("spam", stored)) == truth
 
 
 def test_a_folded_state_comes_back_as_it_was(stored: SQLStore) -> None:
     for name in ("spam", "other"):
         events = [one.event for one in stored.events(name)]
         folded = apply_events(events)
-        data = pack("0" * 64, folded, FigureCache())
-        assert data is not None
-        kept = unpack(data)
+        kept = unpack(pack(KeptState("0" * 64, folded, FigureCache())))
         assert kept is not None
         for field in CampaignState.__dataclass_fields__:
             assert getattr(kept.state, field) == getattr(folded, field), field
@@ -297,7 +351,7 @@ def test_labelling_goes_on_from_a_snapshot(tmp_path: Path) -> None:
     assert last.audit() == []
 
 
-def test_without_a_place_for_the_key_nothing_is_kept(
+def test_without_a_place_for_it_nothing_is_kept(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "file").touch()
@@ -306,12 +360,4 @@ def test_without_a_place_for_the_key_nothing_is_kept(
     label(campaign, 5, TRUTH)
     campaign.estimate()
     campaign.keep()
-    assert campaign._log.store.snapshot("spam") is None
-
-
-def test_the_key_is_for_its_owner_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path))
-    first = key_of_user()
-    assert key_of_user() == first
-    assert (tmp_path / "snapshot.key").stat().st_mode & 0o077 == 0
-    assert [one.name for one in tmp_path.iterdir()] == ["snapshot.key"]
+    assert load_snapshot(campaign._log.store.address, "spam") is None

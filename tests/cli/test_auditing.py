@@ -24,9 +24,8 @@ def last(levelled: Levelled, pool: Path) -> str:
 
 
 def rewrite(change: dict[str, Any], at: int = -1) -> None:
-    """Change an event of the database, compute all hashes anew, and remove the snapshot."""
+    """Change an event of the database, and compute all hashes anew."""
     with sqlite3.connect("levelled.db") as database:
-        database.execute("DELETE FROM snapshots")
         rows = database.execute("SELECT seq, body FROM events ORDER BY seq").fetchall()
         events = [json.loads(body) for _, body in rows]
         events[at] |= change

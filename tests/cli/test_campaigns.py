@@ -525,9 +525,10 @@ def test_the_status_shows_the_settings_that_count(
 
 def test_the_help_says_which_kinds_there_are(levelled: Levelled) -> None:
     created = " ".join(levelled("create", "--help").out.split())
-    assert "static with --score, --proposal or --floor" in created
+    assert "static with a score, proposal or floor" in created
     changed = " ".join(levelled("change", "--help").out.split())
-    assert "adaptive, static or uniform" in changed
+    assert "--kind adaptive|static|uniform" in changed
+    assert "auto" not in changed
 
 
 def test_a_table_of_figures_ends_with_what_was_learnt(levelled: Levelled, spam: str) -> None:

@@ -32,7 +32,8 @@ def test_a_backup_is_a_storage(levelled: Levelled, spam: str) -> None:
 
 def test_an_upgrade_says_where_the_backup_is(levelled: Levelled, spam: str) -> None:
     with sqlite3.connect("levelled.db") as database:
-        database.execute("DROP TABLE snapshots")
+        database.execute("ALTER TABLE events DROP COLUMN type")
+        database.execute("ALTER TABLE events DROP COLUMN at")
         database.execute("DROP TABLE tokens")
         database.execute("UPDATE levelled_version SET version_num = '0001'")
     database.close()

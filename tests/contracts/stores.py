@@ -124,7 +124,6 @@ class StoreContract:
         assert store.events("digits") == []
         assert store.last("digits") is None
         assert store.count("digits") == 0
-        assert store.snapshot("digits") is None
         assert store.names() == []
 
     def test_count_and_last_look_at_the_end(self, store: Store) -> None:
@@ -194,34 +193,27 @@ class StoreContract:
 
     @pytest.mark.parametrize("name", ["", "x" * 201, "a\x00b", "a\nb", "\ud800", None, 3, b"a"])
     def test_a_name_nobody_can_type_is_refused(self, store: Store, name: str) -> None:
-        for use in (store.events, store.last, store.count, store.snapshot):
+        for use in (store.events, store.last, store.count):
             with pytest.raises(InputError, match="name of a campaign"):
                 use(name)
         with pytest.raises(InputError, match="name of a campaign"):
             store.append(name, [{}], expected=0)
-        with pytest.raises(InputError, match="name of a campaign"):
-            store.keep_snapshot(name, GENESIS, b"")
 
     def test_changing_what_was_read_changes_nothing_kept(self, store: Store) -> None:
         store.append("digits", [{"labels": ["spam"]}], expected=0)
         store.events("digits")[0].event["labels"].append("ham")
         assert store.events("digits")[0].event == {"labels": ["spam"]}
 
-    def test_a_campaign_is_renamed_with_its_chain_and_its_snapshot(self, store: Store) -> None:
+    def test_a_campaign_is_renamed_with_its_chain(self, store: Store) -> None:
         store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
         store.append("other", [{"step": 5}], expected=0)
         before = store.events("digits")
-        store.keep_snapshot("digits", before[-1].hash, b"kept")
         store.rename("digits", "numbers", {"step": 2}, expected=2)
         after = store.events("numbers")
         assert after[:2] == before
         assert after[2].event == {"step": 2}
         assert verify(after) is None
-        snapshot = store.snapshot("numbers")
-        assert snapshot is not None
-        assert snapshot.data == b"kept"
         assert store.names() == ["numbers", "other"]
-        assert store.snapshot("digits") is None
 
     def test_a_name_that_is_taken_is_refused(self, store: Store) -> None:
         for name in ("digits", "other"):
@@ -244,28 +236,12 @@ class StoreContract:
     def test_a_deleted_campaign_is_gone_and_its_name_is_free(self, store: Store) -> None:
         for name in ("digits", "other"):
             store.append(name, [{"of": name}], expected=0)
-            store.keep_snapshot(name, GENESIS, b"kept")
         store.delete("digits")
         assert store.names() == ["other"]
-        assert store.snapshot("digits") is None
         with pytest.raises(ConflictError):
             store.append("digits", [{}], expected=1)
         store.append("digits", [{"new": True}], expected=0)
         assert store.events("digits")[0].prev_hash == GENESIS
-
-    def test_the_last_snapshot_is_kept(self, store: Store) -> None:
-        for data in [b"", b"\x00\xff", bytes(range(256)) * 10_000]:
-            store.keep_snapshot("digits", f"{len(data):064}", data)
-            store.keep_snapshot("letters", GENESIS, b"other")
-            assert store.snapshot("digits") == (f"{len(data):064}", data)
-            assert store.snapshot("letters") == (GENESIS, b"other")
-        assert store.names() == []
-
-    def test_a_snapshot_that_is_not_bytes_is_refused(self, store: Store) -> None:
-        store.keep_snapshot("digits", GENESIS, b"before")
-        with pytest.raises(InputError, match="must be bytes"):
-            store.keep_snapshot("digits", GENESIS, "text")  # type: ignore[arg-type]
-        assert store.snapshot("digits") == (GENESIS, b"before")
 
     def test_an_update_is_decided_on_what_is_stored(self, store: Store) -> None:
         store.append("digits", [{"step": 0}, {"step": 1}], expected=0)

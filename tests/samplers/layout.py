@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 import pytest
 
-from levelled.samplers import arrivals, blocks
+from levelled.samplers import blocks
 
 
 class Layout(NamedTuple):
@@ -15,7 +15,7 @@ class Layout(NamedTuple):
     rounds: tuple[int, ...]
 
 
-REAL = Layout(blocks.BLOCK, blocks.STRIP, arrivals.ROUNDS)
+REAL = Layout(blocks.BLOCK, blocks.STRIP, blocks.ROUNDS)
 TINY = Layout(4, 2, (2,))  # two arrivals, then row by row
 LONG = Layout(4, 2, (2, 30))  # most rows come as arrivals, many of them again and again
 LAYOUTS = pytest.mark.parametrize("layout", [REAL, TINY, LONG], ids=["real", "tiny", "long"])
@@ -27,5 +27,5 @@ def laid_out(layout: Layout) -> Iterator[None]:
         patch.setattr(blocks, "BLOCK", layout.block)
         patch.setattr(blocks, "STRIP", layout.strip)
         patch.setattr(blocks, "CHUNK", 2 if layout.block < 100 else blocks.CHUNK)
-        patch.setattr(arrivals, "ROUNDS", layout.rounds)
+        patch.setattr(blocks, "ROUNDS", layout.rounds)
         yield

@@ -17,7 +17,8 @@ from levelled import Draws
 from levelled._check import FloatArray
 from levelled.errors import InputError, LevelledError, ProposalError
 from levelled.samplers import finish, merge, race_batches, race_part
-from levelled.samplers.arrivals import uniform
+from levelled.samplers.blocks import uniform
+from levelled.samplers.keyed import exact_sum
 from levelled.samplers.md5 import first_words
 
 
@@ -287,3 +288,20 @@ def test_a_race_that_cannot_be_finished_is_refused() -> None:
         race_batches([], 3, seed=7, key="id")
     with pytest.raises(InputError, match=r"below 2\*\*128"):
         race_part({"id": [1]}, 1, seed=2**128, key="id", weight=None)
+
+
+@given(st.lists(st.floats(allow_nan=False, allow_infinity=False), max_size=30))
+def test_sums_of_any_floats_are_exact(values: list[float]) -> None:
+    assert exact_sum(np.array(values)) == sum(map(Fraction, values))
+
+
+def test_sums_of_many_terms_are_exact(seed: int) -> None:
+    values = np.random.default_rng(seed).lognormal(sigma=9, size=100_000)
+    total = exact_sum(values)
+    assert float(total) == math.fsum(values)
+    assert total == exact_sum(values[::-1]) == exact_sum(values[:777]) + exact_sum(values[777:])
+
+
+def test_the_largest_mantissas_of_a_whole_run_are_added_without_rounding() -> None:
+    largest = math.nextafter(2.0, 0)
+    assert exact_sum(np.full(40_000, largest)) == 40_000 * Fraction(largest)

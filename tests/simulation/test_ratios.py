@@ -185,7 +185,7 @@ def test_a_chance_gives_the_control_of_a_proposal() -> None:
     known = known_losses(labelled(100), "y", "f1:spam")
     assert known.driver is not None
     assert known.ratio is not None
-    frozen = known.driver.proposal(known.driver.first_predictor, np.arange(3), 0.5)
+    frozen = known.driver.proposal(known.driver.first_predictor, np.arange(3), 0.5).whole()
     assert isinstance(frozen.positive, ClassChance)
     control = known.with_control(frozen).control
     assert control is not None

@@ -9,7 +9,8 @@ import pyarrow as pa
 import pytest
 
 from levelled.errors import PoolError
-from levelled.sources import AnswerRow, read_answers
+from levelled.sources import AnswerRow, read_answers, read_result
+from levelled.sources.answers import read_cell, safe_cell
 from sources.samples import Columns, write
 
 FORMATS = [".parquet", ".csv", ".tsv", ".jsonl"]
@@ -153,3 +154,43 @@ def test_remarks_are_read_where_they_are_wanted(tmp_path: Path, ending: str) -> 
     path = write(tmp_path / f"done{ending}", columns)
     assert [row.remarks for row in read_answers(path, remarks=["note"])] == [{"note": "odd"}, {}]
     assert [row.remarks for row in read_answers(path)] == [{}, {}]
+
+
+@pytest.mark.parametrize("text", ["=1+1", "+49 30", "-3", "@SUM(A1)", "\tx", "'=1", "''-x"])
+def test_text_like_a_formula_gets_an_apostrophe_that_is_taken_away_again(text: str) -> None:
+    assert safe_cell(text) == f"'{text}".replace("\r", "\\r")
+    assert read_cell(safe_cell(text)) == text
+
+
+@pytest.mark.parametrize("text", ["", "ham", "a=b", "'tis", "3", "größer", "👩‍🚒", "two\nlines"])
+def test_other_text_stays_as_it_is(text: str) -> None:
+    assert safe_cell(text) == text
+    assert read_cell(text) == text
+
+
+def test_a_terminal_is_not_told_anything() -> None:
+    assert safe_cell("\x1b]0;title\x07\x9b31m\u202e") == "\\x1b]0;title\\x07\\x9b31m\\u202e"
+
+
+def test_ids_of_csv_are_numbers_only_if_they_are_written_so(tmp_path: Path) -> None:
+    for ids, expected in [
+        (["12", "-3", "0"], [12, -3, 0]),
+        (["12", "007"], ["12", "007"]),
+        (["1.0", "2"], ["1.0", "2"]),
+        (["12345678901234567890"], ["12345678901234567890"]),
+    ]:
+        path = tmp_path / "result.csv"
+        path.write_text("id,seed\n" + "".join(f"{one},07\n" for one in ids))
+        table = read_result(path)
+        assert table["id"].to_pylist() == expected
+        assert table["seed"].to_pylist()[0] == "07"
+
+
+def test_files_that_are_no_result_are_refused(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("id\n1\n")
+    with pytest.raises(PoolError, match="are 2 files"):
+        read_result(tmp_path)
+    (tmp_path / "text.parquet").write_text("hello")
+    with pytest.raises(PoolError, match="cannot be read as parquet"):
+        read_result(tmp_path / "text.parquet")

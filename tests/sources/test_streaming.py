@@ -11,7 +11,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from levelled.errors import PoolError
-from levelled.sources import Pool, open_pool, parquet, streaming, texts
+from levelled.sources import Pool, open_pool, parquet, reading, streaming
 
 N = 60
 COLUMNS: Mapping[str, Any] = {
@@ -139,7 +139,7 @@ def test_a_bad_number_is_refused_with_its_id(tmp_path: Path) -> None:
 
 
 def test_too_many_slices_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(texts, "_MOST_SLICES", 40)
+    monkeypatch.setattr(reading, "_MOST_SLICES", 40)
     refuse(tmp_path, "'text' has more than 40 different values", *halves(), slices=["text"])
 
 

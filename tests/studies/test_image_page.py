@@ -168,7 +168,7 @@ def test_what_differs_from_table_1_is_a_table_with_a_column_for_each_size(tmp_pa
 
 def test_captions_tell_what_the_networks_do() -> None:
     pytest.importorskip("torch")
-    from levelled.bayes import DropoutClassifier, RadialClassifier
+    from levelled_studies.bayes import DropoutClassifier, RadialClassifier
 
     radial, dropout = RadialClassifier(), DropoutClassifier()
     assert (radial.kl_scale, radial.weight_decay) == (KL, WEIGHT_DECAY)

@@ -14,9 +14,9 @@ pytest.importorskip("torch")
 
 import torch
 
-from levelled.bayes import RadialClassifier
-from levelled.bayes.networks import Network, build_network, pool
 from levelled_studies import NAMES, find
+from levelled_studies.bayes import RadialClassifier
+from levelled_studies.bayes.networks import Network, build_network, pool
 from levelled_studies.images import data
 from levelled_studies.images.loop import Way
 from levelled_studies.images.settings import PAPER, BiasSettings, NetworkSettings

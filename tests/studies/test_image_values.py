@@ -16,12 +16,12 @@ pytest.importorskip("torch")
 
 from levelled import scores
 from levelled._check import FloatArray, IntArray
-from levelled.bayes import DropoutClassifier, RadialClassifier
 from levelled.draws import Draws
 from levelled.estimators import lure_weights, pure_weights
 from levelled.losses import log_loss
 from levelled.proposals import boltzmann, proportional
 from levelled.samplers import race
+from levelled_studies.bayes import DropoutClassifier, RadialClassifier
 from levelled_studies.datasets import DataSet
 from levelled_studies.images import bias, data, loop
 from levelled_studies.images.data import RATIOS, Images, ImageSet, image_set

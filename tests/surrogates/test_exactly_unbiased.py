@@ -17,6 +17,7 @@ from levelled.surrogates import (
     Covariates,
     Driver,
     LossPredictor,
+    LossRun,
     RatioAim,
     fit_predictor,
 )
@@ -33,11 +34,12 @@ RECALL = RatioAim(
     np.array([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 1.0]]]),
     has_control=False,
 )
-DRIVERS = {
-    "first": Driver(COVARIATES),
-    "worst": Driver(COVARIATES, aims=(AverageAim(0.0, 1.0, 0.0, True), RECALL)),
-}
 N, M = len(ERRORS), 4
+BALANCED = (AverageAim(0.0, 1.0, 0.0, True), RECALL)
+DRIVERS = {
+    "first": Driver(N, lambda: [LossRun(COVARIATES)]),
+    "worst": Driver(N, lambda: [LossRun(COVARIATES, aims=BALANCED)]),
+}
 
 
 @cache
@@ -53,7 +55,8 @@ def proposal(drawn: tuple[int, ...], drive: str = "first") -> FrozenProposal:
         weights = 1 / ((N - np.arange(len(drawn))) * np.array(q))
         predictor = fit_predictor(COVARIATES, rows, ERRORS[rows], weights)
     floor = driver.floor(ERRORS[rows])
-    return driver.proposal(predictor, rows, floor, driver.shares(predictor, rows, floor))
+    shares = driver.shares(predictor, rows, floor)
+    return driver.proposal(predictor, rows, floor, shares).whole()
 
 
 def propose(drawn: tuple[int, ...], left: IntArray, drive: str = "first") -> FloatArray:

@@ -15,6 +15,7 @@ import httpx2 as httpx
 import pytest
 
 from levelled.campaigns import load_campaign
+from levelled.web.settings import link_token
 from postgres_server import PostgresServer
 from web.conftest import Process
 
@@ -160,3 +161,11 @@ def test_tokens_are_added_listed_and_removed(serve: Callable[..., Process], tmp_
     assert token not in listed
     assert token.encode() not in (tmp_path / "levelled.db").read_bytes()
     assert run(tmp_path, "token", "remove", "bob").stderr == "removed 1 token of bob\n"
+
+
+def test_the_key_is_for_its_owner_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LEVELLED_CACHE", str(tmp_path))
+    first = link_token("sqlite:///levelled.db")
+    assert link_token("sqlite:///levelled.db") == first
+    (key,) = tmp_path.iterdir()
+    assert key.stat().st_mode & 0o077 == 0

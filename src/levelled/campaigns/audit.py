@@ -5,16 +5,14 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from numbers import Real
-from typing import Any, TypeGuard
+from typing import TypeGuard
 
 import numpy as np
 
-from levelled.campaigns.drawing.attaching import attach_event
-from levelled.campaigns.drawing.derived import looks_over, settings_of_pool
 from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.drivers import begin_round
 from levelled.campaigns.drawing.driving import check_guarantee, check_kind
-from levelled.campaigns.figures.comparing import compare_with_first
+from levelled.campaigns.drawing.pools import attach_event, looks_over, settings_of_pool
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
@@ -29,14 +27,12 @@ from levelled.campaigns.log.events import (
 from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.log.records import DrawnItem, PlainEvent, Round, to_plain
 from levelled.campaigns.log.rules import check_width
-from levelled.campaigns.log.state import CampaignState, state_to_plain
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.shown import check_shown
-from levelled.campaigns.snapshots import KeptState, is_of_this_version, unpack
-from levelled.campaigns.stores import Snapshot
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.sources import Pool, open_pool
-from levelled.sources.fingerprints import is_sampled
+from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
 
 _ROUNDING, _FITTED = 1e-12, 1e-6
@@ -71,14 +67,13 @@ class Audit(list[str]):
 def audit_log(
     name: str,
     events: Sequence[StoredEvent],
-    snapshot: Snapshot | None,
     pool_at: PoolAt,
     expect: str | None = None,
 ) -> Audit:
     """Check one state of a campaign's log; `pool_at` gives the pool as a draw saw it.
 
     Checks the chain of hashes, and each event against the state before it; then the settings and
-    draws, which follow from the pool, and the snapshot, which follows from the log.
+    draws, which follow from the pool.
     """
     if not events:
         raise CampaignError(f"There is no campaign {name!r} in this storage.")
@@ -102,7 +97,6 @@ def audit_log(
         steps.differences(plain),
         _compare_draws(state, created, pool_at),
         _compare_figures(state),
-        _compare_snapshot(events, snapshot),
     ):
         audit += [line for line in _lines(part) if line not in audit]
     audit.notes = [*dict.fromkeys(steps.notes)]
@@ -321,45 +315,3 @@ def _compare_figures(state: CampaignState) -> Iterator[str]:
         estimate_figures(state, FigureCache())
     except _UNREADABLE as wrong:
         yield f"no figures can be made from this log: {wrong}"
-
-
-def _compare_snapshot(events: Sequence[StoredEvent], snapshot: Snapshot | None) -> Iterator[str]:
-    """Compare a snapshot with what the log gives at its event, if that is still there.
-
-    One of another version is never used, so it is no difference.
-    """
-    kept = None if snapshot is None else unpack(snapshot.data)
-    if kept is None:
-        if snapshot is not None and is_of_this_version(snapshot.data):
-            yield "the snapshot is damaged; it is not used"
-        return
-    n = kept.state.n_events
-    if n > len(events):
-        return  # it was kept after these events were read
-    if events[n - 1].hash != kept.hash:
-        yield "the snapshot is not of an event of this log; it is not used"
-        return
-    state = apply_events(stored.event for stored in events[:n])
-    if _plain(kept.state) != _plain(state):
-        yield "the state in the snapshot is not what the log gives"
-    elif not _same_results(kept, state):
-        yield "the results in the snapshot are not what the log gives"
-
-
-def _plain(state: CampaignState) -> list[Any]:
-    return [state.settings.to_json(), state_to_plain(state), tuple(state.draws)]
-
-
-def _same_results(kept: KeptState, state: CampaignState) -> bool:
-    """True if figures and games of a snapshot are those that the log gives."""
-    fresh = FigureCache()
-    figures, _ = estimate_figures(state, fresh), compare_with_first(state, fresh)
-    for key, game in kept.cache.games.items():
-        there = fresh.games.get(key)
-        if there is not None and there.n == game.n:
-            ours, theirs = game.to_json(), there.to_json()
-            if not nearly_equal(ours, theirs, _FITTED):
-                return False
-    shown = estimate_figures(state, kept.cache)
-    pairs = zip(shown, figures, strict=True)
-    return all(nearly_equal(a.as_dict(), b.as_dict(), _FITTED) for a, b in pairs)

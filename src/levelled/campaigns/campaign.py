@@ -11,16 +11,16 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.audit import Audit, audit_log
-from levelled.campaigns.drawing.attaching import (
-    attach_event,
-    draw_events,
-    place_of,
-    predicted_numbers,
-)
+from levelled.campaigns.drawing.drawing import draw_events
 from levelled.campaigns.drawing.driving import check_kind
 from levelled.campaigns.drawing.learnt import CampaignPredictor, learnt_sections, predictor_of
 from levelled.campaigns.drawing.planning import plan_further
-from levelled.campaigns.drawing.pools import CampaignPool
+from levelled.campaigns.drawing.pools import (
+    CampaignPool,
+    attach_event,
+    place_of,
+    predicted_numbers,
+)
 from levelled.campaigns.figures.comparing import (
     comparable_figures,
     compare_models,
@@ -450,7 +450,7 @@ class Campaign:
         `expect` is the hash of an event that was noted earlier, or its first 12 digits or more.
         """
         store, name = self._log.store, self.name
-        return audit_log(name, store.events(name), store.snapshot(name), self._pool.at, expect)
+        return audit_log(name, store.events(name), self._pool.at, expect)
 
     # What managers change.
 

@@ -1,174 +1,116 @@
 """Create a campaign, or load one."""
 
-from collections.abc import Mapping, Sequence
-from dataclasses import replace
+import inspect
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields, replace
 from datetime import UTC, datetime
-from functools import partial
+from difflib import get_close_matches
+from functools import partial, wraps
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
 
 import numpy as np
 
-from levelled._check import between, whole
 from levelled.campaigns.campaign import AHEAD, Campaign
-from levelled.campaigns.drawing.attaching import check_model_name, place_of
-from levelled.campaigns.drawing.derived import looks_over, outlines_of, settings_of_pool
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.driving import check_drive, check_guarantee, choose_kind
-from levelled.campaigns.drawing.pools import check_predicted_losses, open_moved_scores, pool_options
+from levelled.campaigns.drawing.driving import (
+    check_drive,
+    check_guarantee,
+    choose_kind,
+    outlines_of,
+)
+from levelled.campaigns.drawing.pools import (
+    check_model_name,
+    check_predicted_losses,
+    looks_over,
+    open_moved_scores,
+    place_of,
+    pool_options,
+    settings_of_pool,
+)
 from levelled.campaigns.log.events import Answered, Created, Drawn, Event, Leased
 from levelled.campaigns.log.records import to_plain
 from levelled.campaigns.log.rules import check_labels, check_name, check_width
+from levelled.campaigns.options import (
+    ARGUMENTS,
+    OPTIONS,
+    CampaignOptions,
+    NewCampaign,
+    describe_arguments,
+)
 from levelled.campaigns.people.questions import check_questions
-from levelled.campaigns.settings import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings, check_option
 from levelled.campaigns.shown import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
-from levelled.errors import CampaignError, ConflictError
+from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
-from levelled.sources import Pool, open_pool, read_answers
+from levelled.sources import ColumnChoices, Pool, open_pool, read_answers
 from levelled.sources.features import with_lengths
 
-_YEAR = 366 * 24 * 3600
 _MOST_SLICES = 100
+_Arguments = ParamSpec("_Arguments")
 
 
-def create_campaign(
-    name: str,
-    pool: Any,  # noqa: ANN401
-    metric: str | Sequence[str] = "error",
-    *,
-    storage: str | Path = DEFAULT_STORAGE,
-    seed: int,
-    budget: int | None = None,
-    target_width: float | None = None,
-    level: float = 0.95,
-    looks: int = 5,
-    slices: Sequence[str] = (),
-    classes: Sequence[str] | None = None,
-    score: str = "auto",
-    proposal: str = "proportional",
-    floor: float = 0.5,
-    kind: str = "auto",
-    features: Sequence[str] | None = None,
-    guarantee: str = "asymptotic",
-    drive: str = "first",
-    lease_seconds: int = 24 * 3600,
-    in_flight: int = 200,
-    labelled: str | PathLike[str] | None = None,
-    model: str = "",
-    id_column: str = "id",
-    pred_column: str | None = None,
-    judge_columns: Sequence[str] = (),
-    show: Sequence[str] | None = None,
-    hide: Sequence[str] = (),
-    reader: str | None = None,
-    questions: Sequence[str] = (),
-    guidelines: str = "",
-    pair: Sequence[str] = (),
-    content: Mapping[str, str] | None = None,
-    images: str | PathLike[str] | None = None,
-    load_if_exists: bool = False,
-) -> Campaign:
+def _takes_options(
+    record: Callable[_Arguments, NewCampaign],
+) -> Callable[[Callable[[NewCampaign], Campaign]], Callable[_Arguments, Campaign]]:
+    """Give a function the fields of a record as arguments, and list them in its docstring."""
+    signature = inspect.signature(record)
+    plain = [
+        one.replace(annotation=ARGUMENTS[one.name].annotation)
+        for one in signature.parameters.values()
+    ]
+
+    def take(function: Callable[[NewCampaign], Campaign]) -> Callable[_Arguments, Campaign]:
+        @wraps(function)
+        def create(*values: _Arguments.args, **named: _Arguments.kwargs) -> Campaign:
+            try:
+                signature.bind(*values, **named)
+            except TypeError as wrong:
+                unknown = [one for one in named if one not in ARGUMENTS]
+                near = get_close_matches(unknown[0], ARGUMENTS, 1) if unknown else []
+                hint = f" Did you mean {near[0]}?" if near else ""
+                raise InputTypeError(f"{function.__name__}() {wrong}.{hint}") from wrong
+            return function(record(*values, **named))
+
+        create.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=plain, return_annotation=Campaign
+        )
+        create.__doc__ = f"{inspect.getdoc(function)}\n\n{describe_arguments()}"
+        return create
+
+    return take
+
+
+@_takes_options(NewCampaign)
+def create_campaign(new: NewCampaign) -> Campaign:
     """Create a campaign that evaluates a model on a pool without labels.
 
-    `pool` is a file of predictions, a pattern, a folder, a frame, the output of another tool, or
-    a pool of `open_pool`, where `id_column` and the following are explained; they are kept, and
-    used whenever the pool is opened again. The first metric decides which items are drawn; the
-    others are estimated from the same labels. With `drive` "worst" the draws of an adaptive
-    campaign balance all metrics. The draws are made with `seed` and stored, each with its
-    probability, before anybody sees an item. `labelled` names a file of ids and labels of a
-    random sample; the campaign then begins with these labels.
-    `looks` readings are planned over the budget, at 50, 100, 200, ... labels without one; with
-    0, every interval is by betting.
-    An "adaptive" campaign learns from its labels which items are likely to be wrong; a "static"
-    one draws by weights fixed beforehand, by `score`, `proposal` and `floor`; a "uniform" one at
-    random. "auto" adapts where the pool has verdicts, probabilities, a second model's, or features,
-    and no weights are asked for. `features` are columns of numbers to learn from, or patterns, or
-    lengths of text such as length:output and length:second/first; by default a list column
-    `embedding` or the columns f_*, and beside nothing but verdicts the lengths of the longest
-    texts. With the `guarantee` "finite" no looks
-    are planned: the interval of the errors has a finite-sample proof and is aimed at the budget.
-    `model` names the model whose predictions are in the columns `pred` or `proba_<class>`.
-
-    `questions` are asked beside the label, such as "tone=rude,neutral,kind", "clarity=1:5",
-    "price=number" or "why=text"; `guidelines` are Markdown for labellers. `pair` names two columns
-    that are shown side by side in random order; the label is the better one of them, or "tie".
-    `content` says how columns are shown where it is not recognised, as in {"output": "markdown"},
-    and `images` is the folder below which the files of images lie.
+    The draws are made with `seed` and stored, each with its probability, before anybody sees an
+    item. The options that say what the columns of the pool hold are explained at `open_pool`; they
+    are kept, and used whenever the pool is opened again.
     """
-    store = find_store(storage)  # a campaign that cannot begin leaves no database behind
-    if load_if_exists and store is not None and store.count(name):
-        return load_campaign(name, storage=storage)
-    check_name(name)
-    _refuse_duplicates("metric", names := _check_names(metric))
-    _refuse_duplicates("slice", slices)
-    metrics = tuple(map(parse_metric, names))
-    if isinstance(pool, Pool):
-        opened = pool
-    else:
-        open_with = partial(
-            open_pool,
-            pool,
-            slices=slices,
-            features=features,
-            id_column=id_column,
-            pred_column=pred_column,
-            judge_columns=judge_columns,
-            show=show,
-            hide=hide,
-            reader=reader,
-        )
-        opened = open_for_pair(open_with, classes, pair)
-        opened = opened if features is not None else with_lengths(opened)
-    by_model = outlines_of(opened, metrics[0])
-    derived = settings_of_pool(opened, metrics, slices)
-    models, size = derived["models"], derived["pool_size"]
-    _refuse_many_slices(derived["slice_counts"])
-    settings = CampaignSettings(
-        name=name,
-        metrics=metrics,
-        source=place_of(opened),
-        seed=whole("seed", seed, least=0),
-        model_name=_check_model_name(model, models),
-        slices=tuple(slices),
-        budget=None if budget is None else whole("budget", budget, least=1),
-        target_width=check_width(metrics[0], target_width),
-        level=between("level", level, 0, 1, open_=True),
-        looks=looks_over(budget, size, level, 0 if guarantee == "finite" else looks),
-        score=score,
-        proposal=proposal,
-        floor=between("floor", floor, 0, 1),
-        lease_seconds=int(between("lease_seconds", lease_seconds, 1, _YEAR)),
-        in_flight=whole("in_flight", in_flight, least=1),
-        kind=choose_kind(kind, metrics[0], (score, proposal, floor), lambda: by_model[models[0]]),
-        guarantee=guarantee,
-        drive=drive,
-        questions=check_questions(questions),
-        guidelines=check_guidelines(guidelines),
-        pair=tuple(pair),
-        content=dict(content or {}),
-        images=None if images is None else check_folder(images),
-        **derived,
-    )
-    check_shown(settings, opened)
-    check_guarantee(settings)
-    check_drive(settings, by_model[models[0]])
-    check_predicted_losses(opened, metrics[0])
-    _require(opened, metrics)
-    _refuse_mixed(metrics, by_model)
-    events = _first_events(opened, settings, labelled)
-    store = open_store(storage) if store is None else store
+    store = find_store(new.storage)  # a campaign that cannot begin leaves no database behind
+    if new.load_if_exists and store is not None and store.count(new.name):
+        return load_campaign(new.name, storage=new.storage)
+    check_name(new.name)
+    metrics = _parse_metrics(new.metric)
+    _refuse_duplicates("slice", new.slices)
+    pool = new.pool if isinstance(new.pool, Pool) else _open(new)
+    settings = _settle(new, metrics, pool)
+    events = _first_events(pool, settings, new.labelled)
+    store = open_store(new.storage) if store is None else store
     try:
-        store.append(name, events, expected=0)
+        store.append(new.name, events, expected=0)
     except ConflictError as there:
         raise CampaignError(
-            f"There is a campaign {name!r} in this storage already. Choose another name, or load "
-            f"it (load_if_exists=True, or just ask)."
+            f"There is a campaign {new.name!r} in this storage already. Choose another name, or "
+            f"load it (load_if_exists=True, or just ask)."
         ) from there
-    return Campaign(name, store, pool=opened)
+    return Campaign(new.name, store, pool=pool)
 
 
 def load_campaign(
@@ -194,12 +136,57 @@ def load_campaign(
     return campaign
 
 
-def _require(pool: Pool, metrics: Sequence[Metric]) -> None:
-    """Refuse a pool that does not hold what its metrics need, in a pass for each model."""
+def _open(new: NewCampaign) -> Pool:
+    """The pool with the columns that were named, and the lengths of texts where none were."""
+    columns = {one.name: getattr(new, one.name) for one in fields(ColumnChoices)}
+    open_with = partial(open_pool, new.pool, slices=new.slices, features=new.features, **columns)
+    opened = open_for_pair(open_with, new.classes, new.pair)
+    return opened if new.features is not None else with_lengths(opened)
+
+
+def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> CampaignSettings:
+    """The settings of a new campaign; refuses those that do not go together or with the pool."""
+    by_model = outlines_of(pool, metrics[0])
+    derived = settings_of_pool(pool, metrics, new.slices)
+    models = derived["models"]
+    for column, counts in derived["slice_counts"].items():
+        if len(counts) > _MOST_SLICES:
+            raise CampaignError(
+                f"The column {column!r} has {len(counts)} values, and a slice each would rest on "
+                f"hardly any labels: choose a column with at most {_MOST_SLICES}."
+            )
+    weights = (new.score, new.proposal, new.floor)
+    n_looks = 0 if new.guarantee == "finite" else new.looks
+    kept: dict[str, Any] = {}  # as given; what is kept otherwise is checked where that is made
+    for option in (OPTIONS[one.name] for one in fields(CampaignOptions)):
+        kept[option.name] = check_option(option, getattr(new, option.name), option.words)
+    kept["target_width"] = check_width(metrics[0], new.target_width)
+    kept["kind"] = choose_kind(new.kind, metrics[0], weights, lambda: by_model[models[0]])
+    settings = CampaignSettings(
+        name=new.name,
+        metrics=tuple(metrics),
+        source=place_of(pool),
+        model_name=_check_model_name(new.model, models),
+        slices=tuple(new.slices),
+        looks=looks_over(kept["budget"], derived["pool_size"], kept["level"], n_looks),
+        questions=check_questions(new.questions),
+        guidelines=check_guidelines(new.guidelines),
+        pair=tuple(new.pair),
+        content=dict(new.content or {}),
+        images=None if new.images is None else check_folder(new.images),
+        **kept,
+        **derived,
+    )
+    check_shown(settings, pool)
+    check_guarantee(settings)
+    check_drive(settings, by_model[models[0]])
+    check_predicted_losses(pool, metrics[0])
     for model in pool.models or ("",):
         for run in pool.runs(model):
             for metric in metrics:
                 metric.require(run)
+    _refuse_mixed(metrics, by_model)
+    return settings
 
 
 def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredictions]) -> None:
@@ -213,15 +200,6 @@ def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredicti
             f"and labels for {names[0]} can be only one of the two: name the judges to check with "
             f"judge_columns or --judge-column."
         )
-
-
-def _refuse_many_slices(slice_counts: Mapping[str, Mapping[str, int]]) -> None:
-    for column, counts in slice_counts.items():
-        if len(counts) > _MOST_SLICES:
-            raise CampaignError(
-                f"The column {column!r} has {len(counts)} values, and a slice each would rest on "
-                f"hardly any labels: choose a column with at most {_MOST_SLICES}."
-            )
 
 
 def _first_events(
@@ -273,10 +251,9 @@ def _read_sample(
 
 def _check_model_name(name: str, models: Sequence[str]) -> str:
     """A name for the model that has none in the pool."""
-    if not name:
-        return name
-    check_model_name(name)
-    if "" not in models or name in models:
+    if name:
+        check_model_name(name)
+    if name and ("" not in models or name in models):
         there = ", ".join(filter(None, models))
         raise CampaignError(
             f"The pool names models itself: {there}. The name {name!r} must be another one, for "
@@ -285,18 +262,19 @@ def _check_model_name(name: str, models: Sequence[str]) -> str:
     return name
 
 
-def _check_names(metric: object) -> list[str]:
+def _parse_metrics(metric: object) -> list[Metric]:
     names = [metric] if isinstance(metric, str) else metric
     if not isinstance(names, list | tuple) or not all(isinstance(one, str) for one in names):
         raise CampaignError(
             f"metric must be the name of one, or a list of names; it is {metric!r}."
         )
-    return list(names)
+    if not names:
+        raise CampaignError("A campaign needs a metric, for example error.")
+    _refuse_duplicates("metric", names)
+    return [parse_metric(one) for one in names]
 
 
 def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
-    if what == "metric" and not names:
-        raise CampaignError("A campaign needs a metric, for example error.")
     twice = [name for at, name in enumerate(names) if name in names[:at]]
     if twice:
         raise CampaignError(f"The {what} {twice[0]!r} is named twice.")

@@ -15,12 +15,15 @@ from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import Part, finish
 from levelled.sources.files import PathName
-from levelled.sources.unit_race import Progress, in_threads, mix_units, race_units
-from levelled.sources.unit_weights import (
+from levelled.sources.races import (
     ColumnWeights,
     EqualWeights,
     PredictionWeights,
+    Progress,
     UnitWeights,
+    in_threads,
+    mix_units,
+    race_units,
 )
 from levelled.sources.units import Units, open_units, read_ids
 

@@ -1,19 +1,19 @@
 """The settings of a campaign: the choices made when it was created, and what its pool says."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, Field, dataclass, field, fields
-from types import NoneType
-from typing import Any, cast
+from dataclasses import MISSING, dataclass, field, fields
+from math import inf
+from types import UnionType
+from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 
+from levelled._check import between, choice, whole
+from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.campaigns.people.questions import Question, parse_question
-from levelled.errors import CampaignError, InputError
+from levelled.errors import CampaignError, InputError, InputTypeError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
 from levelled.metrics.metric import Metric
 from levelled.metrics.named import parse_metric
 from levelled.sources import ColumnChoices
-
-KINDS = ("adaptive", "static", "uniform")
-"""The ways to draw items."""
 
 FORMAT = 1
 """The format of the log; a newer Levelled may write another."""
@@ -58,8 +58,8 @@ def _restore_question(text: str) -> Question:
 
 
 @dataclass(frozen=True, slots=True)
-class CampaignSettings:
-    """The choices made when the campaign was created, and counts over the whole pool."""
+class CampaignSettings(CampaignOptions):
+    """The options that the campaign was created with, and what its pool says."""
 
     name: str
     metrics: tuple[Metric, ...]
@@ -67,7 +67,6 @@ class CampaignSettings:
     """The path of the pool file; None for a pool that was only in memory."""
     fingerprint: str
     pool_size: int
-    seed: int
     models: tuple[str, ...] = ("",)
     model_name: str = ""
     """A name for the model whose predictions have none in the pool, which is "" in `models`."""
@@ -77,42 +76,24 @@ class CampaignSettings:
     slices: tuple[str, ...] = ()
     slice_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     pred_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
-    budget: int | None = None
-    target_width: float | None = None
-    level: float = 0.95
     looks: tuple[PlannedLook, ...] = ()
     """Readings planned beforehand; none where every interval is by betting."""
-    score: str = "auto"
-    proposal: str = "proportional"
-    floor: float = 0.5
     n_sampled: int = 0
     """Draws 1..n_sampled are a uniform sample that had labels before the campaign began."""
-    lease_seconds: int = 24 * 3600
-    in_flight: int = 200
     format: int = FORMAT
-    kind: str = "static"
-    """The way items are drawn: "static", "uniform", or "adaptive" in rounds."""
+    kind: str = field(default="static", kw_only=True)  # the only one there was at first
     features: tuple[str, ...] = ()
     """The columns from which an adaptive campaign predicts losses, besides the predictions."""
-    guarantee: str = "asymptotic"
-    """"finite" where every interval shown has a finite-sample guarantee."""
-    drive: str = "first"
-    """The metrics that adaptive draws serve: the "first", or the "worst" served of all."""
     columns: ColumnChoices = field(default_factory=ColumnChoices)
     """The columns that the user named, and the reader of the pool."""
     group: str | None = None
     """The column of the sample of which several items are outputs."""
     n_groups: int | None = None
     questions: tuple[Question, ...] = ()
-    """What labellers answer beside the label."""
     guidelines: str = ""
-    """Instructions for labellers, in Markdown."""
     pair: tuple[str, ...] = ()
-    """Two columns of which the label names the better one; they are shown in random order."""
     content: Mapping[str, str] = field(default_factory=dict)
-    """The kind of content of some columns, for those who show them."""
     images: str | None = None
-    """The folder below which the files of images lie."""
 
     @property
     def metric_names(self) -> list[str]:
@@ -160,10 +141,10 @@ class CampaignSettings:
         """The settings that `to_json` wrote."""
         renamed = {"n_pool": "pool_size"}  # databases of the first version
         values = {renamed.get(name, name): value for name, value in plain.items()}
-        _check_plain(values, fields(cls))
-        for name in ("models", "classes", "slices", "features", "pair"):
-            if values.get(name) is not None:
-                values[name] = tuple(values[name])
+        _check_plain(values)
+        for name, value in values.items():
+            if isinstance(value, list) and name != "source":
+                values[name] = tuple(value)
         values["columns"] = ColumnChoices.from_json(values.get("columns", {}))
         metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
         questions = tuple(map(_restore_question, values.get("questions", ())))
@@ -181,56 +162,70 @@ def looks_from_json(plain: Iterable[Sequence[float]]) -> tuple[PlannedLook, ...]
     return tuple(PlannedLook(int(n), alpha) for n, alpha in plain)
 
 
-def _check_plain(values: Mapping[str, Any], known: Sequence[Field[Any]]) -> None:
+def check_option(option: Option, value: Any, words: Sequence[str] = ()) -> Any:  # noqa: ANN401
+    """The value of an option as a campaign keeps it; refuses another type, and one out of range.
+
+    `words` are those that an option with choices may be: by default what a log may hold.
+    """
+    if value is None and option.optional:
+        return None
+    if option.choices:
+        return choice(option.name, value, words or option.choices)
+    if option.kind is int:
+        value = whole(option.name, value, least=int(option.least or 0))
+    if option.kind in (int, float) and (option.least, option.most) != (None, None):
+        low, high = (-inf if option.least is None else option.least), option.most or inf
+        number = between(option.name, value, low, high, open_=option.inside)
+        return value if option.kind is int else number  # a float holds no large seed
+    if option.kind is str and not isinstance(value, str):
+        raise InputTypeError(f"{option.name} must be text; it is {value!r:.80}.")
+    return value
+
+
+def _check_plain(values: Mapping[str, Any]) -> None:
     """Refuse settings that this version does not know, and values that no version writes."""
-    name, unknown = values.get("name"), sorted({*values} - {one.name for one in known})
-    what = [f"the setting {one!r}" for one in unknown]
+    name, known = values.get("name"), {one.name: one for one in fields(CampaignSettings)}
+    kept = [OPTIONS[one.name] for one in fields(CampaignOptions) if one.name in values]
+    what = [f"the setting {one!r}" for one in sorted({*values} - {*known})]
     what += [f"format {values['format']!r}"] if values.get("format", FORMAT) != FORMAT else []
     what += [
-        f"{key} {values[key]!r}"
-        for key, choices in _CHOICES.items()
-        if values.get(key, "") not in choices
+        f"{one.name} {values[one.name]!r}"
+        for one in kept
+        if one.choices and values[one.name] not in one.choices
     ]
     if what:
         raise CampaignError(
             f"{name!r} was made by a newer Levelled: this one does not know {what[0]}. Update "
             f"with: pip install --upgrade levelled"
         )
-    _check_values(values, known)
-
-
-def _check_values(values: Mapping[str, Any], known: Sequence[Field[Any]]) -> None:
-    """Refuse settings that lack a value, or have one of another type."""
-    name = values.get("name")
-    for one in known:
-        required = one.default is MISSING and one.default_factory is MISSING
-        if one.name not in values and required:
-            raise CampaignError(f"The settings of {name!r} lack {one.name}. {_ALTERED}")
-        kinds = _KINDS_OF_VALUES.get(one.name, (object,))
-        if one.name in values and not isinstance(values[one.name], kinds):
+    kinds = get_type_hints(CampaignSettings)
+    for key, one in known.items():
+        if key not in values and one.default is MISSING and one.default_factory is MISSING:
+            raise CampaignError(f"The settings of {name!r} lack {key}. {_ALTERED}")
+        if key in values and not _fits(values[key], kinds[key]):
             raise CampaignError(
-                f"The settings of {name!r} have {values[one.name]!r:.80} as {one.name}. {_ALTERED}"
+                f"The settings of {name!r} have {values[key]!r:.80} as {key}. {_ALTERED}"
             )
+    for option in kept:
+        try:
+            check_option(option, values[option.name])
+        except InputError as wrong:
+            raise CampaignError(f"The settings of {name!r}: {wrong} {_ALTERED}") from wrong
+
+
+def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401
+    """True if this is how JSON keeps a value of a type."""
+    origin, parts = get_origin(kind) or kind, get_args(kind)
+    if origin in (Union, UnionType):
+        return any(_fits(value, one) for one in parts)
+    if isinstance(value, bool):
+        return origin is bool
+    if origin in (tuple, Sequence):
+        return isinstance(value, list | tuple) and (
+            parts[0] is not str or all(isinstance(one, str) for one in value)
+        )
+    plain: Any = {Mapping: dict, ColumnChoices: dict, float: (int, float)}
+    return isinstance(value, plain.get(origin, origin))
 
 
 _ALTERED = "The database was changed by something else. Go back to a backup."
-_CHOICES = {"kind": ("", *KINDS), "guarantee": ("", "asymptotic", "finite")}
-_KINDS_OF_VALUES: Mapping[str, tuple[type, ...]] = {
-    **dict.fromkeys(
-        ("name", "fingerprint", "model_name", "score", "proposal", "guidelines"), (str,)
-    ),
-    **dict.fromkeys(("pool_size", "seed", "n_sampled", "lease_seconds", "in_flight"), (int,)),
-    **dict.fromkeys(("level", "floor"), (int, float)),
-    **dict.fromkeys(
-        ("metrics", "models", "slices", "features", "looks", "questions", "pair"), (list, tuple)
-    ),
-    **dict.fromkeys(("slice_counts", "pred_counts", "content", "columns"), (dict,)),
-    "classes": (list, tuple, NoneType),
-    "source": (str, list, NoneType),
-    "images": (str, NoneType),
-    "budget": (int, NoneType),
-    "target_width": (int, float, NoneType),
-    "numeric": (bool,),
-    "group": (str, NoneType),
-    "n_groups": (int, NoneType),
-}

@@ -1,21 +1,19 @@
 """Snapshots: the state of a campaign and its betting games, so that the next process need not
 fold the whole log.
 
-A snapshot is only a cache. It is used if it carries a code made with this user's key, which lies
-outside of the database, and if it is of this version and of an event that is still in the log,
-whose hash stands for all before it. Anything else means that the log is read from its beginning.
+A snapshot is a file in this user's own cache folder, and only a cache: it may be deleted at any
+time. It is used if nobody else can have written it, and if it is whole, of this version and of an
+event that is still in the log, whose hash stands for all before it. Anything else means that the
+log is read from its beginning.
 """
 
-import hmac
 import io
 import json
 import os
-import secrets
 import zipfile
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
 from hashlib import blake2b
 from importlib.metadata import version
 from itertools import chain
@@ -25,6 +23,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from levelled._files import replace_file
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
 from levelled.campaigns.figures.betting import SavedGame
 from levelled.campaigns.figures.settled import FigureCache, KeptLosses, labels_of
@@ -33,9 +32,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.named import OwnLosses
 
-_MAGIC = b"levelled snapshot 2\n"
-_CODE = 64
-"""The length of the code, in hexadecimal digits."""
+_MAGIC = b"levelled snapshot 3\n"
 _ODD = (LevelledError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError)
 _ODD_FILE = (zipfile.BadZipFile, EOFError, RecursionError, MemoryError, NotImplementedError)
 
@@ -50,83 +47,43 @@ class KeptState:
     cache: FigureCache
 
 
-@cache
-def _version() -> str:
-    return version("levelled")
-
-
-def pack(last_hash: str, state: CampaignState, cache: FigureCache) -> bytes | None:
-    """A snapshot after the event `last_hash`, with the code of this user; None without a key."""
-    key = key_of_user()
-    if key is None:
-        return None
-    header = {
-        "version": _version(),
-        "hash": last_hash,
-        "n_events": state.n_events,
-        "level": state.settings.level,
-    }
-    out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **_to_arrays(state, cache))
-    body = json.dumps(header).encode() + b"\n" + out.getvalue()
-    return _MAGIC + _code(key, body) + body
-
-
-def is_authentic(data: bytes) -> bool:
-    """True if a snapshot was written with the key of this user and has not been changed since."""
-    start = len(_MAGIC)
-    key = key_of_user() if data.startswith(_MAGIC) else None
-    if key is None:
-        return False
-    code = _code(key, data[start + _CODE :])
-    return hmac.compare_digest(code, data[start : start + _CODE])
-
-
-def is_of_this_version(data: bytes) -> bool:
-    """True for a snapshot that this version wrote, as far as its beginning says."""
-    line = data[len(_MAGIC) + _CODE :].partition(b"\n")[0]
-    with suppress(*_ODD, *_ODD_FILE):
-        return data.startswith(_MAGIC) and json.loads(line)["version"] == _version()
-    return data.startswith(_MAGIC)
-
-
-def unpack(data: bytes) -> KeptState | None:
-    """The content of a snapshot, whoever wrote it; None if it is damaged or of another version."""
-    if not data.startswith(_MAGIC):
-        return None
-    line, _, body = data[len(_MAGIC) + _CODE :].partition(b"\n")
+def load_snapshot(address: str, campaign: str) -> KeptState | None:
+    """The snapshot that this user kept of a campaign in a storage; None if it is unsound."""
+    path = _path(address, campaign)
     try:
-        header = json.loads(line)
-        if header["version"] != _version():
+        if path is None or not _is_private(path.parent.lstat()):
             return None
-        with np.load(io.BytesIO(body), allow_pickle=False) as arrays:
-            state, cache = _from_arrays({name: arrays[name] for name in arrays.files})
-        described = header["n_events"], header["level"]
-        if described != (state.n_events, state.settings.level) or len(state.draws) < state.n_asked:
-            return None
-        return KeptState(header["hash"], state, cache)
-    except (*_ODD, *_ODD_FILE):
+        with path.open("rb") as file:
+            return unpack(file.read()) if _is_private(os.fstat(file.fileno())) else None
+    except OSError:
         return None
 
 
-def key_of_user() -> bytes | None:
-    """The secret key of this user, made at its first use; None if there is no place for it."""
-    with suppress(OSError, RuntimeError):
-        path = _cache_folder() / "snapshot.key"
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-            made.touch(mode=0o600)
-            made.write_bytes(secrets.token_bytes(32))
-            with suppress(FileExistsError):  # another process was faster
-                os.link(made, path)
-            made.unlink()
-        key = path.read_bytes()
-        return key if len(key) == 32 else None
-    return None
+def keep_snapshot(address: str, campaign: str, kept: KeptState) -> None:
+    """Keep a snapshot in place of the one before; where it cannot be written, there is none."""
+    path = _path(address, campaign)
+    if path is None:
+        return
+
+    def write(unfinished: Path) -> None:
+        unfinished.touch(mode=0o600)
+        unfinished.write_bytes(pack(kept))
+
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_private(path.parent.lstat()):
+            replace_file(path, write)
 
 
-def _cache_folder() -> Path:
+def forget_snapshot(address: str, campaign: str) -> None:
+    """Delete the snapshot that this user kept of a campaign."""
+    path = _path(address, campaign)
+    with suppress(OSError):
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
     """$LEVELLED_CACHE, else the folder of Levelled among the caches of this user."""
     if named := os.environ.get("LEVELLED_CACHE"):
         return Path(named).expanduser()
@@ -134,8 +91,60 @@ def _cache_folder() -> Path:
     return (Path(caches) if caches else Path.home() / ".cache") / "levelled"
 
 
-def _code(key: bytes, body: bytes) -> bytes:
-    return blake2b(body, key=key, digest_size=_CODE // 2).hexdigest().encode()
+def _path(address: str, campaign: str) -> Path | None:
+    """The file of a campaign's snapshot; None where the cache lies beside the database.
+
+    A folder that several people use for a database is no place for what only one may write.
+    """
+    with suppress(OSError, RuntimeError):  # no home, a loop of links
+        folder = cache_folder().resolve() / "snapshots"
+        if Path(address.removeprefix("sqlite:///")).parent in (folder, *folder.parents[:2]):
+            return None
+        return folder / blake2b(f"{address}\n{campaign}".encode(), digest_size=16).hexdigest()
+    return None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """True for what belongs to this user and nobody else may use; not so for a link."""
+    if not hasattr(os, "geteuid"):  # Windows, where the folder of the user is the user's
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
+
+
+def pack(kept: KeptState) -> bytes:
+    """The bytes of a snapshot, which begin with their checksum."""
+    state = kept.state
+    header = {
+        "version": version("levelled"),
+        "hash": kept.hash,
+        "n_events": state.n_events,
+        "level": state.settings.level,
+    }
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **_to_arrays(state, kept.cache))
+    body = json.dumps(header).encode() + b"\n" + out.getvalue()
+    return _MAGIC + blake2b(body).digest() + body
+
+
+def unpack(data: bytes) -> KeptState | None:
+    """The content of a snapshot; None if it is damaged or of another version."""
+    start = len(_MAGIC) + blake2b.MAX_DIGEST_SIZE
+    body = data[start:]
+    if data[:start] != _MAGIC + blake2b(body).digest():
+        return None
+    line, _, arrays_of = body.partition(b"\n")
+    try:
+        header = json.loads(line)
+        if header["version"] != version("levelled"):
+            return None
+        with np.load(io.BytesIO(arrays_of), allow_pickle=False) as arrays:
+            state, cache = _from_arrays({name: arrays[name] for name in arrays.files})
+        described = header["n_events"], header["level"]
+        if described != (state.n_events, state.settings.level) or len(state.draws) < state.n_asked:
+            return None
+        return KeptState(header["hash"], state, cache)
+    except (*_ODD, *_ODD_FILE):
+        return None
 
 
 def _to_arrays(state: CampaignState, cache: FigureCache) -> dict[str, NDArray[Any]]:

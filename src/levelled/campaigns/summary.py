@@ -1,24 +1,21 @@
 """A campaign as plain records: settings and progress, and figures. Every surface shows these."""
 
 from collections.abc import Sequence
+from dataclasses import fields
 from typing import Any
 
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.options import OPTIONS, CampaignOptions
 from levelled.campaigns.people.agreement import agreement_of
 from levelled.metrics.figure import Figure
-
-_SETTINGS = ("kind", "budget", "target_width", "level", "seed", "in_flight", "lease_seconds")
-"""The settings that every summary shows."""
-
-OF_STATIC = ("score", "proposal", "floor")
-"""The settings that only static campaigns use."""
 
 
 def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
     """The settings and the progress of a campaign."""
     agreement = agreement_of(state)
     settings = state.settings
-    is_static = settings.kind == "static"
+    kept = [OPTIONS[one.name] for one in fields(CampaignOptions)]
+    unused = [one.name for one in kept if one.only_static and settings.kind != "static"]
     return {
         "name": settings.name,
         "metrics": settings.metric_names,
@@ -32,10 +29,8 @@ def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
         "n_amended": len(state.relabelled()),
         "n_second_opinions": sum(map(len, state.opinions.values())),
         "agreement": None if agreement is None else agreement.as_dict(),
-        **{name: getattr(settings, name) for name in _SETTINGS},
-        **{name: getattr(settings, name) if is_static else None for name in OF_STATIC},
-        "guarantee": settings.guarantee,
-        "drive": settings.drive,
+        **{one.name: getattr(settings, one.name) for one in kept},
+        **dict.fromkeys(unused),
         "features": list(settings.features),
         "group": settings.group,
         "n_groups": settings.n_groups,

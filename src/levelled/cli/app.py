@@ -40,6 +40,18 @@ class _Command(TyperCommand):
         for option in self.params:
             option.show_envvar = option.envvar is not None  # type: ignore[attr-defined]
 
+    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
+        """Write the options under the headings of their groups."""
+        sections: dict[str, list[tuple[str, str]]] = {}
+        for one in self.get_params(ctx):
+            heading = "Arguments" if one.param_type_name == "argument" else "Options"
+            heading = getattr(one, "rich_help_panel", None) or heading
+            if record := one.get_help_record(ctx):
+                sections.setdefault(heading, []).append(record)
+        for heading, records in sections.items():
+            with formatter.section(heading):
+                formatter.write_dl(records)
+
 
 app = typer.Typer(
     name="levelled",

@@ -47,7 +47,7 @@ def judge(
         show.records(report.as_dicts(), chosen)
     else:
         show.records([report.as_dict()], chosen)
-    show.keep(campaign)
+    campaign.keep()
 
 
 def _show_report(name: str, report: "JudgeReport") -> None:

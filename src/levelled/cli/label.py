@@ -58,7 +58,7 @@ def label(
         with suppress(KeyboardInterrupt):  # as good as q: every label is stored
             session.run()
     show.tell(session.summary())
-    show.keep(campaign)
+    campaign.keep()
 
 
 @dataclass(frozen=True, slots=True)

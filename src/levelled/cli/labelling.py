@@ -236,7 +236,7 @@ def estimate(
         figures, last_hash = campaign.estimate(), campaign.last_hash
         reached = campaign.is_reached(figures, target_width)
         _show_figures(figures, chosen, campaign, last_hash)
-    show.keep(campaign)
+    campaign.keep()
     if not reached:
         raise typer.Exit(NOT_REACHED)
 
@@ -304,4 +304,4 @@ def compare(
     for other in campaign.settings.metrics if metric is None else ():
         if why := why_not_compared(other):
             show.tell(f"not compared: {why}")
-    show.keep(campaign)
+    campaign.keep()

@@ -12,7 +12,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import Floor, Form, Format
+from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
@@ -166,7 +166,7 @@ def learn(
     ] = None,
     batch: Annotated[int, typer.Option(min=1, help="Labels between two trainings.")] = 10,
     start: Annotated[int, typer.Option(min=0, help="Labels drawn uniformly at first.")] = 10,
-    floor: Floor = 0.3,
+    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.3,
     ensemble: Annotated[
         int | None,
         typer.Option(min=2, help="Copies of the model, for bald, variation_ratio and variance."),

@@ -6,12 +6,9 @@ from typing import Annotated, Any
 import typer
 
 import levelled as lv
+from levelled.campaigns.options import DEFAULT_STORAGE, OPTIONS
 from levelled.cli import show
 from levelled.cli.options import (
-    DEFAULT_STORAGE,
-    IN_FLIGHT,
-    LEASE,
-    Budget,
     Form,
     Format,
     Name,
@@ -19,31 +16,19 @@ from levelled.cli.options import (
     PoolFile,
     Raw,
     Storage,
-    TargetWidth,
+    takes,
 )
 
 
+@takes(*(one for one in OPTIONS.values() if one.changeable), unset=True)
 def change(
     name: Name,
-    budget: Budget = None,
-    target_width: TargetWidth = None,
-    lease_seconds: Annotated[int | None, LEASE] = None,
-    in_flight: Annotated[int | None, IN_FLIGHT] = None,
-    kind: Annotated[
-        str | None, typer.Option(help="Way to draw the next items: adaptive, static or uniform.")
-    ] = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
     pool: PoolFile = None,
+    **options: Any,  # noqa: ANN401
 ) -> None:
     """Change the kind, the budget, the target width, the leases or the items in flight."""
-    options: dict[str, Any] = {
-        "kind": kind,
-        "budget": budget,
-        "target_width": target_width,
-        "lease_seconds": lease_seconds,
-        "in_flight": in_flight,
-    }
     changes = {option: value for option, value in options.items() if value is not None}
     if not changes:
         raise typer.BadParameter("Nothing to change: name at least one option, such as --budget.")
@@ -122,21 +107,20 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show the progress and the settings of a campaign."""
-    from levelled.campaigns.summary import OF_STATIC, summarise
+    from levelled.campaigns.summary import summarise
 
     campaign = lv.load_campaign(name, storage=storage)
     summary = summarise(campaign.state, campaign.last_hash)
-    show.keep(campaign)
+    campaign.keep()
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
         summary["columns"] = _changed_columns(campaign.settings.columns)
         usual: dict[str, Any] = {
-            **dict.fromkeys((*OF_STATIC, "agreement")),
-            "guarantee": "asymptotic",
-            "drive": "first",
+            **{one.name: one.default for one in OPTIONS.values() if one.quiet},
+            **dict.fromkeys(one.name for one in OPTIONS.values() if one.only_static),
             **{key: [] for key in ("features", "columns", "questions", "pair")},
-            **dict.fromkeys(("group", "n_groups")),
+            **dict.fromkeys(("agreement", "group", "n_groups")),
         }
         rows = [
             (key.removeprefix("n_"), _cell(value))

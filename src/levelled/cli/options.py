@@ -1,18 +1,16 @@
 """Arguments and options that several commands share."""
 
+import inspect
+from collections.abc import Callable
 from enum import StrEnum
+from functools import wraps
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-DEFAULT_STORAGE = "sqlite:///levelled.db"
-"""The same as in campaigns, repeated here because importing them would slow --help."""
-
-
-_YEAR = 366 * 24 * 3600
-LEASE = typer.Option(min=1, max=_YEAR, help="How long an item is kept for its labeller.")
-IN_FLIGHT = typer.Option(min=1, help="The most items that may wait for a label at once.")
+from levelled.campaigns.options import DEFAULT_STORAGE as DEFAULT_STORAGE
+from levelled.campaigns.options import OPTIONS, Option
 
 
 class Form(StrEnum):
@@ -73,31 +71,7 @@ ScoreFiles = Annotated[
     list[str],
     typer.Option("--scores", help="A file it was rescored with, if it has moved; repeatable."),
 ]
-IdColumn = Annotated[str, typer.Option(help="Column of the ids.")]
-PredColumn = Annotated[
-    str | None, typer.Option(help="Column of the model's predictions, if it has another name.")
-]
-JudgeColumns = Annotated[
-    list[str],
-    typer.Option(
-        "--judge-column",
-        help="Column of a judge's verdicts; the judge has its name. May be repeated.",
-    ),
-]
-Show = Annotated[
-    str | None,
-    typer.Option(help="Columns that labellers see, and no others, as a,b,c."),
-]
-Hide = Annotated[str | None, typer.Option(help="Columns that labellers do not see, as a,b,c.")]
-Reader = Annotated[
-    str | None,
-    typer.Option(
-        help="Tool that wrote the file, instead of recognising it, or plain: columns by name."
-    ),
-]
-ClassNames = Annotated[
-    str | None, typer.Option(help="The classes, as a,b,c, where no columns name them.")
-]
+ClassNames = Annotated[str | None, typer.Option(metavar="A,B,...", help=OPTIONS["classes"].help)]
 Workers = Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")]
 BackendName = Annotated[
     str, typer.Option("--backend", help="Where the work runs: local, or a dask or ray cluster.")
@@ -109,81 +83,80 @@ Address = Annotated[
         show_default=False,
     ),
 ]
-Floor = Annotated[float, typer.Option(help="The share of draws made uniformly.")]
-Budget = Annotated[int | None, typer.Option(min=1, help="The most labels to ask for.")]
 
 
-def _count_looks(text: object) -> int:
-    """The number of planned looks, 0 for none."""
+def takes(
+    *options: Option, unset: bool = False
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """Give a command options of campaigns, which it gets as keywords, as Python takes them.
+
+    With `unset` none has a default: one that is not named is None.
+    """
+    flags = {(one.flag or one.name).replace("-", "_"): one for one in options}
+
+    def add(command: Callable[..., None]) -> Callable[..., None]:
+        signature = inspect.signature(command)
+        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
+
+        @wraps(command)
+        def run(**given: Any) -> None:  # noqa: ANN401
+            values = {one.name: _value_of(one, given.pop(flag)) for flag, one in flags.items()}
+            command(**given, **values)
+
+        further = [_flag(name, one, unset=unset) for name, one in flags.items()]
+        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
+            parameters=[*own, *further]
+        )
+        return run
+
+    return add
+
+
+def _flag(name: str, option: Option, *, unset: bool) -> inspect.Parameter:
+    """The parameter of a command for an option."""
+    kind: Any = option.kind
+    default, metavar = option.default, option.metavar
+    about = option.help if unset else option.about
+    limits: dict[str, Any] = {}
+    if option.repeated or kind is dict:
+        kind, default, about = list[str], [], f"{about} May be repeated."
+    elif kind is list:
+        kind, default, metavar = str, None, metavar or "A,B,..."
+    elif option.in_file:
+        kind, default = Path, None
+    elif kind is int and metavar:
+        limits = {"parser": _count_or_none}
+    elif kind is int:
+        limits = {"min": option.least, "max": option.most}
+    if option.choices:
+        metavar = "|".join(option.choices if unset else option.words)
+    if unset or default in (None, inspect.Parameter.empty):
+        kind, default = kind | None, None
+    info = typer.Option(help=about, metavar=metavar, rich_help_panel=option.group, **limits)
+    return inspect.Parameter(
+        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
+    )
+
+
+def _value_of(option: Option, given: Any) -> Any:  # noqa: ANN401
+    """The value that Python takes for what a command was given."""
+    if option.kind is dict:
+        return _split_pairs(given)
+    if option.kind is list:
+        return given.split(",") if isinstance(given, str) else given or option.default
+    return _read_text(given) if option.in_file else given
+
+
+def _count_or_none(text: object) -> int:
+    """A number, 0 for none."""
     if str(text) == "none":
         return 0
     if not str(text).isdigit():
-        raise typer.BadParameter(f"{text!r} is neither a number of looks nor none.")
+        raise typer.BadParameter(f"{text!r} is neither a number nor none.")
     return int(str(text))
 
 
-Looks = Annotated[
-    int,
-    typer.Option(
-        parser=_count_looks,
-        metavar="N|none",
-        help="Readings planned over the budget; with none, every reading is by betting.",
-    ),
-]
-TargetWidth = Annotated[
-    float | None, typer.Option(help="How narrow the first metric's interval should become.")
-]
-Guarantee = Annotated[
-    str,
-    typer.Option(
-        help="asymptotic, or finite: an interval with a finite-sample proof, aimed at the budget, "
-        "and wider."
-    ),
-]
-Kind = Annotated[
-    str,
-    typer.Option(
-        help="Way to draw: adaptive, static, uniform, or auto: static with --score, --proposal or "
-        "--floor, else adaptive if it can."
-    ),
-]
-
-Drive = Annotated[
-    str,
-    typer.Option(
-        help="Metrics that adaptive draws serve: first, or worst, which balances all of them."
-    ),
-]
-Questions = Annotated[
-    list[str],
-    typer.Option(
-        metavar="NAME=ANSWERS",
-        help="A question beside the label: 'tone=rude,neutral,kind', 'clarity=1:5', "
-        "'price=number' or 'why=text'; repeatable.",
-    ),
-]
-Guidelines = Annotated[
-    Path | None, typer.Option(help="Instructions for labellers, a file in Markdown.")
-]
-Pair = Annotated[
-    str | None,
-    typer.Option(
-        metavar="A,B",
-        help="Two columns to compare: shown side by side in random order; the label is the better.",
-    ),
-]
-
-Content = Annotated[
-    list[str],
-    typer.Option(
-        metavar="COLUMN=KIND",
-        help="How a column is shown: text, markdown, chat, json, image or number; repeatable.",
-    ),
-]
-Images = Annotated[Path | None, typer.Option(help="Folder with the images that columns name.")]
-
-
-def split_content(texts: list[str]) -> dict[str, str]:
+def _split_pairs(texts: list[str]) -> dict[str, str]:
     """The kind of each column, from texts such as output=markdown."""
     parts = [text.rpartition("=") for text in texts]
     for text, (column, _, kind) in zip(texts, parts, strict=True):
@@ -194,8 +167,7 @@ def split_content(texts: list[str]) -> dict[str, str]:
     return {column: kind for column, _, kind in parts}
 
 
-def read_guidelines(file: Path | None) -> str:
-    """The text of a file of guidelines."""
+def _read_text(file: Path | None) -> str:
     try:
         return "" if file is None else file.read_text(encoding="utf-8")
     except UnicodeDecodeError as wrong:

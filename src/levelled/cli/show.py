@@ -9,11 +9,9 @@ from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 from levelled.cli.options import Form
-from levelled.errors import StorageError
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
-    from levelled.campaigns import Campaign
 
 _JOINERS = "\u200c\u200d"
 """Not printable, but needed to write Persian and many emoji."""
@@ -42,14 +40,6 @@ def tell(message: str) -> None:
 
     text = plain(message, 5000)
     Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False, emoji=False)
-
-
-def keep(campaign: "Campaign") -> None:
-    """Keep a snapshot for the next command; a storage that is read-only is no failure."""
-    try:
-        campaign.keep()
-    except StorageError as refused:
-        tell(f"the next command starts from scratch, because this one was not stored: {refused}")
 
 
 def show_rows(
@@ -100,7 +90,7 @@ def _json(row: Mapping[str, Any]) -> str:
 
 
 def _cell(value: object, *, raw: bool) -> object:
-    from levelled.sources.sheets import safe_cell
+    from levelled.sources.answers import safe_cell
 
     if isinstance(value, list | tuple | dict):
         value = json.dumps(value, ensure_ascii=False)

@@ -2,17 +2,19 @@
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from levelled.campaigns.options import OPTIONS
 from levelled.cli import show
-from levelled.cli.options import Address, BackendName, ClassNames, Form, Format, Workers
+from levelled.cli.options import Address, BackendName, Form, Format, Workers, takes
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
 
 
+@takes(*(OPTIONS[name] for name in ("features", "classes", "id_column")))
 def simulate(
     pool: Annotated[str, typer.Option(help="File, folder or pattern with predictions and labels.")],
     label: Annotated[str, typer.Option(help="Column of the labels.")] = "label",
@@ -29,15 +31,6 @@ def simulate(
     ] = "all",
     budgets: Annotated[str, typer.Option(help="Numbers of labels, as 100,500.")] = "100,500",
     repetitions: Annotated[int, typer.Option(min=2, help="Number of repetitions.")] = 200,
-    features: Annotated[
-        list[str],
-        typer.Option(
-            help="Columns of the features, such as 'f_*'; may be repeated.",
-            show_default="embedding, or f_*",
-        ),
-    ] = [],  # noqa: B006
-    classes: ClassNames = None,
-    id_column: Annotated[str, typer.Option(help="Column of the ids.")] = "id",
     seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
     workers: Workers = 1,
     backend: BackendName = "local",
@@ -46,6 +39,7 @@ def simulate(
         Path | None, typer.Option(help="A PNG or SVG file for a plot of the factors.")
     ] = None,
     form: Format = None,
+    **columns: Any,  # noqa: ANN401
 ) -> None:
     """Compute what each method would have given on a pool whose labels are known.
 
@@ -60,14 +54,7 @@ def simulate(
 
     _check_out(out)
     run = _with_progress(named(backend, workers=workers, address=address))
-    known = known_losses(
-        pool,
-        label,
-        metric,
-        features=features or None,
-        classes=None if classes is None else classes.split(","),
-        id_column=id_column,
-    )
+    known = known_losses(pool, label, metric, **columns)
     names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
     sizes = check_budgets(_numbers(budgets), len(known))
     show.tell(f"{len(known):,} items, {known.metric} {known.risk:.4g} from all labels")

@@ -12,7 +12,7 @@ from levelled.cli.figure_table import figure_table
 from levelled.cli.options import DEFAULT_STORAGE, ClassNames, Form, Format, Storage
 from levelled.cli.serving import PORT, serve_local
 
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "alembic", "typer", "rich")
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich")
 _EXTRAS = {
     "matplotlib": "plots",
     "scikit-learn": "sklearn",

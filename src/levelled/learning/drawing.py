@@ -13,8 +13,7 @@ from levelled.learning.scoring import geometric_scores, pool_scores
 from levelled.learning.settings import LearnerSettings
 from levelled.learning.state import LearnerState
 from levelled.models import Rows, call_function, make_task
-from levelled.proposals import checked, named, uniform
-from levelled.proposals.rows import floored
+from levelled.proposals import checked, floored, named, uniform
 from levelled.samplers import race
 
 DRAW, SCORE, FIT = range(3)

@@ -7,14 +7,12 @@ engines: its draws depend on seed, ids and weights alone. `select_statement` wri
 which a database draws the same rows, `draws_from_result` reads its result.
 """
 
-from levelled.samplers.batches import race_batches
 from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.frozen import FrozenProposal, PoolSlices, RunProposal
-from levelled.samplers.part_tables import race_part
-from levelled.samplers.race import Part, finish, merge, part, race
+from levelled.samplers.keyed import race_part
+from levelled.samplers.race import Part, finish, merge, part, race, race_batches
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
-from levelled.samplers.sql import select_statement
-from levelled.samplers.sql_result import draws_from_result
+from levelled.samplers.sql import draws_from_result, select_statement
 
 __all__ = [
     "ClassChance",

@@ -105,10 +105,6 @@ class FrozenProposal:
             slices=tuple(one.of(kept) for one in self.slices),
         )
 
-    def left(self) -> "Iterator[FrozenProposal]":
-        """The items left, all in one run."""
-        yield self
-
     def draw(self, k: int, *, seed: int) -> Draws:
         """Draw k items; design columns are relative to the whole pool.
 
@@ -176,6 +172,11 @@ class RunProposal:
             slices = tuple(one.of(at) for one in self.slices)
             yield replace(left, weights=self.weights[at], slices=slices)
             start = at.stop
+
+    def whole(self) -> FrozenProposal:
+        """The items left all at once, where the pool is one run."""
+        (only,) = self.left()
+        return only
 
 
 def _fixed(weights: FloatArray, at: IntArray) -> Draws:

@@ -9,15 +9,17 @@ engine has md5. An id is written in decimal, or is text in UTF-8; the colon ends
 no two pairs of seed and id have the same text. Equal keys go by id.
 
 A part keeps the k + 1 smallest keys: one more than is drawn, in case two engines or processors
-round the last digit of a logarithm differently.
+round the last digit of a logarithm differently. Weights are added up without rounding, so that the
+total does not depend on the order or on the split. Parts are moved as Arrow tables of one row.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,17 +27,113 @@ from numpy.typing import NDArray
 from levelled._check import FloatArray, IntArray, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError, WeightError
-from levelled.samplers.arrivals import uniform
-from levelled.samplers.blocks import FARTHEST, check_drawable, probabilities, scaled
-from levelled.samplers.columns import column_of, ids_of, name_row, weights_of
-from levelled.samplers.exact import exact_sum
+from levelled.samplers import blocks
+from levelled.samplers.blocks import FARTHEST, check_drawable, probabilities, scaled, uniform
 from levelled.samplers.md5 import first_words
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
+
+def column_of(batch: pa.RecordBatch | pa.Table, name: str, place: str) -> pa.Array:
+    """A column of a batch as one array; `place` says in errors what the batch is."""
+    if name not in batch.schema.names:
+        there = ", ".join(map(repr, batch.schema.names[:12]))
+        raise InputError(f"{place} has no column {name!r}; it has {there}.")
+    column = batch.column(name)
+    return column.combine_chunks() if hasattr(column, "combine_chunks") else column
+
+
+def ids_of(batch: pa.Table, key: str, place: str) -> pa.Array:
+    """The column of ids, as int64 or string."""
+    import pyarrow as pa
+
+    ids = column_of(batch, key, place)
+    kind = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
+    is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
+    if not (is_text or pa.types.is_integer(kind) or (not len(ids) and pa.types.is_null(kind))):
+        raise InputError(
+            f"Ids must be whole numbers or texts, which every engine writes in the same way; the "
+            f"column {key!r} is {kind}. Cast it to text."
+        )
+    if ids.null_count:
+        row = int(np.argmax(np.asarray(ids.is_null())))
+        raise InputError(f"Row {row} of {place.lower()} has no id in the column {key!r}.")
+    try:
+        return ids.cast(pa.string() if is_text else pa.int64())
+    except pa.ArrowInvalid as wrong:
+        raise InputError(f"The ids in {key!r} cannot be used: {wrong}") from wrong
+
+
+def weights_of(column: pa.Array | pa.ChunkedArray, name: str, place: str) -> FloatArray:
+    """A column as weights, without a copy if it holds doubles; `place` says what it is part of.
+
+    >>> import pyarrow as pa
+    >>> weights_of(pa.array([1, 2]), "score", "The pool")
+    array([1., 2.])
+    """
+    import pyarrow as pa
+
+    kind, types = column.type, pa.types
+    if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
+        raise InputError(f"{place} has no numbers in the column {name!r}, but {kind}.")
+    if column.null_count:
+        row = int(np.argmax(np.asarray(column.is_null())))
+        raise WeightError(f"{place} has no number in row {row} of {name!r}.", row, np.nan)
+    if not types.is_float64(kind):
+        column = column.cast(pa.float64(), safe=False)
+    array: FloatArray = column.to_numpy()
+    return array
+
+
+def name_row(wrong: WeightError, row: str, column: str, *, log: bool) -> WeightError:
+    """The same error in terms of a row and a column that the user knows."""
+    if np.isnan(wrong.value):
+        message = f"{row} has no number in the column {column!r}: it is missing or NaN."
+    elif wrong.value == (-np.inf if log else 0.0):
+        message = (
+            f"{row} has weight zero in the column {column!r}, so no weighting can make an estimate "
+            f"over the whole pool unbiased. Mix the weights with uniform ones (--floor 0.05), or "
+            f"allow weights of zero (allow_zero=True, --allow-zero): those items are then left out "
+            f"and counted as excluded."
+        )
+    else:
+        message = f"{blocks.wanted(log=log)}. {row} has {wrong.value} in the column {column!r}."
+    return WeightError(message, wrong.row, wrong.value)
+
+
+_TERMS = 1 << 14  # terms added at once: they stay in the cache, and sums of halves fit a float
+_HALF = 26  # bits of the lower half of a mantissa of 53
+
+
+def exact_sum(values: FloatArray) -> Fraction:
+    """The sum of finite floats as a fraction.
+
+    Terms of the same exponent are integers in the same unit. Their upper and lower halves are
+    added as floats that stay whole numbers below 2**53.
+
+    >>> exact_sum(np.array([1e300, 0.5, -1e300]))
+    Fraction(1, 2)
+    """
+    sums: dict[int, int] = {}
+    for start in range(0, len(values), _TERMS):
+        mantissa, exponent = np.frexp(values[start : start + _TERMS])
+        whole = (mantissa * 2.0**53).astype(np.int64)
+        lowest = int(exponent.min())
+        upper = np.bincount(exponent - lowest, whole >> _HALF)
+        lower = np.bincount(exponent - lowest, whole & (1 << _HALF) - 1)
+        for at in np.flatnonzero((upper != 0) | (lower != 0)).tolist():
+            total = (int(upper[at]) << _HALF) + int(lower[at])
+            sums[lowest + at] = sums.get(lowest + at, 0) + total
+    if not sums:
+        return Fraction(0)
+    unit = min(sums)
+    total = sum(part << (exponent - unit) for exponent, part in sums.items())
+    return Fraction(total) * Fraction(2) ** (unit - 53)
+
+
 PLACE = "The batch"
-_ROWS = 1 << 18
+_ROWS = 1 << 18  # rows of a piece: they stay in the cache
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
 
 
@@ -251,3 +349,116 @@ def _repeated(one: str | int) -> InputError:
     return InputError(
         f"The id {one!r} comes twice. An item is drawn by its id, so each row needs one of its own."
     )
+
+
+_ABOUT = ("k", "log", "rows", "excluded")
+_LEADERS = ("id", "row", "weight", "shift", "key")
+
+
+def race_part(
+    batch: object,
+    k: int,
+    *,
+    seed: int,
+    key: str,
+    weight: str | None = "weight",
+    log: bool = False,
+    allow_zero: bool = False,
+    first_row: int | None = None,
+) -> pa.Table:
+    """Run a race by key over a batch of rows, which any engine may call for its own partitions.
+
+    `batch` is an Arrow table or record batch, a data frame with an Arrow interface, or a mapping
+    of arrays; `key` is its column of ids, whole numbers or texts, and `weight` that of weights, or
+    None for equal ones. For `log` and `allow_zero` see `race`; plain weights must lie between
+    1e-280 and 1e280.
+
+    The result is a table of one row, for `merge` and `finish`: it holds the k + 1 items with the
+    smallest keys, the number of rows and their exact total. The draws are the same, bit for bit,
+    whatever the batches and in whatever order and process they run. Each id belongs to one row:
+    an id that comes twice is found if both rows are in the same batch or among the first items
+    of their batches. `first_row` is the number of the batch's first row, if rows have numbers;
+    without it the draws have ids alone.
+
+    >>> from levelled.samplers import finish, merge
+    >>> batches = [{"id": [1, 2], "weight": [1.0, 2.0]}, {"id": [3, 4], "weight": [3.0, 4.0]}]
+    >>> parts = [race_part(batch, 2, seed=7, key="id") for batch in batches]
+    >>> draws = finish(merge(parts))
+    >>> draws, draws.ids
+    (Draws(2 of 4, probabilities 0.333 to 0.4), (4, 2))
+    """
+    race = KeyedRace(k, seed, key, weight, log, allow_zero)
+    first_row = None if first_row is None else whole("first_row", first_row, least=0)
+    return to_arrow(keyed_part(as_table(batch), race, first_row=first_row))
+
+
+def is_arrow(parts: object) -> bool:
+    """Tell an Arrow table or batch from other parts."""
+    return hasattr(parts, "__arrow_c_stream__") or hasattr(parts, "__arrow_c_array__")
+
+
+def to_arrow(part: KeyedPart) -> pa.Table:
+    """A part as a table of one row."""
+    import pyarrow as pa
+
+    totals = {str(shift): str(total) for shift, total in part.totals.items()}
+    columns: dict[str, Any] = {
+        "k": [part.k],
+        "seed": [str(part.seed)],
+        "log": [part.log],
+        "rows": [part.rows],
+        "excluded": [part.excluded],
+        "totals": [json.dumps(totals)],
+    }
+    ends = pa.array([0, part.leaders.num_rows], pa.int32())
+    for name in _LEADERS:
+        values = part.leaders.column(name).combine_chunks()
+        columns[name] = pa.ListArray.from_arrays(ends, values)
+    return pa.table(columns)
+
+
+def from_arrow(parts: object) -> list[KeyedPart]:
+    """The parts in a table that `race_part` made, or in several, of any number of rows each."""
+    tables: Iterable[object] = [parts] if is_arrow(parts) else parts  # type: ignore[assignment]
+    return [one for table in tables for one in _parts_in(as_table(table))]
+
+
+def _parts_in(table: pa.Table) -> Iterator[KeyedPart]:
+    import pyarrow as pa
+
+    missing = {*_ABOUT, "seed", "totals", *_LEADERS} - {*table.column_names}
+    if missing:
+        raise InputError(
+            f"Parts of a race must be the tables that race_part returns; this one has no column "
+            f"{min(missing)!r}."
+        )
+    for at in range(table.num_rows):
+        row = {name: table.column(name)[at] for name in table.column_names}
+        totals = json.loads(row["totals"].as_py())
+        yield KeyedPart(
+            **{name: row[name].as_py() for name in _ABOUT},
+            seed=int(row["seed"].as_py()),
+            totals={float(shift): Fraction(total) for shift, total in totals.items()},
+            leaders=pa.table({name: _values(row[name].values) for name in _LEADERS}),
+        )
+
+
+def _values(values: pa.Array) -> pa.Array:
+    """Engines may have made texts large ones."""
+    import pyarrow as pa
+
+    return values.cast(pa.string()) if values.type == pa.large_string() else values
+
+
+def as_table(batch: object) -> pa.Table:
+    """A table, record batch, data frame or mapping of arrays as a table."""
+    import pyarrow as pa
+
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    try:
+        return batch if isinstance(batch, pa.Table) else pa.table(batch)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(
+            f"A batch must be an Arrow table or a data frame, not a {type(batch).__name__}: {wrong}"
+        ) from wrong

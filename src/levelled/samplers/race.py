@@ -1,42 +1,224 @@
 """Draw without replacement in proportion to frozen weights, in one call or in parts.
 
-Each part keeps its leaders, the rows that arrive first; merging the parts decides the race.
+Each part keeps its leaders, the rows that arrive first; merging the parts decides the race. Sums
+over what is left are computed by block, from its weights and its final draws alone, and added up in
+order of place. So they do not depend on the parts that a race was cut into.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, overload
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol, overload
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import floats, whole
+from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.draws import Draws
-from levelled.errors import InputError
+from levelled.errors import InputError, WeightError
 from levelled.samplers import blocks
-from levelled.samplers.arrivals import Source, leaders
-from levelled.samplers.blocks import check_drawable, cut, probabilities, scaled
-from levelled.samplers.keyed import check_seed, draws_of, join
-from levelled.samplers.part_tables import from_arrow, is_arrow, to_arrow
-from levelled.samplers.parts import (
-    BLOCK_KIND,
-    LEADER_KIND,
-    Part,
-    check_complete,
-    design_of,
-    find_blocks,
-    in_units_of,
-    least_left,
-    make_table,
-    must_open,
-    never_drawn,
+from levelled.samplers.blocks import (
+    Blocks,
+    Source,
+    check_drawable,
+    check_total,
+    cut,
+    leaders,
+    probabilities,
+    scaled,
+)
+from levelled.samplers.design import design_of_weights
+from levelled.samplers.keyed import (
+    KeyedRace,
+    as_table,
+    check_seed,
+    column_of,
+    draws_of,
+    from_arrow,
+    is_arrow,
+    join,
+    name_row,
+    race_by_key,
+    to_arrow,
+    weights_of,
 )
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Part", "finish", "merge", "part", "race"]
+_Table = NDArray[np.void]
+_BLOCK_KIND = np.dtype(
+    [
+        ("unit", np.int64),
+        ("block", np.int64),  # its number within the unit
+        ("rows", np.int64),
+        ("inverse", np.float64),  # the sum of 1 / weight, in units of e^-shift; NaN without design
+        ("least", np.float64),  # the smallest weight of a row that is no leader; likewise
+        ("total", np.float64),  # in units of e^shift
+        ("shift", np.float64),
+    ]
+)
+_LEADER_KIND = np.dtype(
+    [
+        ("unit", np.int64),
+        ("block", np.int64),
+        ("row", np.int64),  # within the block
+        ("log_time", np.float64),
+        ("weight", np.float64),  # in units of e^shift
+        ("shift", np.float64),
+    ]
+)
+
+
+@dataclass(frozen=True, slots=True, eq=False, repr=False)
+class Part:
+    """The result of a race over some of the rows; made by `part` and `merge`.
+
+    `blocks` are in order of place, `leaders` in order of arrival. `opened` holds the weights of
+    those blocks whose leaders hold more than half of the weight (or of the inverse weights): there
+    the rest is added up, not subtracted.
+    """
+
+    k: int
+    seed: int
+    log: bool
+    design: bool
+    excluded: int
+    blocks: _Table
+    leaders: _Table
+    opened: Mapping[tuple[int, int], FloatArray]
+
+    @property
+    def log_until(self) -> float:
+        """The logarithm of the time by which k rows have arrived: later ones are not drawn."""
+        return float(self.leaders["log_time"][-1]) if len(self.leaders) == self.k > 0 else np.inf
+
+    def __repr__(self) -> str:
+        units = len(np.unique(self.blocks["unit"]))
+        return f"Part({self.blocks['rows'].sum()} rows of {units} units, k={self.k})"
+
+
+def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
+    """The total weight that was never drawn, in units of e^shift, and that shift."""
+    with np.errstate(over="ignore"):
+        check_total(2 * part.blocks["total"].sum())  # room for rounding in the sums to come
+    rest, shift = _rest(part, place, "total")
+    if not len(rest):
+        return 0.0, -np.inf
+    top = shift.max()
+    return float((rest * np.exp(shift - top)).sum()), float(top)
+
+
+def _design_of(part: Part, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
+    """The design columns of frozen weights, which are relative to e^top here."""
+    table, leaders = part.blocks, part.leaders
+    table = table[table["total"] > 0]
+    top = table["shift"].max()
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+        rest, shift = _rest(part, place, "inverse")
+        start = float((rest * np.exp(top - shift)).sum())
+        most = 1 / (table["least"] * np.exp(table["shift"] - top)).min()
+        weight = _in_units_of(top, leaders)
+        return design_of_weights(weight, weight / q, start, most, N)
+
+
+def _rest(part: Part, place: IntArray, name: str) -> tuple[FloatArray, FloatArray]:
+    """What the draws leave of a total of each block, with its shift, where there is any.
+
+    It depends on the weights of each block and its final draws alone, in order of place.
+    """
+    total, shift = part.blocks[name], part.blocks["shift"].copy()
+    mass = _mass(part.leaders, place, part.blocks, name)
+    rest = total - mass
+    for at, rows in _leader_rows(np.flatnonzero(mass > total / 2), part.leaders, place):
+        unit, block, *_ = part.blocks[at].item()
+        weights = part.opened[unit, block].copy()
+        weights[rows] = -np.inf if part.log else 0.0
+        left = cut(weights, log=part.log, allow_zero=True, inverses=part.design)
+        rest[at], shift[at] = getattr(left, name)[0], left.shift[0]
+    some = rest > 0
+    return rest[some], shift[some]
+
+
+def _leader_rows(
+    heavy: IntArray, leaders: _Table, place: IntArray
+) -> Iterator[tuple[int, IntArray]]:
+    """Yield each heavy place with its rows among the leaders."""
+    if len(heavy):
+        order = np.argsort(place, kind="stable")
+        ends = np.searchsorted(place[order], [heavy, heavy + 1])
+        for at, begin, end in zip(heavy, *ends, strict=True):
+            yield at, leaders["row"][order[begin:end]]
+
+
+def _mass(leaders: _Table, place: IntArray, table: _Table, name: str) -> FloatArray:
+    """The weight of the leaders of each block, or its inverse: their share of the total.
+
+    They are added in their order, so that more weigh no less.
+    """
+    weight = _in_units_of(table["shift"][place], leaders)
+    each = weight if name == "total" else 1 / weight
+    return np.asarray(np.bincount(place, each, minlength=len(table)), dtype=np.float64)
+
+
+def _in_units_of(shift: FloatArray | float, leaders: _Table) -> FloatArray:
+    """The weights of leaders in units of e^shift."""
+    return np.asarray(leaders["weight"] * np.exp(leaders["shift"] - shift), dtype=np.float64)
+
+
+def _must_open(leaders: _Table, place: IntArray, table: _Table, design: bool) -> IntArray:
+    """The places whose leaders hold more than half of a total."""
+    names = ["total", "inverse"] if design else ["total"]
+    with np.errstate(over="ignore", divide="ignore"):
+        heavy = [_mass(leaders, place, table, name) > table[name] / 2 for name in names]
+    return np.flatnonzero(np.logical_or.reduce(heavy))
+
+
+def _least_left(pool: Blocks, leaders: _Table, block: IntArray) -> FloatArray:
+    """The smallest weight of each block among the rows that are no leaders, in units of e^shift."""
+    least, weights = pool.least.copy(), pool.weights[block * blocks.BLOCK + leaders["row"]]
+    taken = np.unique(block[weights == least[block]])
+    for at, rows in _leader_rows(taken, leaders, block):
+        others = pool.rows(at).copy()
+        others[rows] = np.inf
+        least[at] = others[others > (-np.inf if pool.log else 0.0)].min(initial=np.inf)
+    some = least < np.inf
+    weight, shift = scaled(least[some], log=pool.log)
+    least[some] = weight * np.exp(shift - pool.shift[some])
+    return least
+
+
+def _find_blocks(leaders: _Table, table: _Table) -> IntArray:
+    """The place of each leader in a table of blocks, which is in order."""
+    units = np.unique(table["unit"])
+    keys, wanted = (
+        np.searchsorted(units, one["unit"]) << 40 | one["block"] for one in (table, leaders)
+    )
+    return np.searchsorted(keys, wanted)
+
+
+def _make_table(kind: np.dtype[np.void], *columns: ArrayLike) -> _Table:
+    """The columns as records of that kind, of which the last column sets the length."""
+    table = np.empty(len(np.asarray(columns[-1])), kind)
+    for name, values in zip(kind.names or (), columns, strict=True):
+        table[name] = values
+    return table
+
+
+def _check_complete(table: _Table) -> None:
+    """Refuse a table of blocks in which some are missing."""
+    unit, block, rows = table["unit"], table["block"], table["rows"]
+    follows = (block[1:] == block[:-1] + 1) & (rows[:-1] == blocks.BLOCK)
+    starts = (unit[1:] == unit[:-1] + 1) & (block[1:] == 0)
+    right = np.full(len(table), unit[0] == 0 and block[0] == 0)
+    right[1:] = np.where(unit[1:] == unit[:-1], follows, starts)
+    if not right.all():
+        at = np.argmin(right)
+        raise InputError(
+            f"The rows before row {block[at] * blocks.BLOCK} of unit {unit[at]} are missing. Merge "
+            f"the parts of all units, numbered from 0, before the race is finished."
+        )
 
 
 def race(
@@ -107,16 +289,16 @@ def part(
     row, log_time = leaders(pool, k, Source(seed, unit, first_block), log_until)
     block, row = np.divmod(row, blocks.BLOCK)
     weight, shift = scaled(pool.weights[block * blocks.BLOCK + row], log=log)
-    first = make_table(LEADER_KIND, unit, first_block + block, row, log_time, weight, shift)
+    first = _make_table(_LEADER_KIND, unit, first_block + block, row, log_time, weight, shift)
     n = len(pool.total)
     rows = np.full(n, blocks.BLOCK)
     rows[-1] = len(pool.rows(n - 1))
-    inverse, least = (pool.inverse, least_left(pool, first, block)) if design else (np.nan, np.nan)
+    inverse, least = (pool.inverse, _least_left(pool, first, block)) if design else (np.nan, np.nan)
     numbers = first_block + np.arange(n)
-    table = make_table(BLOCK_KIND, unit, numbers, rows, inverse, least, pool.total, pool.shift)
+    table = _make_table(_BLOCK_KIND, unit, numbers, rows, inverse, least, pool.total, pool.shift)
     opened = {
         (unit, first_block + int(at)): pool.rows(int(at)).copy()
-        for at in must_open(first, block, table, design)
+        for at in _must_open(first, block, table, design)
     }
     return Part(k, seed, log, design, pool.excluded, table, first, opened)
 
@@ -155,8 +337,8 @@ def merge(parts: Any) -> Part | pa.Table:
     first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])]
     first, dropped = first[:k], first[k:]
     if design:
-        at = find_blocks(dropped, table)
-        np.minimum.at(table["least"], at, in_units_of(table["shift"][at], dropped))
+        at = _find_blocks(dropped, table)
+        np.minimum.at(table["least"], at, _in_units_of(table["shift"][at], dropped))
     places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
     opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
     return Part(k, seed, log, design, sum(one.excluded for one in parts), table, first, opened)
@@ -174,17 +356,156 @@ def finish(part: Part | pa.Table) -> Draws:
         return draws_of(join(from_arrow(part)))
     _check_part(part, "finish takes one part, which merge makes of several")
     table, leaders = part.blocks, part.leaders
-    check_complete(table)
+    _check_complete(table)
     pool_size = int(table["rows"].sum())
     check_drawable(part.k, pool_size, part.excluded)
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
-    rest, shift = never_drawn(part, place)
+    rest, shift = _never_drawn(part, place)
     first_row = np.cumsum(table["rows"]) - table["rows"]
     q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
-    design = design_of(part, place, q, pool_size) if part.design else None
+    design = _design_of(part, place, q, pool_size) if part.design else None
     return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded, design)
 
 
 def _check_part(one: object, takes: str) -> None:
     if not isinstance(one, Part):
         raise InputError(f"{takes}, those of part or race_part; this is a {type(one).__name__}.")
+
+
+_PIECE = 1 << 18
+"""Rows at a time, at least, unless batches are fewer in all."""
+
+
+class ArrowStream(Protocol):
+    """A table or a reader with an Arrow interface: of pyarrow, polars, duckdb and others."""
+
+    def __arrow_c_stream__(self, requested_schema: object = None) -> object:
+        """The columns as an Arrow stream."""
+
+
+ArrowBatches = ArrowStream | Iterable["pa.RecordBatch"]
+
+
+def race_batches(
+    batches: ArrowBatches,
+    k: int,
+    *,
+    seed: int,
+    key: str | None = None,
+    weight: str | None = "weight",
+    log: bool = False,
+    design: bool = False,
+    allow_zero: bool = False,
+) -> Draws:
+    """Draw k rows from Arrow batches in proportion to the column `weight`, in one pass.
+
+    The draws are those of `levelled.samplers.race` over the whole column, bit for bit, whatever
+    the sizes of the batches; with `weight=None` all rows weigh the same. `batches` is an iterator
+    of record batches, or a table or reader with an Arrow interface. Only one batch at a time is
+    held in memory, and the weights of the rows that may be drawn. For `log`, `design` and
+    `allow_zero` see `race`.
+
+    With `key`, a column of ids, it is the race of `race_part`: slower, because each id is hashed,
+    but the draws are the same in any order of the rows and on any engine, and they have ids.
+
+    >>> import pyarrow as pa
+    >>> batches = [pa.record_batch({"weight": [1.0, 2.0, 3.0]}), pa.record_batch({"weight": [4.0]})]
+    >>> race_batches(batches, k=2, seed=7)
+    Draws(2 of 4, probabilities 0.3 to 0.571)
+    """
+    if key is not None:
+        if design:
+            raise InputError("A race by key has no design columns: leave out design or key.")
+        tables = map(as_table, _as_batches(batches))
+        return race_by_key(tables, KeyedRace(k, seed, key, weight, log, allow_zero))
+    parts, first_row = Parts(), 0
+    for weights in whole_blocks(_weights(batches, weight, log=log)):
+        try:
+            one = part(
+                weights,
+                k,
+                seed=seed,
+                first_row=first_row,
+                log=log,
+                design=design,
+                allow_zero=allow_zero,
+                log_until=parts.log_until,
+            )
+        except WeightError as wrong:
+            raise name_row(wrong, f"Row {first_row + wrong.row}", str(weight), log=log) from None
+        parts.add(one)
+        first_row += len(weights)
+    return finish(parts.merged())
+
+
+def whole_blocks(arrays: Iterable[FloatArray]) -> Iterator[FloatArray]:
+    """The same numbers in pieces of whole blocks, at least one, of which the last may be shorter.
+
+    >>> [len(piece) for piece in whole_blocks([np.ones(300_000), np.ones(1)])]
+    [299008, 993]
+    """
+    some: list[FloatArray] = []
+    n_pieces = 0
+    for array in arrays:
+        some.append(array)
+        if (n := sum(map(len, some))) >= _PIECE:
+            joined = some[0] if len(some) == 1 else np.concatenate(some)
+            end = n - n % blocks.BLOCK
+            yield joined[:end]
+            some, n_pieces = [joined[end:]] if end < n else [], n_pieces + 1
+    if some or not n_pieces:
+        yield np.concatenate(some) if some else np.empty(0)
+
+
+@dataclass(slots=True, eq=False)
+class Parts:
+    """Parts of one race, merged as they come, so that they take little memory."""
+
+    log_until: float = np.inf
+    """The logarithm of a time after which no row is drawn, to be given to further parts."""
+    _some: list[Part] = field(default_factory=list)
+    _times: FloatArray = field(default_factory=lambda: np.empty(0))
+
+    def add(self, one: Part) -> None:
+        """Take in a part."""
+        self._some.append(one)
+        times = np.append(self._times, one.leaders["log_time"])
+        if len(times) > one.k > 0:
+            times = np.partition(times, one.k - 1)[: one.k]
+        self._times = times
+        if len(times) == one.k > 0:
+            self.log_until = float(times.max())
+        if sum(len(each.leaders) for each in self._some) > 2 * one.k:
+            self.merged()
+
+    def merged(self) -> Part:
+        """All parts as one."""
+        self._some = [merge(self._some)]
+        return self._some[0]
+
+
+def _weights(batches: ArrowBatches, weight: str | None, *, log: bool) -> Iterator[FloatArray]:
+    """The column of weights, or equal ones, batch by batch."""
+    first_row = 0
+    for number, batch in enumerate(_as_batches(batches)):
+        if weight is None:
+            yield np.full(len(batch), 0.0 if log else 1.0)
+            continue
+        try:
+            place = f"Batch {number}"
+            yield weights_of(column_of(batch, weight, place), weight, place)
+        except WeightError as wrong:
+            raise name_row(wrong, f"Row {first_row + wrong.row}", weight, log=False) from None
+        first_row += len(batch)
+
+
+def _as_batches(batches: ArrowBatches) -> Iterator[pa.RecordBatch]:
+    import pyarrow as pa
+
+    if hasattr(batches, "__arrow_c_stream__"):
+        yield from pa.RecordBatchReader.from_stream(batches)
+        return
+    for batch in [batches] if isinstance(batches, pa.RecordBatch) else batches:
+        if not isinstance(batch, pa.RecordBatch | pa.Table):
+            raise InputError(f"batches must be Arrow record batches; one is a {type(batch)}.")
+        yield batch

@@ -7,14 +7,14 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.drawing.derived import fitting_model_first
-from levelled.campaigns.drawing.drawing import as_labels, whole_proposal
-from levelled.campaigns.drawing.drivers import whole_driver
+from levelled.campaigns.drawing.drawing import frozen_proposal
+from levelled.campaigns.drawing.drivers import make_driver
 from levelled.campaigns.drawing.driving import (
     can_adapt,
     learnt_metric,
     learnt_targets,
 )
+from levelled.campaigns.drawing.pools import as_labels, fitting_model_first
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import InputError
@@ -137,7 +137,7 @@ def known_losses(
     if can_adapt(chosen, predictions):
         learnt = learnt_metric(chosen, predictions)
         targets = learnt_targets(learnt, _losses(opened, settings, learnt, labels))
-        driver = whole_driver(opened, settings)
+        driver = make_driver(settings, len(opened), lambda: [predictions])
     if isinstance(chosen, ClassRatio):
         ratio = _ratio(opened, settings, chosen, labels, driver)
         losses = ratio.linearise(ratio.positive)
@@ -149,7 +149,7 @@ def known_losses(
         chosen.name,
         losses,
         chosen.possible,
-        whole_proposal(opened, settings),
+        frozen_proposal(lambda: [predictions], settings).whole(),
         driver,
         targets,
         expected,
@@ -207,8 +207,8 @@ def _ratio(
         for column in (labels, _predicted(pool, settings) or ())
     )
     chance, expected = None, ERROR.control(pool.predictions(settings.models[0]))
-    if expected is not None and driver is not None and driver.positive is not None:
-        chance = driver.positive.chance(expected, np.arange(len(pool))).chance
+    if expected is not None and driver is not None and driver.first.positive is not None:
+        chance = driver.first.positive.chance(expected, np.arange(len(pool))).chance
     ratio = KnownRatio(metric, positive, predicted, chance)
     if not ratio.denominator_mean:
         raise InputError(

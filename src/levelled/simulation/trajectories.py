@@ -98,7 +98,7 @@ def draw_in_rounds(
             weights = ranked_weights(q, len(known))
             predictor = driver.fit(rows, targets[rows], weights, predictor)
         share = driver.floor(targets[rows]) if floor is None else floor
-        frozen = known.with_control(driver.proposal(predictor, rows, share))
+        frozen = known.with_control(driver.proposal(predictor, rows, share).whole())
         n = min(next_round_size(len(rows)), budget - len(rows))
         parts.append(frozen.draw(n, seed=draw_seed(rng)))
         variances.append(term_variances(frozen, known.losses, parts[-1].index))

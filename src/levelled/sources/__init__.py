@@ -22,12 +22,9 @@ loaded, so a pool of ten million items fits.
 """
 
 from levelled.predictions import Categorical, PoolPredictions
-from levelled.sources.answers import AnswerRow, read_answers
-from levelled.sources.choices import ColumnChoices
+from levelled.sources.answers import AnswerRow, read_answers, read_result
 from levelled.sources.content import ShownField, find_image, shown_fields
-from levelled.sources.pool import Pool, open_pool
-from levelled.sources.recognised import Recognised
-from levelled.sources.results import read_result
+from levelled.sources.pool import ColumnChoices, Pool, Recognised, open_pool
 
 __all__ = [
     "AnswerRow",

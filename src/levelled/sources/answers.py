@@ -1,4 +1,9 @@
-"""Answers of labellers from files and frames, by the number of the draw or the id of the item."""
+r"""Answers of labellers from files and frames, cells of their sheets, and results of a SELECT.
+
+A spreadsheet computes text that begins like a formula, and a terminal acts upon control
+characters. Both are made harmless when a cell is written: the first by an apostrophe in front,
+which is taken away when answers are read, the second as escapes such as \x1b.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +19,11 @@ from typing import IO, TYPE_CHECKING, Any
 from levelled.errors import PoolError
 from levelled.labels import Id, Label
 from levelled.sources.files import PathName, files_of, format_of, json_objects
-from levelled.sources.sheets import read_cell
 
 if TYPE_CHECKING:
-    from levelled.samplers.batches import ArrowStream
+    import pyarrow as pa
+
+    from levelled.samplers.race import ArrowStream
 
 _MOST_BYTES = 1 << 28
 """Bytes of the largest file of answers."""
@@ -205,3 +211,71 @@ def _draw(value: object, where: str) -> int:
     if isinstance(value, bool) or not re.fullmatch(r"[1-9]\d{0,17}", text):
         raise PoolError(f"{where} has the draw {value!r}; draws are numbered 1, 2, 3, ...")
     return int(text)
+
+
+_FORMULA = re.compile(r"'*[=+\-@\t\r]")
+_WRITTEN = re.compile(r"'+[=+\-@\t\r]")
+_HARMLESS = "\n\t\u200c\u200d"
+"""Not printable, but needed: line ends and tabs, and joiners to write Persian and many emoji."""
+
+
+def safe_cell(text: str) -> str:
+    r"""Text that neither a spreadsheet computes nor a terminal acts upon.
+
+    >>> safe_cell("=1+1"), safe_cell("a-b"), safe_cell("\x1b[31m")
+    ("'=1+1", 'a-b', '\\x1b[31m')
+    """
+    shown = "".join(
+        one if one.isprintable() or one in _HARMLESS else one.encode("unicode_escape").decode()
+        for one in text
+    )
+    return f"'{shown}" if _FORMULA.match(text) else shown
+
+
+def read_cell(text: str) -> str:
+    """Text without the apostrophe that `safe_cell` put in front of it.
+
+    >>> read_cell("'=1+1"), read_cell("'tis")
+    ('=1+1', "'tis")
+    """
+    return text[1:] if _WRITTEN.match(text) else text
+
+
+_WHOLE_IDS = r"^(0|-?[1-9][0-9]{0,17})$"
+
+
+def read_result(path: PathName) -> pa.Table:
+    """The rows of a Parquet, CSV or JSONL file, for `levelled.samplers.draws_from_result`.
+
+    In CSV all is text, so ids are numbers if all of them are written as whole numbers are.
+    """
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    from levelled.sources.origin import name_unreadable, open_csv
+
+    paths = files_of(path)
+    if len(paths) > 1:
+        raise PoolError(f"{path} are {len(paths)} files; the result of a SELECT is one.")
+    kind = format_of(paths[0])
+    with name_unreadable(path, kind):
+        if kind == "parquet":
+            return pq.read_table(paths[0])
+        if kind == "jsonl":
+            with paths[0].open("rb") as file:
+                return pa.Table.from_pylist([*json_objects(file, paths[0].name)])
+        with open_csv(paths[0]) as reader:
+            names = reader.schema.names
+        with open_csv(paths[0], kinds=dict.fromkeys(names, pa.string())) as reader:
+            return _with_whole_ids(reader.read_all())
+
+
+def _with_whole_ids(table: pa.Table) -> pa.Table:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    for at, name in enumerate(table.column_names):
+        column = table.column(at)
+        if name.lower() == "id" and pc.all(pc.match_substring_regex(column, _WHOLE_IDS)).as_py():
+            return table.set_column(at, name, column.cast(pa.int64()))
+    return table

@@ -16,14 +16,15 @@ from levelled.sources.columns import (
     Columns,
     Roles,
     check_repeats,
+    is_length,
     is_list,
     is_number,
     is_text,
+    length_columns,
     shorten,
 )
 from levelled.sources.files import PathName, files_of
 from levelled.sources.ids import rows_of
-from levelled.sources.lengths import is_length, length_columns
 from levelled.sources.origin import Files, Origin
 from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns

@@ -1,6 +1,12 @@
 """The files that a path stands for, their formats and fingerprint, and lines of JSON.
 
 Nothing here needs pyarrow, which takes longer to load than a file of labels to read.
+
+The fingerprint of large Parquet files reads the footer of each, which lists the rows, sizes, places
+and extreme values of all column chunks, and blocks of bytes spread evenly over the files. It
+notices files that were written anew, cut, extended, exchanged or put in another order. Bytes that
+were overwritten in place, without a change of any size or extreme value, it notices only where it
+looks.
 """
 
 from __future__ import annotations
@@ -182,3 +188,83 @@ def _files_in(folder: Path) -> list[Path]:
             f"The folder {folder} holds no file that ends in one of {', '.join(ENDINGS)}."
         )
     return files
+
+
+class Stamps:
+    """The size and the time of change that files had when they were opened."""
+
+    def __init__(self, paths: Sequence[Path]) -> None:
+        self._stamps = {path: _stamp(path) for path in paths}
+
+    @property
+    def changed(self) -> bool:
+        """True if a file has another stamp by now, or is gone."""
+        try:
+            return any(_stamp(path) != stamp for path, stamp in self._stamps.items())
+        except PoolError:
+            return True
+
+    def check(self, *paths: Path) -> None:
+        """Refuse a file that has changed: one of these, or of all if none is named."""
+        for path in paths or self._stamps:
+            if _stamp(path) != self._stamps[path]:
+                raise PoolError(
+                    f"{path} has changed since the pool was opened. Open the pool again once "
+                    f"nobody writes to its files."
+                )
+
+
+def _stamp(path: Path) -> tuple[int, int]:
+    try:
+        found = path.stat()
+    except OSError as wrong:
+        raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
+    return found.st_size, found.st_mtime_ns
+
+
+_KIND = "parquet-sample:"
+"""How such a fingerprint begins; any other is the sha256 of all content."""
+_LARGE = 1 << 30
+"""Bytes from which on not all of them are read."""
+_BLOCK, _BLOCKS, _LEAST = 1 << 16, 1024, 4
+"""Bytes of a block, how many there are, and the fewest in a file."""
+
+
+def is_large(paths: Sequence[Path]) -> bool:
+    """True for Parquet files of which only a sample is read."""
+    return format_of(paths[0]) == "parquet" and sum(_size(path) for path in paths) > _LARGE
+
+
+def is_sampled(fingerprint: str) -> bool:
+    """True for a fingerprint of a sample."""
+    return fingerprint.startswith(_KIND)
+
+
+def sample_digest(paths: Sequence[Path]) -> str:
+    """The sha256 of the sizes, the footers and a sample of the bytes of Parquet files in order."""
+    total, blocks = hashlib.sha256(), max(_LEAST, _BLOCKS // len(paths))
+    for path in paths:
+        size = _size(path)
+        total.update(size.to_bytes(8, "little"))
+        try:
+            with path.open("rb") as file:
+                file.seek(max(size - 8, 0))
+                footer = int.from_bytes(file.read(4), "little")
+                places = [at * max(size - _BLOCK, 0) // (blocks - 1) for at in range(blocks)]
+                for place, length in ((max(size - 8 - footer, 0), footer), *_pairs(places)):
+                    file.seek(place)
+                    total.update(file.read(length))
+        except OSError as wrong:
+            raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong
+    return f"{_KIND}{total.hexdigest()}"
+
+
+def _pairs(places: Sequence[int]) -> list[tuple[int, int]]:
+    return [(place, _BLOCK) for place in places]
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except OSError as wrong:
+        raise PoolError(f"{path} cannot be read: {wrong.strerror or wrong}.") from wrong

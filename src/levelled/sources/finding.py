@@ -8,16 +8,15 @@ from pathlib import Path
 from typing import TYPE_CHECKING, TypeGuard
 
 from levelled.errors import PoolError
-from levelled.sources.choices import ColumnChoices
-from levelled.sources.files import ENDINGS, PathName, files_of
+from levelled.sources.files import ENDINGS, PathName, Stamps, files_of
 from levelled.sources.origin import Files, FilesInMemory, Frame, Origin, as_table
+from levelled.sources.pool import ColumnChoices
+from levelled.sources.readers import files_of_outputs, read_outputs
 from levelled.sources.readers.hugging_face import as_outputs, is_dataset
 from levelled.sources.readers.items import Outputs
-from levelled.sources.readers.recognise import files_of_outputs, read_outputs
-from levelled.sources.stamps import Stamps
 
 if TYPE_CHECKING:
-    from levelled.samplers.batches import ArrowStream
+    from levelled.samplers.race import ArrowStream
 
 
 def find_source(

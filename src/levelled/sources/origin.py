@@ -17,11 +17,17 @@ from pyarrow import csv
 from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.sources.columns import Roles, is_text
-from levelled.sources.files import LONGEST, digest, format_of
-from levelled.sources.fingerprints import is_large, is_sampled, sample_digest
+from levelled.sources.files import (
+    LONGEST,
+    Stamps,
+    digest,
+    format_of,
+    is_large,
+    is_sampled,
+    sample_digest,
+)
 from levelled.sources.jsonl import JsonlRows
 from levelled.sources.parquet import BATCH, ParquetRows, taken
-from levelled.sources.stamps import Stamps
 
 
 @dataclass(frozen=True, eq=False)

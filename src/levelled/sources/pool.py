@@ -1,9 +1,10 @@
-"""A pool: the items that may be drawn, their predictions, and what a labeller sees of them."""
+"""A pool: the items that may be drawn, their predictions, what a labeller sees, and its columns."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from dataclasses import replace
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -13,21 +14,77 @@ from numpy.typing import ArrayLike
 from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id, list_names
-from levelled.predictions import Categorical, PoolPredictions
-from levelled.sources.choices import ColumnChoices, choose_columns
+from levelled.predictions import Categorical, Numbers, PoolPredictions
 from levelled.sources.content import as_json
 from levelled.sources.files import PathName, format_of
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from levelled.samplers.batches import ArrowStream
+    from levelled.samplers.race import ArrowStream
     from levelled.sources.columns import Roles
     from levelled.sources.origin import Origin
-    from levelled.sources.pool_columns import PoolColumns
     from levelled.sources.readers.items import Outputs
-    from levelled.sources.recognised import Recognised
+    from levelled.sources.reading import PoolColumns
     from levelled.sources.streaming import StreamedColumns
+
+
+@dataclass(frozen=True, slots=True)
+class ColumnChoices:
+    """The arguments of `open_pool` that say what columns hold, and the reader that was used."""
+
+    id_column: str = "id"
+    pred_column: str | None = None
+    judge_columns: tuple[str, ...] = ()
+    show: tuple[str, ...] | None = None
+    hide: tuple[str, ...] = ()
+    reader: str | None = "plain"
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain values, which are arguments of `open_pool`."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, plain: Mapping[str, Any]) -> ColumnChoices:
+        """The choices that `to_json` wrote; what is not there is as in the first version."""
+        values: dict[str, Any] = {
+            name: tuple(value) if isinstance(value, list) else value
+            for name, value in plain.items()
+        }
+        unknown = {*values} - {one.name for one in fields(cls)}
+        if unknown:
+            raise PoolError(
+                f"The columns were chosen by a newer Levelled: this one does not know "
+                f"{list_names(sorted(unknown))}. Update with: pip install --upgrade levelled"
+            )
+        return cls(**values)
+
+
+def choose_columns(
+    id_column: str,
+    pred_column: str | None,
+    judge_columns: Sequence[str],
+    show: Sequence[str] | None,
+    hide: Sequence[str],
+    reader: str | None,
+) -> ColumnChoices:
+    """The choices of a caller; a text in place of a list names columns with commas between."""
+    if show is not None and hide:
+        raise PoolError(
+            "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
+            "the two."
+        )
+    judges = _names(judge_columns)
+    if pred_column is not None and pred_column in judges:
+        raise PoolError(f"The column {pred_column!r} cannot be a judge and the prediction at once.")
+    return ColumnChoices(
+        id_column, pred_column, judges, None if show is None else _names(show), _names(hide), reader
+    )
+
+
+def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    names = columns.split(",") if isinstance(columns, str) else columns
+    return tuple(dict.fromkeys(names))
 
 
 class Pool:
@@ -117,7 +174,7 @@ class Pool:
     @cached_property
     def recognised(self) -> Recognised:
         """A description of what was recognised; `print` shows it."""
-        from levelled.sources.recognised import Recognised, describe_verdicts
+        from levelled.sources.pool import Recognised, describe_verdicts
 
         predictions = {model: self.predictions(model).pred for model in self.models}
         roles = {self._roles.id, self.group}
@@ -317,3 +374,86 @@ def _features(schema: pa.Schema, wanted: Sequence[str] | None, id_column: str) -
     if wanted is None:
         return described_by(schema)
     return feature_columns(schema, wanted, others=[id_column], name="the pool") if wanted else ()
+
+
+_MOST_CLASSES = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Recognised:
+    """The tool whose output was recognised, the roles of its columns, and what is hidden.
+
+    `predictions` holds for each model or judge the count of each class, or "low" and "high" of
+    its ratings. The model without a name has the empty one.
+    """
+
+    reader: str
+    tool: str
+    n_items: int
+    ids: tuple[str | int, ...]
+    """The first ids, as examples."""
+    predictions: Mapping[str, Mapping[str, float]]
+    shown: tuple[str, ...]
+    hidden: tuple[str, ...]
+    group: str | None = None
+    n_groups: int | None = None
+    notes: tuple[str, ...] = ()
+
+    def __str__(self) -> str:
+        return "\n".join(self.lines())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        return {name: getattr(self, name) for name in self.__slots__}
+
+    def lines(self) -> list[str]:
+        """The description, a line for each part."""
+        lines = [
+            f"recognised: {self.tool}",
+            f"items: {self.n_items:,}, with ids such as {list_names(self.ids, 2)}",
+        ]
+        if self.group is not None:
+            lines.append(
+                f"groups: {self.n_groups:,} samples with several outputs, each of which is an item "
+                f"(column {self.group})"
+            )
+        for model, counts in self.predictions.items():
+            lines.append(f"verdicts of {model}: " if model else "predictions: ")
+            lines[-1] += _describe_counts(counts)
+        if not self.predictions:
+            lines.append("predictions: none")
+        lines.append(f"shown to labellers: {', '.join(self.shown) or 'nothing but the id'}")
+        lines.append(f"hidden: {', '.join(self.hidden) or 'nothing'}")
+        return lines + [f"note: {note}" for note in self.notes]
+
+    def command(self, source: str, options: Sequence[str] = ()) -> str:
+        """A command that creates a campaign of this pool."""
+        words = ["levelled", "create", "NAME", "--pool", source, *options]
+        return shlex.join([*words, "--metric", self.metric])
+
+    @property
+    def metric(self) -> str:
+        """A metric that goes with the predictions: a share, the error, or a mean."""
+        classes = [counts for counts in self.predictions.values() if "low" not in counts]
+        if any("pass" in counts for counts in classes):
+            return "share:pass"
+        return "error" if classes else "mean" if self.predictions else "share:CLASS"
+
+
+def describe_verdicts(values: Categorical | Numbers) -> dict[str, float]:
+    """The count of each class, or the lowest and the highest number.
+
+    >>> describe_verdicts(np.array([3, 1, 5]))
+    {'low': 1.0, 'high': 5.0}
+    """
+    if isinstance(values, Categorical):
+        return {name: int(count) for name, count in values.counts().items()}
+    return {"low": float(np.min(values)), "high": float(np.max(values))}
+
+
+def _describe_counts(counts: Mapping[str, float]) -> str:
+    if "low" in counts and "high" in counts and len(counts) == 2:
+        return f"numbers from {counts['low']:g} to {counts['high']:g}"
+    shown = sorted(counts.items(), key=lambda one: -one[1])[:_MOST_CLASSES]
+    rest = f", and {len(counts) - len(shown)} more classes" if len(counts) > len(shown) else ""
+    return ", ".join(f"{name} {count:,}" for name, count in shown) + rest

@@ -2,24 +2,116 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from levelled._check import BoolArray, FloatArray
+from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.errors import PoolError
-from levelled.labels import list_names
-from levelled.predictions import Categorical, Numbers
-from levelled.sources.columns import Roles, is_list, is_number, is_text, shorten
-from levelled.sources.ids import batch_ids, check_unique, join_ids
-from levelled.sources.lengths import is_length, log_lengths
-from levelled.sources.pool_columns import PoolColumns
-from levelled.sources.texts import check_slices, compact, parse_numbers, with_text
+from levelled.labels import Id, class_text, list_names
+from levelled.predictions import Categorical, Numbers, PoolPredictions
+from levelled.sources.columns import (
+    Roles,
+    is_length,
+    is_list,
+    is_number,
+    is_text,
+    log_lengths,
+    shorten,
+)
+from levelled.sources.ids import batch_ids, check_unique, join_ids, rows_of
+
+_Single = NDArray[np.float32]
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PoolColumns:
+    """The columns that have a role, of rows that are held in memory."""
+
+    in_runs: ClassVar[bool] = False
+    """False: all rows are one run."""
+
+    ids: pa.ChunkedArray
+    pred: Mapping[str, Categorical | Numbers]
+    proba: Mapping[str, _Single]
+    surrogate: _Single | None
+    score: FloatArray | None
+    loss_hat: FloatArray | None
+    slices: Mapping[str, Categorical]
+    features: FloatArray | None = None
+
+    def __len__(self) -> int:
+        return len(self.ids)
+
+    def pred_counts(self, model: str, classes: tuple[str, ...] | None) -> dict[str, int]:
+        """The number of predictions of each class; empty if there are none, or too many classes."""
+        return self.predictions(model, classes).counts()
+
+    def held(self) -> PoolColumns:
+        """These columns, which are in memory already."""
+        return self
+
+    def ids_at(self, rows: IntArray) -> list[Id]:
+        """The ids of some rows."""
+        return [self.ids[row].as_py() for row in rows.tolist()]
+
+    def rows_of(self, ids: Sequence[Id], where: str) -> IntArray:
+        """The rows of some ids; `where` names the pool in an error."""
+        return rows_of(self.ids.chunks, ids, where=where)
+
+    def runs(self) -> Iterator[PoolColumns]:
+        """All rows at once, as the only run."""
+        yield self
+
+    def at(self, rows: IntArray) -> PoolColumns:
+        """The columns of some rows."""
+        return self.take(rows)
+
+    def take(self, rows: IntArray) -> PoolColumns:
+        """The columns of some of these rows, in the order of `rows`."""
+
+        def some(column: NDArray[Any] | None) -> Any:  # noqa: ANN401
+            return None if column is None else column[rows]
+
+        pred = {
+            model: one.at(rows) if isinstance(one, Categorical) else one[rows]
+            for model, one in self.pred.items()
+        }
+        return PoolColumns(
+            pa.chunked_array([pa.array(self.ids_at(rows), type=self.ids.type)]),
+            pred,
+            {model: one[rows] for model, one in self.proba.items()},
+            some(self.surrogate),
+            some(self.score),
+            some(self.loss_hat),
+            {name: one.at(rows) for name, one in self.slices.items()},
+            some(self.features),
+        )
+
+    def predictions(self, model: str, classes: tuple[str, ...] | None) -> PoolPredictions:
+        """The predictions of a model for these rows.
+
+        Where it has only probabilities, it predicts the most probable class.
+        """
+        pred, proba = self.pred.get(model), self.proba.get(model)
+        if pred is None and proba is not None and classes is not None:
+            pred = Categorical(classes, proba.argmax(axis=1).astype(np.int32))
+        return PoolPredictions(
+            pool_size=len(self),
+            classes=classes,
+            pred=pred,
+            proba=proba,
+            surrogate=self.surrogate,
+            score=self.score,
+            loss_hat=self.loss_hat,
+            features=self.features,
+        )
+
 
 _OFF = 1e-3 + 1e-6
 """The error that a sum of probabilities may have, as left by rounding to three digits."""
@@ -295,3 +387,56 @@ def _flatten(column: pa.Array, width: int, ids: pa.Array, what: str) -> pa.Array
     sizes = pc.fill_null(pc.list_value_length(column), 0).to_numpy(zero_copy_only=False)
     _refuse(sizes != width, ids, lambda row: f"has {sizes[row]} {what}.")
     return column.flatten()
+
+
+MISSING = "(missing)"
+"""The slice of items whose value is not known."""
+
+_MOST_SLICES = 10_000
+_WHOLE = r"^-?(0|[1-9][0-9]*)$"
+_NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
+
+
+def with_text(part: pa.Array) -> pa.DictionaryArray:
+    """Classes as codes of their text."""
+    if not pa.types.is_dictionary(part.type):
+        part = part.dictionary_encode()
+    values = part.dictionary
+    if not is_text(values.type):
+        texts = [None if value is None else class_text(value) for value in values.to_pylist()]
+        values = pa.array(texts, type=pa.string())
+    return pa.DictionaryArray.from_arrays(
+        part.indices.cast(pa.int32()), values.cast(pa.large_string())
+    )
+
+
+def parse_numbers(values: pa.Array) -> Numbers | None:
+    """Numbers, if every text writes one and would be written so again."""
+    if values.null_count or not pc.all(pc.match_substring_regex(values, _NUMBER)).as_py():
+        return None
+    whole = pc.all(pc.match_substring_regex(values, _WHOLE)).as_py()
+    try:
+        numbers: Numbers = values.cast(pa.int64() if whole else pa.float64()).to_numpy()
+    except pa.ArrowInvalid:  # more digits than a number holds
+        return None
+    return numbers if np.isfinite(numbers).all() else None
+
+
+def compact(values: Sequence[str | None], codes: NDArray[np.int32]) -> Categorical:
+    """The values that occur, each once, in order of their names."""
+    texts = [MISSING if value is None else class_text(value) for value in values]
+    texts.append(MISSING)  # where -1 points
+    used = np.bincount(codes + 1, minlength=len(texts)) > 0
+    names = sorted({text for text, some in zip(texts, [*used[1:], used[0]], strict=True) if some})
+    place = {name: number for number, name in enumerate(names)}
+    table = np.array([place.get(text, -1) for text in texts], dtype=np.int32)
+    return Categorical(tuple(names), table[codes])
+
+
+def check_slices(name: str, n_values: int) -> None:
+    """Refuse a column with so many values that they cannot be slices."""
+    if n_values > _MOST_SLICES:
+        raise PoolError(
+            f"The column {name!r} has more than {_MOST_SLICES} different values, too many for "
+            f"slices. Put them into groups first."
+        )

@@ -18,9 +18,7 @@ from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import Roles
 from levelled.sources.ids import IdKeys, batch_ids, rows_of
 from levelled.sources.origin import Files, Origin
-from levelled.sources.pool_columns import PoolColumns
-from levelled.sources.reading import read_columns
-from levelled.sources.texts import check_slices
+from levelled.sources.reading import PoolColumns, check_slices, read_columns
 
 _HELD = 1 << 20
 """Rows up to which the columns of a pool are held in memory."""

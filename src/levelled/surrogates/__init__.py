@@ -1,12 +1,16 @@
 """Predictors of the loss that learn from the labels of a campaign, and the proposals they make."""
 
-from levelled.surrogates.balance import AverageAim, ClassShare, LearntClass, RatioAim
-from levelled.surrogates.covariates import Covariates
-from levelled.surrogates.driver import Driver, RunDriver, next_round_size
+from levelled.surrogates.covariates import Covariates, Reduction, Scaling, ScoreColumns
+from levelled.surrogates.driver import Driver, LossRun, next_round_size
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
-from levelled.surrogates.proposal import floor_after, water_filled
-from levelled.surrogates.reduction import Reduction
-from levelled.surrogates.scaling import Scaling, ScoreColumns
+from levelled.surrogates.proposal import (
+    AverageAim,
+    ClassShare,
+    LearntClass,
+    RatioAim,
+    floor_after,
+    water_filled,
+)
 
 __all__ = [
     "AverageAim",
@@ -15,9 +19,9 @@ __all__ = [
     "Driver",
     "LearntClass",
     "LossPredictor",
+    "LossRun",
     "RatioAim",
     "Reduction",
-    "RunDriver",
     "Scaling",
     "ScoreColumns",
     "fit_predictor",

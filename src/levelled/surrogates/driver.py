@@ -1,24 +1,27 @@
 """The loss that drives the draws of a campaign, and how it follows from what is learnt."""
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence, Sized
+from dataclasses import dataclass
 from functools import partial
+from typing import TypeVar
 
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.samplers import FrozenProposal, RunProposal
-from levelled.surrogates.balance import (
+from levelled.surrogates.covariates import Covariates
+from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
+from levelled.surrogates.proposal import (
     Aim,
     ClassShare,
     LearntClass,
     balanced_shares,
+    floor_after,
     importance_of,
+    water_fill,
 )
-from levelled.surrogates.covariates import Covariates
-from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
-from levelled.surrogates.proposal import floor_after, water_fill
 
+_Run = TypeVar("_Run", bound=Sized)
 _RAMP_OF_VERDICTS = 0.05
 """Beside verdicts the predictor is nearly as good at the first draws as at the last."""
 _FIRST_FIT = 10
@@ -34,9 +37,15 @@ def next_round_size(n_drawn: int) -> int:
     return _FIRST_FIT if n_drawn == 0 else max(5, n_drawn // 10)
 
 
+def keep_single(runs: Callable[[], Iterable[_Run]], pool_size: int) -> Callable[[], Iterable[_Run]]:
+    """The same passes over runs; a single run with the whole pool is made once and kept."""
+    first = next(iter(runs()))
+    return (lambda: (first,)) if len(first) == pool_size else runs
+
+
 @dataclass(frozen=True, slots=True, eq=False)
-class Driver:
-    """A loss whose expectation is base + effect x prediction, for each item of a pool.
+class LossRun:
+    """A run of items, each with a loss whose expectation is base + effect x prediction.
 
     The predictor learns the loss itself, or an error of which the loss is a consequence; `noise`
     is then the variance of the loss given an error, for example between the wrong classes.
@@ -53,14 +62,77 @@ class Driver:
     noise: FloatArray | float = 0.0
     aims: tuple[Aim, ...] = ()
 
-    def runs(self) -> "Iterator[Driver]":
-        """The driver itself: all items are one run."""
-        yield self
+    def __len__(self) -> int:
+        return len(self.covariates)
+
+    def expect(
+        self,
+        predictor: LossPredictor,
+        first_row: int,
+        pool_size: int,
+        shares: Sequence[float] = (),
+        drawn: IntArray | None = None,
+    ) -> FrozenProposal:
+        """What is expected of the losses of all items; their weights are the spread to follow.
+
+        Parameters
+        ----------
+        predictor
+            The predictor of what is learnt.
+        first_row, pool_size
+            The row of the pool with which the run begins, and the number of all its rows.
+        shares
+            The share of each aim: the weights then follow the spread of all of them.
+        drawn
+            The rows whose items are not left, which are needed beside `shares`.
+        """
+        pool, rows = self.covariates, np.arange(len(self))
+        error, effect = predictor.predict(pool), np.broadcast_to(self.effect, len(self))
+        spread = pool.scale * np.hypot(
+            effect * predictor.spread(pool, error), np.sqrt(self.noise * error)
+        )
+        third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, error)
+        followed = spread
+        if shares:
+            parts = zip(shares, self.aims, strict=True)
+            followed = np.sqrt(sum(a * importance_of(aim, error, drawn) for a, aim in parts))
+        return FrozenProposal(
+            first_row + rows,
+            pool_size,
+            followed,
+            self.base + effect * error * pool.scale,
+            self.bound,
+            spread,
+            third,
+            None if self.positive is None else self.positive.chance(error, rows),
+            ramp=_RAMP_OF_VERDICTS if pool.from_verdicts else None,
+        )
+
+
+class Driver:
+    """The loss that decides what is drawn, of the items of a pool that come in runs of rows.
+
+    `runs` gives all runs in order, and `at` the covariates of some rows. So a pool need not fit in
+    memory: each fit reads the labelled rows, each proposal makes one pass over the pool, and its
+    draws another one. A single run with the whole pool is kept, and needs no `at`.
+    """
+
+    def __init__(
+        self,
+        pool_size: int,
+        runs: Callable[[], Iterable[LossRun]],
+        at: Callable[[IntArray], Covariates] | None = None,
+    ) -> None:
+        self._pool_size = pool_size
+        self.first = first = next(iter(runs()))
+        self._is_one_run = len(first) == pool_size
+        self.runs = (lambda: (first,)) if self._is_one_run else runs
+        self._at = first.covariates.at if self._is_one_run or at is None else at
 
     @property
     def first_predictor(self) -> LossPredictor:
         """The predictor before any label."""
-        return prior_predictor(self.covariates)
+        return prior_predictor(self.first.covariates)
 
     def fit(
         self,
@@ -69,10 +141,22 @@ class Driver:
         weights: FloatArray,
         before: LossPredictor | None = None,
     ) -> LossPredictor:
-        """The predictor after these labels; `targets` are what it learns, an item each."""
+        """The predictor after these labels.
+
+        Parameters
+        ----------
+        rows
+            The labelled items.
+        targets
+            What is learnt of each of them.
+        weights
+            The factors that undo the choice of the items, as in `fit_predictor`.
+        before
+            An earlier fit to begin from.
+        """
         if len(rows) < _FIRST_FIT:
             return self.first_predictor
-        return fit_predictor(self.covariates, rows, targets, weights, before)
+        return fit_predictor(self._at(rows), np.arange(len(rows)), targets, weights, before)
 
     def floor(self, targets: FloatArray) -> float:
         """The floor of the next proposal, which falls with the errors found.
@@ -80,117 +164,21 @@ class Driver:
         Losses without a bound count as (sum L)^2 / sum L^2 errors.
         """
         errors = float(targets.sum())
-        if not self.covariates.family.is_bounded and errors > 0:
+        if not self.first.covariates.family.is_bounded and errors > 0:
             errors = errors**2 / float(np.sum(targets**2))
         return floor_after(errors)
 
     def shares(self, predictor: LossPredictor, drawn: IntArray, floor: float) -> tuple[float, ...]:
-        """The share of each aim in the next proposal; none where there are no aims."""
-        if not self.aims:
+        """The share of each aim in the next proposal; none where there are no aims.
+
+        Aims are weighed against each other over all items at once, so those of a single run.
+        """
+        if not self.first.aims:
             return ()
-        left, error = self._left(drawn), predictor.predict(self.covariates)
-        importance = np.stack([importance_of(aim, error, left) for aim in self.aims])
-        return tuple(balanced_shares(importance, floor).tolist())
-
-    def proposal(
-        self,
-        predictor: LossPredictor,
-        drawn: IntArray,
-        floor: float | None,
-        shares: Sequence[float] = (),
-    ) -> FrozenProposal:
-        """The proposal for the items that are not drawn yet; uniform without a floor.
-
-        It follows the spread of the loss, or with `shares` that of all aims.
-        """
-        left = self._left(drawn)
-        expected = self.expect(predictor, left, shares)
-        if floor is None:
-            return replace(expected, weights=np.ones(len(left)))
-        return replace(expected, weights=water_fill(expected.weights, floor))
-
-    def expect(
-        self,
-        predictor: LossPredictor,
-        left: IntArray,
-        shares: Sequence[float] = (),
-        first_row: int = 0,
-        pool_size: int | None = None,
-    ) -> FrozenProposal:
-        """What is expected of the losses of some items; their weights are the spread to follow.
-
-        The items are a run of rows of a pool of `pool_size`, which begins with its `first_row`.
-        """
-        pool = self.covariates
-        error = predictor.predict(pool)
-        predicted = error[left]
-        effect = np.broadcast_to(self.effect, len(pool))[left]
-        noise = np.broadcast_to(self.noise, len(pool))[left] * predicted
-        spread = pool.scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
-        third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, predicted)
-        control = np.broadcast_to(self.base, len(pool))[left] + effect * predicted * pool.scale
-        followed = spread.copy()
-        if shares:
-            parts = zip(shares, self.aims, strict=True)
-            followed = np.sqrt(sum(a * importance_of(aim, error, left) for a, aim in parts))
-        chance = None if self.positive is None else self.positive.chance(predicted, left)
-        return FrozenProposal(
-            first_row + left,
-            len(pool) if pool_size is None else pool_size,
-            followed,
-            control,
-            self.bound,
-            spread,
-            third,
-            chance,
-            ramp=_RAMP_OF_VERDICTS if pool.from_verdicts else None,
-        )
-
-    def _left(self, drawn: IntArray) -> IntArray:
-        """The rows that are not drawn yet."""
-        return np.delete(np.arange(len(self.covariates)), drawn)
-
-
-class RunDriver:
-    """A driver of a pool whose items come a run of rows at a time, so it need not fit in memory.
-
-    `runs` gives the drivers of all runs in order, and `at` that of some rows. Each fit reads the
-    labelled rows, and each proposal makes one pass over the pool, and its draws another one.
-    """
-
-    def __init__(
-        self,
-        pool_size: int,
-        runs: Callable[[], Iterable[Driver]],
-        at: Callable[[IntArray], Driver],
-    ) -> None:
-        self._pool_size, self.runs, self._at = pool_size, runs, at
-        self._first = next(iter(runs()))
-
-    @property
-    def first_predictor(self) -> LossPredictor:
-        """The predictor before any label."""
-        return self._first.first_predictor
-
-    def fit(
-        self,
-        rows: IntArray,
-        targets: FloatArray,
-        weights: FloatArray,
-        before: LossPredictor | None = None,
-    ) -> LossPredictor:
-        """The predictor after these labels; `targets` are what it learns, an item each."""
-        if len(rows) < _FIRST_FIT:
-            return self.first_predictor
-        return self._at(rows).fit(np.arange(len(rows)), targets, weights, before)
-
-    def floor(self, targets: FloatArray) -> float:
-        """The floor of the next proposal, which falls with the errors found."""
-        return self._first.floor(targets)
-
-    def shares(self, predictor: LossPredictor, drawn: IntArray, floor: float) -> tuple[float, ...]:
-        """No shares: metrics are balanced only in pools that are held in memory."""
-        return ()
+        error = predictor.predict(self.first.covariates)
+        every = (importance_of(aim, error, drawn) for aim in self.first.aims)
+        left = np.stack([np.delete(one, drawn) for one in every])
+        return tuple(balanced_shares(left, floor).tolist())
 
     def proposal(
         self,
@@ -199,8 +187,25 @@ class RunDriver:
         floor: float | None,
         shares: Sequence[float] = (),
     ) -> RunProposal:
-        """The proposal for the items that are not drawn yet; uniform without a floor."""
-        runs, drawn = partial(self.expect, predictor), np.sort(drawn)
+        """The proposal for the items that are not drawn yet.
+
+        Parameters
+        ----------
+        predictor
+            What it follows: the spread of the loss that this predictor expects.
+        drawn
+            The rows of the items drawn so far.
+        floor
+            The least probability of an item, times the items left; None for the uniform proposal.
+        shares
+            The share of each aim, if the proposal follows the spread of all aims.
+        """
+        drawn = np.sort(drawn)
+        runs: Callable[[], Iterable[FrozenProposal]]
+        runs = partial(self._expect, predictor, shares, drawn)
+        if self._is_one_run:
+            only = [*runs()]
+            runs = lambda: only  # noqa: E731
         weights = np.ones(self._pool_size - len(drawn))
         if floor is not None:
             start = 0
@@ -212,10 +217,11 @@ class RunDriver:
             water_fill(weights, floor)
         return RunProposal(self._pool_size, drawn, weights, runs)
 
-    def expect(self, predictor: LossPredictor) -> Iterator[FrozenProposal]:
+    def _expect(
+        self, predictor: LossPredictor, shares: Sequence[float], drawn: IntArray
+    ) -> Iterator[FrozenProposal]:
         """What is expected of the losses of all items, a run at a time."""
         start = 0
-        for driver in self.runs():
-            n = len(driver.covariates)
-            yield driver.expect(predictor, np.arange(n), (), start, self._pool_size)
-            start += n
+        for run in self.runs():
+            yield run.expect(predictor, start, self._pool_size, shares, drawn)
+            start += len(run)

@@ -1,11 +1,14 @@
 """The settings of the web server."""
 
 import hmac
+import os
+import secrets
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from levelled.campaigns import place_of
-from levelled.campaigns.snapshots import key_of_user
+from levelled.campaigns.snapshots import cache_folder
 from levelled.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")
@@ -58,10 +61,27 @@ def link_token(storage: str) -> str:
     It follows from the key of this user, so that the link, and a page that is open, stay valid
     when the server starts again.
     """
-    key = key_of_user()
+    key = _key_of_user()
     if key is None:
         raise InputError(
             "The folder for keys cannot be written, so no link can be made: name another one by "
             "the variable LEVELLED_CACHE, or set up tokens with: levelled token add NAME"
         )
     return hmac.new(key, f"levelled serve {place_of(storage)}".encode(), "sha256").hexdigest()
+
+
+def _key_of_user() -> bytes | None:
+    """The secret key of this user, made at its first use; None if there is no place for it."""
+    with suppress(OSError, RuntimeError):
+        path = cache_folder() / "snapshot.key"  # another name would end the links in use
+        if not path.exists():
+            path.parent.mkdir(parents=True, exist_ok=True)
+            made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+            made.touch(mode=0o600)
+            made.write_bytes(secrets.token_bytes(32))
+            with suppress(FileExistsError):  # another process was faster
+                os.link(made, path)
+            made.unlink()
+        key = path.read_bytes()
+        return key if len(key) == 32 else None
+    return None

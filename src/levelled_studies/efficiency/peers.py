@@ -118,11 +118,11 @@ def surrogate_mean(known: KnownLosses, budgets: Sequence[int], rng: Generator) -
     weights = proposals.mixture(proposals.proportional(known.expected, allow_zero=True), share=0.1)
     frozen = replace(known.static, weights=weights, control=None, bound=None)
     order = draw_frozen(known, frozen, max(budgets), rng).draws.index
-    driver, readings = known.driver, []
+    driver, pool, readings = known.driver, known.driver.first, []
     for n in budgets:
         rows = order[:n]
         predictor = driver.fit(rows, known.targets[rows], np.ones(n))
-        predicted = predictor.predict(driver.covariates) * driver.effect + driver.base
+        predicted = predictor.predict(pool.covariates) * pool.effect + pool.base
         predicted[rows] = known.losses[rows]
         error = float(predicted.mean()) - known.risk
         readings.append(Reading(error, np.nan, np.nan, False))

@@ -102,7 +102,7 @@ def _estimated_limit(X: FloatArray, known: KnownLosses) -> float:
     boosting = optional("sklearn.ensemble", extra="sklearn").HistGradientBoostingClassifier(
         max_depth=3, learning_rate=0.05, max_iter=150, random_state=0
     )
-    scores = known.driver.covariates.table(np.arange(len(known)))[:, 1:]
+    scores = known.driver.first.covariates.table(np.arange(len(known)))[:, 1:]
     folds = selection.StratifiedKFold(5, shuffle=True, random_state=0)
     limits = []
     for model, features in ((linear, scores), (boosting, np.column_stack([scores, X]))):

@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Literal
 from levelled_studies.images.settings import EPOCHS, NetworkSettings
 
 if TYPE_CHECKING:
-    from levelled.bayes import DropoutClassifier, RadialClassifier
+    from levelled_studies.bayes import DropoutClassifier, RadialClassifier
 
 __all__ = ["Kind", "classifier", "n_weights"]
 
@@ -20,7 +20,7 @@ def classifier(
 
     Torch is loaded here, so that studies can be listed without it.
     """
-    from levelled.bayes import DropoutClassifier, RadialClassifier
+    from levelled_studies.bayes import DropoutClassifier, RadialClassifier
 
     make: type[RadialClassifier | DropoutClassifier] = (
         DropoutClassifier if kind == "dropout" else RadialClassifier
@@ -44,6 +44,6 @@ def classifier(
 
 def n_weights(kind: str, size: int) -> int:
     """Weights and biases of a network for images of so many pixels a side."""
-    from levelled.bayes.networks import build_network
+    from levelled_studies.bayes.networks import build_network
 
     return build_network("mlp" if kind == "mlp" else "cnn", (size, size, 1), 10).n_weights

@@ -11,7 +11,7 @@ from levelled_studies.images.settings import EPOCHS, PAPER, NetworkSettings
 __all__ = ["DROPOUT", "KL", "WEIGHT_DECAY", "settings_table"]
 
 KL, WEIGHT_DECAY, DROPOUT = 0.1, 1e-4, 0.5
-"""Values that Table 1 does not give; they are the defaults of `levelled.bayes`."""
+"""Values that Table 1 does not give; they are the defaults of `levelled_studies.bayes`."""
 
 Settings = Mapping[str, object]
 

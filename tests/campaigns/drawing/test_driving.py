@@ -11,7 +11,7 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, load_campaign
-from levelled.campaigns.drawing.drivers import whole_driver
+from levelled.campaigns.drawing.drivers import driver_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.figure import Figure
@@ -122,13 +122,13 @@ def test_the_spread_of_a_loss_includes_that_between_the_wrong_classes() -> None:
         seed=0,
         kind="adaptive",
     )
-    driver = whole_driver(open_pool(table), settings)
-    np.testing.assert_allclose(driver.base, 0)
-    np.testing.assert_allclose(driver.effect, 1.5, atol=1e-5)  # the mean of 1 and 2
-    np.testing.assert_allclose(driver.noise, 0.25, atol=1e-5)
+    driver = driver_of(open_pool(table), settings)
+    np.testing.assert_allclose(driver.first.base, 0)
+    np.testing.assert_allclose(driver.first.effect, 1.5, atol=1e-5)  # the mean of 1 and 2
+    np.testing.assert_allclose(driver.first.noise, 0.25, atol=1e-5)
     predictor = driver.first_predictor
-    error = predictor.predict(driver.covariates)
-    spread = driver.proposal(predictor, np.array([], dtype=np.int64), 0.5).spread
+    error = predictor.predict(driver.first.covariates)
+    spread = driver.proposal(predictor, np.array([], dtype=np.int64), 0.5).whole().spread
     assert spread is not None
     np.testing.assert_allclose(spread**2, 1.5**2 * error * (1 - error) + 0.25 * error, rtol=1e-4)
 

@@ -347,20 +347,6 @@ def test_games_go_on_after_a_restart(tmp_path: Path) -> None:
         assert (ours.low, ours.high) == pytest.approx((theirs.low, theirs.high), abs=1e-12)
 
 
-def test_games_of_an_older_version_are_played_again_from_the_log(tmp_path: Path) -> None:
-    campaign = begun(tmp_path / "c.db", POOL, ["error"], looks=0)
-    label(campaign, 12, TRUTH)
-    (now,) = campaign.estimate()
-    campaign.keep()
-    store = campaign._log.store
-    snapshot = store.snapshot("spam")
-    assert snapshot is not None
-    older = b'{"error": {"n": 12, "kind": "average", "game": {"low": 9}}}'
-    store.keep_snapshot("spam", snapshot.hash, older)
-    (again,) = load_campaign("spam", storage=tmp_path / "c.db").estimate()
-    assert again.as_dict() == now.as_dict()
-
-
 def test_an_own_loss_sees_numbers_as_numbers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

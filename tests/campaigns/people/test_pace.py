@@ -8,7 +8,7 @@ from levelled.campaigns.people.pace import Pace, paces_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.metrics.named import parse_metric
 
-SETTINGS = CampaignSettings("x", (parse_metric("error"),), None, "", 10, 1)
+SETTINGS = CampaignSettings("x", (parse_metric("error"),), None, "", 10, seed=1)
 
 
 def at(minute: int, second: int = 0) -> str:

@@ -17,7 +17,7 @@ from contracts.stores import StoreContract
 from levelled.campaigns import backup, copy
 from levelled.campaigns.log.hashing import StoredEvent, verify
 from levelled.campaigns.stores import SQLStore, database, open_store, place_of, upgrade
-from levelled.campaigns.stores.schema import VERSIONS
+from levelled.campaigns.stores.schema import VERSION
 from levelled.errors import ConflictError, MissingExtraError, StorageError
 from postgres_server import PASSWORD, PostgresServer
 
@@ -85,9 +85,6 @@ def test_a_lost_connection_is_made_again(
         terminate(postgres, url)
         assert store.append("digits", [{"step": step}], expected=step) == step
     terminate(postgres, url)
-    store.keep_snapshot("digits", "0" * 64, b"state")
-    terminate(postgres, url)
-    assert store.snapshot("digits") == ("0" * 64, b"state")
     assert verify(store.events("digits")) is None
 
 
@@ -285,10 +282,9 @@ def test_an_older_database_is_refused_until_it_is_upgraded(
     with pytest.raises(StorageError, match=r"levelled storage upgrade --storage") as caught:
         open_store(url)
     assert_no_secret(caught.value)
-    assert upgrade(url) == ("0001", VERSIONS[-1], None)
+    assert upgrade(url) == ("0001", VERSION, None)
     with open_store(url) as store:
         store.append("digits", [{}], expected=0)
-        store.keep_snapshot("digits", "0" * 64, b"state")
 
 
 def test_a_campaign_moves_to_a_server_and_back_with_its_hashes(url: str, tmp_path: Path) -> None:

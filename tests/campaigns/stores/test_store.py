@@ -48,11 +48,9 @@ def settings(monkeypatch: pytest.MonkeyPatch, *pragmas: str) -> None:
 def test_what_was_written_is_there_after_closing_and_opening(path: Path) -> None:
     with open_store(path) as store:
         store.append("digits", [{"step": 0}], expected=0)
-        store.keep_snapshot("digits", "0" * 64, b"state")
         before = store.events("digits")
     with open_store(path) as store:
         assert store.events("digits") == before
-        assert store.snapshot("digits") == ("0" * 64, b"state")
         store.append("digits", [{"step": 1}], expected=1)
         assert verify(store.events("digits")) is None
 
@@ -189,8 +187,6 @@ def test_a_file_that_must_not_be_written_can_be_read(
         assert store.count("digits") == 1
         with pytest.raises(StorageError, match="read-only"):
             store.append("digits", [{}], expected=1)
-        with pytest.raises(StorageError, match="read-only"):
-            store.keep_snapshot("digits", "0" * 64, b"")
 
 
 @pytest.mark.skipif(os.geteuid() == 0, reason="root may write everywhere")

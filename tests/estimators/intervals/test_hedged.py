@@ -15,7 +15,7 @@ from levelled.estimators.intervals.hedged import (
     hedged_interval,
     new_prices,
 )
-from levelled.surrogates import Covariates, Driver
+from levelled.surrogates import Covariates, Driver, LossRun
 from levelled_studies.exact import Propose
 from paths import chase_large_losses, expectation
 
@@ -77,7 +77,7 @@ def adaptive_draws(seed: int, n: int, pool_size: int = 400) -> tuple[FloatArray,
     rng = np.random.default_rng(seed)
     e = rng.uniform(0, 0.3, pool_size)
     losses = (rng.random(pool_size) < e).astype(float)
-    driver = Driver(Covariates.of(e))
+    driver = Driver(pool_size, lambda: [LossRun(Covariates.of(e))])
     frozen = driver.proposal(driver.first_predictor, np.zeros(0, dtype=np.int64), 0.75)
     return losses, frozen.draw(n, seed=seed)
 

@@ -5,8 +5,9 @@ so drawing further ahead continues the same sequence. An adaptive campaign draws
 predictor of each is in the log.
 """
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,12 +15,13 @@ import numpy as np
 from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
 from levelled.campaigns.drawing.drivers import begin_round, driver_of
+from levelled.campaigns.drawing.pools import as_labels, attach_event, open_attached
+from levelled.campaigns.log.events import Drawn, Event, RoundBegun
 from levelled.campaigns.log.records import DrawnItem, Round
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError
-from levelled.labels import Label, class_texts
 from levelled.predictions import PoolPredictions
 from levelled.proposals import named
 from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
@@ -32,57 +34,43 @@ _MOST_PREDICTED = 20
 PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
 
 
-def frozen_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal | RunProposal:
+Runs = Callable[[], Iterable[PoolPredictions]]
+"""The predictions of a pool, a run of rows at a time; each call begins a new pass."""
+
+
+def frozen_proposal(runs: Runs, settings: CampaignSettings) -> RunProposal:
     """The weights that `settings` choose, and the losses that the first metric expects.
 
     By default half of the probability is uniform, and half in proportion to the root mean squared
-    loss. A pool that is read in runs is scored in a pass over it.
+    loss. A pass over the runs scores them, and draws take another one.
     """
-    if not pool.in_runs:
-        return whole_proposal(pool, settings)
-    size = settings.pool_size
-
-    def runs() -> Iterator[FrozenProposal]:
-        start = 0
-        for run in pool.runs(settings.models[0]):
-            rows = np.arange(start, start + run.pool_size)
-            yield _expected(run, settings, rows, np.ones(len(rows)))
-            start += run.pool_size
-
-    return RunProposal(size, np.arange(0), _frozen_weights(pool, settings), runs)
-
-
-def whole_proposal(pool: Pool, settings: CampaignSettings) -> FrozenProposal:
-    """The same for a pool that is held in memory."""
-    predictions = pool.predictions(settings.models[0])
-    weights = _frozen_weights(pool, settings)
-    return _expected(predictions, settings, np.arange(settings.pool_size), weights)
-
-
-def _expected(
-    predictions: PoolPredictions, settings: CampaignSettings, rows: IntArray, weights: FloatArray
-) -> FrozenProposal:
-    """Rows of the pool with their weights and the losses that the first metric expects."""
-    metric = settings.metrics[0]
-    control = metric.control(predictions)
+    metric, size = settings.metrics[0], settings.pool_size
     bound = metric.bounds[1] if metric.bounds is not None else np.inf
-    bounded = control is not None and np.isfinite(bound)
-    return FrozenProposal(rows, settings.pool_size, weights, control, bound if bounded else None)
+
+    def expected() -> Iterator[FrozenProposal]:
+        start = 0
+        for run in runs():
+            rows, control = np.arange(start, start + len(run)), metric.control(run)
+            largest = bound if control is not None and np.isfinite(bound) else None
+            yield FrozenProposal(rows, size, np.ones(len(run)), control, largest)
+            start += len(run)
+
+    return RunProposal(size, np.arange(0), _frozen_weights(runs, settings), expected)
 
 
-def _frozen_weights(pool: Pool, settings: CampaignSettings) -> FloatArray:
+def _frozen_weights(runs: Runs, settings: CampaignSettings) -> FloatArray:
     """The weight of every item of the pool."""
     choice("score", settings.score, SCORES)
     if settings.kind == "uniform":
         return proposals.mixture(proposals.uniform(settings.pool_size), share=1.0)
     propose = named.parse(settings.proposal, PROPOSALS)
-    return proposals.mixture(propose(_scores(pool, settings)), share=settings.floor)
+    return proposals.mixture(propose(_scores(runs, settings)), share=settings.floor)
 
 
-def _scores(pool: Pool, settings: CampaignSettings) -> FloatArray:
+def _scores(runs: Runs, settings: CampaignSettings) -> FloatArray:
     """The interest of every item of the pool."""
     values, start = np.empty(settings.pool_size), 0
-    for run in pool.runs(settings.models[0]):
+    for run in runs():
         own = settings.score == "auto"
         score = settings.metrics[0].score(run) if own else _score(run, settings.score)
         values[start : start + len(score)] = score
@@ -118,13 +106,24 @@ def draw_next(
     return begun, draw_round(pool, settings, rows, last, begun)
 
 
+def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> list[Event]:
+    """The events of further draws up to number `needed`, with the predictions attached by then."""
+    begun, items = draw_next(pool, state, needed)
+    events: list[Event] = [] if begun is None else [RoundBegun.of(begun, at=at)]
+    events.append(Drawn(at=at, by=None, draws=tuple(items)))
+    for model, attached in state.attached.items():
+        predictions = open_attached(state.settings, model, attached)
+        events.append(attach_event(state.settings, items, predictions, model, at=at))
+    return events
+
+
 def draw_further(
     pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int
 ) -> list[DrawnItem]:
     """The draws of frozen weights after those that took `rows`, up to number `last`."""
     n_sampled = settings.n_sampled
     sample = np.array(rows[:n_sampled], dtype=np.int64)
-    frozen = frozen_proposal(pool, settings).without(sample)
+    frozen = frozen_proposal(partial(pool.runs, settings.models[0]), settings).without(sample)
     draws = frozen.draw(min(last, settings.pool_size) - n_sampled, seed=settings.seed)
     before = len(rows) - n_sampled
     if draws.index[:before].tolist() != list(rows[n_sampled:]):
@@ -140,10 +139,9 @@ def draw_round(
 ) -> list[DrawnItem]:
     """The draws of one round after those that took `rows`, up to number `last`."""
     drawn = np.array(rows, dtype=np.int64)
-    frozen: FrozenProposal | RunProposal
     if begun.predictor is None:
         static = replace(settings, kind="static", floor=begun.floor)
-        frozen = frozen_proposal(pool, static).without(drawn)
+        frozen = frozen_proposal(partial(pool.runs, settings.models[0]), static).without(drawn)
     else:
         predictor = LossPredictor.from_json(begun.predictor)
         driver = driver_of(pool, settings)
@@ -180,13 +178,15 @@ def draw_sample(pool: Pool, settings: CampaignSettings, rows: IntArray) -> list[
     """A random sample that has labels already, as uniform draws 1..n."""
     if not len(rows):
         return []
-    frozen: FrozenProposal | RunProposal
     if settings.kind == "adaptive":
         driver = driver_of(pool, settings)
         frozen = driver.proposal(driver.first_predictor, rows[:0], None)
         frozen = replace(frozen, slices=_slices_left(pool, settings, rows[:0]))
     else:
-        frozen = replace(frozen_proposal(pool, settings), weights=np.ones(settings.pool_size))
+        frozen = replace(
+            frozen_proposal(partial(pool.runs, settings.models[0]), settings),
+            weights=np.ones(settings.pool_size),
+        )
     return _make_items(pool, settings, frozen.fixed(rows), 1)
 
 
@@ -232,10 +232,3 @@ def _make_items(
 def _by_item(columns: Mapping[str, Sequence[Any]], n: int) -> list[dict[str, Any]]:
     """Columns of n values each, as one mapping for each item."""
     return [{name: values[at] for name, values in columns.items()} for at in range(n)]
-
-
-def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
-    """Predictions as labels are kept, so that the two can be compared."""
-    if settings.numeric and not any(isinstance(one, str) for one in predictions):
-        return [float(one) for one in predictions]
-    return [*class_texts(predictions)]

@@ -1,10 +1,10 @@
 """The driver of an adaptive campaign, made from its pool, and the rounds that it begins.
 
-A large pool is read a run of rows at a time, and each run has a driver of its own. All are on the
-scale of the whole pool, which a pass finds out.
+A pool is read a run of rows at a time; one in memory is a single run. All runs are on the scale of
+the whole pool, which a pass finds out.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from typing import Any
 from weakref import WeakKeyDictionary, proxy
@@ -12,18 +12,18 @@ from weakref import WeakKeyDictionary, proxy
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray
-from levelled.campaigns.drawing.derived import is_judged
+from levelled._check import FloatArray, IntArray
 from levelled.campaigns.drawing.driving import (
     driving_loss,
+    is_judged,
     is_predicted,
     learnt_metric,
     learnt_targets,
+    only_verdicts,
     positive_class,
     unit_of,
     worth_of,
 )
-from levelled.campaigns.drawing.verdicts import only_verdicts, with_chances
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
@@ -32,7 +32,7 @@ from levelled.estimators.intervals.fixed import ranked_weights
 from levelled.losses import Reals, expected
 from levelled.metrics.metric import ERROR, Metric, ProbabilityLosses
 from levelled.metrics.named import ClassRatio, Share
-from levelled.predictions import Categorical, PoolPredictions
+from levelled.predictions import Categorical, PoolPredictions, as_verdicts, verdict_chances
 from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool
 from levelled.surrogates import (
@@ -42,93 +42,121 @@ from levelled.surrogates import (
     Driver,
     LearntClass,
     LossPredictor,
+    LossRun,
     RatioAim,
     Reduction,
-    RunDriver,
     Scaling,
     ScoreColumns,
 )
-from levelled.surrogates.balance import Aim
-from levelled.surrogates.proposal import GUARANTEED_FLOOR
+from levelled.surrogates.driver import keep_single
+from levelled.surrogates.proposal import GUARANTEED_FLOOR, Aim
 
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6
 """Added to the probability of each wrong class, so that their sum is never 0."""
-_DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver | RunDriver]] = WeakKeyDictionary()
+_DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver]] = WeakKeyDictionary()
 
 
-def driver_of(pool: Pool, settings: CampaignSettings) -> Driver | RunDriver:
+def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     """The driver of a campaign: the loss of its first metric and model.
 
     It is kept for as long as the pool, because a large one takes a while. Verdicts without
-    probabilities, and the balance of several metrics, need a pool that is held in memory.
+    probabilities, and the balance of several metrics, need all items in one run.
     """
     metric, model, positive = settings.metrics[0], settings.models[0], positive_class(settings)
-    balanced = settings.metrics if settings.drive == "worst" else ()
-    drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, balanced)
+    drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, _balanced(settings))
     if key not in drivers:
-        if pool.in_runs and not is_judged(pool, model, metric) and not balanced:
-            # By a proxy, since drivers are kept for as long as their pool.
-            drivers[key] = _run_driver(proxy(pool), _Maker(metric, positive), model)
+        source = proxy(pool)  # since drivers are kept for as long as their pool
+        if _balanced(settings) or is_judged(pool, model, metric):
+            drivers[key] = make_driver(settings, len(pool), lambda: [source.predictions(model)])
         else:
-            drivers[key] = whole_driver(pool, settings)
+            drivers[key] = make_driver(
+                settings,
+                len(pool),
+                lambda: source.runs(model),
+                lambda rows: source.predictions_at(rows, model),
+            )
     return drivers[key]
 
 
-def whole_driver(pool: Pool, settings: CampaignSettings) -> Driver:
-    """The driver of a pool that is held in memory."""
-    metric, positive = settings.metrics[0], positive_class(settings)
-    predictions = pool.predictions(settings.models[0])
-    judged = only_verdicts(metric, predictions)
-    predictions = with_chances(predictions) if judged else predictions
-    maker = _Maker(metric, positive, judged)
-    features = _features(predictions)
-    reduction = None if features is None else Reduction.of([features], len(features))
-    columns = maker.columns(predictions, reduction)
-    scaling = Scaling.of(lambda: [columns], len(pool), maker.is_bounded(predictions), judged)
-    balanced = settings.metrics if settings.drive == "worst" else ()
-    aims = (_aim(one, is_predicted(one, settings), predictions) for one in balanced)
-    return replace(maker.driver(predictions, columns, scaling), aims=tuple(aims))
+def _balanced(settings: CampaignSettings) -> tuple[Metric, ...]:
+    """The metrics among which the draws are to be balanced, if they are."""
+    return settings.metrics if settings.drive == "worst" else ()
 
 
-def _run_driver(pool: Pool, maker: "_Maker", model: str) -> RunDriver:
-    """The driver of a pool that is read in runs: a pass finds its scale, one more its features."""
-    first, size, reduction = pool.predictions_at([0], model), len(pool), None
+def make_driver(
+    settings: CampaignSettings,
+    pool_size: int,
+    runs: Callable[[], Iterable[PoolPredictions]],
+    at: Callable[[IntArray], PoolPredictions] | None = None,
+) -> Driver:
+    """The driver of a campaign: a pass over its pool finds out the scale, one more its features.
+
+    Parameters
+    ----------
+    settings
+        Those of the campaign.
+    pool_size
+        The number of items in all runs.
+    runs
+        The predictions of all items, a run of rows at a time; each call begins a new pass.
+    at
+        The predictions of some rows. A single run with the whole pool needs none.
+    """
+    runs = keep_single(runs, pool_size)
+    first = next(iter(runs()))
+    judged = only_verdicts(settings.metrics[0], first)
+    if judged:
+        verdicts = [with_chances(run) for run in runs()]
+        first, runs = verdicts[0], lambda: verdicts
+    reduction = None
     if _features(first) is not None:
-        features = (X for X in map(_features, pool.runs(model)) if X is not None)
-        reduction = Reduction.of(features, size)
+        features = (X for X in map(_features, runs()) if X is not None)
+        reduction = Reduction.of(features, pool_size)
+    maker = _Maker(settings, reduction, judged)
+    items = keep_single(lambda: map(maker.items, runs()), pool_size)
+    bounded = bool(np.isfinite(learnt_metric(settings.metrics[0], first).possible[1]))
+    scaling = Scaling.of(lambda: (one.columns for one in items()), pool_size, bounded, judged)
 
-    def columns() -> Iterator[ScoreColumns]:
-        return (maker.columns(run, reduction) for run in pool.runs(model))
+    def covariates(rows: IntArray) -> Covariates:
+        assert at is not None
+        return Covariates.scaled(maker.items(at(rows)).columns, scaling)
 
-    scaling = Scaling.of(columns, size, maker.is_bounded(first), from_verdicts=False)
+    return Driver(pool_size, lambda: (maker.run(one, scaling) for one in items()), covariates)
 
-    def driver(run: PoolPredictions) -> Driver:
-        return maker.driver(run, maker.columns(run, reduction), scaling)
 
-    return RunDriver(
-        size,
-        lambda: map(driver, pool.runs(model)),
-        lambda rows: driver(pool.predictions_at(rows, model)),
+def with_chances(predictions: PoolPredictions) -> PoolPredictions:
+    """Verdicts with the chance of each label that they suggest before there are any labels."""
+    verdicts = as_verdicts(predictions.pred)
+    assert verdicts is not None
+    return replace(
+        predictions, classes=verdicts.values, pred=verdicts, surrogate=verdict_chances(verdicts)
     )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Items:
+    """A run of items: their predictions, and the columns that a predictor learns from."""
+
+    predictions: PoolPredictions
+    columns: ScoreColumns
+
+    def __len__(self) -> int:
+        return len(self.columns)
 
 
 @dataclass(frozen=True, slots=True)
 class _Maker:
-    """Makes the driver of a pool, or of a run of its rows, from predictions."""
+    """Makes the runs of a driver from predictions."""
 
-    metric: Metric
-    positive: str | None
-    judged: bool = False
+    settings: CampaignSettings
+    reduction: Reduction | None
+    judged: bool
 
-    def is_bounded(self, predictions: PoolPredictions) -> bool:
-        """True if what the predictor learns has an upper bound."""
-        return bool(np.isfinite(learnt_metric(self.metric, predictions).possible[1]))
-
-    def columns(self, predictions: PoolPredictions, reduction: Reduction | None) -> ScoreColumns:
-        """The expected losses of items, with their features and predicted classes."""
-        learnt = learnt_metric(self.metric, predictions)
+    def items(self, predictions: PoolPredictions) -> _Items:
+        """Items with their expected losses, features and predicted classes."""
+        learnt = learnt_metric(self.settings.metrics[0], predictions)
         lowest, width = unit_of(learnt)
 
         def predicted(of: PoolPredictions) -> FloatArray | None:
@@ -141,28 +169,33 @@ class _Maker:
         either = own if own is not None else second
         features, groups = _features(predictions), predictions.class_index
         alike = self.judged and len(predictions.classes or ()) == 2
-        return ScoreColumns(
-            np.full(predictions.pool_size, _UNKNOWN) if either is None else either,
+        columns = ScoreColumns(
+            np.full(len(predictions), _UNKNOWN) if either is None else either,
             second,
-            None if features is None or reduction is None else reduction.apply(features),
+            None if features is None or self.reduction is None else self.reduction.apply(features),
             None if groups is None or alike else groups.astype(np.int64),
         )
+        return _Items(predictions, columns)
 
-    def driver(
-        self, predictions: PoolPredictions, columns: ScoreColumns, scaling: Scaling
-    ) -> Driver:
-        """The driver of items, on the scale of their pool."""
-        covariates, driving = Covariates.scaled(columns, scaling), driving_loss(self.metric)
-        share: ClassShare | LearntClass | None = _class_share(self.positive, predictions)
-        if share is not None and isinstance(self.metric, Share):
+    def run(self, items: _Items, scaling: Scaling) -> LossRun:
+        """The losses of items, on the scale of their pool."""
+        metric, predictions = self.settings.metrics[0], items.predictions
+        covariates, driving = Covariates.scaled(items.columns, scaling), driving_loss(metric)
+        share: ClassShare | LearntClass | None
+        share = _class_share(positive_class(self.settings), predictions)
+        if share is not None and isinstance(metric, Share):
             share = LearntClass(share.predicted)
-        bound = driving.possible[1]
+        bound, learnt = driving.possible[1], learnt_metric(metric, predictions)
         largest = float(bound) if np.isfinite(bound) else None
-        learnt = learnt_metric(self.metric, predictions)
-        if learnt is ERROR and driving is not ERROR:
-            base, effect, noise = _given_error(driving, predictions)
-            return Driver(covariates, base, effect, largest, share, noise)
-        return Driver(covariates, *unit_of(learnt), largest, share)
+        is_consequence = learnt is ERROR and driving is not ERROR
+        base, effect, noise = (
+            _given_error(driving, predictions) if is_consequence else (*unit_of(learnt), 0.0)
+        )
+        aims = (
+            _aim(one, is_predicted(one, self.settings), predictions)
+            for one in _balanced(self.settings)
+        )
+        return LossRun(covariates, base, effect, largest, share, noise, tuple(aims))
 
 
 def _features(predictions: PoolPredictions) -> FloatArray | None:

@@ -5,18 +5,46 @@ from collections.abc import Callable
 import numpy as np
 
 from levelled._check import FloatArray, choice
-from levelled.campaigns.drawing.derived import outlines_of
-from levelled.campaigns.drawing.verdicts import only_verdicts
-from levelled.campaigns.settings import KINDS, CampaignSettings
+from levelled.campaigns.options import KINDS
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
 from levelled.metrics.named import ClassRatio, Mean, Share
-from levelled.predictions import Categorical, PoolPredictions
+from levelled.predictions import Categorical, PoolPredictions, as_verdicts
 from levelled.sources import Pool
 
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
 """Metrics whose losses follow from an error of the predicted class."""
+
+
+def outlines_of(pool: Pool, metric: Metric) -> dict[str, PoolPredictions]:
+    """What each model predicts for some items; a pool that names no model has one without a name.
+
+    They show which columns there are and of what kind. One item is enough, but for classes
+    without any chances: there all predictions tell how many classes there are.
+    """
+    return {
+        one: pool.predictions(one)
+        if is_judged(pool, one, metric)
+        else pool.predictions_at([0], one)
+        for one in pool.models or ("",)
+    }
+
+
+def is_judged(pool: Pool, model: str, metric: Metric) -> bool:
+    """True if a metric counts classes and the pool has no chances of them, only predictions."""
+    first = pool.predictions_at([0], model)
+    chances = (first.proba, first.surrogate, first.loss_hat)
+    return metric.label_kind == "class" and all(one is None for one in chances)
+
+
+def only_verdicts(metric: Metric, predictions: PoolPredictions) -> bool:
+    """True if all that predicts the classes a metric is about is a verdict on each item."""
+    more = (predictions.proba, predictions.surrogate, predictions.loss_hat)
+    if metric.label_kind != "class" or any(column is not None for column in more):
+        return False
+    return as_verdicts(predictions.pred) is not None
 
 
 def learnt_metric(metric: Metric, predictions: PoolPredictions) -> Metric:

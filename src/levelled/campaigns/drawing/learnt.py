@@ -19,8 +19,7 @@ from levelled.reports import Section
 from levelled.reports.plots import CalibrationPoint, plot_calibration, plot_rounds
 from levelled.sources import Pool
 from levelled.surrogates import LossPredictor
-from levelled.surrogates.covariates import SCORES
-from levelled.surrogates.scaling import Moments
+from levelled.surrogates.covariates import SCORES, ColumnMoments
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -145,7 +144,7 @@ class CampaignPredictor:
         for share, coefficients in self.predictor.regressions:
             b[: len(coefficients)] += share * coefficients
         size = 0 if pool.features is None else pool.features.shape[1]
-        moments = Moments()
+        moments = ColumnMoments()
         for run in runs():
             own = run.covariates
             by_class = np.zeros(len(own)) if own.groups is None else b[SCORES + size :][own.groups]

@@ -2,12 +2,13 @@
 
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import partial
 from typing import Any
 
 from levelled._check import between
-from levelled.campaigns.drawing.derived import fitting_model_first
-from levelled.campaigns.drawing.drawing import whole_proposal
+from levelled.campaigns.drawing.drawing import frozen_proposal
 from levelled.campaigns.drawing.driving import choose_kind
+from levelled.campaigns.drawing.pools import fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
@@ -106,7 +107,7 @@ def _plan_from(
     here = base.labelable
     weight = ranked_weights(base.draws.probability, settings.pool_size)
     pilot = Pilot(base.draws.index[here], wrong[here], weight[here])
-    weights = whole_proposal(pool, settings).weights
+    weights = frozen_proposal(partial(pool.runs, model), settings).weights
     return replace(plan_pool(request, pool.predictions(model), weights, pilot), kind=frozen)
 
 

@@ -1,19 +1,33 @@
-"""The files of a campaign: its pool as each draw saw it, checked against the log."""
+"""The files of a campaign, checked against its log, and the settings that follow from its pool.
 
-from collections.abc import Sequence
+The pool is as each draw saw it; predictions of other models may be attached later.
+"""
+
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from levelled._check import FloatArray, whole
 from levelled.campaigns.figures.exporting import write_table
-from levelled.campaigns.log.records import Rescored
+from levelled.campaigns.log.events import PredictionsAttached
+from levelled.campaigns.log.records import Attached, DrawnItem, Rescored
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
+from levelled.estimators.intervals.looks import (
+    SHARE,
+    PlannedLook,
+    plan_looks,
+    plan_without_budget,
+)
+from levelled.labels import Label, class_texts
 from levelled.metrics.metric import Metric
 from levelled.sources import Pool, open_pool
+
+_MOST_LOOKS = 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,3 +209,177 @@ def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa
             f"{settings.name!r}, or whether an item is wrong."
         )
     return pa.table({**columns, "loss_hat": proba[:, 1]})
+
+
+def place_of(pool: Pool) -> str | list[str] | None:
+    """The full path of a pool, or paths; None for a frame in memory."""
+    if pool.source is None:
+        return None
+    if isinstance(pool.source, str):
+        return str(Path(pool.source).absolute())
+    return [str(Path(path).absolute()) for path in pool.source]
+
+
+def attach_event(
+    settings: CampaignSettings,
+    items: Sequence[DrawnItem],
+    predictions: Pool,
+    model: str,
+    *,
+    at: str,
+) -> PredictionsAttached:
+    """The event that adds the predictions of `model` for the drawn items.
+
+    The draws did not depend on the model, so its losses are weighted without bias.
+    """
+    _check_model(settings, predictions, model)
+    predicted = predictions.predictions()
+    for metric in settings.metrics:
+        metric.require(predicted)
+    try:
+        rows = predictions.rows_of([item.id for item in items])
+    except PoolError as wrong:
+        raise CampaignError(
+            f"{wrong} {model!r} needs a prediction for every item that is drawn: attach it from a "
+            f"file with all of them."
+        ) from wrong
+    pred = predicted.of(rows)
+    proba: list[list[float]] = []
+    if predicted.proba is not None:
+        classes = predictions.classes
+        order = [] if classes is None else [classes.index(one) for one in settings.classes or ()]
+        proba = predicted.proba[rows][:, order].tolist()
+    return PredictionsAttached(
+        at=at,
+        by=None,
+        model=model,
+        source=place_of(predictions),
+        fingerprint=predictions.fingerprint,
+        pred_counts=predicted.counts() if len(predictions) == settings.pool_size else {},
+        pred=_by_draw(items, [] if pred is None else as_labels(pred, settings)),
+        proba=_by_draw(items, map(tuple, proba)),
+    )
+
+
+def predicted_numbers(
+    state: CampaignState, open_pool: Callable[[], Pool], model: str
+) -> FloatArray:
+    """The numbers that a model of the pool, or one attached later, predicts for the whole pool."""
+    pool, later = open_pool(), state.attached.get(model)
+    source = pool if later is None else open_attached(state.settings, model, later)
+    number = (source.predictions(model) if later is None else source.predictions()).number
+    if number is None:
+        raise CampaignError(f"The model {model or 'first'!r} does not predict numbers.")
+    rows = slice(None) if later is None else source.rows_of(pool.ids(range(len(pool))))
+    return np.asarray(number, dtype=np.float64)[rows]
+
+
+def check_model_name(model: str) -> None:
+    """Refuse a text that cannot name a model."""
+    if not model or not model.isprintable() or len(model) > 100:
+        raise CampaignError(f"{model!r} is no name for a model: give it a short printable one.")
+
+
+def open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
+    """The file of a model that was attached, for items other than those drawn then."""
+    recorded = RecordedFile(
+        f"The table of predictions of {model!r}",
+        attached.source,
+        attached.fingerprint,
+        f"New items need theirs: attach {model!r} again from its file, or under a new name.",
+    )
+    return recorded.open(classes=settings.classes)
+
+
+def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> None:
+    check_model_name(model)
+    if model in map(settings.shown_name, settings.models):
+        raise CampaignError(
+            f"The pool of {settings.name!r} has predictions of {model!r} already: choose another "
+            f"name."
+        )
+    if predictions.classes is not None and settings.classes is not None:
+        unknown = set(predictions.classes) ^ set(settings.classes)
+        if unknown:
+            raise CampaignError(
+                f"The classes of these predictions are not those of {settings.name!r}: they "
+                f"differ in {', '.join(sorted(unknown))}."
+            )
+
+
+def _by_draw(items: Sequence[DrawnItem], values: Iterable[Any]) -> dict[int, Any]:
+    return {item.draw: value for item, value in zip(items, values, strict=False)}
+
+
+def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
+    """Predictions as labels are kept, so that the two can be compared."""
+    if settings.numeric and not any(isinstance(one, str) for one in predictions):
+        return [float(one) for one in predictions]
+    return [*class_texts(predictions)]
+
+
+def fitting_model_first(pool: Pool, metric: Metric) -> tuple[str, ...]:
+    """The models, those first whose predictions are labels of the kind that a metric counts.
+
+    Beside a judge that rates, a share of passes is predicted by the one that says "pass".
+    """
+    counted = metric.positive
+
+    def fits(model: str) -> bool:
+        if metric.label_kind == "number":
+            return pool.predictions_at([0], model).number is not None
+        return counted is None or counted in pool.pred_counts(model)
+
+    return tuple(sorted(pool.models or ("",), key=lambda model: not fits(model)))
+
+
+def settings_of_pool(
+    pool: Pool, metrics: Sequence[Metric], slices: Sequence[str]
+) -> dict[str, Any]:
+    """The settings that a pool determines: its size, content, models, classes and counts."""
+    models = fitting_model_first(pool, metrics[0])
+    number = pool.predictions_at([0], models[0]).number
+    return {
+        "fingerprint": pool.fingerprint,
+        "pool_size": len(pool),
+        "models": models,
+        "classes": pool.classes,
+        "numeric": _is_numeric(metrics, has_numbers=number is not None),
+        "features": pool.features,
+        "columns": pool.choices,
+        "group": pool.group,
+        "n_groups": pool.n_groups,
+        "slice_counts": {column: pool.slice_values(column).counts() for column in slices},
+        "pred_counts": {one: pool.pred_counts(one) for one in pool.models or ("",)},
+    }
+
+
+def looks_over(
+    budget: int | None, pool_size: int, level: float, count: int
+) -> tuple[PlannedLook, ...]:
+    """The looks planned over a budget, or at 50, 100, 200, ... labels without one.
+
+    >>> [look.n for look in looks_over(100, 10**6, 0.95, 5)]
+    [20, 40, 60, 80, 100]
+    """
+    alpha = SHARE * (1 - level)
+    whole("looks", count, least=0)
+    if count > _MOST_LOOKS:
+        raise CampaignError(f"{count} looks are too many to plan: choose at most {_MOST_LOOKS}.")
+    if count == 0:
+        return ()
+    if budget is None:
+        return plan_without_budget(pool_size, alpha)
+    return plan_looks(min(budget, pool_size), pool_size, count, alpha)
+
+
+def _is_numeric(metrics: Sequence[Metric], *, has_numbers: bool) -> bool:
+    """True if labels are numbers: as the metrics need it, or else like the predictions."""
+    kinds = {metric.label_kind for metric in metrics} - {None}
+    if len(kinds) > 1:
+        names = ", ".join(metric.name for metric in metrics)
+        raise CampaignError(
+            f"These metrics do not go together: {names}. Some need a number as label, others a "
+            f"class."
+        )
+    return kinds == {"number"} if kinds else has_numbers

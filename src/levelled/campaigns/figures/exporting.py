@@ -95,7 +95,7 @@ def write_table(table: "pa.Table", path: Path, *, raw: bool = False) -> None:
 def _safe_cells(table: "pa.Table") -> "pa.Table":
     import pyarrow as pa
 
-    from levelled.sources.sheets import safe_cell
+    from levelled.sources.answers import safe_cell
 
     for at, column in enumerate(table.columns):
         if pa.types.is_string(column.type):

@@ -10,7 +10,7 @@ from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.hashing import StoredEvent
 from levelled.campaigns.log.records import PlainEvent, to_plain
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.snapshots import is_authentic, pack, unpack
+from levelled.campaigns.snapshots import KeptState, forget_snapshot, keep_snapshot, load_snapshot
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError
 
@@ -92,6 +92,7 @@ class CampaignLog:
                 self.store.rename(self.name, name, event, expected=state.n_events)
             except ConflictError:
                 continue
+            forget_snapshot(self.store.address, self.name)
             self.name = name
             return
         raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
@@ -100,6 +101,7 @@ class CampaignLog:
         """Remove the log for good."""
         _ = self.state  # refuses a campaign that is not there
         self.store.delete(self.name)
+        forget_snapshot(self.store.address, self.name)
         self._state, self._hash, self._n_stored = None, "", 0
 
     def overview(self) -> tuple[CampaignState, str]:
@@ -115,10 +117,8 @@ class CampaignLog:
         state = self.state
         work = state.n_events + sum(game.n for game in self.cache.games.values())
         if work > self._work_kept * 1.02:
-            data = pack(self._hash, state, self.cache)
-            if data is not None:
-                self.store.keep_snapshot(self.name, self._hash, data)
-                self._work_kept = work
+            keep_snapshot(self.store.address, self.name, KeptState(self._hash, state, self.cache))
+            self._work_kept = work
 
     def _read_on(self, read: Read) -> CampaignState:
         """The state after what `read` finds behind the events that are known."""
@@ -149,10 +149,7 @@ class CampaignLog:
 
     def _begin(self) -> None:
         """Begin with a snapshot whose last event is in the log; without one, from nothing."""
-        snapshot = self.store.snapshot(self.name)
-        if snapshot is None or not is_authentic(snapshot.data):
-            return
-        kept = unpack(snapshot.data)
+        kept = load_snapshot(self.store.address, self.name)
         if kept is None:
             return
         place = kept.state.n_events - 1

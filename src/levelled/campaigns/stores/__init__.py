@@ -1,7 +1,7 @@
 """Stores keep the events of campaigns. One string names a storage, everywhere."""
 
+from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.opening import (
-    DEFAULT_STORAGE,
     Upgrade,
     backup,
     copy,
@@ -10,15 +10,21 @@ from levelled.campaigns.stores.opening import (
     place_of,
     upgrade,
 )
-from levelled.campaigns.stores.store import Read, Snapshot, SQLStore, Store
-from levelled.campaigns.stores.tokens import ROLES, Token, find_token, hash_token
+from levelled.campaigns.stores.store import (
+    ROLES,
+    Read,
+    SQLStore,
+    Store,
+    Token,
+    find_token,
+    hash_token,
+)
 
 __all__ = [
     "DEFAULT_STORAGE",
     "ROLES",
     "Read",
     "SQLStore",
-    "Snapshot",
     "Store",
     "Token",
     "Upgrade",

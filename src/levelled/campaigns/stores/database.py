@@ -67,6 +67,8 @@ class Database:
 
     def __init__(self, engine: Engine, place: str) -> None:
         self.place = place
+        self.address = place
+        """The place in full, however somebody named it."""
         self.engine = engine
         self._reader = engine
         self._writer = engine.execution_options(**{WRITES: True})

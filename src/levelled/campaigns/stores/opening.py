@@ -3,23 +3,18 @@
 import re
 import shlex
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from sqlalchemy import Connection
 
 from levelled.campaigns.log.hashing import StoredEvent, verify
+from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.database import Database
 from levelled.campaigns.stores.postgresql import PostgreSQL, parse_url
-from levelled.campaigns.stores.schema import VERSION_TABLE, VERSIONS, create_tables, version_of
+from levelled.campaigns.stores.schema import VERSION, create_tables, upgrade_tables, version_of
 from levelled.campaigns.stores.sqlite import SQLite
 from levelled.campaigns.stores.store import SQLStore, Store
 from levelled.errors import ConflictError, StorageError
-
-if TYPE_CHECKING:
-    from alembic.script import ScriptDirectory
-
-DEFAULT_STORAGE = "sqlite:///levelled.db"
-"""The storage used where none is named: a file in the current folder."""
 
 _FORMS = (
     "Write sqlite:///levelled.db for a file in this folder, or sqlite:////home/ann/levelled.db "
@@ -76,24 +71,24 @@ def place_of(url: str | Path) -> str:
 
 
 def upgrade(url: str | Path) -> Upgrade:
-    """Migrate the database that `url` names, after a backup of its file beside it.
+    """Bring the database that `url` names up to date, after a backup of its file beside it.
 
-    All steps are one transaction: if one fails, the database stays at the version it had. A
+    It is one transaction: if a step fails, the database stays at the version it had. A
     server has backups of its own: run pg_dump first.
     """
     database = _connect(url, create=False)
     try:
         with database.reading() as connection:
             before = _version(connection, database)
-        if before == VERSIONS[-1]:
+        if before == VERSION:
             return Upgrade(before, before, None)
         kept = database.keep_version(before) if isinstance(database, SQLite) else None
         with database.turn("") as turn, turn.writing() as connection:
             if _version(connection, database) == before:  # nobody was faster
-                _migrate(connection, before)
+                upgrade_tables(connection, before)
     finally:
         database.close()
-    return Upgrade(before, VERSIONS[-1], kept)
+    return Upgrade(before, VERSION, kept)
 
 
 def backup(url: str | Path, to: str | Path) -> Path:
@@ -165,31 +160,13 @@ def _count_common(target: Store, name: str, events: list[StoredEvent]) -> int:
     return last.seq + 1
 
 
-def migrations() -> "ScriptDirectory":
-    """The steps from each version to the next."""
-    from alembic.script import ScriptDirectory
-
-    return ScriptDirectory(str(Path(__file__).parent / "migrations"))
-
-
-def _migrate(connection: Connection, before: str) -> None:
-    from alembic.config import Config
-    from alembic.runtime.environment import EnvironmentContext
-
-    steps = migrations()
-    plan = steps._upgrade_revs(VERSIONS[-1], before)
-    with EnvironmentContext(Config(), steps, fn=lambda *_: plan) as environment:
-        environment.configure(connection=connection, version_table=VERSION_TABLE)
-        environment.run_migrations()
-
-
 def _make_ready(database: Database, *, create: bool) -> None:
     with database.reading() as connection:
         version = version_of(connection, database.place)
-    if version not in (None, VERSIONS[-1]):
+    if version not in (None, VERSION):
         raise StorageError(
             f"{database.place} was made by an older Levelled (storage version {version}, now "
-            f"{VERSIONS[-1]}). Run: levelled storage upgrade --storage "
+            f"{VERSION}). Run: levelled storage upgrade --storage "
             f"{shlex.quote(database.place)}"
         )
     if version is None and not create:

@@ -1,10 +1,19 @@
-"""Stores: the protocol of a place that keeps events, and the store in a database."""
+"""Stores: the protocol of a place that keeps events, and the store in a database.
 
+A database also keeps the tokens of those who may use the web page, of which it knows only the
+hashes.
+"""
+
+import hmac
 import json
-from collections.abc import Callable, Mapping, Sequence
+import secrets
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from hashlib import sha256
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, Protocol, Self, TypeVar
 
 from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
 from sqlalchemy.exc import IntegrityError
@@ -12,8 +21,7 @@ from sqlalchemy.exc import IntegrityError
 from levelled._check import whole
 from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
 from levelled.campaigns.stores.database import Appended, Database, LostConnectionError, Turn
-from levelled.campaigns.stores.schema import EVENTS, SNAPSHOTS
-from levelled.campaigns.stores.tokens import SQLTokens
+from levelled.campaigns.stores.schema import EVENTS, TOKENS, event_columns
 from levelled.errors import ConflictError, InputError, StorageError
 
 Read = Callable[[int], list[StoredEvent]]
@@ -28,29 +36,21 @@ _LARGEST = 2**31 - 1  # of the column "seq"
 _NAMED = EVENTS.c.campaign == bindparam("of")
 _WHOLE = select(EVENTS.c.seq, EVENTS.c.prev_hash, EVENTS.c.hash, EVENTS.c.body).where(_NAMED)
 _SINCE = _WHOLE.where(EVENTS.c.seq >= bindparam("since")).order_by(EVENTS.c.seq)
-_WITHOUT_DRAWS = _SINCE.where(EVENTS.c.body.not_like('%"type":"drawn"}'))
+_WITHOUT_DRAWS = _SINCE.where(EVENTS.c.type != "drawn")
 _LAST = _WHOLE.order_by(EVENTS.c.seq.desc()).limit(1)
 _END = _LAST.with_only_columns(EVENTS.c.seq, EVENTS.c.hash)
 _NAMES = select(EVENTS.c.campaign).where(EVENTS.c.seq == 0)
 _APPEND = insert(EVENTS)
-
-_SNAPSHOT = select(SNAPSHOTS.c.hash, SNAPSHOTS.c.data).where(
-    SNAPSHOTS.c.campaign == bindparam("of")
-)
-_FORGET = delete(SNAPSHOTS).where(SNAPSHOTS.c.campaign == bindparam("of"))
-_KEEP = insert(SNAPSHOTS)
 _ERASE = delete(EVENTS).where(_NAMED)
-_MOVE = [
-    update(table).where(table.c.campaign == bindparam("of")).values(campaign=bindparam("to"))
-    for table in (EVENTS, SNAPSHOTS)
-]
+_MOVE = update(EVENTS).where(_NAMED).values(campaign=bindparam("to"))
 
+ROLES = ("labeller", "analyst")
+"""The roles, each of which may do all that those before it may."""
 
-class Snapshot(NamedTuple):
-    """Computed state as bytes, and the hash of the last event it contains."""
-
-    hash: str
-    data: bytes
+_TOKEN_BYTES = 32
+_TOKENS_IN_ORDER = select(TOKENS.c.hash, TOKENS.c.name, TOKENS.c.role, TOKENS.c.created).order_by(
+    TOKENS.c.created, TOKENS.c.name, TOKENS.c.hash
+)
 
 
 class Store(Protocol):
@@ -58,6 +58,11 @@ class Store(Protocol):
 
     `tests/contracts/stores.py` tests all that a store must do; inherit it to test another one.
     """
+
+    @property
+    def address(self) -> str:
+        """The address of the storage in full, without a password."""
+        ...
 
     def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
         """Add all `events` or none, and return the place of the last event.
@@ -95,14 +100,6 @@ class Store(Protocol):
         """The campaigns that have events, sorted."""
         ...
 
-    def snapshot(self, campaign: str) -> Snapshot | None:
-        """The snapshot that was stored last."""
-        ...
-
-    def keep_snapshot(self, campaign: str, last_hash: str, data: bytes) -> None:
-        """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
-        ...
-
     def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
         """A function that waits until there may be new events, about as long as it is told to."""
         ...
@@ -115,12 +112,75 @@ class Store(Protocol):
         ...
 
     def delete(self, campaign: str) -> None:
-        """Remove all events of a campaign and its snapshot, in one step."""
+        """Remove all events of a campaign, in one step."""
         ...
 
     def close(self) -> None:
         """Close files and connections."""
         ...
+
+
+@dataclass(frozen=True, slots=True)
+class Token:
+    """A token as the database knows it: the hash, whose it is, what it allows, since when."""
+
+    hash: str
+    name: str
+    role: str
+    created: str
+
+
+def hash_token(token: str) -> str:
+    """The sha256 of a token.
+
+    A token is 256 random bits, so that nothing is gained by a hash that is slow to compute.
+    """
+    return sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
+
+
+def find_token(tokens: Iterable[Token], digest: str) -> Token | None:
+    """The token with this hash; the time it takes does not tell how near a guess was."""
+    found = None
+    for one in tokens:
+        if hmac.compare_digest(one.hash, digest):
+            found = one
+    return found
+
+
+class SQLTokens:
+    """The tokens in the tables of a store."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    def add(self, name: str, role: str) -> str:
+        """A new token for a person, who may have others; it cannot be read again later."""
+        if role not in ROLES:
+            raise InputError(f"There is no role {role!r}: choose one of {', '.join(ROLES)}.")
+        token, now = secrets.token_urlsafe(_TOKEN_BYTES), datetime.now(UTC)
+        row = {
+            "hash": hash_token(token),
+            "name": _checked_person(name),
+            "role": role,
+            "created": now.isoformat(timespec="seconds"),
+        }
+        with self._database.turn("") as turn, turn.writing() as connection:
+            connection.execute(insert(TOKENS), [row])
+        return token
+
+    def all(self) -> list[Token]:
+        """All tokens, the oldest first."""
+
+        def attempt() -> list[Token]:
+            with self._database.reading() as connection:
+                return [Token(*row) for row in connection.execute(_TOKENS_IN_ORDER)]
+
+        return self._database.persist(attempt)
+
+    def remove(self, name: str) -> int:
+        """Remove all tokens of a person, and return how many there were."""
+        with self._database.turn("") as turn, turn.writing() as connection:
+            return connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount
 
 
 class SQLStore:
@@ -130,6 +190,11 @@ class SQLStore:
         self._database = database
         self.tokens = SQLTokens(database)
         """The tokens of those who may use the web page."""
+
+    @property
+    def address(self) -> str:
+        """The address of the storage in full, without a password."""
+        return self._database.address
 
     def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
         """Add all `events` or none, and return the place of the last event."""
@@ -166,18 +231,16 @@ class SQLStore:
         unsure: list[Appended],
     ) -> int:
         """Write events in a turn, and note them as long as it is not known that they are stored."""
-        texts = [canonical(event) for event in events]
         with turn.writing() as connection:
             end = connection.execute(_END, {"of": name}).one_or_none()
             count, hash_ = (end.seq + 1, end.hash) if end else (0, GENESIS)
             if count != expected:
                 raise _conflict(name, expected)
             rows = []
-            for seq, text in enumerate(texts, start=count):
-                row = {"campaign": name, "seq": seq, "prev_hash": hash_, "body": text}
-                hash_ = hash_of(hash_, text)
-                rows.append({**row, "hash": hash_})
-            last = count + len(texts) - 1
+            for seq, event in enumerate(events, start=count):
+                rows.append(_row(name, seq, hash_, event))
+                hash_ = rows[-1]["hash"]
+            last = count + len(rows) - 1
             try:
                 if rows:
                     connection.execute(_APPEND, rows)
@@ -215,11 +278,6 @@ class SQLStore:
         """The campaigns that have events, sorted."""
         return sorted(self._read(lambda connection: connection.scalars(_NAMES).all()))
 
-    def snapshot(self, campaign: str) -> Snapshot | None:
-        """The snapshot that was stored last."""
-        row = self._first_row(_SNAPSHOT, _checked(campaign))
-        return Snapshot(row.hash, bytes(row.data)) if row else None
-
     def _first_row(self, statement: Select[Any], name: str) -> Row[Any] | None:
         return self._read(lambda connection: connection.execute(statement, {"of": name}).first())
 
@@ -230,44 +288,27 @@ class SQLStore:
 
         return self._database.persist(attempt)
 
-    def keep_snapshot(self, campaign: str, last_hash: str, data: bytes) -> None:
-        """Store a snapshot in place of the one before; `last_hash` is that of its last event."""
-        if not isinstance(data, bytes):
-            raise InputError(f"A snapshot must be bytes; it is of type {type(data).__name__}.")
-        row = {"campaign": _checked(campaign), "hash": last_hash, "data": data}
-
-        def attempt() -> None:
-            with self._database.turn(campaign) as turn, turn.writing() as connection:
-                connection.execute(_FORGET, {"of": campaign})
-                connection.execute(_KEEP, row)
-
-        self._database.persist(attempt)
-
     def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
         """A function that waits until there may be new events, about as long as it is told to."""
         return self._database.watching(_checked(campaign))
 
     def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
         """Move all events to another name and add `event`, in one step."""
-        old, new, text = _checked(campaign), _checked(name), canonical(event)
+        old, new = _checked(campaign), _checked(name)
         with self._database.turn(old) as turn, turn.writing() as connection:
             end = connection.execute(_END, {"of": old}).one_or_none()
             if end is None or end.seq + 1 != expected:
                 raise _conflict(old, expected)
             if connection.execute(_END, {"of": new}).one_or_none() is not None:
                 raise InputError(f"There is a campaign {new!r} already: choose another name.")
-            connection.execute(_FORGET, {"of": new})
-            for statement in _MOVE:
-                connection.execute(statement, {"of": old, "to": new})
-            row = {"campaign": new, "seq": expected, "prev_hash": end.hash, "body": text}
-            connection.execute(_APPEND, [{**row, "hash": hash_of(end.hash, text)}])
+            connection.execute(_MOVE, {"of": old, "to": new})
+            connection.execute(_APPEND, [_row(new, expected, end.hash, event)])
 
     def delete(self, campaign: str) -> None:
-        """Remove all events of a campaign and its snapshot, in one step."""
+        """Remove all events of a campaign, in one step."""
         name = _checked(campaign)
         with self._database.turn(name) as turn, turn.writing() as connection:
-            for statement in (_ERASE, _FORGET):
-                connection.execute(statement, {"of": name})
+            connection.execute(_ERASE, {"of": name})
 
     def close(self) -> None:
         """Close files and connections."""
@@ -308,6 +349,28 @@ def _checked(campaign: object) -> str:
             f"The name of a campaign must be 1 to 200 printable characters; it is {campaign!r:.80}."
         )
     return campaign
+
+
+def _checked_person(name: str) -> str:
+    if not (1 <= len(name) <= 100 and name.isprintable() and name == name.strip()):
+        raise InputError(
+            f"{name!r:.80} is no name for a labeller: up to 100 printable characters, without "
+            f"blanks at the ends."
+        )
+    return name
+
+
+def _row(campaign: str, seq: int, prev_hash: str, event: Mapping[str, Any]) -> dict[str, Any]:
+    """The row of an event, with its hash and the columns that repeat a part of it."""
+    body = canonical(event)
+    return {
+        "campaign": campaign,
+        "seq": seq,
+        "prev_hash": prev_hash,
+        "hash": hash_of(prev_hash, body),
+        "body": body,
+        **event_columns(event),
+    }
 
 
 def _conflict(campaign: str, expected: int) -> ConflictError:

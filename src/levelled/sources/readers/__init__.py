@@ -1,1 +1,188 @@
-"""Readers of the outputs of other tools, a module for each tool."""
+"""Readers of the outputs of other tools, a module for each tool, recognised by their content."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, Protocol
+
+import pyarrow.parquet as pq
+
+from levelled.errors import PoolError
+from levelled.sources.files import ENDINGS
+from levelled.sources.origin import name_unreadable, open_csv
+from levelled.sources.readers import (
+    argilla,
+    deepeval,
+    doccano,
+    hugging_face,
+    inspect_ai,
+    label_studio,
+    lm_eval,
+    mlflow,
+    prodigy,
+    promptfoo,
+)
+from levelled.sources.readers.items import (
+    Contents,
+    Outputs,
+    check_size,
+    first_line,
+    make_outputs,
+    read_document,
+    read_lines,
+)
+
+PLAIN = "plain"
+"""The reader of files whose columns say by their names what they hold."""
+
+TITLES = {
+    "inspect": "Inspect AI log",
+    "lm-eval": "lm-evaluation-harness samples",
+    "promptfoo": "promptfoo results",
+    "deepeval": "deepeval test run",
+    "mlflow": "MLflow evaluation",
+    "huggingface": "Hugging Face data set",
+    "label-studio": "Label Studio export",
+    "argilla": "Argilla records",
+    "doccano": "doccano export",
+    "prodigy": "Prodigy data set",
+}
+"""What each reader reads, by its name."""
+
+_ZIP = b"PK\x03\x04"
+_HOW_TO_GO_ON = (
+    "To use it as a pool of your own, write one object a line, with an id, to a file that ends in "
+    ".jsonl."
+)
+
+
+class _JsonReader(Protocol):
+    """A module that reads JSON documents of one tool."""
+
+    def matches(self, sample: Mapping[str, Any], *, is_list: bool) -> bool:
+        """True for the document, or for the first object of a list or file of lines."""
+
+    def read(self, document: Any, name: str) -> Contents:  # noqa: ANN401
+        """The items of the document."""
+
+
+_OF_JSON: Mapping[str, _JsonReader] = {
+    "inspect": inspect_ai,
+    "lm-eval": lm_eval,
+    "promptfoo": promptfoo,
+    "deepeval": deepeval,
+    "mlflow": mlflow,
+    "label-studio": label_studio,
+    "argilla": argilla,
+    "prodigy": prodigy,
+    "doccano": doccano,
+}
+
+
+def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:
+    """The outputs of a tool in a file or folder; None if it is a plain pool.
+
+    The tool is recognised by the content, unless the name of a reader says which it must be.
+    """
+    if reader == PLAIN:
+        return None
+    if reader is not None and reader not in TITLES:
+        raise PoolError(f"There is no reader {reader!r}; there are {', '.join((*TITLES, PLAIN))}.")
+    try:
+        is_folder, is_file = path.is_dir(), path.is_file()
+    except OSError:  # such as a name that is too long; files_of says so
+        return None
+    outputs = _read_folder(path) if is_folder else _read_file(path) if is_file else None
+    if reader is not None and (outputs is None or outputs.reader != reader):
+        what = "it looks like a plain pool" if outputs is None else f"it looks like {outputs.tool}"
+        raise PoolError(f"{path} was to be read as {TITLES[reader]}, but {what}.")
+    return outputs
+
+
+def files_of_outputs(path: Path) -> tuple[Path, ...]:
+    """The files whose bytes make the fingerprint."""
+    return hugging_face.files_in(path) if path.is_dir() else (path,)
+
+
+def _read_folder(path: Path) -> Outputs | None:
+    if not hugging_face.is_folder(path):
+        return None
+    with name_unreadable(path, TITLES["huggingface"]):
+        return hugging_face.read_folder(path)
+
+
+def _read_file(path: Path) -> Outputs | None:
+    ending = path.suffix.lower()
+    kind = ENDINGS.get(ending)
+    with name_unreadable(path, kind or ending.removeprefix(".")):
+        if kind == "jsonl":
+            return _of_lines(path)
+        if kind == "csv":
+            return _of_csv(path)
+        if kind == "parquet":
+            return _of_parquet(path)
+        if ending == ".json":
+            return _of_document(path)
+        if ending == ".eval" or (_is_zip(path) and inspect_ai.is_archive(path)):
+            contents = inspect_ai.read_archive(path)
+            return make_outputs("inspect", TITLES["inspect"], contents, str(path))
+    return None
+
+
+def _is_zip(path: Path) -> bool:
+    with path.open("rb") as file:
+        return file.read(len(_ZIP)) == _ZIP
+
+
+def _of_document(path: Path) -> Outputs:
+    document = read_document(path)
+    is_list = isinstance(document, list)
+    if is_list and not document:
+        raise PoolError(f"{path} holds an empty list: there is nothing to label.")
+    sample = document[0] if is_list else document
+    name = _match(sample, is_list=is_list) if isinstance(sample, Mapping) else None
+    if name is None:
+        raise PoolError(
+            f"{path} is JSON, but of no tool that is known: {', '.join(TITLES.values())}. "
+            f"{_HOW_TO_GO_ON}"
+        )
+    return _read_json(name, document, path)
+
+
+def _of_lines(path: Path) -> Outputs | None:
+    sample = first_line(path)
+    name = None if sample is None else _match(sample, is_list=True)
+    return None if name is None else _read_json(name, read_lines(path), path)
+
+
+def _of_csv(path: Path) -> Outputs | None:
+    with open_csv(path) as file:
+        if not mlflow.is_table(file.schema.names):
+            return None
+        check_size(path)
+        return _read_json("mlflow", file.read_all().to_pylist(), path)
+
+
+def _of_parquet(path: Path) -> Outputs | None:
+    schema = pq.read_schema(path)
+    if hugging_face.is_schema(schema):
+        return hugging_face.read_parquet(path)
+    if not mlflow.is_table(schema.names):
+        return None
+    check_size(path)
+    return _read_json("mlflow", pq.read_table(path).to_pylist(), path)
+
+
+def _match(sample: Mapping[str, Any], *, is_list: bool) -> str | None:
+    return next(
+        (name for name, one in _OF_JSON.items() if one.matches(sample, is_list=is_list)), None
+    )
+
+
+def _read_json(name: str, document: Any, path: Path) -> Outputs:  # noqa: ANN401
+    if isinstance(document, list):
+        for at, row in enumerate(document, start=1):
+            if not isinstance(row, Mapping):
+                raise PoolError(f"Entry {at} of {path} is no object, unlike the first.")
+    return make_outputs(name, TITLES[name], _OF_JSON[name].read(document, str(path)), str(path))

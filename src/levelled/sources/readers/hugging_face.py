@@ -13,8 +13,7 @@ import pyarrow.parquet as pq
 from levelled.errors import PoolError
 from levelled.labels import list_names
 from levelled.sources.columns import Roles, shown_columns
-from levelled.sources.readers.documents import read_document
-from levelled.sources.readers.items import Outputs, as_object, note_labels, objects
+from levelled.sources.readers.items import Outputs, as_object, note_labels, objects, read_document
 
 _MOST_BYTES = 1 << 31
 """Bytes of the largest data set that is read whole."""

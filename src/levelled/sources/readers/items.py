@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
 from levelled.errors import PoolError
-from levelled.sources.readers.verdicts import read_verdicts
+from levelled.labels import class_text
+from levelled.sources.files import json_lines, parse_object
 
 _CALL = pa.struct([("name", pa.string()), ("arguments", pa.string())])
 _MESSAGE = pa.struct(
@@ -182,3 +185,102 @@ def _column(name: str, values: Sequence[Any]) -> pa.Array:
     except (pa.ArrowException, OverflowError, TypeError, ValueError):
         pass
     return pa.array([as_text(value) for value in values], pa.string())
+
+
+NO_VERDICT = "no verdict"
+"""The class of items on which a judge said nothing, for example because the run failed there."""
+
+PASS_FAIL = {True: "pass", False: "fail"}
+
+
+def read_verdicts(judge: str, values: Sequence[Any]) -> tuple[list[Any] | None, str | None]:
+    """Verdicts fit to be predictions, or None if they cannot be, and a note on what was done.
+
+    Where all are 0 or 1, or booleans, they become fail and pass; other numbers stay ratings, and
+    text stays text. Gaps among classes become a class of their own; ratings with gaps cannot be
+    predictions.
+
+    >>> read_verdicts("exact", [1, 0.0, True])
+    (['pass', 'fail', 'pass'], None)
+    >>> read_verdicts("stars", [4, 2.5])
+    ([4, 2.5], None)
+    >>> read_verdicts("tone", ["kind", None])[0]
+    ['kind', 'no verdict']
+    """
+    known = [value for value in values if not _is_gap(value)]
+    n_gaps = len(values) - len(known)
+    gaps = f"{n_gaps} of {len(values)} items have no verdict of {judge!r}"
+    if not known:
+        return None, f"no item has a verdict of {judge!r}, so it is no judge here"
+    if any(isinstance(value, list | tuple | dict) for value in known):
+        return None, f"the verdicts of {judge!r} have parts, so it is no judge here"
+    if all(value in (0, 1) for value in known if not isinstance(value, str)) and not any(
+        isinstance(value, str) for value in known
+    ):
+        classes = [None if _is_gap(value) else PASS_FAIL[bool(value)] for value in values]
+    elif all(_is_number(value) for value in known):
+        if n_gaps:
+            return None, f"{gaps}, and ratings need one each, so it is no judge here"
+        return [*values], None
+    else:
+        classes = [None if _is_gap(value) else class_text(value) for value in values]
+    if not n_gaps:
+        return classes, None
+    return [NO_VERDICT if one is None else one for one in classes], f"{gaps}: {NO_VERDICT!r}"
+
+
+def _is_gap(value: object) -> bool:
+    return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float) and not isinstance(value, bool)
+
+
+_MOST_BYTES = 1 << 30
+"""Bytes of the largest file that is read whole."""
+
+
+def parse_json(data: bytes, name: str) -> Any:  # noqa: ANN401
+    """The value of a JSON document."""
+    try:
+        return json.loads(data)
+    except (ValueError, RecursionError) as wrong:
+        why = "it is empty" if not data.strip() else str(wrong) or "it is nested too deeply"
+        raise PoolError(f"{name} is not JSON: {why}.") from wrong
+
+
+def read_document(path: Path) -> Any:  # noqa: ANN401
+    """The value of a file that holds one JSON document."""
+    check_size(path)
+    return parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
+
+
+def first_line(path: Path) -> Mapping[str, Any] | None:
+    """The first object of a file with one a line; None if there is none, or if it is damaged."""
+    try:
+        with path.open("rb") as file:
+            for number, line in json_lines(file, str(path)):
+                return parse_object(line, number, str(path))
+    except PoolError:
+        pass  # whoever reads the file as a plain pool says what is wrong
+    return None
+
+
+def read_lines(path: Path) -> list[dict[str, Any]]:
+    """All objects of a file with one a line."""
+    check_size(path)
+    with path.open("rb") as file:
+        return [
+            parse_object(line, number, str(path)) for number, line in json_lines(file, str(path))
+        ]
+
+
+def check_size(path: Path) -> None:
+    """Refuse a file that is too large to be read whole."""
+    size = path.stat().st_size
+    if size > _MOST_BYTES:
+        raise PoolError(
+            f"{path} has {size >> 20:,} MB, and files of this tool are read up to "
+            f"{_MOST_BYTES >> 20:,} MB: split it, or write its items to a Parquet file."
+        )

@@ -1,0 +1,347 @@
+"""The options of a campaign, each declared once with its type, default, limits, help and group.
+
+A new option is a field of `CampaignOptions`. The arguments of `create_campaign` with their
+description, the command `create`, `change` if it is `changeable`, the request and the form of the
+web page, the settings in the log with their checks, `status` and the reference are made from it.
+
+This module imports nothing heavy: the command line reads it whenever it starts.
+"""
+
+import inspect
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import KW_ONLY, dataclass, replace
+from os import PathLike
+from pathlib import Path
+from textwrap import wrap
+from types import NoneType
+from typing import Annotated, Any, get_args, get_origin
+
+DEFAULT_STORAGE = "sqlite:///levelled.db"
+"""The storage used where none is named: a file in the current folder."""
+
+KINDS = ("adaptive", "static", "uniform")
+"""The ways to draw items."""
+
+_YEAR = 366 * 24 * 3600
+_GOAL, _DRAWS, _COLUMNS, _LABELLING = "Budget and intervals", "Draws", "Columns", "Labelling"
+GROUPS = (_GOAL, _DRAWS, _COLUMNS, _LABELLING)
+"""The groups in which commands, page and reference show the options."""
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """All that surfaces know of an option. Its name, type and default are those of its field."""
+
+    help: str
+    group: str = ""
+    """One of `GROUPS`; an argument without one is for Python alone."""
+    least: float | None = None
+    most: float | None = None
+    inside: bool = False
+    """True if the value must be strictly between the least and the most."""
+    choices: tuple[str, ...] = ()
+    """The words that it may be."""
+    stand_in: str = ""
+    """What the default means, where it is none of the choices but stands for one of them."""
+    longest: int = 1000
+    """The most characters, or entries of a list, that a request to the web page may have."""
+    changeable: bool = False
+    only_static: bool = False
+    """True if it says how items of a static campaign are weighted."""
+    quiet: bool = False
+    """True if the table of `status` leaves the default out."""
+    on_page: bool = True
+    """False if it names a file: nobody who has a token may read any file of the server."""
+    comes_first: bool = False
+    """True if the form shows it at once, not only among further options."""
+    flag: str = ""
+    """The flag of the command, where it is not the name of the argument."""
+    repeated: bool = False
+    """True if the command takes a list by repeating the flag, not with commas."""
+    metavar: str | None = None
+    in_file: bool = False
+    """True if the command takes a file that holds the text."""
+    name: str = ""
+    annotation: Any = None
+    default: Any = inspect.Parameter.empty
+
+    @property
+    def optional(self) -> bool:
+        """True if it may be None."""
+        return NoneType in get_args(self.annotation)
+
+    @property
+    def kind(self) -> type:
+        """The type but for None: int, float, str, bool, list, dict, or Path for a file."""
+        first = get_args(self.annotation)[0] if self.optional else self.annotation
+        if any(get_origin(one) is PathLike for one in get_args(self.annotation)):
+            return Path
+        return {Sequence: list, Mapping: dict}.get(get_origin(first), first)
+
+    @property
+    def about(self) -> str:
+        """The help for a new campaign."""
+        return f"{self.help} {self.stand_in}".rstrip()
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """The words that it may be in a new campaign."""
+        return tuple(dict.fromkeys((self.default, *self.choices))) if self.choices else ()
+
+    @property
+    def takes(self) -> str:
+        """The words or the type of its values, for readers."""
+        if self.choices:
+            return "{" + ", ".join(f'"{word}"' for word in self.words) + "}"
+        return re.sub(r"\b(\w+\.)+", "", inspect.formatannotation(self.annotation))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CampaignOptions:
+    """The options that the log keeps as they are given, in the order in which `status` has them."""
+
+    kind: Annotated[
+        str,
+        Option(
+            "Way to draw: adaptive learns from the labels which items are likely to be wrong, "
+            "static draws by weights fixed beforehand, uniform at random.",
+            _DRAWS,
+            choices=KINDS,
+            stand_in="auto is static with a score, proposal or floor, else adaptive if the pool "
+            "has something to learn from.",
+            changeable=True,
+        ),
+    ] = "auto"
+    budget: Annotated[
+        int | None,
+        Option("The most labels to ask for.", _GOAL, 1, changeable=True, comes_first=True),
+    ] = None
+    target_width: Annotated[
+        float | None,
+        Option(
+            "How narrow the first metric's interval should become.",
+            _GOAL,
+            0,
+            inside=True,
+            changeable=True,
+        ),
+    ] = None
+    level: Annotated[
+        float, Option("Confidence level of the intervals.", _GOAL, 0, 1, inside=True)
+    ] = 0.95
+    seed: Annotated[
+        int, Option("Seed of the draws; commands and page choose one if not given.", _DRAWS, 0)
+    ]
+    in_flight: Annotated[
+        int,
+        Option("The most items that may wait for a label at once.", _LABELLING, 1, changeable=True),
+    ] = 200
+    lease_seconds: Annotated[
+        int,
+        Option("How long an item is kept for its labeller.", _LABELLING, 1, _YEAR, changeable=True),
+    ] = 24 * 3600
+    score: Annotated[
+        str,
+        Option(
+            "Static: interest of an item: auto, entropy, margin, ... or uniform.",
+            _DRAWS,
+            only_static=True,
+        ),
+    ] = "auto"
+    proposal: Annotated[
+        str,
+        Option(
+            "Static: proportional, boltzmann:B, power:A, rank:A or uniform.",
+            _DRAWS,
+            only_static=True,
+        ),
+    ] = "proportional"
+    floor: Annotated[
+        float, Option("Static: the share of draws made uniformly.", _DRAWS, 0, 1, only_static=True)
+    ] = 0.5
+    guarantee: Annotated[
+        str,
+        Option(
+            "With finite, the interval has a finite-sample proof, is aimed at the budget, and is "
+            "wider; no looks are planned.",
+            _GOAL,
+            choices=("asymptotic", "finite"),
+            quiet=True,
+        ),
+    ] = "asymptotic"
+    drive: Annotated[
+        str,
+        Option(
+            "Metrics that adaptive draws serve: the first, or with worst all, in balance.",
+            _DRAWS,
+            choices=("first", "worst"),
+            quiet=True,
+        ),
+    ] = "first"
+
+
+@dataclass(frozen=True, slots=True)
+class NewCampaign(CampaignOptions):
+    """The arguments of `create_campaign`: further ones are kept in another form, or not at all."""
+
+    name: Annotated[str, Option("Name of the campaign.")]
+    pool: Annotated[
+        Any,
+        Option(
+            "File of predictions, list of files, pattern, folder, frame, output of another tool, "
+            "or a pool of `open_pool`."
+        ),
+    ]
+    metric: Annotated[
+        str | Sequence[str],
+        Option("Metric to estimate, or several; the first decides which items are drawn."),
+    ] = "error"
+    _: KW_ONLY
+    storage: Annotated[str | Path, Option("Database of the campaigns.")] = DEFAULT_STORAGE
+    looks: Annotated[
+        int,
+        Option(
+            "Readings planned over the budget, or at 50, 100, 200, ... labels without one; with "
+            "0 or none, every reading is by betting.",
+            _GOAL,
+            0,
+            100,
+            metavar="N|none",
+        ),
+    ] = 5
+    features: Annotated[
+        Sequence[str] | None,
+        Option(
+            "Columns of numbers to learn losses from, or patterns such as 'f_*', or lengths of "
+            "text such as length:output and length:second/first; by default a list column "
+            "embedding or f_*, and beside nothing but verdicts the lengths of the longest texts.",
+            _DRAWS,
+            repeated=True,
+        ),
+    ] = None
+    labelled: Annotated[
+        str | PathLike[str] | None,
+        Option("A file of ids and labels: a random sample to begin with.", _DRAWS, on_page=False),
+    ] = None
+    slices: Annotated[
+        Sequence[str],
+        Option(
+            "Columns to report by.",
+            _COLUMNS,
+            longest=20,
+            comes_first=True,
+            flag="slice",
+            repeated=True,
+        ),
+    ] = ()
+    classes: Annotated[
+        Sequence[str] | None, Option("The classes, where no columns name them.", _COLUMNS)
+    ] = None
+    model: Annotated[
+        str,
+        Option("Name of the model in the columns pred or proba_<class>.", _COLUMNS, longest=100),
+    ] = ""
+    id_column: Annotated[str, Option("Column of the ids.", _COLUMNS)] = "id"
+    pred_column: Annotated[
+        str | None,
+        Option("Column of the model's predictions, if it has another name.", _COLUMNS),
+    ] = None
+    judge_columns: Annotated[
+        Sequence[str],
+        Option(
+            "Columns of judges' verdicts; a judge has the name of its column.",
+            _COLUMNS,
+            longest=100,
+            comes_first=True,
+            flag="judge-column",
+            repeated=True,
+        ),
+    ] = ()
+    show: Annotated[
+        Sequence[str] | None, Option("Columns that labellers see, and no others.", _COLUMNS)
+    ] = None
+    hide: Annotated[Sequence[str], Option("Columns that labellers do not see.", _COLUMNS)] = ()
+    reader: Annotated[
+        str | None,
+        Option(
+            "Tool that wrote the file, instead of recognising it, or plain: columns by name.",
+            _COLUMNS,
+        ),
+    ] = None
+    questions: Annotated[
+        Sequence[str],
+        Option(
+            "Questions beside the label: 'tone=rude,neutral,kind', 'clarity=1:5', 'price=number' "
+            "or 'why=text'.",
+            _LABELLING,
+            longest=50,
+            comes_first=True,
+            flag="question",
+            repeated=True,
+            metavar="NAME=ANSWERS",
+        ),
+    ] = ()
+    guidelines: Annotated[
+        str,
+        Option(
+            "Instructions for labellers, in Markdown.",
+            _LABELLING,
+            longest=100_000,
+            comes_first=True,
+            in_file=True,
+        ),
+    ] = ""
+    pair: Annotated[
+        Sequence[str],
+        Option(
+            "Two columns to compare: shown side by side in random order; the label is the better "
+            "one of them, or tie.",
+            _LABELLING,
+            longest=2,
+            metavar="A,B",
+        ),
+    ] = ()
+    content: Annotated[
+        Mapping[str, str] | None,
+        Option(
+            "How columns are shown: text, markdown, chat, json, image or number.",
+            _LABELLING,
+            metavar="COLUMN=KIND",
+        ),
+    ] = None
+    images: Annotated[
+        str | PathLike[str] | None,
+        Option("Folder with the images that columns name.", _LABELLING, on_page=False),
+    ] = None
+    load_if_exists: Annotated[bool, Option("Load the campaign if there is one of this name.")] = (
+        False
+    )
+
+
+def _declared(record: Callable[..., CampaignOptions]) -> Iterator[Option]:
+    for one in inspect.signature(record).parameters.values():
+        annotation, option = get_args(one.annotation)
+        yield replace(option, name=one.name, annotation=annotation, default=one.default)
+
+
+ARGUMENTS: Mapping[str, Option] = {one.name: one for one in _declared(NewCampaign)}
+"""The arguments of `create_campaign`."""
+
+OPTIONS: Mapping[str, Option] = {name: one for name, one in ARGUMENTS.items() if one.group}
+"""Those that are options on every surface."""
+
+
+def by_group(options: Sequence[Option]) -> dict[str, list[Option]]:
+    """Options under their groups."""
+    return {group: [one for one in options if one.group == group] for group in GROUPS}
+
+
+def describe_arguments() -> str:
+    """The `Parameters` section of the docstring of `create_campaign`."""
+    lines = ["Parameters", "----------"]
+    for one in ARGUMENTS.values():
+        required = one.default is inspect.Parameter.empty
+        lines.append(f"{one.name} : {one.takes}{'' if required else f', default {one.default!r}'}")
+        lines += wrap(one.about, 100, initial_indent="    ", subsequent_indent="    ")
+    return "\n".join(lines)

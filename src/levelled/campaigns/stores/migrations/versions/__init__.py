@@ -1,1 +1,0 @@
-"""One step a file. A step that was released is never changed."""
