@@ -13,7 +13,7 @@ import yaml
 
 import levelled as lv
 from cli.terminal import Levelled
-from levelled.cli.gate import NOT_YET, REFUTED
+from levelled.cli.reading import NOT_YET, REFUTED
 
 DOCS = Path(__file__).parents[2] / "docs"
 

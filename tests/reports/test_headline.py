@@ -6,7 +6,7 @@ import pytest
 
 from levelled.estimators import Estimate
 from levelled.metrics.figure import Figure
-from levelled.reports.headline import headline, reading_notes, why_trust
+from levelled.reports.numbers import headline, reading_notes, why_trust
 
 ESTIMATE = Estimate(
     0.0923, 0.068, 0.127, 0.95, 0.02, 200, 5000, 180.0, 2.0, "lure", "looks", worth=340

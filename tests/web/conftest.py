@@ -22,7 +22,7 @@ from starlette.testclient import TestClient
 
 from levelled.campaigns import create_campaign, open_store
 from levelled.web import WebSettings, make_app
-from levelled.web.journal import Journal
+from levelled.web.guard import Journal
 from postgres_server import PostgresServer
 
 OWN_TOKEN = "the token of the printed link"

@@ -14,7 +14,7 @@ from starlette.websockets import WebSocketDisconnect
 
 from levelled.campaigns import create_campaign, load_campaign
 from levelled.campaigns.stores import hash_token
-from levelled.web import bombs
+from levelled.web import files
 from web.conftest import Site
 
 SPAM = "/api/campaigns/spam"
@@ -247,7 +247,7 @@ BOMBS: dict[str, Callable[[Path], None]] = {"rows.parquet": parquet_bomb, "zeros
 def test_a_file_that_unpacks_to_too_much_is_refused(
     fort: Site, tmp_path: Path, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(bombs, "MOST_ROWS", 20_000)
+    monkeypatch.setattr(files, "MOST_ROWS", 20_000)
     BOMBS[name](tmp_path / "uploads" / name)
     reply = fort.post("/api/look", {"file": name}, "eve")
     assert reply.status_code == 422

@@ -14,20 +14,15 @@ from typer.main import get_command
 
 from levelled import __version__
 from levelled.cli import (
-    auditing,
     creating,
     drawing,
-    gate,
-    judging,
     label,
     labelling,
     learning,
     managing,
-    mending,
-    serving,
+    reading,
     show,
     simulating,
-    tools,
 )
 from levelled.errors import LevelledError
 
@@ -63,47 +58,47 @@ app = typer.Typer(
     context_settings={"auto_envvar_prefix": "LEVELLED"},
 )
 for command in (
-    tools.demo,
+    simulating.demo,
     creating.look,
     creating.create,
     managing.list_,
     managing.status,
     label.label,
     labelling.ask,
-    mending.mine,
-    mending.return_,
-    mending.open_,
+    labelling.mine,
+    labelling.return_,
+    labelling.open_,
     labelling.tell,
     labelling.skip,
     labelling.unlabelable,
     labelling.amend,
-    mending.undo,
-    labelling.estimate,
-    labelling.compare,
-    judging.judge,
-    gate.gate,
-    managing.report,
+    labelling.undo,
+    reading.estimate,
+    reading.compare,
+    reading.judge,
+    reading.gate,
+    reading.report,
     managing.change,
     managing.attach,
     managing.rescore,
     managing.close,
-    mending.reopen,
-    mending.rename,
-    mending.delete,
-    auditing.audit,
-    managing.export,
-    serving.serve,
-    tools.plan,
+    managing.reopen,
+    managing.rename,
+    managing.delete,
+    reading.audit,
+    reading.export,
+    managing.serve,
+    simulating.plan,
     simulating.simulate,
     drawing.draw,
     learning.learn,
     learning.advise,
-    tools.doctor,
+    managing.doctor,
 ):
     names_more = {"allow_extra_args": command is drawing.draw}  # which it refuses in its own words
     app.command(command.__name__.rstrip("_"), cls=_Command, context_settings=names_more)(command)
-app.add_typer(serving.token_app, name="token")
-app.add_typer(tools.storage_app, name="storage")
+app.add_typer(managing.token_app, name="token")
+app.add_typer(managing.storage_app, name="storage")
 for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
     registered = entry.load()  # by an installed package
     if isinstance(registered, typer.Typer):

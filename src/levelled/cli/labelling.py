@@ -1,16 +1,14 @@
-"""`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `estimate` and `compare`."""
+"""`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `mine`, `return`, `open` and `undo`."""
 
 import sys
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
-from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.figure_table import figure_table
 from levelled.cli.options import (
     DEFAULT_STORAGE,
     Draw,
@@ -25,11 +23,8 @@ from levelled.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from levelled.campaigns import Ask, Campaign, Figure
+    from levelled.campaigns import Ask, Campaign
     from levelled.campaigns.log.state import CampaignState
-
-NOT_REACHED = 3
-"""The exit code while an interval is wider than its target."""
 
 
 def ask(
@@ -212,96 +207,70 @@ def amend(
     show.tell(f"{labels} replaced" + (f", {same} as they were" if same else ""))
 
 
-def estimate(
+def mine(
     name: Name,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Print it again whenever labels come in.")
+    form: Format = None,
+    raw: Raw = False,
+    owner: Owner = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Print the labeller's open items again, with the same numbers; their leases begin anew."""
+    campaign = lv.load_campaign(name, storage=storage)
+    asks = campaign.mine(owner)
+    show_asks(campaign, asks, form, raw=raw)
+    if campaign.note is not None:
+        show.tell(f"{len(asks)} items: {campaign.note}")
+    elif not asks:
+        show.tell(f"no open items {_of(owner)}")
+
+
+def return_(
+    name: Name,
+    draw: Annotated[
+        list[int] | None,
+        typer.Option(min=1, help="Number of a draw; may be repeated. By default all."),
+    ] = None,
+    everyone: Annotated[
+        bool, typer.Option("--all", help="Also items of other labellers, to free them.")
     ] = False,
-    target_width: Annotated[
-        float | None,
-        typer.Option(help="Exit with 3 while the first interval is wider; else the campaign's."),
-    ] = None,
-    every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks of --watch.")] = 1.0,
-    form: Format = None,
+    owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Print each metric with its interval; the exit code is 3 until the target is reached."""
+    """Give open items back, so that the next labeller who asks gets them."""
     campaign = lv.load_campaign(name, storage=storage)
-    chosen = show.chosen(form)
-    if watch:
-        looks = campaign.watch(target_width=target_width, every=every)
-        figures = _show_looks(looks, chosen, campaign)
-        reached = campaign.is_reached(figures, target_width)
-    else:
-        figures, last_hash = campaign.estimate(), campaign.last_hash
-        reached = campaign.is_reached(figures, target_width)
-        _show_figures(figures, chosen, campaign, last_hash)
-    campaign.keep()
-    if not reached:
-        raise typer.Exit(NOT_REACHED)
+    draws = campaign.give_back(owner=owner, draws=draw or None, everyone=everyone)
+    count = "1 item" if len(draws) == 1 else f"{len(draws)} items"
+    show.tell(f"{count} returned" if draws else f"no open items {_of(owner)}")
 
 
-def _show_looks(
-    looks: "Iterator[Sequence[Figure]]", chosen: Form, campaign: "Campaign"
-) -> "Sequence[Figure]":
-    """Show each look until the last one or Ctrl-C; returns the figures shown last."""
-    from rich.console import Console
-    from rich.live import Live
-
-    figures = first = next(looks)
-    try:
-        if chosen is not Form.table:
-            for figures in chain([first], looks):
-                _show_figures(figures, chosen, campaign, campaign.last_hash)
-            return figures
-        with Live(console=Console(), auto_refresh=False) as live:
-            for figures in chain([first], looks):
-                live.update(figure_table(figures, campaign), refresh=True)
-    except KeyboardInterrupt:
-        pass  # the way to stop watching
-    return figures
+def _of(owner: str | None) -> str:
+    return "of labellers without a name" if owner is None else f"of {owner}"
 
 
-def _show_figures(
-    figures: "Sequence[Figure]", chosen: Form, campaign: "Campaign", last_hash: str
-) -> None:
-    from rich.console import Console
-
-    from levelled.campaigns.summary import figure_records
-
-    if chosen is Form.table:
-        Console().print(figure_table(figures, campaign))
-    else:
-        show.records(figure_records(figures, last_hash), chosen)
-
-
-def compare(
-    name: Name,
-    model: Annotated[str, typer.Argument(help="Name of the model.", show_default=False)],
-    against: Annotated[
-        str | None, typer.Option(help="Name of the other model; by default the first one.")
-    ] = None,
-    metric: Annotated[
-        str | None, typer.Option(help="Metric to compare; by default all of the campaign.")
-    ] = None,
-    form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
-) -> None:
-    """Say which of two models is better, from the same labels, and by how much."""
-    from levelled.campaigns.figures.comparing import why_not_compared
-
-    campaign = lv.load_campaign(name, storage=storage)
-    comparisons = campaign.compare(model, against, metric)
+def open_(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """List the items that wait for a label: who has them, since when and until when."""
+    items = lv.load_campaign(name, storage=storage).open_items()
     chosen = show.chosen(form)
     if chosen is Form.table:
-        for one in comparisons:
-            typer.echo(show.plain(f"{one.metric}: {one.verdict}", 500))
-        warnings = (text for one in comparisons for text in one.difference.warnings)
-        for text in dict.fromkeys(warnings):
-            typer.echo(show.plain(f"note: {text}", 500))
+        rows = [
+            (str(one.draw), *map(show.plain, (one.id, one.owner, one.since, one.until)))
+            for one in items
+        ]
+        columns = ["draw", "id", "labeller", "since", "until"]
+        show.show_rows(f"Open items of {name}", columns, rows, figures=False)
     else:
-        show.records([one.as_dict() for one in comparisons], chosen)
-    for other in campaign.settings.metrics if metric is None else ():
-        if why := why_not_compared(other):
-            show.tell(f"not compared: {why}")
-    campaign.keep()
+        show.records([asdict(one) for one in items], chosen)
+
+
+def undo(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """Withdraw the labeller's last label, amendment or mark of an unlabelable item."""
+    campaign = lv.load_campaign(name, storage=storage)
+    draw = campaign.undo(owner=owner)
+    state = campaign.state
+    if draw in state.unlabelable:
+        now = "is unlabelable again"
+    elif draw in state.answers:
+        now = f"is {state.answers[draw].label}"
+    else:
+        now = "is open again"
+    show.tell(f"undone: draw {draw} (item {state.draws[draw - 1].id}) {now}")

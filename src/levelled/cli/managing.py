@@ -1,20 +1,24 @@
-"""`levelled list`, `status`, `change`, `attach`, `rescore`, `close`, `report`, `export`."""
+"""Commands about whole campaigns, their storage, and the web page with those who may use it."""
 
+import sys
+from collections.abc import Sequence
+from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 import levelled as lv
+from levelled._optional import optional
 from levelled.campaigns.options import DEFAULT_STORAGE, OPTIONS
 from levelled.cli import show
 from levelled.cli.options import (
     Form,
     Format,
     Name,
+    NewName,
     Owner,
     PoolFile,
-    Raw,
     Storage,
     takes,
 )
@@ -149,22 +153,250 @@ def _cell(value: object) -> str:
     return show.plain(value)
 
 
-def export(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="A file ending in .parquet, .csv or .jsonl.")],
-    raw: Raw = False,
-    storage: Storage = DEFAULT_STORAGE,
-) -> None:
-    """Write draws, labels, predictions and training weights to a file."""
-    lv.load_campaign(name, storage=storage).export(out, raw=raw)
-    show.tell(f"written: {out}")
+def reopen(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """Let a closed campaign go on."""
+    lv.load_campaign(name, storage=storage).reopen(owner=owner)
+    show.tell(f"reopened {name}. Next: levelled ask {name}")
 
 
-def report(
+def rename(
+    name: Name, new_name: NewName, owner: Owner = None, storage: Storage = DEFAULT_STORAGE
+) -> None:
+    """Give a campaign another name; the log records it."""
+    lv.load_campaign(name, storage=storage).rename(new_name, owner=owner)
+    show.tell(f"{name} is now {new_name}")
+
+
+def delete(
     name: Name,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for the name first.")] = False,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Write a campaign as one HTML file: figures, plots, settings and corrections."""
-    lv.load_campaign(name, storage=storage).report(out)
-    show.tell(f"written: {out}")
+    """Delete a campaign with all its labels for good; asks for its name first."""
+    campaign = lv.load_campaign(name, storage=storage)
+    if not yes:
+        if sys.stdin.isatty():
+            n = len(campaign.state.answers)
+            labels = "1 label" if n == 1 else f"{n} labels"
+            show.tell(f"this deletes {labels} for good. Type the name {name} to confirm:")
+        if sys.stdin.readline().strip() != name:
+            raise lv.errors.CampaignError(
+                f"{name!r} was not deleted: type its name to confirm, or give --yes."
+            )
+    campaign.delete()
+    show.tell(f"deleted {name}")
+
+
+PORT = 8765
+
+
+token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
+
+
+class Role(StrEnum):
+    """What a token allows."""
+
+    labeller = "labeller"
+    analyst = "analyst"
+
+
+def serve(
+    file: Annotated[
+        Path | None,
+        typer.Argument(help="A file to create a campaign from.", show_default=False),
+    ] = None,
+    host: Annotated[
+        str, typer.Option(help="Address to listen on; others than this machine need tokens.")
+    ] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = PORT,
+    root_path: Annotated[
+        str, typer.Option(help="Path that a proxy puts in front, such as /levelled.")
+    ] = "",
+    allow_host: Annotated[
+        list[str],
+        typer.Option(help="A further name of the server, behind a proxy; may be repeated."),
+    ] = [],  # noqa: B006
+    uploads: Annotated[
+        Path | None,
+        typer.Option(help="Folder of files to create campaigns from, and for uploads."),
+    ] = None,
+    images: Annotated[Path | None, typer.Option(help="Folder of the items' images.")] = None,
+    owner: Owner = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Label in the browser, and watch the figures: prints a link and serves it until Ctrl-C."""
+    more = {"root_path": root_path, "file": file, "uploads": uploads, "images": images}
+    serve_local(storage, port, host=host, owner=owner, names=allow_host, **more)
+
+
+def serve_local(
+    storage: str,
+    port: int,
+    *,
+    host: str = "127.0.0.1",
+    owner: str | None = None,
+    names: Sequence[str] = (),
+    **more: Any,  # noqa: ANN401
+) -> None:
+    """Print a link to the campaigns of a storage, and serve it; `more` are further settings.
+
+    The link has a token only where nobody but this machine is served.
+    """
+    import getpass
+
+    for module in ("fastapi", "uvicorn", "jinja2", "markdown_it", "nh3"):
+        optional(module, extra="web")
+    from levelled import web
+
+    is_local = host in web.LOOPBACK
+    settings = web.WebSettings(
+        storage,
+        owner=owner or getpass.getuser(),
+        token=web.link_token(storage) if is_local else None,
+        port=port,
+        hosts=(*web.LOOPBACK, *names) if is_local else tuple(names),
+        **more,
+    )
+    web.serve(settings, host, typer.echo)
+
+
+@token_app.command()
+def add(
+    name: Annotated[str, typer.Argument(help="Name of the person.", show_default=False)],
+    role: Annotated[Role, typer.Option(help="What the person may do.")] = Role.labeller,
+    url: Annotated[
+        str, typer.Option(help="Address at which the server is reached, for the link.")
+    ] = f"http://127.0.0.1:{PORT}/",
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Print a link for a person; it is shown only once."""
+    optional("fastapi", extra="web")
+    from levelled.web import link_to
+
+    with lv.campaigns.open_store(storage) as store:
+        token = store.tokens.add(name, role.value)
+    typer.echo(link_to(f"{url.rstrip('/')}/", token))
+
+
+@token_app.command(name="list")
+def list_tokens(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """List who has a token; the tokens themselves are not kept."""
+    with lv.campaigns.open_store(storage, create=False) as store:
+        tokens = store.tokens.all()
+    rows: list[dict[str, Any]] = [
+        {"name": one.name, "role": one.role, "created": one.created} for one in tokens
+    ]
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        cells = [[show.plain(value) for value in row.values()] for row in rows]
+        show.show_rows("Tokens", ["name", "role", "created"], cells, figures=False)
+    else:
+        show.records(rows, chosen)
+
+
+@token_app.command()
+def remove(
+    name: Annotated[str, typer.Argument(help="Name of the person.", show_default=False)],
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Remove all tokens of a person; pages that are open stop working within a second."""
+    with lv.campaigns.open_store(storage, create=False) as store:
+        count = store.tokens.remove(name)
+    if not count:
+        raise lv.errors.InputError(f"{name!r} has no token: levelled token list shows all.")
+    show.tell(f"removed {count} {'token' if count == 1 else 'tokens'} of {name}")
+
+
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich")
+
+
+_EXTRAS = {
+    "matplotlib": "plots",
+    "scikit-learn": "sklearn",
+    "pandas": "pandas",
+    "torch": "torch",
+    "psycopg": "postgres",
+    "distributed": "dask",
+    "ray": "ray",
+    "fastapi": "web",
+}
+
+
+storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
+
+
+@storage_app.command()
+def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
+    """Upgrade a database of an older version to the current one."""
+    before, after, kept = lv.campaigns.upgrade(storage)
+    if kept is not None:
+        show.tell(f"a backup of version {before} is in {kept}")
+    outcome = "is of the current version" if before == after else f"upgraded from {before}"
+    show.tell(f"{lv.campaigns.place_of(storage)} {outcome}: {after}")
+
+
+@storage_app.command()
+def backup(
+    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
+    file: Annotated[str, typer.Argument(help="The new SQLite file to write.", show_default=False)],
+) -> None:
+    """Write a storage to a new file, also while others use it and before an upgrade."""
+    show.tell(f"written: {lv.campaigns.backup(source, file)}")
+
+
+@storage_app.command()
+def copy(
+    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
+    target: Annotated[str, typer.Argument(help="The storage to write.", show_default=False)],
+) -> None:
+    """Copy all campaigns to another storage, event by event, with the same hashes.
+
+    Run it again to copy what has been added since.
+    """
+    names = lv.campaigns.copy(source, target)
+    show.tell(f"copied: {', '.join(names)}" if names else "nothing to copy: all is there already")
+
+
+def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """Show versions, optional extras and the state of the storage; exit 1 if it does not open."""
+    import platform
+
+    opens, state = _check_storage(storage)
+    parts: dict[str, Any] = {
+        "python": platform.python_version(),
+        "levelled": lv.__version__,
+        **{name: _version(name) or "missing" for name in _NEEDED},
+        **{
+            name: _version(name) or f"not installed: pip install 'levelled[{extra}]'"
+            for name, extra in _EXTRAS.items()
+        },
+        "storage": f"{lv.campaigns.place_of(storage)}: {state}",
+    }
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        rows = [(name, show.plain(value)) for name, value in parts.items()]
+        show.show_rows("", ["part", "version or state"], rows, figures=False)
+    else:
+        show.records([parts], chosen)
+    if not opens:
+        raise typer.Exit(1)
+
+
+def _version(name: str) -> str | None:
+    from importlib.metadata import PackageNotFoundError, version
+
+    try:
+        return version(name)
+    except PackageNotFoundError:
+        return None
+
+
+def _check_storage(storage: str) -> tuple[bool, str]:
+    """True if the storage can be used, and its state; the default need not exist yet."""
+    if storage == DEFAULT_STORAGE and not Path("levelled.db").exists():
+        return True, "not there yet; the first levelled create makes it"
+    try:
+        with lv.campaigns.open_store(storage, create=False) as store:
+            return True, f"opens, {len(store.names())} campaigns"
+    except lv.errors.LevelledError as refused:
+        return False, str(refused)

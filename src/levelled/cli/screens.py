@@ -1,18 +1,147 @@
-"""Two ways to talk with a labeller: the whole screen of a terminal, or lines through pipes."""
+"""Ways to talk with a labeller: keys and the whole screen of a terminal, or lines through pipes."""
 
+import codecs
+import os
+import re
+import select
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 from typing import TYPE_CHECKING, Protocol, TextIO
 
 from levelled.cli import show
-from levelled.cli.item_view import render_lines
-from levelled.cli.keys import Key, Keyboard, open_keyboard
 
 if TYPE_CHECKING:
     from rich.console import Console, RenderableType
     from rich.segment import Segment
+
+
+LONGEST = 2_000_000
+"""The most characters of one line that are shown."""
+
+
+class Key(Enum):
+    """Keys that are no characters, and what else may happen instead of a key."""
+
+    UP = auto()
+    DOWN = auto()
+    PAGE_UP = auto()
+    PAGE_DOWN = auto()
+    HOME = auto()
+    END = auto()
+    ENTER = auto()
+    BACKSPACE = auto()
+    ESCAPE = auto()
+    CLEAR = auto()
+    """Ctrl-U, which clears a line."""
+    RESIZED = auto()
+    END_OF_INPUT = auto()
+
+
+_CHARACTERS = {
+    "\r": Key.ENTER,
+    "\n": Key.ENTER,
+    "\x7f": Key.BACKSPACE,
+    "\x08": Key.BACKSPACE,
+    "\x15": Key.CLEAR,
+    "\x04": Key.END_OF_INPUT,
+}
+_SEQUENCES = {
+    **dict.fromkeys(("[A", "OA"), Key.UP),
+    **dict.fromkeys(("[B", "OB"), Key.DOWN),
+    "[5~": Key.PAGE_UP,
+    "[6~": Key.PAGE_DOWN,
+    **dict.fromkeys(("[H", "OH", "[1~"), Key.HOME),
+    **dict.fromkeys(("[F", "OF", "[4~"), Key.END),
+}
+_SEQUENCE = re.compile(r"(\[[0-9;?]*[A-Za-z~]|O[A-Za-z])")
+_PATIENCE = 0.25
+"""Seconds between looks at the size of the terminal."""
+
+
+class Keyboard:
+    """Keys of a terminal in the order in which they were pressed."""
+
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
+        self._waiting = ""
+        self._decode = codecs.getincrementaldecoder("utf-8")(errors="replace").decode
+        self._size = os.get_terminal_size(fd)
+
+    def read(self) -> Key | str:
+        """The next key: a printable character, or one of `Key`."""
+        while True:
+            if not self._waiting:
+                if not select.select([self._fd], [], [], _PATIENCE)[0]:
+                    if (size := os.get_terminal_size(self._fd)) != self._size:
+                        self._size = size
+                        return Key.RESIZED
+                    continue
+                data = os.read(self._fd, 4096)
+                if not data:
+                    return Key.END_OF_INPUT
+                self._waiting += self._decode(data)
+                continue
+            if (key := self._take()) is not None:
+                return key
+
+    def _take(self) -> Key | str | None:
+        """The first of the keys that wait; None for one without a meaning."""
+        first, self._waiting = self._waiting[0], self._waiting[1:]
+        if first == "\x1b":
+            sequence = _SEQUENCE.match(self._waiting)
+            if sequence is None:
+                return Key.ESCAPE
+            self._waiting = self._waiting[sequence.end() :]
+            return _SEQUENCES.get(sequence[0])
+        if first in _CHARACTERS:
+            return _CHARACTERS[first]
+        return first if first.isprintable() else None
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    _WINDOWS = {"H": Key.UP, "P": Key.DOWN, "I": Key.PAGE_UP, "Q": Key.PAGE_DOWN}
+    _WINDOWS |= {"G": Key.HOME, "O": Key.END}
+
+    class _WindowsKeyboard(Keyboard):
+        """Keys of the console of Windows, which is no file to wait for."""
+
+        def read(self) -> Key | str:
+            """The next key."""
+            while True:
+                first = msvcrt.getwch()
+                if first in ("\0", "\xe0"):
+                    key: Key | str | None = _WINDOWS.get(msvcrt.getwch())
+                else:
+                    self._waiting = first
+                    key = self._take()
+                if first == "\x03":
+                    raise KeyboardInterrupt
+                if key is not None:
+                    return key
+
+    @contextmanager
+    def open_keyboard(fd: int) -> Iterator[Keyboard]:
+        """The keys of a terminal."""
+        yield _WindowsKeyboard(fd)
+
+else:
+    import termios
+    import tty
+
+    @contextmanager
+    def open_keyboard(fd: int) -> Iterator[Keyboard]:
+        """The keys of a terminal, which is as it was before at the end, whatever happens."""
+        before = termios.tcgetattr(fd)
+        try:
+            tty.setcbreak(fd, termios.TCSADRAIN)
+            yield Keyboard(fd)
+        finally:
+            termios.tcsetattr(fd, termios.TCSADRAIN, before)
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,7 +251,7 @@ class _WholeScreen:
 
         width, height = self._console.size
         page = self._page
-        body = render_lines(self._console, page.body(width), width)
+        body = _render_lines(self._console, page.body(width), width)
         below = [
             *self._lines(page.prompt, "bold", width),
             *self._lines(page.message, "yellow", width),
@@ -145,7 +274,7 @@ class _WholeScreen:
     def _lines(self, text: str, style: str, width: int) -> "list[list[Segment]]":
         from rich.text import Text
 
-        return render_lines(self._console, [Text(text, style=style)], width) if text else []
+        return _render_lines(self._console, [Text(text, style=style)], width) if text else []
 
     def _rule(self, width: int, text: str) -> "list[Segment]":
         from rich.segment import Segment
@@ -158,6 +287,20 @@ class _WholeScreen:
         return (
             f"─── lines {self._top + 1} to {last} of {n}, ↓ ↑ to scroll" if n > self._rows else ""
         )
+
+
+def _render_lines(
+    console: "Console", shown: "Sequence[RenderableType]", width: int
+) -> "list[list[Segment]]":
+    """Lines of at most `width` characters, none of which could act upon a terminal."""
+    from rich.console import Group
+    from rich.segment import Segment
+
+    options = console.options.update(width=width, height=None)
+    return [
+        [Segment(show.plain(one.text, LONGEST), one.style) for one in line if not one.control]
+        for line in console.render_lines(Group(*shown), options, pad=False)
+    ]
 
 
 def _edited(text: str, key: Key | str) -> str:
@@ -185,7 +328,7 @@ class _LineScreen:
         width = self._console.width
         if page.title != self._title:
             self._print(page.title)
-            for shown in render_lines(self._console, page.body(width), width):
+            for shown in _render_lines(self._console, page.body(width), width):
                 self._print("".join(one.text for one in shown).rstrip())
         self._title = page.title
         for line in (*page.message.splitlines(), page.prompt):

@@ -7,8 +7,15 @@ from html import escape
 
 from levelled.errors import MissingExtraError
 from levelled.metrics.figure import Figure
-from levelled.reports.headline import headline, reading_notes, why_trust
-from levelled.reports.numbers import FIXED, VALIDITY, figure_cells, number_format
+from levelled.reports.numbers import (
+    FIXED,
+    VALIDITY,
+    figure_cells,
+    headline,
+    number_format,
+    reading_notes,
+    why_trust,
+)
 from levelled.reports.plots import plot_history, plot_slices
 from levelled.reports.style import STYLE
 

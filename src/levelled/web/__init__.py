@@ -5,8 +5,7 @@
 Routes hold no arithmetic: they call the functions that the command line calls.
 """
 
-from levelled.web.app import make_app
-from levelled.web.serving import link_to, serve
+from levelled.web.app import link_to, make_app, serve
 from levelled.web.settings import LOOPBACK, WebSettings, link_token
 
 __all__ = ["LOOPBACK", "WebSettings", "link_to", "link_token", "make_app", "serve"]

@@ -1,10 +1,13 @@
-"""The application: routes, the guard in front of them, and what they share."""
+"""The application: routes, the guard in front of them, what they share, and the server."""
 
+import socket
+import sys
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
 import anyio.to_thread
+import uvicorn
 from fastapi import FastAPI
 from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
@@ -14,16 +17,14 @@ from starlette.staticfiles import StaticFiles
 
 from levelled import __version__
 from levelled.campaigns import open_store
-from levelled.errors import LevelledError
-from levelled.web.access import Access
+from levelled.errors import InputError, LevelledError
 from levelled.web.events import Broker
 from levelled.web.files import Files
-from levelled.web.guard import Guard
-from levelled.web.journal import Journal
+from levelled.web.guard import Access, Guard, Journal
 from levelled.web.open_campaigns import OpenCampaigns
 from levelled.web.replies import Reply, refuse, refuse_http, refuse_input, refuse_step
 from levelled.web.routes import ROUTERS
-from levelled.web.settings import WebSettings
+from levelled.web.settings import LOOPBACK, WebSettings
 
 _THREADS = 64
 """Requests that may work at the same time; most of them wait for a campaign."""
@@ -77,3 +78,76 @@ def _note_failure(journal: Journal) -> Callable[[Request, Exception], Response]:
         return refuse(request, 500, why)
 
     return note
+
+
+GRACE = 10
+"""Seconds that requests in flight have to finish when the server stops."""
+
+SWITCH = 0.0005
+"""Seconds after which a thread that computes figures lets one go on that waits to store a label.
+
+With Python's own 5 milliseconds each of the steps of a label can wait that long.
+"""
+
+
+class _Server(uvicorn.Server):
+    """A server that ends its streams first when it stops; they would never end by themselves."""
+
+    def __init__(self, config: uvicorn.Config, end_streams: Callable[[], None]) -> None:
+        super().__init__(config)
+        self._end_streams = end_streams
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        """End the streams, then wait for what is in flight."""
+        self._end_streams()
+        await super().shutdown(sockets)
+
+
+def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> None:
+    """Serve until the process is told to stop; `announce` gets the link once it works."""
+    app = make_app(settings)
+    if host not in LOOPBACK and not app.state.campaigns.store.tokens.all():
+        raise InputError(
+            f"Others can reach {host}, and no tokens are set up: levelled token add NAME makes "
+            f"one. Without --host only this machine is served."
+        )
+    listening = _listen(host, settings.port)
+    sys.setswitchinterval(SWITCH)
+    config = uvicorn.Config(
+        app,
+        log_config=None,
+        access_log=False,
+        server_header=False,
+        timeout_graceful_shutdown=GRACE,
+        limit_concurrency=1000,
+        h11_max_incomplete_event_size=64 * 1024,
+    )
+    announce(
+        link_to(f"http://{_in_url(host)}:{settings.port}{settings.root_path}/", settings.token)
+    )
+    _Server(config, app.state.broker.close).run(sockets=[listening])
+
+
+def link_to(url: str, token: str | None) -> str:
+    """The address of a page, with a token that logs its reader in."""
+    return url if token is None else f"{url}?token={token}"
+
+
+def _listen(host: str, port: int) -> socket.socket:
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    listening = socket.socket(family, socket.SOCK_STREAM)
+    listening.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+    try:
+        listening.bind((host, port))
+    except (OSError, OverflowError) as wrong:
+        listening.close()
+        raise InputError(
+            f"{host}:{port} cannot be used ({getattr(wrong, 'strerror', None) or wrong}): choose "
+            f"another --port or --host."
+        ) from wrong
+    listening.listen(2048)
+    return listening
+
+
+def _in_url(host: str) -> str:
+    return f"[{host}]" if ":" in host else host

@@ -1,6 +1,7 @@
 """Replies: JSON for any text, and errors as one line, or as a page for people."""
 
 import json
+from pathlib import Path
 from typing import Any
 
 from fastapi.exceptions import RequestValidationError
@@ -9,6 +10,7 @@ from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
+from starlette.templating import Jinja2Templates
 
 from levelled.errors import (
     CampaignError,
@@ -17,7 +19,9 @@ from levelled.errors import (
     MissingExtraError,
     StorageError,
 )
-from levelled.web.templating import TEMPLATES
+
+TEMPLATES = Jinja2Templates(directory=Path(__file__).parent / "templates")
+
 
 _STATUS = (
     (ConflictError, 409),

@@ -10,7 +10,7 @@ from playwright.sync_api import Response, expect
 
 from levelled.campaigns import Campaign
 from levelled.campaigns.summary import figure_records
-from levelled.reports.headline import headline
+from levelled.reports.numbers import headline
 from web.browser.conftest import Site
 
 LABELS = "[data-tile='labels']"

@@ -1,7 +1,7 @@
 """The routes, by subject."""
 
-from levelled.web.routes import creating, events, health, labelling, managing, pages, reading
+from levelled.web.routes import creating, labelling, managing, pages, reading
 
 __all__ = ["ROUTERS"]
 
-ROUTERS = [one.router for one in (health, managing, labelling, reading, creating, events, pages)]
+ROUTERS = [one.router for one in (managing, labelling, reading, creating, pages)]

@@ -11,8 +11,7 @@ from levelled.errors import InputError, LevelledError
 from levelled.metrics.fitting import fitting_metrics
 from levelled.metrics.named import NAMES
 from levelled.sources import Pool, open_pool, shown_fields
-from levelled.web.bombs import refuse_bomb
-from levelled.web.files import Files
+from levelled.web.files import Files, refuse_bomb
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import CreateBody, Done, LookBody
 from levelled.web.routes.shared import ERRORS, Analyst

@@ -9,7 +9,7 @@ from levelled.campaigns.log.log import CampaignLog
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.summary import summarise
 from levelled.errors import InputError
-from levelled.web.access import Visitor
+from levelled.web.guard import Visitor
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import Amendment, ChangeBody, CloseBody, Done
 from levelled.web.routes.labelling import done

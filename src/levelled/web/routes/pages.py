@@ -1,24 +1,29 @@
-"""The pages, which get their data by the REST interface, and the images of items."""
+"""The pages, which get their data by the REST interface, the images of items, news and health."""
 
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import APIRouter, Request
-from starlette.responses import FileResponse, HTMLResponse
+from fastapi import APIRouter, Header, Query, Request
+from starlette.concurrency import run_in_threadpool
+from starlette.exceptions import HTTPException
+from starlette.responses import FileResponse, HTMLResponse, Response
 
+from levelled.errors import LevelledError
+from levelled.web.events import Broker, EventStream, TooManyStreamsError
 from levelled.web.files import IMAGES
-from levelled.web.routes.shared import Analyst, AnyVisitor, Named
-from levelled.web.templating import TEMPLATES
+from levelled.web.open_campaigns import OpenCampaigns
+from levelled.web.replies import TEMPLATES, Reply, problem
+from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named
 
-router = APIRouter(include_in_schema=False)
+router = APIRouter()
 
 
-@router.get("/")
+@router.get("/", include_in_schema=False)
 def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
     """The list of campaigns."""
     return _page(request, "campaigns.html", visitor=visitor)
 
 
-@router.get("/new")
+@router.get("/new", include_in_schema=False)
 def create(request: Request, visitor: Analyst) -> HTMLResponse:
     """Create a campaign from a file."""
     settings = request.app.state.settings
@@ -27,19 +32,19 @@ def create(request: Request, visitor: Analyst) -> HTMLResponse:
     )
 
 
-@router.get("/c/{name}")
+@router.get("/c/{name}", include_in_schema=False)
 def analyst(request: Request, campaign: Named, visitor: Analyst) -> HTMLResponse:
     """The figures of a campaign."""
     return _page(request, "analyst.html", visitor=visitor, name=campaign.name)
 
 
-@router.get("/c/{name}/label")
+@router.get("/c/{name}/label", include_in_schema=False)
 def label(request: Request, campaign: Named, visitor: AnyVisitor) -> HTMLResponse:
     """Label the items of a campaign."""
     return _page(request, "label.html", visitor=visitor, name=campaign.name)
 
 
-@router.get("/images/{path:path}")
+@router.get("/images/{path:path}", include_in_schema=False)
 def image(request: Request, visitor: AnyVisitor, path: str) -> FileResponse:
     """An image below the declared folder."""
     del visitor
@@ -50,3 +55,42 @@ def image(request: Request, visitor: AnyVisitor, path: str) -> FileResponse:
 def _page(request: Request, template: str, **context: Any) -> HTMLResponse:  # noqa: ANN401
     context |= {"root": request.app.state.settings.root_path}
     return TEMPLATES.TemplateResponse(request, template, context)
+
+
+@router.get("/healthz", tags=["health"])
+async def healthz() -> Reply:
+    """The process answers."""
+    return Reply({"ok": True})
+
+
+@router.get("/readyz", tags=["health"])
+def readyz(request: Request) -> Reply:
+    """The storage can be read."""
+    try:
+        request.app.state.campaigns.store.names()
+    except LevelledError:
+        return problem(503, "The storage cannot be read.")
+    return Reply({"ok": True})
+
+
+@router.get("/api/events", response_class=Response, tags=["events"], responses=ERRORS)
+async def events(
+    request: Request,
+    visitor: AnyVisitor,
+    campaign: Annotated[str, Query(max_length=200)],
+    last_event_id: Annotated[str, Header(max_length=20)] = "",
+) -> Response:
+    """An event `change` whenever the campaign changes; its id is the number of events.
+
+    A client that reconnects with Last-Event-ID gets an event at once if it missed one.
+    """
+    del visitor
+    broker, campaigns = request.app.state.broker, request.app.state.campaigns
+    assert isinstance(broker, Broker)
+    assert isinstance(campaigns, OpenCampaigns)
+    n_events = await run_in_threadpool(campaigns.count, campaign)
+    seen = int(last_event_id) if last_event_id.isdecimal() and last_event_id.isascii() else None
+    try:
+        return EventStream(broker, broker.subscribe(campaign, n_events), seen)
+    except TooManyStreamsError:
+        raise HTTPException(429, "Too many pages are open: close some of them.") from None

@@ -11,7 +11,7 @@ from starlette.responses import Response
 
 from levelled.campaigns import Campaign
 from levelled.campaigns.summary import figure_records
-from levelled.reports.headline import headline, reading_notes, why_trust
+from levelled.reports.numbers import headline, reading_notes, why_trust
 from levelled.web.replies import Reply
 from levelled.web.routes.shared import ERRORS, Analyst, Named
 

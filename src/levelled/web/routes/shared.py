@@ -5,7 +5,7 @@ from typing import Annotated, Any
 from fastapi import Depends, Path, Request
 from starlette.exceptions import HTTPException
 
-from levelled.web.access import Visitor
+from levelled.web.guard import Visitor
 from levelled.web.open_campaigns import OpenCampaign, OpenCampaigns
 from levelled.web.replies import Problem
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 import pytest
 
 from levelled.campaigns import open_store
-from levelled.web import access
+from levelled.web import guard
 from web.conftest import OWN_TOKEN, Site
 
 PAGES = ["/", "/new", "/c/spam", "/c/spam/label", "/images/a.png"]
@@ -63,7 +63,7 @@ def test_a_token_that_was_removed_ends_within_a_second(
     assert site.get("/api/campaigns", "ann").status_code == 200
     with open_store(site.settings.storage) as store:
         assert store.tokens.remove("ann") == 1
-    monkeypatch.setattr(access, "FRESH", 0.0)
+    monkeypatch.setattr(guard, "FRESH", 0.0)
     assert site.get("/api/campaigns", "ann").status_code == 401
 
 
@@ -76,8 +76,8 @@ def test_a_token_works_as_soon_as_it_was_added(site: Site) -> None:
 def test_one_who_guesses_must_wait_and_others_go_on(site: Site) -> None:
     assert site.get("/api/campaigns", "ann").status_code == 200
     site.tokens["guess"] = "wrong"
-    guesses = [site.get("/api/campaigns", "guess") for _ in range(access.FAILURES + 1)]
-    assert [one.status_code for one in guesses] == [*[401] * access.FAILURES, 429]
+    guesses = [site.get("/api/campaigns", "guess") for _ in range(guard.FAILURES + 1)]
+    assert [one.status_code for one in guesses] == [*[401] * guard.FAILURES, 429]
     assert guesses[-1].headers["retry-after"] == "60"
     assert site.get("/api/campaigns", "bob").status_code == 429  # not seen before
     assert site.get("/api/campaigns", "ann").status_code == 200
