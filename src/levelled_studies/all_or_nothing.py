@@ -12,6 +12,7 @@ import numpy as np
 from levelled._check import FloatArray
 from levelled.advice.evidence import (
     CrossFit,
+    Measured,
     active_learning_bias,
     all_one,
     assign_folds,
@@ -19,7 +20,6 @@ from levelled.advice.evidence import (
     lure_mean,
     same_predictions,
 )
-from levelled.advice.verdict import Measured
 from levelled.draws import Draws
 from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.intervals.fixed import t_quantile

@@ -15,13 +15,12 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
-from levelled.campaigns.figures.estimating import EARLY
+from levelled.campaigns.figures.figures import EARLY
 from levelled.draws import Draws
 from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
 from levelled.simulation import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL
-from levelled.simulation.trajectories import draw_frozen, draw_in_rounds
+from levelled.simulation.methods import LEVEL, draw_frozen, draw_in_rounds
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 from levelled_studies.betting_truth import hedged_rejected_at, rejected_at
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings

@@ -20,8 +20,7 @@ from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
 from levelled.samplers import FrozenProposal, RunProposal
 from levelled.simulation import KnownLosses
-from levelled.simulation.methods import LEVEL
-from levelled.simulation.trajectories import draw_in_rounds
+from levelled.simulation.methods import LEVEL, draw_in_rounds
 from levelled.surrogates import Covariates, Driver, LossPredictor, LossRun
 from levelled.surrogates.proposal import GUARANTEED_FLOOR
 from levelled_studies.betting_truth import hedged_rejected_at

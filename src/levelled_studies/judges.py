@@ -25,9 +25,8 @@ from levelled.metrics.predicted_ratio import predicted_ratio_estimate
 from levelled.metrics.ratio import Look
 from levelled.reports import plots
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, known_losses
-from levelled.simulation.methods import LEVEL, planned_looks
+from levelled.simulation.methods import LEVEL, draw_in_rounds, planned_looks
 from levelled.simulation.running import repeat_methods
-from levelled.simulation.trajectories import draw_in_rounds
 from levelled_studies.datasets import load_data
 from levelled_studies.efficiency.peers import PACKAGES
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings

@@ -11,11 +11,11 @@ from levelled.advice.evidence import (
     active_learning_bias,
     all_one,
     assign_folds,
+    combine_shares,
     cross_fit,
     lure_mean,
     measure_evidence,
 )
-from levelled.advice.share import combine_shares
 from levelled.estimators.diagnostics import effective_size
 from levelled.models import PredictionTask, make_task
 

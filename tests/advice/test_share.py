@@ -6,14 +6,14 @@ import numpy as np
 import pytest
 
 from levelled._check import FloatArray
-from levelled.advice.share import (
+from levelled.advice.evidence import (
+    Measured,
     combine_shares,
     inclusion_weights,
     log_loss_share,
     measure_gain,
     squared_share,
 )
-from levelled.advice.verdict import Measured
 from levelled.estimators.diagnostics import effective_size
 
 WEIGHTS = np.array([0.3, 0.5, 0.8, 1.0, 1.1, 1.3, 1.4, 1.6])

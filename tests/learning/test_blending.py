@@ -14,7 +14,7 @@ from sklearn.preprocessing import StandardScaler
 import levelled as lv
 from advice.samples import Array, Counted, bent_line, two_classes
 from contracts.learners import run
-from levelled.advice.share import inclusion_weights
+from levelled.advice.evidence import inclusion_weights
 from levelled.errors import InputError
 from levelled.learning import ActiveLearner, Blend, blend
 

@@ -13,9 +13,17 @@ from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.estimators import lure_weights, naive_weights
 from levelled.learning import ActiveLearner
-from levelled.learning.drawing import next_draws, probabilities, propose, seed_for
+from levelled.learning.drawing import (
+    LearnerState,
+    add_draws,
+    add_labels,
+    empty_state,
+    next_draws,
+    probabilities,
+    propose,
+    seed_for,
+)
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState, add_draws, add_labels, empty_state
 from levelled.proposals import boltzmann, mixture, power
 from levelled.proposals.named import NAMES
 from levelled_studies.exact import every_path

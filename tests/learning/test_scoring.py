@@ -12,7 +12,7 @@ from sklearn.preprocessing import StandardScaler
 
 from levelled.errors import InputError
 from levelled.learning import ActiveLearner
-from levelled.learning.scoring import Ensemble, check_samples, n_samples, sampler
+from levelled.learning.settings import Ensemble, check_samples, n_samples, sampler
 from levelled.models import Model, make_task
 
 RNG = np.random.default_rng(0)

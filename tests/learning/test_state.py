@@ -3,7 +3,7 @@ import pytest
 
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.learning.state import LearnerState, add_draws, add_labels, empty_state
+from levelled.learning.drawing import LearnerState, add_draws, add_labels, empty_state
 
 
 def asked(*rows: int, pool_size: int = 10) -> LearnerState:

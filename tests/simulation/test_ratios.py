@@ -16,9 +16,8 @@ from levelled.errors import InputError
 from levelled.metrics.named import ClassRatio, parse_metric
 from levelled.samplers import ClassChance, FrozenProposal
 from levelled.simulation import METHODS, applicable_methods, known_losses, simulate
-from levelled.simulation.methods import SLOW
-from levelled.simulation.ratios import KnownRatio
-from levelled.simulation.trajectories import Trajectory, draw_in_rounds, term_variances
+from levelled.simulation.known import KnownRatio
+from levelled.simulation.methods import SLOW, Trajectory, draw_in_rounds, term_variances
 from levelled_studies.exact import every_path
 from simulation.test_simulate import labelled, rows_of
 

@@ -20,8 +20,7 @@ from levelled.simulation import (
     repeat_methods,
     simulate,
 )
-from levelled.simulation.methods import SLOW
-from levelled.simulation.trajectories import draw_in_rounds, term_variances
+from levelled.simulation.methods import SLOW, draw_in_rounds, term_variances
 from levelled_studies.exact import every_path
 
 

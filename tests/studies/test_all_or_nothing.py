@@ -8,7 +8,7 @@ from sklearn.linear_model import LinearRegression
 from sklearn.neighbors import KNeighborsClassifier
 
 from advice.samples import bent_line, two_classes
-from levelled.advice.verdict import Measured
+from levelled.advice.evidence import Measured
 from levelled_studies.all_or_nothing import Evidence, advise, decide
 
 HELPS = Evidence(

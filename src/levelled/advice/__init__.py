@@ -6,6 +6,6 @@ averaged.
 """
 
 from levelled.advice.correcting import advise
-from levelled.advice.verdict import Measured, Thumb, Verdict
+from levelled.advice.evidence import Measured, Thumb, Verdict
 
 __all__ = ["Measured", "Thumb", "Verdict", "advise"]

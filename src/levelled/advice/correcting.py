@@ -8,15 +8,17 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.advice.evidence import (
+    Advice,
     CrossFit,
     Evidence,
+    Thumb,
+    Verdict,
     all_one,
     assign_folds,
     cross_fit,
     measure_evidence,
 )
 from levelled.advice.thumbs import Test, apply_thumbs
-from levelled.advice.verdict import Advice, Thumb, Verdict
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators.lure import lure_weights

@@ -10,8 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray
-from levelled.advice.evidence import CrossFit, Evidence, all_one, lure_mean
-from levelled.advice.verdict import Thumb
+from levelled.advice.evidence import CrossFit, Evidence, Thumb, all_one, lure_mean
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.diagnostics import effective_size

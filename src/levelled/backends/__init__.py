@@ -1,9 +1,8 @@
 """Backends: functions shaped like `map` that run work in processes or on a cluster."""
 
 from levelled._check import choice
-from levelled.backends.dask_cluster import dask
+from levelled.backends.clusters import dask, ray
 from levelled.backends.local import Backend, local
-from levelled.backends.ray_cluster import ray
 from levelled.errors import InputError
 
 __all__ = ["Backend", "dask", "local", "named", "ray"]

@@ -1,13 +1,21 @@
 """What backends on clusters share: batches of work, and addresses that answer."""
 
+import io
+import logging
+import os
 import socket
 import threading
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, redirect_stdout, suppress
+from functools import partial
+from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
 from levelled._check import whole
-from levelled.errors import InputError
+from levelled._optional import optional
+from levelled.backends.local import Backend
+from levelled.errors import InputError, LevelledError
 
 PATIENCE = 5
 """Seconds that a server has to answer."""
@@ -81,3 +89,155 @@ def check_server(address: str, cluster: str, start: str) -> None:
             f"No {cluster} cluster answers at {address}. Start one with {start}, or correct the "
             f"address: it is not that of the dashboard."
         )
+
+
+_ANY_SIZE = {"distributed.admin.large-graph-warning-threshold": "1TB"}
+"""A function may hold a whole pool, of which Dask would warn."""
+
+
+def dask(address: str | None = None, *, workers: int = 1) -> Backend:
+    """A backend that uses the Dask cluster at an address, or one of this machine.
+
+    Without an address, a cluster with this number of processes runs as long as the work. Workers
+    need the same version of Levelled. Results are those of `local`, also if a worker is lost.
+    """
+    check_place(address, workers)
+    distributed = optional("distributed", extra="dask")
+
+    def mapped(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        with _connect_dask(address, workers) as client:
+            batches = split_batches(items, sum(client.ncores().values()))
+            with optional("dask.config", extra="dask").set(_ANY_SIZE):
+                futures = client.map(partial(run_batch, function), batches, pure=False)
+            try:
+                for future in futures:
+                    yield from future.result()
+            except distributed.KilledWorker as wrong:
+                raise LevelledError(LOST.format(cluster="Dask")) from wrong
+
+    return mapped
+
+
+@contextmanager
+def _connect_dask(address: str | None, workers: int) -> Iterator[Any]:
+    """A client of the cluster; one that was started here ends with it."""
+    distributed = optional("distributed", extra="dask")
+    if address is not None:
+        check_server(address, "Dask", "'dask scheduler'")
+        with distributed.Client(address, timeout=PATIENCE, set_as_default=False) as client:
+            _check_workers(client, address)
+            yield client
+        return
+    with (
+        distributed.LocalCluster(
+            n_workers=workers,
+            threads_per_worker=1,
+            host="127.0.0.1",
+            dashboard_address="127.0.0.1:0",
+            silence_logs=logging.CRITICAL,
+        ) as cluster,
+        distributed.Client(cluster, set_as_default=False) as client,
+    ):
+        try:
+            yield client
+        finally:  # a cluster that closes while it replaces a worker fails
+            with suppress(TimeoutError):
+                client.wait_for_workers(workers, timeout=PATIENCE)
+
+
+def _check_workers(client: Any, address: str) -> None:  # noqa: ANN401
+    """Refuse a cluster whose workers are missing or have another version of Levelled."""
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError:
+        raise InputError(
+            f"The Dask cluster at {address} has no worker. Start one with 'dask worker {address}'."
+        ) from None
+    versions = client.get_versions(packages=["levelled"])
+    own = versions["client"]["packages"]["levelled"]
+    for worker, about in versions["workers"].items():
+        if (theirs := about["packages"]["levelled"]) != own:
+            raise InputError(
+                f"The worker {worker} of the Dask cluster has levelled {theirs}, and this is "
+                f"{own}: install the same version on all machines."
+            )
+
+
+_RETRIES = 3
+"""How often work is repeated whose worker was lost, as on Dask."""
+
+_OBJECT_STORE = 500_000_000
+"""Bytes for functions and results, a small part of the memory that Ray would take."""
+
+
+def ray(address: str | None = None, *, workers: int = 1) -> Backend:
+    """A backend that uses the Ray cluster at an address, or one of this machine.
+
+    Without an address, a cluster with this number of processes runs as long as the work, unless
+    this process has called `ray.init`. Workers need the same version of Levelled. Results are
+    those of `local`, also if a worker is lost.
+    """
+    check_place(address, workers)
+    _import(address)
+
+    def mapped(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        with _connect_ray(address, workers) as package:
+            batches = split_batches(items, int(package.cluster_resources().get("CPU", 1)))
+            task = package.remote(run_batch).options(max_retries=_RETRIES)
+            shared = package.put(function)
+            futures = [task.remote(shared, batch) for batch in batches]
+            try:
+                for future in futures:
+                    with _silence():
+                        results = package.get(future)
+                    yield from results
+            except package.exceptions.RayTaskError as wrong:
+                raise wrong.cause from None
+            except package.exceptions.RayError as wrong:
+                raise LevelledError(LOST.format(cluster="Ray")) from wrong
+
+    return mapped
+
+
+def _import(address: str | None) -> ModuleType:
+    """The package, told to send no statistics and to use loopback alone on this machine."""
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")
+    if address is None or address.startswith(("127.0.0.1:", "localhost:")):
+        os.environ.setdefault("RAY_ENABLE_WINDOWS_OR_OSX_CLUSTER", "0")  # loopback on Linux too
+    return optional("ray", extra="ray")
+
+
+@contextmanager
+def _connect_ray(address: str | None, workers: int) -> Iterator[ModuleType]:
+    """The package with a connection to the cluster; one that was started here ends with it."""
+    package = _import(address)
+    if package.is_initialized():
+        yield package
+        return
+    quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
+    if address is not None:
+        _join(package, address, quiet)
+    else:
+        own = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
+        package.init(num_cpus=workers, **own, **quiet)
+    try:
+        yield package
+    finally:
+        with _silence():
+            package.shutdown()
+
+
+def _join(package: ModuleType, address: str, quiet: Mapping[str, object]) -> None:
+    check_server(address, "Ray", "'ray start --head'")
+    try:
+        package.init(address=address, **quiet)
+    except (ConnectionError, ValueError, RuntimeError) as wrong:
+        raise InputError(
+            f"The Ray cluster at {address} cannot be used: {wrong}. If it asks for a token, set "
+            f"RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
+        ) from wrong
+
+
+def _silence() -> redirect_stdout[io.StringIO]:
+    """Keep what Ray prints of its workers out of the data on stdout."""
+    return redirect_stdout(io.StringIO())

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.create import create_campaign, load_campaign
     from levelled.campaigns.drawing.learnt import CampaignPredictor
     from levelled.campaigns.drawing.planning import plan_campaign
-    from levelled.campaigns.figures.diagnosing import CampaignDiagnosis
+    from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
     from levelled.campaigns.log.records import Ask, OpenItem
@@ -51,7 +51,7 @@ _HOME = {
     "Ask": "campaigns.log.records",
     "Audit": "campaigns.audit",
     "Campaign": "campaigns.campaign",
-    "CampaignDiagnosis": "campaigns.figures.diagnosing",
+    "CampaignDiagnosis": "campaigns.figures.figures",
     "CampaignPredictor": "campaigns.drawing.learnt",
     "Figure": "metrics.figure",
     "GateClaim": "campaigns.figures.gate",

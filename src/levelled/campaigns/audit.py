@@ -28,8 +28,8 @@ from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
 from levelled.campaigns.log.records import DrawnItem, PlainEvent, Round, to_plain
 from levelled.campaigns.log.rules import check_width
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.shown import check_shown
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import check_shown
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_sampled

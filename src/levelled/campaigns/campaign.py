@@ -26,9 +26,12 @@ from levelled.campaigns.figures.comparing import (
     compare_models,
     compare_with_first,
 )
-from levelled.campaigns.figures.diagnosing import CampaignDiagnosis, diagnose_campaign
 from levelled.campaigns.figures.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures.figures import estimate_history
+from levelled.campaigns.figures.figures import (
+    CampaignDiagnosis,
+    diagnose_campaign,
+    estimate_history,
+)
 from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
 from levelled.campaigns.figures.judging import judge_model, judge_section
 from levelled.campaigns.log import decide
@@ -40,8 +43,8 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.agreement import Agreement, agreement_of
 from levelled.campaigns.people.pace import Pace, paces_of
 from levelled.campaigns.people.questions import Question
+from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import label_question
 from levelled.campaigns.stores import Store
 from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison

@@ -40,8 +40,13 @@ from levelled.campaigns.options import (
     describe_arguments,
 )
 from levelled.campaigns.people.questions import check_questions
+from levelled.campaigns.people.shown import (
+    check_folder,
+    check_guidelines,
+    check_shown,
+    open_for_pair,
+)
 from levelled.campaigns.settings import CampaignSettings, check_option
-from levelled.campaigns.shown import check_folder, check_guidelines, check_shown, open_for_pair
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.metric import Metric

@@ -130,7 +130,7 @@ class _Session:
             return draft
 
     def _page(self, draft: _Draft, question: "Question") -> Page:
-        from levelled.campaigns.shown import fields_of
+        from levelled.campaigns.people.shown import fields_of
 
         fields = fields_of(self._campaign.settings, draft.ask.data)
         name, owner = show.plain(self._campaign.name, 40), show.plain(self._owner, 20)

@@ -92,8 +92,7 @@ def advise(
     The labels may be those of levelled learn or levelled export; draws that are not settled are
     left out.
     """
-    from levelled.learning.files import name_gaps, read_drawn_labels
-    from levelled.learning.named_models import make_model
+    from levelled.learning.files import make_model, name_gaps, read_drawn_labels
 
     with _in_options(model):
         drawn = read_drawn_labels(
@@ -188,7 +187,7 @@ def learn(
     otherwise.
     """
     from levelled.learning.files import name_gaps, read_labelled_pool
-    from levelled.learning.scoring import chosen_score
+    from levelled.learning.settings import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
 
     if trajectories > 1 and not compare:
@@ -257,7 +256,7 @@ def _compare(
     simulation: "Simulation", seed: int, n: int, about: str, out: Path | None, form: Form
 ) -> None:
     """Simulate n trajectories, train each way at checkpoints, and print the risks."""
-    from levelled.learning.comparison import comparison_table, save_comparison
+    from levelled.learning.simulation import comparison_table, save_comparison
 
     rows = simulation.compare(seed, n, backend=_progress("comparing"))
     risk = simulation.pool.risk_name
@@ -311,7 +310,7 @@ def _progress(title: str) -> "Backend":
 def _in_options(model: str) -> Iterator[None]:
     """Report errors and warnings in one line each, with options in place of parameters."""
     from levelled.errors import InputError
-    from levelled.learning.named_models import catch_errors
+    from levelled.learning.files import catch_errors
 
     try:
         with catch_errors(model, lambda warning: show.tell(f"note: {warning}")):

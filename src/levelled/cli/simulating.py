@@ -231,7 +231,7 @@ def simulate(
     rows = repeat_methods(known, chosen, sizes, repetitions, seed=seed, backend=run)
     about = f"{known.metric} of {len(known):,} items, {repetitions} repetitions"
     if show.chosen(form) is Form.table:
-        from levelled.simulation.plotting import factor_table
+        from levelled.simulation.running import factor_table
 
         show.show_rows(about, *factor_table(rows))
     else:

@@ -1,8 +1,8 @@
 """Active learning: choose items to label, train on them with weights, and decide when to stop."""
 
-from levelled.learning.blending import Blend, blend
 from levelled.learning.learner import ActiveLearner
 from levelled.learning.stopping import Stopping
+from levelled.learning.training import Blend, blend
 from levelled.learning.weights import training_weights, weighted_loss
 
 __all__ = ["ActiveLearner", "Blend", "Stopping", "blend", "training_weights", "weighted_loss"]

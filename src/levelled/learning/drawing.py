@@ -1,20 +1,212 @@
 """From the labels so far to the next draws, each with its probability."""
 
-from collections.abc import Callable
-from dataclasses import dataclass
+import sys
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, IntArray, check_order
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
-from levelled.learning.scoring import geometric_scores, pool_scores
-from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState
+from levelled.labels import Label, class_names
+from levelled.learning.settings import LearnerSettings, geometric_scores, pool_scores
 from levelled.models import Rows, call_function, make_task
 from levelled.proposals import checked, floored, named, uniform
 from levelled.samplers import race
+
+Labels = ArrayLike | Sequence[Label | None] | None
+"""One label or many; None is an item that cannot be labelled."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Examples:
+    """Labelled items: their rows in the pool, their labels, and the draws they came from."""
+
+    rows: IntArray
+    labels: NDArray[Any]
+    draws: Draws
+    places: IntArray
+    """Their positions among the draws; the other draws cannot be labelled."""
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def labelled_draws(self) -> Draws:
+        """The draws of these items alone, as if the others had never been in the pool.
+
+        Exact if every draw has a label. Otherwise a draw is counted as many steps earlier as
+        there are unlabelled ones before it, which changes a weight by about their share.
+        """
+        missing = len(self.draws) - len(self)
+        if not missing:
+            return self.draws
+        chance = self.draws.probability[self.places]
+        pool_size = max(self.draws.pool_size - missing, len(self))
+        return Draws(np.argsort(np.argsort(self.rows)), chance, pool_size)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LearnerState:
+    """The draws of a learner and the labels it was told.
+
+    `labels` are by row of the pool, None for an item that cannot be labelled. `n_settled` counts
+    the draws from the first on, without a gap, that are in `labels`: only those are weighted,
+    because leaving out pending draws would leave out the items that take longest to label.
+
+    `hazards` has a number for each row of the pool: the sum over all batches of k p, with k the
+    size of the batch and p the probability of the row to be the next draw, had it still been
+    there. 1 - exp(-h) is the chance that the row is drawn by now. None: not known.
+    """
+
+    draws: Draws
+    labels: Mapping[int, Label | None] = field(default_factory=dict)
+    hazards: FloatArray | None = None
+
+    @property
+    def n_labels(self) -> int:
+        """The number of labels, without items that cannot be labelled."""
+        return sum(label is not None for label in self.labels.values())
+
+    @property
+    def n_settled(self) -> int:
+        """The number of draws before the first pending one."""
+        pending = self.pending
+        return len(self.draws) if not len(pending) else self.draws.index.tolist().index(pending[0])
+
+    @property
+    def pending(self) -> IntArray:
+        """The rows that were asked for and have no label yet, in the order of their draws."""
+        rows = [row for row in self.draws.index.tolist() if row not in self.labels]
+        return np.array(rows, dtype=np.int64)
+
+    @property
+    def n_left(self) -> int:
+        """The number of rows that were never drawn."""
+        return self.draws.pool_size - len(self.draws)
+
+    def rows_left(self, places: IntArray) -> IntArray:
+        """The rows at these places among those never drawn, which keep the order of the pool."""
+        n_left_before = np.sort(self.draws.index) - np.arange(len(self.draws))
+        return places + np.searchsorted(n_left_before, places, side="right")
+
+    def settled(self, n: int | None = None) -> Examples:
+        """The labelled items among the settled draws, or among the first n draws."""
+        return self._examples(self.draws[: self.n_settled if n is None else n])
+
+    def labelled(self) -> Examples:
+        """All labelled items, also those after a pending draw."""
+        return self._examples(self.draws)
+
+    def _examples(self, draws: Draws) -> Examples:
+        labels = [self.labels.get(row) for row in draws.index.tolist()]
+        if None not in labels:
+            return Examples(draws.index, np.array(labels), draws, np.arange(len(labels)))
+        places = np.flatnonzero([label is not None for label in labels])
+        y = np.array([label for label in labels if label is not None])
+        return Examples(draws.index[places], y, draws, places)
+
+
+def empty_state(pool_size: int) -> LearnerState:
+    """The state before the first draw."""
+    nothing = Draws(np.zeros(0, dtype=np.int64), np.zeros(0), pool_size)
+    return LearnerState(nothing, hazards=np.zeros(pool_size))
+
+
+def add_draws(state: LearnerState, more: Draws, hazards: FloatArray | None = None) -> LearnerState:
+    """The state after more draws from the rows that were left, with the hazards after them."""
+    before, new = state.draws, more.design or {}
+    earlier = (before.design or {}) if len(before) else {name: np.zeros(0) for name in new}
+    design = {name: np.append(earlier[name], new[name]) for name in new if name in earlier}
+    draws = Draws(
+        np.append(before.index, more.index),
+        np.append(before.probability, more.probability),
+        before.pool_size,
+        design=design or None,
+    )
+    return replace(state, draws=draws, hazards=hazards)
+
+
+def add_labels(
+    state: LearnerState, rows: ArrayLike, labels: Labels, *, amend: bool = False
+) -> LearnerState:
+    """The state with more labels, which may come in any order; draws keep theirs."""
+    pairs = list(_pairs(rows, labels))
+    drawn = set(state.draws.index.tolist())
+    changed = dict(state.labels)
+    for row, label in pairs:
+        if row not in drawn:
+            raise InputError(
+                f"Row {row} was never asked for. A label that the learner did not draw has no "
+                f"probability and cannot be weighted; ask() says which rows to label."
+            )
+        before = changed.get(row)
+        if row in changed and before != label and not amend:
+            raise InputError(
+                f"Row {row} was labelled {before!r} before and is {label!r} now. To replace the "
+                f"label, tell it with amend=True."
+            )
+        changed[row] = label
+    told = {row for row, _ in pairs}
+    earlier = (label for row, label in state.labels.items() if row not in told)
+    first = next((label for label in earlier if label is not None), None)
+    check_one_kind([first, *(label for _, label in pairs)])  # earlier ones are all of one kind
+    return replace(state, labels=changed)
+
+
+def _pairs(rows: ArrayLike, labels: Labels) -> Iterable[tuple[int, Label | None]]:
+    index = np.atleast_1d(np.asarray(rows))
+    if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
+        raise InputError(
+            f"index must be rows of the pool, as ask() gives them; it is an array of "
+            f"{index.dtype} with shape {index.shape}."
+        )
+    check_order(index, labels=labels)
+    values = _plain_labels(labels)
+    if len(values) != len(index):
+        raise InputError(f"{len(index)} rows need {len(index)} labels, not {len(values)}.")
+    return zip(index.tolist(), values, strict=True)
+
+
+def _plain_labels(labels: Labels) -> list[Label | None]:
+    """Labels as values of Python; None is an item that cannot be labelled."""
+    several: Any = labels
+    if labels is None or isinstance(labels, str) or np.ndim(several) == 0:
+        several = [labels]
+    values = several.tolist() if hasattr(several, "tolist") else list(several)
+    present = [value for value in values if value is not None]
+    if any(_is_missing(value) for value in present):
+        raise InputError("labels must be finite; tell None for an item that cannot be labelled.")
+    check_one_kind(present)
+    names = iter(class_names("labels", present).tolist() if present else [])
+    return [None if value is None else next(names) for value in values]
+
+
+def _is_missing(label: object) -> bool:
+    """True for NaN, infinity and the values that pandas writes where there is none."""
+    if isinstance(label, float | np.floating):
+        return not np.isfinite(label)
+    pandas = sys.modules.get("pandas")  # a value of pandas has imported it
+    return pandas is not None and (label is pandas.NA or label is pandas.NaT)
+
+
+def check_one_kind(labels: Iterable[Any]) -> None:
+    """Refuse labels of different kinds: text, numbers, truth values."""
+    examples: dict[str, Any] = {}
+    for label in labels:
+        if isinstance(label, bool | np.bool_):
+            examples.setdefault("truth values", label)
+        elif label is not None:
+            examples.setdefault("text" if isinstance(label, str) else "numbers", label)
+    if len(examples) > 1:
+        (one, first), (other, second), *_ = examples.items()
+        raise InputError(
+            f"Labels are {one} ({first!r}) or {other} ({second!r}), not both: write all of them "
+            f"the same way."
+        )
+
 
 DRAW, SCORE, FIT = range(3)
 """Purposes of randomness: each has its own stream at every step."""

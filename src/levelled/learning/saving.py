@@ -25,8 +25,8 @@ from levelled._files import replace_file
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.draws import Draws
 from levelled.errors import InputError
+from levelled.learning.drawing import LearnerState, add_labels
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState, add_labels
 from levelled.models import Rows, error_line, n_rows, take
 
 if TYPE_CHECKING:

@@ -1,22 +1,32 @@
 """The settings of a learner, checked once, when they are made."""
 
-from collections.abc import Callable, Mapping
+import sys
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any, Literal
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.random import Generator
+from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, between, choice, whole
+from levelled import scores
+from levelled._check import FloatArray, IntArray, between, choice, floats, whole
 from levelled.errors import InputError, ProposalError
-from levelled.learning.scoring import Ensemble, Score, check_distances, check_score, chosen_score
 from levelled.learning.weights import KINDS
 from levelled.models import (
     Model,
+    PredictionTask,
     Rows,
+    aligned_proba,
+    call_function,
     call_model,
     check_model,
+    fit_copy,
+    last_step,
+    model_kind,
     n_rows,
+    proba,
+    read_only,
     take,
     takes_weights,
     untrained_copy,
@@ -24,6 +34,265 @@ from levelled.models import (
     wants_dense,
 )
 from levelled.proposals import named
+
+Score = Callable[[Model, Rows], ArrayLike]
+"""A trained model and rows -> a score for each row."""
+
+_OF_PROBA = {
+    "entropy": scores.entropy,
+    "margin": scores.margin,
+    "least_confidence": scores.least_confidence,
+}
+_OF_SAMPLES: dict[str, Callable[[ArrayLike], FloatArray]] = {
+    "bald": scores.bald,
+    "variation_ratio": scores.variation_ratio,
+    "variance": lambda samples: np.var(np.asarray(samples, np.float64), axis=1),
+}
+SCORES = (*_OF_PROBA, *_OF_SAMPLES, "geometric", "uniform")
+_BLOCK = 2**20
+"""Numbers held in memory at once, so that memory does not grow with the pool."""
+
+_SAMPLES = 20
+"""Samples of a model that can make any number of them."""
+Ensemble = int | Sequence[Model] | None
+Sampler = Callable[[Rows], FloatArray]
+"""Rows -> samples of their predictions."""
+
+
+def chosen_score(score: str | Score, model: Model) -> str | Score:
+    """The score that "auto" stands for: "entropy" for classifiers, "geometric" for others."""
+    if score != "auto":
+        return score
+    return "entropy" if model_kind(model) == "classifier" else "geometric"
+
+
+def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
+    """Refuse what is neither a function nor the name of a score that the model can have."""
+    if callable(score):
+        return
+    choice("score", score, ("auto", *SCORES))
+    score = chosen_score(score, model)
+    if score in _OF_PROBA and hasattr(model, "predict"):  # without it, fit adds both
+        _check_proba(model)
+    if score in _OF_SAMPLES:
+        _check_kind(score, model)
+        check_samples(model, ensemble)
+
+
+def check_distances(X_pool: Rows) -> None:
+    """Refuse a pool whose rows have no distances, which score="geometric" needs."""
+    if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
+        raise InputError(
+            f'score="geometric" measures distances between rows of numbers, and X_pool is a '
+            f"{type(X_pool).__name__}. Make it a dense array, or use another score, such as "
+            f'"variance" with ensemble=10 for a regressor.'
+        )
+    floats("X_pool", np.asarray(take(X_pool, np.array([0]))), finite=False)
+
+
+def pool_scores(
+    score: str | Score,
+    model: Model,
+    ensemble: Ensemble,
+    task: PredictionTask,
+    X_pool: Rows,
+    labelled: IntArray,
+    *,
+    rng: Generator,
+) -> FloatArray:
+    """A score for each row of the pool, of the model trained on the rows that are labelled.
+
+    The model that scores is trained without weights: estimates are unbiased whatever the scores,
+    since each draw records its probability. Labelled rows get a score too, which costs less than
+    copying the others out of the pool.
+    """
+    X = take(X_pool, labelled)
+    n_out = 1 if task.classes is None else len(task.classes)
+    if callable(score):
+        trained = _trained_copy(model, task, X, task.labels, rng=rng)
+        return _check_scores(
+            call_function(score, "score the pool", trained, read_only(X_pool)), n_rows(X_pool)
+        )
+    if score in _OF_PROBA:
+        trained, of = _trained_copy(model, task, X, task.labels, rng=rng), _OF_PROBA[score]
+        return _in_blocks(model, X_pool, n_out, lambda rows: of(proba(trained, rows)))
+    if (score == "variance") != (task.classes is None):
+        right, kind = ("bald", "classes") if score == "variance" else ("variance", "numbers")
+        raise InputError(f"score={score!r} does not fit labels that are {kind}: use {right!r}.")
+    sample, of_samples = sampler(model, ensemble, task, X, rng=rng), _OF_SAMPLES[score]
+    n_out *= n_samples(model, ensemble)
+    return _in_blocks(model, X_pool, n_out, lambda rows: of_samples(sample(rows)))
+
+
+def geometric_scores(X_pool: Rows, drawn: IntArray) -> FloatArray:
+    """Summed squared distance of each row of the pool to the rows drawn; features are numbers."""
+    near = np.asarray(take(X_pool, drawn))
+    parts = [scores.geometric(np.asarray(rows), near) for rows in blocks(X_pool, near[:1].size)]
+    return np.concatenate(parts)
+
+
+def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
+    """The rows in order, some at a time, without copies where the container allows it.
+
+    `n_out` is the size of the result for each row; a block has about a million numbers. Changes
+    to a block do not change X.
+    """
+    size = min(max(_BLOCK // max(n_out, 1), 256), 2**16)
+    sparse = hasattr(X, "tocsr")
+    X = X.tocsr() if sparse else X  # some sparse formats have no rows
+    for start in range(0, n_rows(X), size):
+        rows = slice(start, start + size)
+        part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
+        yield part if sparse else read_only(part)  # rows of a sparse matrix are a copy
+
+
+def _check_kind(score: str | Score, model: Model) -> None:
+    wrong, right = ("classifier", "bald") if score == "variance" else ("regressor", "variance")
+    if model_kind(model) == wrong:
+        raise InputError(
+            f"score={score!r} does not fit {type(model).__name__}, which is a {wrong}: use "
+            f"{right!r}."
+        )
+
+
+def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArray]) -> FloatArray:
+    def all_rows() -> FloatArray:
+        return np.concatenate([job(rows) for rows in blocks(X, n_out)])
+
+    return _check_scores(call_model(model, "score the pool", all_rows, X), n_rows(X))
+
+
+def _check_scores(values: ArrayLike, n: int) -> FloatArray:
+    score = floats("scores", values, ndim=1)
+    if len(score) != n:
+        raise InputError(
+            f"The score gave {len(score)} numbers for the {n} rows of the pool: it is called with "
+            f"the model and X_pool, and must return one number a row, in their order."
+        )
+    return score
+
+
+def sampler(
+    model: Model, ensemble: Ensemble, task: PredictionTask, X: Rows, *, rng: Generator
+) -> Sampler:
+    """Train on the labelled rows, and return a function that samples predictions of other rows.
+
+    A list of models is a committee, each trained on all labels. A model with `sample_proba(X, K)`
+    samples by itself. A number is that many copies of the model, each trained on labels drawn
+    with replacement. Without any of these the trees of a forest are samples.
+    """
+    y = task.labels
+    if not isinstance(ensemble, int | None):
+        return _of_members([_trained_copy(one, task, X, y, rng=rng) for one in ensemble], task)
+    if hasattr(model, "sample_proba"):
+        return _of_network(_trained_copy(model, task, X, y, rng=rng), ensemble or _SAMPLES)
+    if ensemble is not None:
+        chosen = [_resample(task, rng) for _ in range(ensemble)]
+        members = [_trained_copy(model, task, take(X, at), y[at], rng=rng) for at in chosen]
+        return _of_members(members, task)
+    return _of_forest(_trained_copy(model, task, X, y, rng=rng), task)
+
+
+def check_samples(model: Model, ensemble: Ensemble) -> None:
+    """Refuse a model without samples of its posterior."""
+    last = last_step(model)
+    if ensemble is None and not hasattr(model, "sample_proba") and not _is_forest(last):
+        raise InputError(
+            f"This score needs samples of the model's posterior, and {type(last).__name__} has "
+            f"none. Give ensemble=10 for ten bootstrap copies of it, or ensemble=[...] for a "
+            f"committee."
+        )
+
+
+def n_samples(model: Model, ensemble: Ensemble) -> int:
+    """The number of samples of each prediction."""
+    if ensemble is None:
+        return _SAMPLES if hasattr(model, "sample_proba") else 100  # trees, as a rule
+    return ensemble if isinstance(ensemble, int) else len(ensemble)
+
+
+def _check_proba(model: Model) -> None:
+    """Refuse a model that gives no probabilities."""
+    if not hasattr(model, "predict_proba"):
+        name = type(model).__name__
+        instead = 'score="variance" with an ensemble of regressors'
+        if model_kind(model) == "classifier":
+            instead = f"scikit-learn's CalibratedClassifierCV({name}()) as the model"
+        raise InputError(
+            f"{name} gives no probabilities (predict_proba), which this score needs. Use "
+            f'{instead}, score="geometric" on numeric features, or a function of your own.'
+        )
+
+
+def _trained_copy(
+    model: Model, task: PredictionTask, X: Rows, y: NDArray[Any], *, rng: Generator
+) -> Model:
+    """A copy of the model, trained without weights."""
+    return fit_copy(model, task, X, y, None, seed=int(rng.integers(2**31)))
+
+
+def _resample(task: PredictionTask, rng: Generator) -> IntArray:
+    """Places of labels drawn with replacement; two classes remain if there are classes."""
+    n = len(task.labels)
+    while True:
+        at = rng.integers(n, size=n)
+        if task.classes is None or len(np.unique(task.labels[at])) > 1:
+            return at
+
+
+def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
+    def sample(X: Rows) -> FloatArray:
+        if task.classes is None:
+            return np.stack([np.asarray(one.predict(X), np.float64) for one in members], axis=1)
+        for one in members:
+            _check_proba(one)
+        # Members that were trained on other labels may know other classes.
+        return np.stack([aligned_proba(one, X, task.classes) for one in members], axis=1)
+
+    return sample
+
+
+def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
+    def sample(X: Rows) -> FloatArray:
+        proba = network.sample_proba(X, n_samples)
+        return np.asarray(proba.detach().cpu().numpy() if hasattr(proba, "detach") else proba)
+
+    return sample
+
+
+def _of_forest(model: Any, task: PredictionTask) -> Sampler:  # noqa: ANN401
+    """The trees of a forest, which may be the last step of a pipeline."""
+
+    def sample(X: Rows) -> FloatArray:
+        forest, inputs = _at_last_step(model, X)
+        # Trees are fitted on plain arrays, and would warn about names of columns.
+        inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
+        method = "predict" if task.classes is None else "predict_proba"
+        return np.stack([getattr(tree, method)(inputs) for tree in forest.estimators_], axis=1)
+
+    return sample
+
+
+def _at_last_step(model: Any, X: Rows) -> tuple[Any, Rows]:  # noqa: ANN401
+    """The last step of a trained model, however deep, and the rows as they reach it."""
+    if hasattr(model, "best_estimator_"):  # of a search, that which it chose
+        return _at_last_step(model.best_estimator_, X)
+    if getattr(model, "steps", None):
+        inputs = model[:-1].transform(X) if len(model.steps) > 1 else X
+        return _at_last_step(model.steps[-1][1], inputs)
+    return model, X
+
+
+def _is_forest(model: object) -> bool:
+    ensemble = sys.modules.get("sklearn.ensemble")  # a forest of scikit-learn has imported it
+    return ensemble is not None and isinstance(
+        model,
+        ensemble.RandomForestClassifier
+        | ensemble.RandomForestRegressor
+        | ensemble.ExtraTreesClassifier
+        | ensemble.ExtraTreesRegressor,
+    )
+
 
 Weights = Literal["lure", "pure", "none", "auto"]
 Propose = Callable[[FloatArray], ArrayLike]

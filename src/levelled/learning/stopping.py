@@ -25,9 +25,8 @@ from numpy.typing import NDArray
 from levelled._check import FloatArray, between, choice
 from levelled.errors import InputError
 from levelled.estimators import betting_interval, lure
-from levelled.learning.scoring import blocks
-from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState
+from levelled.learning.drawing import LearnerState
+from levelled.learning.settings import LearnerSettings, blocks
 from levelled.learning.training import example_weights, seeded_model
 from levelled.models import (
     CAP,

@@ -2,8 +2,7 @@
 
 from levelled.simulation.known import KnownLosses, known_losses
 from levelled.simulation.methods import METHODS, Method, Reading
-from levelled.simulation.plotting import plot_factors
-from levelled.simulation.running import applicable_methods, repeat_methods, simulate
+from levelled.simulation.running import applicable_methods, plot_factors, repeat_methods, simulate
 
 __all__ = [
     "METHODS",

@@ -11,8 +11,8 @@ import nh3
 from markdown_it import MarkdownIt
 
 from levelled.campaigns import Ask, Campaign
+from levelled.campaigns.people.shown import fields_of
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import fields_of
 from levelled.sources.content import ShownField
 
 

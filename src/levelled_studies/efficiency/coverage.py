@@ -18,8 +18,7 @@ from levelled.estimators import estimate
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, plan_looks
 from levelled.reports import plots
 from levelled.simulation import KnownLosses
-from levelled.simulation.methods import LEVEL
-from levelled.simulation.trajectories import draw_in_rounds
+from levelled.simulation.methods import LEVEL, draw_in_rounds
 from levelled_studies.efficiency.pools import IMAGES, MISLEADING, load_losses
 from levelled_studies.efficiency.report import rule_coverage
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings

@@ -16,8 +16,7 @@ from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
 from levelled.metrics.classification import terms
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, applicable_methods
-from levelled.simulation.methods import LEVEL, read_once, read_weighted
-from levelled.simulation.trajectories import draw_frozen
+from levelled.simulation.methods import LEVEL, draw_frozen, read_once, read_weighted
 
 __all__ = [
     "PACKAGES",

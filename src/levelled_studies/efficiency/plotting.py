@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from levelled._optional import optional
 from levelled.reports import plots
-from levelled.simulation.plotting import scale_factors
+from levelled.simulation.running import scale_factors
 from levelled_studies.efficiency.report import OURS, PEERS, factor
 from levelled_studies.study import Plot, Row
 

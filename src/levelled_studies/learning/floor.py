@@ -20,9 +20,8 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
-from levelled.learning.drawing import next_draws
+from levelled.learning.drawing import LearnerState, add_draws, add_labels, empty_state, next_draws
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import LearnerState, add_draws, add_labels, empty_state
 from levelled.learning.training import judge_settled, train
 from levelled.models import fit_copy, seeded_copy
 from levelled_studies.learning.data import Split, split

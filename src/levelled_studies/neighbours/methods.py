@@ -19,7 +19,7 @@ from levelled.proposals import mixture, proportional
 from levelled.samplers import FrozenProposal
 from levelled.scores import expected_loss, root_mean_squared_loss
 from levelled.simulation import METHODS, KnownLosses, Method, Reading
-from levelled.simulation.trajectories import draw_frozen
+from levelled.simulation.methods import draw_frozen
 from levelled_studies.efficiency.peers import REIMPLEMENTED, quantile_strata, stratified_variance
 
 __all__ = [

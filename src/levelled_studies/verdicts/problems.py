@@ -10,11 +10,10 @@ from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
-from levelled.advice.share import inclusion_weights
+from levelled.advice.evidence import inclusion_weights
 from levelled.draws import Draws
-from levelled.learning.drawing import next_draws
+from levelled.learning.drawing import add_draws, add_labels, empty_state, next_draws
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.state import add_draws, add_labels, empty_state
 from levelled.proposals import boltzmann, mixture, uniform
 from levelled.samplers import adaptive
 from levelled.scores import entropy

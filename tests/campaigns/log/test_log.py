@@ -70,8 +70,7 @@ def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> No
         with campaign._log.store._database.writing() as connection:  # type: ignore[attr-defined]
             connection.exec_driver_sql(
                 "INSERT INTO events (campaign, seq, prev_hash, hash, body) "
-                "SELECT campaign, seq + 1, hash, hash, ? FROM events "
-                "ORDER BY seq DESC LIMIT 1",
+                "SELECT campaign, seq + 1, hash, hash, ? FROM events ORDER BY seq DESC LIMIT 1",
                 (canonical(to_plain(nothing)),),
             )
         assert state.n_events > 0

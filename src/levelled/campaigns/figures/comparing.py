@@ -5,17 +5,17 @@ from functools import partial
 
 import numpy as np
 
-from levelled.campaigns.figures.betting import GameInput
-from levelled.campaigns.figures.estimating import (
+from levelled.campaigns.figures.figures import (
     FIXED,
     Subject,
     bet,
+    estimate_figures,
     labelled_in,
     nothing_known,
+    subject_of,
     subject_pairs,
 )
-from levelled.campaigns.figures.figures import estimate_figures
-from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
+from levelled.campaigns.figures.settled import FigureCache, GameInput, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
@@ -147,11 +147,7 @@ def compare_subjects(
 ) -> Comparison:
     """The metric of `model` minus that of `against`, in the pool or one slice."""
     settings = base.state.settings
-    N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
-    one, other = (
-        Subject(metric, metric.kind == "ratio", False, each, N, column, value)
-        for each in (model, against)
-    )
+    one, other = (subject_of(base.state, metric, each, column, value) for each in (model, against))
     return Comparison(
         shown_model(settings, model),
         shown_model(settings, against),

@@ -12,8 +12,8 @@ from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.agreement import agreement_of
+from levelled.campaigns.people.shown import shown_pair
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import shown_pair
 from levelled.errors import CampaignError
 from levelled.estimators import lure_weights
 from levelled.metrics.comparison import Comparison

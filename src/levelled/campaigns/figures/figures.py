@@ -1,25 +1,47 @@
-"""The figures of a campaign: every metric, model and slice, estimated from the settled draws."""
+"""The figures of a campaign: every metric, model and slice, estimated from the settled draws.
+
+A figure is an average or a ratio, read at a planned number of draws or watched.
+"""
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import asdict, dataclass, replace
 from math import isfinite
+from typing import Any
 
 import numpy as np
 
+from levelled._check import BoolArray, FloatArray
 from levelled.campaigns.drawing.driving import is_predicted
-from levelled.campaigns.figures.estimating import (
-    Subject,
-    estimate_subject,
-    estimate_value,
-    estimator_of,
+from levelled.campaigns.figures.settled import (
+    FigureCache,
+    GameInput,
+    SettledDraws,
+    play,
+    settled_draws,
 )
-from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
-from levelled.estimators import Estimate, lure_weights
+from levelled.errors import InputError
+from levelled.estimators import Estimate, estimate, lure_weights
+from levelled.estimators.diagnostics import diagnose
+from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.looks import PlannedLook, cut_limits
-from levelled.labels import quantity_notes
+from levelled.labels import Label, quantity_notes
+from levelled.metrics import predicted_ratio
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Errors, Metric
+from levelled.metrics.metric import ERROR, Errors, Metric
+from levelled.metrics.named import Share
+from levelled.metrics.predicted_slice import has_slice_columns, predicted_slice_estimate
+from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
+from levelled.metrics.slices import slice_estimate
+
+FIXED = (
+    "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
+    "come in"
+)
+"""The warning of an interval that is not read at a planned look and not by betting."""
+
+EARLY = 0.2
+"""The part of the error rate with which a claim that is hedged may be decided by betting."""
 
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
@@ -30,6 +52,261 @@ WITHOUT_PREDICTOR = (
     "not all draws are adaptive, so this estimate is R_LURE, without what the campaign has learnt"
 )
 """The warning of an estimate that would use the predictor if the kind had never changed."""
+
+_MOST_ITEMS = 20
+"""The draws that a diagnosis lists."""
+
+Limits = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """The subject of a figure: a metric of a model, in the whole pool or in one slice of it."""
+
+    metric: Metric
+    has_control: bool
+    """True where the predictor behind the draws, which is of the first model, predicts these
+    losses; for a ratio, the chance of its class."""
+    model: str
+    pool_size: int
+    """The number of items in the pool or the slice."""
+    column: str | None = None
+    value: str | None = None
+    tested: tuple[float, ...] = ()
+    """Mean losses (or ratios) that its betting game tests beside those of the grid."""
+
+    @property
+    def is_ratio(self) -> bool:
+        """True for a ratio of two means, False for one mean."""
+        return self.metric.kind == "ratio"
+
+    @property
+    def is_share(self) -> bool:
+        """True for an average of 0/1 losses over the whole pool."""
+        return self.column is None and not self.is_ratio and self.metric.bounds == (0, 1)
+
+    @property
+    def slice(self) -> str | None:
+        """The slice as figures name it; None for the whole pool."""
+        return None if self.column is None else f"{self.column}={self.value}"
+
+    @property
+    def key(self) -> str:
+        """The name of its betting game in a snapshot."""
+        return repr((self.metric.name, self.model, self.slice, *self.tested))
+
+
+def estimate_subject(
+    base: SettledDraws, subject: Subject, level: float, *, fixed: bool = False
+) -> Estimate:
+    """The estimated mean (or ratio) of the losses, with its interval.
+
+    `fixed` intervals are for a number of draws that was planned; others may be watched.
+    """
+    if not len(base):
+        return nothing_known(base.state, subject.metric.possible)
+    inside = labelled_in(base, subject)
+    everything = bool(inside.all()) and subject.column is None
+    bounds = subject.metric.bounds or (0.0, np.inf)
+    if subject.is_ratio or (isfinite(bounds[1]) and not everything):
+        est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
+        est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+        return est if subject.is_ratio else scaled(est, bounds[1] - bounds[0], bounds[0])
+    losses, _ = base.losses(subject.metric, subject.model)
+    if isfinite(bounds[1]):
+        return _bet_on_average(base, subject, losses, level, fixed)
+    if everything:
+        return _unbounded(base, subject, losses, level, fixed)
+    return _unbounded_part(base, subject, losses, inside, level, fixed)
+
+
+def labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
+    """True for the draws of a subject that have a label."""
+    return base.in_slice(subject.column, subject.value) & base.labelable
+
+
+def subject_pairs(base: SettledDraws, subject: Subject) -> Pairs:
+    """The numerators and denominators of a ratio, or of losses with bounds in a part of the pool.
+
+    Losses in [A, B] are taken as (L - A) / (B - A).
+    """
+    metric, model = subject.metric, subject.model
+    inside = labelled_in(base, subject)
+    left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum())
+    if subject.is_ratio:
+        everything = bool(inside.all()) and subject.column is None
+        counts = base.state.pred_counts(model) if everything else None
+        return base.pairs(metric, model, inside, left, counts)
+    losses, (low, high) = base.losses(metric, model)[0], metric.bounds or (0.0, 1.0)
+    unit = np.clip((losses - low) / (high - low), 0, 1) * inside
+    mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
+    unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
+    return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
+
+
+def _bet_on_average(
+    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
+) -> Estimate:
+    """An average over the whole pool of losses that have bounds."""
+    draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), _estimator(base, subject)
+    if fixed:
+        return estimate(losses, draws, by, level=level, bounds=bounds)
+    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
+    inputs = GameInput(losses, bounds, control=subject.has_control, tested=subject.tested)
+    return _watch(base, subject, inputs, level, est)
+
+
+def _watch(
+    base: SettledDraws,
+    subject: Subject,
+    inputs: GameInput,
+    level: float,
+    est: Estimate,
+    possible: Limits = (-np.inf, np.inf),
+) -> Estimate:
+    """The estimate with the interval that may be read at any time, cut to what is possible."""
+    if _is_hedged(base, subject):
+        return est.with_limits(*_hedge(base, subject, inputs, level), "hedged", possible)
+    return est.with_limits(*bet(base, subject.key, inputs, level), "betting", possible)
+
+
+def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
+    """True for the errors that drive a campaign with a finite-sample guarantee.
+
+    A claim about them is hedged in every adaptive campaign that began with a budget.
+    """
+    state, whole = base.state, subject.column is None and not subject.is_ratio
+    finite = state.settings.is_finite or (
+        bool(subject.tested) and state.budgets_of(1)[0] < state.settings.pool_size
+    )
+    if not (finite and whole and isinstance(subject.metric, Errors | Share)):
+        return False
+    return subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
+
+
+def _hedge(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:
+    """The limits of the hedged interval, in which unlabelable items may be right or wrong.
+
+    It is wide before the budget. Where values are tested, a part of the error rate goes to betting
+    on `inputs`, which decides clear cases early, and both hold at once by the union of their rates.
+    """
+    losses, _ = base.losses(subject.metric, subject.model)
+    losses = np.where(base.labelable, losses, np.nan)
+    budgets, key = base.state.budgets_of(len(base)), subject.key
+    hedge = GameInput(losses, (0.0, 1.0), budgets=budgets, tested=subject.tested)
+    if not subject.tested:
+        return bet(base, key, hedge, level)
+    low, high = bet(base, key, hedge, 1 - (1 - EARLY) * (1 - level))
+    early = bet(base, f"{key} early", inputs, 1 - EARLY * (1 - level))
+    limits = cut_limits((low, high), early)
+    return float(limits[0]), float(limits[1])
+
+
+def _estimator(base: SettledDraws, subject: Subject) -> str:
+    """The estimator of an average: with the predictor of an adaptive campaign, if it has one."""
+    predicts = subject.has_control and "predicted_variance" in (base.draws.design or {})
+    return "ramped" if predicts else "lure"
+
+
+def _bet_on_ratio(
+    base: SettledDraws, subject: Subject, pairs: Pairs, level: float, fixed: bool
+) -> Estimate:
+    """A ratio, with its interval cut to the ratios that are still possible."""
+    if fixed:
+        return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
+    est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
+    mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
+    low, high = (0.0, 1.0) if subject.is_ratio else subject.metric.bounds or (0.0, 1.0)
+    tested = tuple((value - low) / (high - low) for value in subject.tested)
+    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean, tested=tested)
+    return _watch(base, subject, inputs, level, est, pairs.possible)
+
+
+def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Estimate:
+    """A ratio, or an average over a part of the pool: with the predictor if it predicts it."""
+    if _predicts_slice(base, subject):
+        return predicted_slice_estimate(
+            base.losses(subject.metric, subject.model)[0],
+            base.in_slice(subject.column, subject.value),
+            str(subject.slice),
+            subject.pool_size,
+            subject.metric.bounds or (0.0, 1.0),
+            pairs.possible,
+            look,
+        )
+    known = set(predicted_ratio.COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
+    counts = base.state.pred_counts(subject.model)
+    if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
+        return ratio_estimate(pairs, look)
+    predicted = base.predicted(subject.model) == str(subject.metric.positive)
+    return predicted_ratio.predicted_ratio_estimate(pairs, predicted, look)
+
+
+def _predicts_slice(base: SettledDraws, subject: Subject) -> bool:
+    """True for an average over a slice that the predictor of an adaptive campaign predicts."""
+    average = subject.has_control and subject.slice is not None and not subject.is_ratio
+    if not average or not has_slice_columns(base.draws, str(subject.slice)):
+        return False
+    inside = base.in_slice(subject.column, subject.value)
+    return bool(base.labelable.all() and inside.any())
+
+
+def bet(base: SettledDraws, key: str, inputs: GameInput, level: float) -> Limits:
+    """The limits of the betting game of this name, which goes on from the last look."""
+    games = base.cache.games
+    limits, games[key] = play(inputs, base.draws, level, games.get(key))
+    return limits
+
+
+def _unbounded(
+    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
+) -> Estimate:
+    """An average of losses without an upper bound, with the best interval there is for them."""
+    draws, bounds, by = base.draws, subject.metric.possible, _estimator(base, subject)
+    if fixed:
+        return estimate(losses, draws, by, level=level, bounds=bounds)
+    notes: tuple[str, ...] = ()
+    for interval in ("anytime", "t"):
+        try:
+            est = estimate(losses, draws, by, level=level, interval=interval, bounds=bounds)
+            return replace(est, warnings=(*est.warnings, *notes))
+        except InputError as refused:
+            notes = (FIXED,) if interval == "anytime" else (str(refused),)
+    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
+    return replace(est, warnings=(*est.warnings, *notes))
+
+
+def _unbounded_part(
+    base: SettledDraws,
+    subject: Subject,
+    losses: FloatArray,
+    inside: BoolArray,
+    level: float,
+    fixed: bool,
+) -> Estimate:
+    """An average over a slice, or over labelable items, of losses without an upper bound."""
+    look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
+    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
+    return est if fixed else replace(est, warnings=(*est.warnings, FIXED))
+
+
+def nothing_known(state: CampaignState, possible: tuple[float, float]) -> Estimate:
+    """The estimate before the first draw is settled: no value, and all that is possible."""
+    low, high = possible
+    return Estimate(
+        value=None,
+        low=low,
+        high=high,
+        level=state.settings.level,
+        stderr=None,
+        n_labels=0,
+        pool_size=state.settings.pool_size,
+        ess=0.0,
+        max_weight=0.0,
+        estimator="lure",
+        interval="undefined",
+        warnings=("no draw is settled yet: the first ones have no label so far",),
+    )
 
 
 def estimate_figures(state: CampaignState, cache: FigureCache) -> list[Figure]:
@@ -62,27 +339,32 @@ def estimate_history(state: CampaignState, cache: FigureCache, most: int = 150) 
     return [_figure(base.first(n), subject, pending, limits) for n in looks]
 
 
-def pool_subject(state: CampaignState, metric: Metric, model: str) -> Subject:
-    """A metric of a model in the whole pool; the model is "" where only labels are needed."""
-    settings, is_ratio = state.settings, metric.d_max is not None
+def subject_of(
+    state: CampaignState,
+    metric: Metric,
+    model: str,
+    column: str | None = None,
+    value: str | None = None,
+) -> Subject:
+    """A metric of a model in the whole pool, or where `column` has `value`.
+
+    The model is "" where only labels are needed.
+    """
+    settings = state.settings
     of_first = metric.needs == "label" or model == settings.models[0]
     has_control = of_first and is_predicted(metric, settings)
-    return Subject(metric, is_ratio, has_control, model, settings.pool_size)
+    N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
+    return Subject(metric, has_control, model, N, column, value)
 
 
 def _subjects(state: CampaignState) -> Iterator[Subject]:
     settings = state.settings
     for metric in settings.metrics:
         for model in ("",) if metric.needs == "label" else (*settings.models, *state.attached):
-            yield (whole := pool_subject(state, metric, model))
+            yield subject_of(state, metric, model)
             for column in settings.slices:
-                for value, n in settings.slice_counts[column].items():
-                    yield replace(whole, pool_size=n, column=column, value=value)
-
-
-def read_estimate(base: SettledDraws, subject: Subject) -> Estimate:
-    """The estimate of a subject as figures show it."""
-    return _read(base, subject)[0]
+                for value in settings.slice_counts[column]:
+                    yield subject_of(state, metric, model, column, value)
 
 
 def _figure(
@@ -92,7 +374,7 @@ def _figure(
     limits: tuple[float | None, float | None],
 ) -> Figure:
     settings = base.state.settings
-    est, latest, look = _read(base, subject)
+    est, latest, look = read_figure(base, subject)
     notes = (*_quantity_notes(base, subject, latest), *_kind_notes(base, subject))
     est = replace(est, warnings=(*est.warnings, *notes))
     return Figure(
@@ -130,7 +412,9 @@ def _kind_notes(base: SettledDraws, subject: Subject) -> tuple[str, ...]:
     return (WITHOUT_PREDICTOR,) if lost and subject.has_control else ()
 
 
-def _read(base: SettledDraws, subject: Subject) -> tuple[Estimate, Estimate, PlannedLook | None]:
+def read_figure(
+    base: SettledDraws, subject: Subject
+) -> tuple[Estimate, Estimate, PlannedLook | None]:
     """The estimate to show, the one with all settled draws, and the last planned look.
 
     A planned look reads exactly its own draws, at its own level. What is shown is its value and
@@ -180,8 +464,66 @@ def _pending_limits(
         counted = lure_weights(asked.draws) * (asked.labelable | out)
         ends = [float(counted @ np.where(out, end, losses) / counted.sum()) for end in (low, high)]
     else:
-        by, complete = estimator_of(asked, subject), [np.where(out, e, losses) for e in (low, high)]
-        ends = [estimate_value(values, asked.draws, by) for values in complete]
+        by, complete = _estimator(asked, subject), [np.where(out, e, losses) for e in (low, high)]
+        found = [estimate(values, asked.draws, by, interval="none").value for values in complete]
+        ends = [value for value in found if value is not None]  # all, since there are draws
     if metric.complemented:
         ends = [1 - end for end in reversed(ends)]
     return ends[0], ends[1]
+
+
+@dataclass(frozen=True, slots=True)
+class InfluentialItem:
+    """A labelled draw with its weight, and its share in the estimated variance."""
+
+    draw: int
+    id: str | int
+    label: Label | None
+    weight: float
+    variance_share: float
+
+
+@dataclass(frozen=True, slots=True)
+class CampaignDiagnosis:
+    """The weights of the settled draws, and the draws that matter most for the first figure.
+
+    `levelled.estimators.diagnostics.Diagnosis` explains the sizes.
+    """
+
+    effective_size: float
+    design_size: float | None
+    max_weight: float
+    weights: tuple[float, ...]
+    """The weight of each settled draw in R_LURE, in the order of the draws."""
+    items: tuple[InfluentialItem, ...]
+    """The draws with the largest shares in the variance, the largest first."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values, for JSON."""
+        values = asdict(self)
+        return {**values, "weights": [*self.weights], "items": [*values["items"]]}
+
+
+def diagnose_campaign(state: CampaignState, cache: FigureCache) -> CampaignDiagnosis | None:
+    """The diagnosis of the first metric of the first model; None before a draw is settled."""
+    base, settings = settled_draws(state, cache=cache), state.settings
+    if not len(base):
+        return None
+    metric = settings.metrics[0] if settings.metrics[0].kind == "average" else ERROR
+    losses, _ = base.losses(metric, settings.models[0])
+    found, weights = diagnose(losses, base.draws), lure_weights(base.draws)
+    order = np.argsort(-found.variance_share, kind="stable")[:_MOST_ITEMS].tolist()
+    items = tuple(
+        InfluentialItem(
+            at + 1,
+            state.draws[at].id,
+            base.labels[at],
+            float(weights[at]),
+            float(found.variance_share[at]),
+        )
+        for at in order
+        if found.variance_share[at] > 0
+    )
+    return CampaignDiagnosis(
+        found.effective_size, found.design_size, found.max_weight, tuple(weights.tolist()), items
+    )

@@ -20,8 +20,7 @@ from levelled.campaigns.figures.comparing import (
     watched_difference,
     why_not_compared,
 )
-from levelled.campaigns.figures.estimating import Subject, estimate_subject
-from levelled.campaigns.figures.figures import pool_subject
+from levelled.campaigns.figures.figures import Subject, estimate_subject, subject_of
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, InputError
@@ -150,7 +149,7 @@ def decide_limit(
     chosen, base = find_metric(state.settings, metric), settled_draws(state, cache=cache)
     one = _one_model(state, chosen, model)
     limit = _number("limit", limit, *_bounds(chosen), chosen)
-    figure = _figure(base, pool_subject(state, chosen, one), limit, _level(state, level))
+    figure = _figure(base, subject_of(state, chosen, one), limit, _level(state, level))
     return _claim(base, chosen, (one, None), relation, limit, figure)
 
 
@@ -220,10 +219,7 @@ def _gain(
     # A difference of losses that are better if small, or of ratios that are better if large.
     sign = 1.0 if metric.higher_is_better and not metric.complemented else -1.0
     tested = _beside(sign * margin, high - low)
-    one, other = (
-        Subject(metric, metric.kind == "ratio", False, each, base.state.settings.pool_size)
-        for each in models
-    )
+    one, other = (subject_of(base.state, metric, each) for each in models)
     est = watched_difference(base, replace(one, tested=tested), other, level)
     return replace(scaled(est, 1.0 if metric.higher_is_better else -1.0), level=level)
 

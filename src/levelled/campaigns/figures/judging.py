@@ -7,15 +7,13 @@ from typing import Literal
 import numpy as np
 
 from levelled._check import FloatArray
-from levelled.campaigns.drawing.driving import is_predicted
 from levelled.campaigns.figures.comparing import (
     compare_subjects,
     find_model,
     find_other_model,
     shown_model,
 )
-from levelled.campaigns.figures.estimating import FIXED, Subject
-from levelled.campaigns.figures.figures import read_estimate
+from levelled.campaigns.figures.figures import FIXED, read_figure, subject_of
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
@@ -135,19 +133,10 @@ class _Judged:
     def __init__(self, base: SettledDraws, model: str) -> None:
         self.base, self.model, self.settings = base, model, base.state.settings
 
-    def subject(self, metric: Metric, column: str | None = None, value: str = "") -> Subject:
-        """A metric of the judge, in the pool or a slice, with the predictor where it predicts."""
-        settings = self.settings
-        of_label, is_ratio = metric.needs == "label", metric.d_max is not None
-        first = of_label or self.model == settings.models[0]
-        predicted = is_predicted(metric, settings) and first
-        N = settings.pool_size if column is None else settings.slice_counts[column][value]
-        model = "" if of_label else self.model
-        return Subject(metric, is_ratio, predicted, model, N, column, value or None)
-
-    def read(self, metric: Metric, column: str | None = None, value: str = "") -> Estimate:
-        """The estimate to show, which holds however often one looks."""
-        return read_estimate(self.base, self.subject(metric, column, value))
+    def read(self, metric: Metric, column: str | None = None, value: str | None = None) -> Estimate:
+        """The estimate to show, in the pool or a slice, which holds however often one looks."""
+        model = "" if metric.needs == "label" else self.model
+        return read_figure(self.base, subject_of(self.base.state, metric, model, column, value))[0]
 
     def _slices(self, by: str | None) -> Iterator[tuple[str, str]]:
         """The values of one slice column, or of all, each with its column."""
@@ -226,7 +215,10 @@ class _Ratings(_Judged):
         rate = self.read(metric)
         apart = self._absolute(metric, numbers)
         figures = rating_figures(rate, raw, self.read(apart), self._correlation())
-        compared = () if other is None else (self._comparison(apart, other),)
+        compared: tuple[Comparison, ...] = ()
+        if other is not None:
+            found = self.compare(replace(apart, bounds=None), other)
+            compared = (replace(found, metric="mean absolute difference"),)
         name = shown_model(self.settings, self.model)
         parts = [
             Part(f"{column}={value}", "mean absolute difference", self.read(apart, column, value))
@@ -234,10 +226,6 @@ class _Ratings(_Judged):
         ]
         parts.sort(key=lambda part: -_value(part.estimate, 0.0))
         return JudgeReport(name, None, raw, rate, figures, tuple(parts), comparisons=compared)
-
-    def _comparison(self, apart: Metric, other: str) -> Comparison:
-        found = self.compare(replace(apart, bounds=None), other)
-        return replace(found, metric="mean absolute difference")
 
     def _absolute(self, metric: Metric, numbers: FloatArray) -> Metric:
         """The mean absolute difference, with the bounds that ratings and labels have."""

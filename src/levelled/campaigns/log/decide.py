@@ -42,8 +42,8 @@ from levelled.campaigns.log.rules import (
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import KINDS
 from levelled.campaigns.people.questions import check_remarks, merge_remarks
+from levelled.campaigns.people.shown import shown_data, stored_label
 from levelled.campaigns.settings import looks_to_json
-from levelled.campaigns.shown import shown_data, stored_label
 from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label

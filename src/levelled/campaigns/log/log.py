@@ -9,8 +9,13 @@ from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.hashing import StoredEvent
 from levelled.campaigns.log.records import PlainEvent, to_plain
+from levelled.campaigns.log.snapshots import (
+    KeptState,
+    forget_snapshot,
+    keep_snapshot,
+    load_snapshot,
+)
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.snapshots import KeptState, forget_snapshot, keep_snapshot, load_snapshot
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError
 

@@ -322,9 +322,9 @@ class Turns:
             os.close(file)
         self._open.clear()
 
-    # A plain flock lets who just had the turn take it again before the one who waits first has
-    # woken up: the p99 of 16 labellers was 1.6 times as long, and with a second lock for the
-    # place behind the turn, which is fair, still 1.7 times (benchmarks/bench_writers.py).
+    # A plain flock would do, but for its order: who just had the turn takes it again before the one
+    # who waits first has woken up. Measured by benchmarks/bench_writers.py, the p99 of 16 labellers
+    # was 1.6 times as long; with a second lock for the next in line, which is fair, 1.7 to 2.2.
     def _enter(self, lane: int, deadline: float) -> int | None:
         """An open file that holds the turn; None where there can be no line."""
         while True:

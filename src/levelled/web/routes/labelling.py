@@ -7,8 +7,8 @@ from fastapi import APIRouter, Path, Query
 from starlette.exceptions import HTTPException
 
 from levelled.campaigns import Ask, Campaign
+from levelled.campaigns.people.shown import shown_data, shown_label
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.shown import shown_data, shown_label
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import (
     Answers,

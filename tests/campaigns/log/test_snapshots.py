@@ -17,8 +17,7 @@ from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.events import apply_events
-from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.snapshots import (
+from levelled.campaigns.log.snapshots import (
     _MAGIC,
     KeptState,
     _path,
@@ -27,6 +26,7 @@ from levelled.campaigns.snapshots import (
     pack,
     unpack,
 )
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.stores import SQLStore
 
 POOL, TRUTH = spam(60)

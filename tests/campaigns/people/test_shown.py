@@ -9,7 +9,7 @@ import pytest
 from bounds import hoeffding
 from campaigns.simulated import begun, numbers, spam
 from levelled.campaigns import Campaign, create_campaign
-from levelled.campaigns.shown import fields_of, label_question, shown_label, shown_pair
+from levelled.campaigns.people.shown import fields_of, label_question, shown_label, shown_pair
 from levelled.errors import LevelledError
 
 PAIRS = pa.table(

@@ -2,22 +2,121 @@
 
 import copy
 import inspect
+import math
 import re
 import sys
 import textwrap
-from collections.abc import Callable
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from typing import Any, Literal, Protocol, TypeVar, cast
+from dataclasses import dataclass
+from typing import Any, Literal, Protocol, TypeVar, cast, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, IntArray, choice, floats
 from levelled.errors import InputError, LevelledError, NotTrainedError
-from levelled.models.rows import Rows, copy_rows, find_not_finite, n_rows
+from levelled.labels import class_names
+from levelled.losses import absolute, brier, log_loss, squared, zero_one
 
-T = TypeVar("T")
-_LONGEST = 300
+Rows = Any
+"""Inputs, one row an item: an array, a sparse matrix, a data frame, or a list of texts."""
+
+
+def n_rows(X: Rows, name: str = "X") -> int:
+    """The number of items; refuses what has no rows."""
+    shape = getattr(X, "shape", None)
+    sparse = hasattr(X, "tocsr")  # some sparse formats are mappings
+    no_rows = isinstance(X, str | bytes | Mapping) and not sparse
+    if no_rows or not (shape or hasattr(X, "__len__")) or shape == ():
+        raise InputError(
+            f"{name} must hold one row an item: an array, a frame or a list of texts; this is "
+            f"{f'the {type(X).__name__} {X!r}' if np.isscalar(X) else f'a {type(X).__name__}'}."
+        )
+    if np.ma.is_masked(X):
+        raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
+    return int(shape[0]) if shape else len(X)
+
+
+def n_features(X: Rows) -> int:
+    """The number of features of an item, or of numbers in an image.
+
+    >>> n_features(np.zeros((5, 3))), n_features(np.zeros((5, 28, 28)))
+    (3, 784)
+    """
+    shape = np.shape(take(X, np.zeros(1, dtype=np.int64)))
+    if len(shape) < 2:
+        raise AttributeError(f"The items of a {type(X).__name__} have no features to count.")
+    return math.prod(shape[1:])
+
+
+def take(X: Rows, index: IntArray) -> Rows:
+    """The rows at these places, in the same kind of container."""
+    if hasattr(X, "iloc"):  # pandas: positions, whatever its index says
+        return X.iloc[index]
+    if hasattr(X, "tocsr") and not hasattr(X, "__array__"):  # some sparse formats take no rows
+        return X.tocsr()[index]
+    if isinstance(X, Sequence):
+        return [X[at] for at in index]
+    try:
+        return X[index]
+    except TypeError as wrong:
+        raise InputError(
+            f"Rows cannot be taken from a {type(X).__name__}: make it an array, a frame (a table "
+            f"of Arrow has to_pandas()) or a list of texts."
+        ) from wrong
+
+
+def copy_rows(X: Rows) -> Rows:
+    """The same rows in memory of their own."""
+    if isinstance(X, np.ndarray):
+        return X.copy(order="K")
+    for method in ("copy", "clone"):
+        if hasattr(X, method):
+            return getattr(X, method)()
+    return X
+
+
+def read_only(X: Rows) -> Rows:
+    """The same rows, so that a model that changes its inputs cannot change X.
+
+    Arrays become views that cannot be written to, which costs nothing; others are copied.
+    """
+    if not isinstance(X, np.ndarray):
+        return copy_rows(X)
+    view = X.view()
+    view.flags.writeable = False
+    return view
+
+
+def find_not_finite(X: Rows) -> str:
+    """A sentence about the first column that has NaN or infinity; "" if all numbers are finite.
+
+    >>> find_not_finite(np.array([[1.0, np.nan], [2.0, 3.0]]))
+    'Column 1 is NaN or infinite in 1 of 2 rows: fill it in, for example with SimpleImputer.'
+    """
+    try:
+        bad = ~np.isfinite(np.asarray(X, dtype=np.float64))
+    except (TypeError, ValueError):  # no numbers
+        return ""
+    if bad.ndim != 2 or not bad.any():
+        return ""
+    at = int(bad.any(axis=0).argmax())
+    column = X.columns[at] if hasattr(X, "columns") else at
+    return (
+        f"Column {column} is NaN or infinite in {bad[:, at].sum()} of {len(bad)} rows: fill it in, "
+        f"for example with SimpleImputer."
+    )
+
+
+Loss = Literal["auto", "brier", "log_loss", "zero_one", "squared", "absolute"]
+LOSSES: tuple[str, ...] = get_args(Loss)
+OwnLoss = Callable[[Any, Any], ArrayLike]
+CAP = 10.0
+"""The log loss of a class to which a model gives probability 0."""
+
+Predictions = Any
+"""Probabilities [N, C], labels or numbers: whatever the loss takes."""
 
 
 class Model(Protocol):
@@ -28,6 +127,148 @@ class Model(Protocol):
 
     def predict(self, X: Any) -> Any:  # noqa: ANN401
         """One prediction a row."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionTask:
+    """Labels to be predicted, as classes or as numbers, and the loss of a prediction."""
+
+    labels: NDArray[Any]
+    classes: NDArray[Any] | None
+    """The classes in their order, or None for a regression."""
+    loss: str
+    own: OwnLoss | None = None
+
+    @property
+    def by_probability(self) -> bool:
+        """True if the loss is one of probabilities."""
+        return self.loss in ("brier", "log_loss")
+
+    def predictions(self, model: Model, X: Rows) -> Predictions:
+        """The model's prediction for each row, in the form that the loss takes."""
+        predictions = call_model(model, "predict", lambda: self._predict(model, read_only(X)), X)
+        if predictions.shape[:1] != (n_rows(X),):
+            raise InputError(
+                f"{type(model).__name__} must give one prediction a row: for {n_rows(X)} rows it "
+                f"gave predictions of shape {predictions.shape}."
+            )
+        return predictions
+
+    def _predict(self, model: Model, X: Rows) -> NDArray[Any]:
+        if self.by_probability and self.classes is not None:
+            if isinstance(model, _Constant):
+                return np.tile((self.classes == model.label).astype(float), (n_rows(X), 1))
+            return aligned_proba(model, X, self.classes)
+        return np.asarray(model.predict(X))
+
+    def losses(self, labels: NDArray[Any], predictions: Predictions) -> FloatArray:
+        """The loss of each prediction."""
+        if self.own is not None:
+            return _own_losses(self.own, labels, predictions)
+        if self.by_probability:
+            index = np.searchsorted(self.classes, labels)  # type: ignore[arg-type]
+            if self.loss == "log_loss":
+                return log_loss(index, predictions, cap=CAP)
+            return brier(index, predictions)
+        plain = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
+        return plain[self.loss](labels, predictions)
+
+
+def _own_losses(own: OwnLoss, labels: NDArray[Any], predictions: Predictions) -> FloatArray:
+    name = getattr(own, "__name__", type(own).__name__)
+    values = call_function(own, f"judge {len(labels)} predictions", labels.copy(), predictions)
+    losses = floats(f"The losses of {name}", values, ndim=1)
+    if len(losses) != len(labels):
+        raise InputError(
+            f"The loss {name} must give one loss a prediction: it gave {len(losses)} for "
+            f"{len(labels)}."
+        )
+    return losses
+
+
+class _Constant:
+    """A classifier that was fitted to labels of one class, and predicts that class."""
+
+    def __init__(self, label: object) -> None:
+        self.label = label
+
+    def fit(self, X: Rows, y: ArrayLike) -> "_Constant":
+        """Do nothing: the class is known."""
+        return self
+
+    def predict(self, X: Rows) -> NDArray[Any]:
+        """The one label, for every row."""
+        return np.full(n_rows(X), self.label)
+
+
+def make_task(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> PredictionTask:
+    """The task of predicting `y` with this model, with the loss that suits both.
+
+    "auto" is the Brier score for classifiers that give probabilities, because it is bounded and
+    a class that a fold never saw does not make it infinite; the error for other classifiers; the
+    squared error for regressors.
+    """
+    check_model("model", model)
+    kind = model_kind(model)
+    classify = np.asarray(y).dtype.kind not in "iuf" if kind is None else kind == "classifier"
+    labels = class_names("y", y) if classify else floats("y", y, ndim=1)
+    classes = np.unique(labels) if classify else None
+    if callable(loss):
+        return PredictionTask(labels, classes, "own", loss)
+    choice("loss", loss, LOSSES)
+    usual = "squared"
+    if classify:
+        usual = "brier" if hasattr(model, "predict_proba") else "zero_one"
+    name = usual if loss == "auto" else loss
+    _check_loss(model, name, usual, classify)
+    return PredictionTask(labels, classes, name)
+
+
+def _check_loss(model: Model, loss: str, usual: str, classify: bool) -> None:
+    if (loss in ("squared", "absolute")) == classify:
+        kind = "classifier" if classify else "regressor"
+        raise InputError(
+            f'{type(model).__name__} is a {kind}, which {loss} is no loss of: take loss="{usual}".'
+        )
+    if loss in ("brier", "log_loss") and not hasattr(model, "predict_proba"):
+        raise InputError(
+            f"{loss} needs probabilities, and {type(model).__name__} gives none: take "
+            f'loss="zero_one".'
+        )
+
+
+def fit_copy(
+    model: Model,
+    task: PredictionTask,
+    X: Rows,
+    y: NDArray[Any],
+    weights: FloatArray | None,
+    *,
+    seed: int | None = None,
+) -> Model:
+    """An untrained copy of the model, fitted to these rows; its errors become an `InputError`.
+
+    With a seed, it is a `seeded_copy`.
+    """
+    if task.classes is not None and (y == y[0]).all():
+        return _Constant(y[0])
+    how = "without weights" if weights is None else "with corrective weights"
+    what = f"be fitted {how} to {len(y)} labels"
+    untrained = untrained_copy(model) if seed is None else seeded_copy(model, seed)
+    return call_model(model, what, lambda: fit(untrained, X, y, weights), X)
+
+
+def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:
+    """The error of a model when it is fitted with weights that are all one; "" if it has none."""
+    try:
+        fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
+    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a model cannot do
+        return error_line(error)
+    return ""
+
+
+T = TypeVar("T")
+_LONGEST = 300
 
 
 def call_model(model: object, what: str, call: Callable[[], T], X: Rows = None) -> T:
