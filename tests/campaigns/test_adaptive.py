@@ -207,7 +207,7 @@ class TestRounds:
         )
         words = [sys.executable, "-c", work, str(tmp_path / "c.db")]
         workers = [subprocess.Popen([*words, owner]) for owner in ("ann", "bob")]
-        assert [worker.wait(timeout=100) for worker in workers] == [0, 0]
+        assert [worker.wait(timeout=300) for worker in workers] == [0, 0]
         state = campaign.state
         assert state.n_settled == len(state.answers) == 60
         assert {answer.by for answer in state.answers.values()} == {"ann", "bob"}

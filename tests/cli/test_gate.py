@@ -121,7 +121,7 @@ def test_waiting_ends_when_the_claim_is_decided(
     assert levelled("gate", spam, *claim).code == NOT_YET
     teller = threading.Thread(target=_tell_later, args=(tmp_path / "levelled.db", truth))
     teller.start()
-    result = levelled("gate", spam, *claim, "--wait", "--every", 0.05, "--timeout", 60)
+    result = levelled("gate", spam, *claim, "--wait", "--every", 0.05, "--timeout", 600)
     teller.join()
     assert result.code == 0
     assert len(json.loads(result.out)) == 1

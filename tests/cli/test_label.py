@@ -50,7 +50,7 @@ class Terminal:
         os.close(theirs)
         self.raw = b""
 
-    def expect(self, text: str, seconds: float = 60) -> str:
+    def expect(self, text: str, seconds: float = 120) -> str:
         """Wait until the text was printed since the last keys; all that was printed since."""
         until = time.monotonic() + seconds
         while text not in (seen := self.seen()):
@@ -87,7 +87,7 @@ class Terminal:
                 self.raw += data
         except OSError:
             pass
-        assert self.process.wait(30) == 0, self.seen()
+        assert self.process.wait(120) == 0, self.seen()
         return self.seen()
 
     def close(self) -> None:

@@ -19,7 +19,10 @@ quietly = settings(
     max_examples=40,
     deadline=None,
     derandomize=True,
-    suppress_health_check=[HealthCheck.differing_executors],  # the classes that inherit
+    suppress_health_check=[
+        HealthCheck.differing_executors,  # the classes that inherit
+        HealthCheck.too_slow,
+    ],
 )
 
 

@@ -154,6 +154,7 @@ class StoreContract:
         suppress_health_check=[
             HealthCheck.function_scoped_fixture,  # examples may follow each other in one store
             HealthCheck.differing_executors,
+            HealthCheck.too_slow,
         ],
     )
     def test_any_json_comes_back_as_it_was(self, store: Store, event: dict[str, Any]) -> None:

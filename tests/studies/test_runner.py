@@ -75,7 +75,7 @@ def test_half_a_row_is_dropped(tmp_path: Path) -> None:
 
 
 def test_a_killed_process_loses_and_repeats_nothing(tmp_path: Path) -> None:
-    settings = Walk(trajectories=1, length=40, pause=0.02)
+    settings = Walk(trajectories=1, length=300, pause=0.02)
     script = (
         f"import sys; sys.path.insert(0, {str(Path(__file__).parent)!r})\n"
         "from pathlib import Path\n"

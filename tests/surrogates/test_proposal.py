@@ -70,7 +70,7 @@ RNG = np.random.default_rng(2)
 ERROR = RNG.beta(0.5, 4, N)
 SPAM = ClassShare(RNG.random(N) < 0.1, np.full(N, 0.2))
 RECALL = np.array([[[0.0, 0.0], [1.0, 1.0]], [[0.0, 0.0], [0.0, 1.0]]])
-DRAWN, LEFT = np.arange(30), np.arange(30, N)
+LEFT = np.arange(30, N)
 AIMS = (AverageAim(0.0, 1.0, 0.0, True), RatioAim(SPAM, RECALL, True))
 IMPORTANCE = RNG.lognormal(0, 1.5, (2, len(LEFT)))  # of two metrics that pull apart
 IMPORTANCE /= IMPORTANCE.mean(axis=1, keepdims=True)
@@ -110,7 +110,7 @@ def test_a_metric_that_follows_another_changes_nothing() -> None:
 
 def test_a_metric_that_cannot_vary_gets_no_share() -> None:
     nobody = ClassShare(np.zeros(N, dtype=bool), np.zeros(N))
-    assert not importance_of(RatioAim(nobody, RECALL, True), ERROR, DRAWN).any()
+    assert not importance_of(RatioAim(nobody, RECALL, True), ERROR, LEFT).any()
     both = np.vstack([IMPORTANCE[:1], np.zeros((1, len(LEFT)))])
     assert balanced_shares(both, FLOOR).tolist() == [1.0, 0.0]
     assert balanced_shares(np.zeros((2, 5)), FLOOR).tolist() == [0.5, 0.5]
@@ -131,4 +131,4 @@ def test_without_a_control_the_square_of_a_loss_counts() -> None:
     np.testing.assert_allclose(mean, 0.5 + ERROR)
     np.testing.assert_allclose(variance, ERROR * (1 - ERROR) + 0.25 * ERROR)
     square = mean[LEFT] ** 2 + variance[LEFT]
-    np.testing.assert_allclose(importance_of(brier, ERROR, DRAWN)[LEFT], square / square.mean())
+    np.testing.assert_allclose(importance_of(brier, ERROR, LEFT), square / square.mean())

@@ -25,6 +25,8 @@ from levelled.web import WebSettings, make_app
 from levelled.web.guard import Journal
 from postgres_server import PostgresServer
 
+PATIENCE = 120
+"""Seconds that a server has to start, answer or end, on a machine that is busy too."""
 OWN_TOKEN = "the token of the printed link"
 
 
@@ -150,9 +152,9 @@ class Process:
         self.token = self.link.partition("?token=")[2]
         self.url = f"http://127.0.0.1:{self.port}"
         self.client = httpx.Client(
-            base_url=self.url, headers={"authorization": f"Bearer {self.token}"}, timeout=30
+            base_url=self.url, headers={"authorization": f"Bearer {self.token}"}, timeout=PATIENCE
         )
-        deadline = time.monotonic() + 30
+        deadline = time.monotonic() + PATIENCE
         while time.monotonic() < deadline:
             try:
                 if self.client.get("/healthz").status_code == 200:
@@ -171,7 +173,7 @@ class Process:
         self.client.close()
         if self._process.poll() is None:
             self._process.send_signal(how)
-        code = self._process.wait(timeout=30)
+        code = self._process.wait(timeout=PATIENCE)
         assert self._process.stdout is not None
         self._process.stdout.close()
         return code

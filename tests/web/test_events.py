@@ -2,7 +2,6 @@
 
 import asyncio
 import threading
-import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -12,9 +11,9 @@ from starlette.types import Message
 
 from levelled.campaigns import load_campaign, open_store
 from levelled.web import events
-from levelled.web.events import Broker, EventStream, TooManyStreamsError
+from levelled.web.events import Broker, EventStream, Subscription, TooManyStreamsError
 from postgres_server import PostgresServer
-from web.conftest import Process
+from web.conftest import PATIENCE, Process
 
 EVENTS = "/api/events?campaign=spam"
 SPAM = "/api/campaigns/spam"
@@ -66,22 +65,20 @@ def test_streams_end_when_the_server_stops_and_requests_finish(
     serve: Callable[..., Process],
 ) -> None:
     server = serve()
-    ended = threading.Event()
+    begun, ended = threading.Event(), threading.Event()
 
     def watch() -> None:
         headers, url = server.client.headers, f"{server.url}{EVENTS}"
-        with httpx.stream("GET", url, headers=headers, timeout=30) as stream:
+        with httpx.stream("GET", url, headers=headers, timeout=PATIENCE) as stream:
             for _ in stream.iter_lines():
-                pass
-        ended.set()
+                begun.set()
+        ended.set()  # and was not cut off, which would have raised an error
 
     watcher = threading.Thread(target=watch)
     watcher.start()
-    time.sleep(0.5)
-    began = time.monotonic()
+    assert begun.wait(PATIENCE)
     assert server.stop() in (0, -15)
-    assert time.monotonic() - began < 8
-    watcher.join(timeout=10)
+    watcher.join(timeout=PATIENCE)
     assert ended.is_set()
 
 
@@ -98,7 +95,7 @@ def test_fifty_streams_have_one_watcher(tmp_path: Path) -> None:
 
     with open_store(tmp_path / "levelled.db") as store:
         assert asyncio.run(watch()) == 1
-        time.sleep(events.LOOK_EVERY + 0.2)
+        join_watchers()
 
 
 def test_there_are_only_so_many_streams(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -115,7 +112,14 @@ def test_there_are_only_so_many_streams(tmp_path: Path, monkeypatch: pytest.Monk
 
     with open_store(tmp_path / "levelled.db") as store:
         asyncio.run(watch())
-        time.sleep(events.LOOK_EVERY + 0.2)
+        join_watchers()
+
+
+def join_watchers() -> None:
+    """Wait until nobody looks into the storage any more."""
+    for thread in threading.enumerate():
+        if thread.name.startswith("levelled-watch-"):
+            thread.join(timeout=PATIENCE)
 
 
 async def _never() -> Message:
@@ -135,13 +139,13 @@ def test_a_client_that_does_not_read_is_dropped(
     async def watch() -> None:
         broker = Broker(store)
         one = broker.subscribe("spam", 3)
-        await asyncio.wait_for(EventStream(broker, one, None)({}, _never, stall), 5)
+        await asyncio.wait_for(EventStream(broker, one, None)({}, _never, stall), PATIENCE)
         assert broker._streams == {}
         broker.close()
 
     with open_store(tmp_path / "levelled.db") as store:
         asyncio.run(watch())
-        time.sleep(events.LOOK_EVERY + 0.2)
+        join_watchers()
 
 
 def test_many_changes_are_told_as_one_and_silence_by_heartbeats(
@@ -154,23 +158,22 @@ def test_many_changes_are_told_as_one_and_silence_by_heartbeats(
         sent.append(message.get("body", b""))
 
     async def watch() -> None:
-        broker = Broker(store)
-        one = broker.subscribe("spam", 0)
-        streaming = asyncio.ensure_future(EventStream(broker, one, 0)({}, _never, send))
-        await asyncio.sleep(0.05)
+        one = Subscription("spam", 0)  # which no watcher of the storage tells anything
+        streaming = asyncio.ensure_future(EventStream(Broker(store), one, 0)({}, _never, send))
+        while len(sent) < 2:
+            await asyncio.sleep(0.01)
         for n in range(1, 1001):
             one.tell(n)
         while not any(body.startswith(b": still here") for body in sent):
             await asyncio.sleep(0.05)
-        broker.close()
-        await asyncio.wait_for(streaming, 5)
+        one.end()
+        await streaming
 
     with open_store(tmp_path / "levelled.db") as store:
-        asyncio.run(asyncio.wait_for(watch(), 60))
-        time.sleep(events.LOOK_EVERY + 0.2)
+        asyncio.run(asyncio.wait_for(watch(), PATIENCE))
     changes = [body for body in sent if b"id: 1000\n" in body]
     assert len(changes) == 1
-    assert sum(b"event: change" in body for body in sent) <= 2
+    assert sum(b"event: change" in body for body in sent) == 1
 
 
 def _label(server: Process) -> int:

@@ -55,12 +55,12 @@ def test_no_label_waits_for_a_figure(spam: OpenCampaign) -> None:
 
     def compute(_: Campaign) -> str:
         computing.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         return "done"
 
     with ThreadPoolExecutor(1) as threads:
         reading = threads.submit(spam.read, "x", compute)
-        assert computing.wait(30)
+        assert computing.wait(120)
         with spam.writing() as campaign:
             asked = campaign.ask(1, owner="ann")
             campaign.tell(asked[0].draw, "ham", owner="ann")
@@ -74,12 +74,12 @@ def test_many_who_wait_get_one_result(spam: OpenCampaign) -> None:
     def compute(_: Campaign) -> int:
         calls.append(1)
         first.set()
-        assert go_on.wait(30)
+        assert go_on.wait(120)
         return len(calls)
 
     with ThreadPoolExecutor(20) as threads:
         one = threads.submit(spam.read, "x", compute)
-        assert first.wait(30)
+        assert first.wait(120)
         with spam.writing() as campaign:  # what the first computes is old for all who come now
             campaign.ask(1, owner="ann")
         others = [threads.submit(spam.read, "x", compute) for _ in range(19)]

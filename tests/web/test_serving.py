@@ -17,7 +17,7 @@ import pytest
 from levelled.campaigns import load_campaign
 from levelled.web.settings import link_token
 from postgres_server import PostgresServer
-from web.conftest import Process
+from web.conftest import PATIENCE, Process
 
 SPAM = "/api/campaigns/spam"
 
@@ -26,7 +26,7 @@ def run(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return subprocess.run(
         [sys.executable, "-m", "levelled", *words],
-        cwd=folder, env=environment, capture_output=True, text=True, timeout=60, check=False,
+        cwd=folder, env=environment, capture_output=True, text=True, timeout=PATIENCE, check=False,
     )  # fmt: skip
 
 
@@ -102,7 +102,7 @@ RAW = {
 def test_bytes_that_are_no_request_are_refused(serve: Callable[..., Process]) -> None:
     server = serve()
     for name, raw in RAW.items():
-        with socket.create_connection(("127.0.0.1", server.port), timeout=10) as connection:
+        with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
             with suppress(OSError):  # closed before all was sent
                 connection.sendall(raw)
             reply = connection.recv(65536) or b"HTTP/1.1 400"

@@ -10,8 +10,12 @@ from typing import TypeGuard
 import numpy as np
 
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.drivers import begin_round
-from levelled.campaigns.drawing.driving import check_guarantee, check_kind
+from levelled.campaigns.drawing.drivers import (
+    begin_round,
+    check_guarantee,
+    check_kind,
+    driver_of,
+)
 from levelled.campaigns.drawing.pools import attach_event, looks_over, settings_of_pool
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
@@ -269,7 +273,8 @@ def _compare_draws(
     items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds)
     uses_features = np.zeros(len(rows), dtype=bool)
     for begun, pool in rounds:
-        uses_features[begun.first - 1 :] = pool.in_runs and _uses_features(begun)
+        in_runs = _uses_features(begun) and not driver_of(pool, created).is_one_run
+        uses_features[begun.first - 1 :] = in_runs
     tolerances = np.where(uses_features, _FITTED, _ROUNDING).tolist()
     for item, expected, tolerance in zip(state.draws, items, tolerances, strict=True):
         difference = _compare_items(item, expected, tolerance)

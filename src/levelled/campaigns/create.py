@@ -14,7 +14,7 @@ import numpy as np
 
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.driving import (
+from levelled.campaigns.drawing.drivers import (
     check_drive,
     check_guarantee,
     choose_kind,

@@ -332,11 +332,6 @@ OPTIONS: Mapping[str, Option] = {name: one for name, one in ARGUMENTS.items() if
 """Those that are options on every surface."""
 
 
-def by_group(options: Sequence[Option]) -> dict[str, list[Option]]:
-    """Options under their groups."""
-    return {group: [one for one in options if one.group == group] for group in GROUPS}
-
-
 def describe_arguments() -> str:
     """The `Parameters` section of the docstring of `create_campaign`."""
     lines = ["Parameters", "----------"]

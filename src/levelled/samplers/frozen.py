@@ -127,7 +127,7 @@ class RunProposal:
     """Weights of the items left in a pool whose other columns are made a run of rows at a time.
 
     So a pool need not fit in memory: a proposal takes eight bytes for each of its items. `runs`
-    gives the runs of all rows of the pool in order, whatever their weights; `drawn` are the rows
+    gives the items left in the order of their rows, whatever their weights; `drawn` are the rows
     that are not left, in order.
     """
 
@@ -142,8 +142,13 @@ class RunProposal:
         """The same for the items that are left once these rows of the whole pool are drawn."""
         if not len(rows):
             return self
-        taken = np.sort(rows)
-        return replace(self, drawn=taken, weights=np.delete(self.weights, taken))
+        taken, runs = np.sort(rows), self.runs
+        return replace(
+            self,
+            drawn=taken,
+            weights=np.delete(self.weights, taken),
+            runs=lambda: (run.without(taken) for run in runs()),
+        )
 
     def draw(self, k: int, *, seed: int) -> Draws:
         """Draw k items; the columns that go with them take one pass over the pool.
@@ -166,11 +171,9 @@ class RunProposal:
         """The items left in a new pass, a run of rows at a time."""
         start = 0
         for run in self.runs():
-            first, last = np.searchsorted(self.drawn, [run.rows[0], run.rows[-1] + 1])
-            left = run.without(self.drawn[first:last]) if last > first else run
-            at = slice(start, start + len(left.rows))
+            at = slice(start, start + len(run.rows))
             slices = tuple(one.of(at) for one in self.slices)
-            yield replace(left, weights=self.weights[at], slices=slices)
+            yield replace(run, weights=self.weights[at], slices=slices)
             start = at.stop
 
     def whole(self) -> FrozenProposal:

@@ -8,11 +8,11 @@ import numpy as np
 
 from levelled._check import FloatArray, IntArray
 from levelled.campaigns.drawing.drawing import frozen_proposal
-from levelled.campaigns.drawing.drivers import make_driver
-from levelled.campaigns.drawing.driving import (
+from levelled.campaigns.drawing.drivers import (
     can_adapt,
     learnt_metric,
     learnt_targets,
+    make_driver,
 )
 from levelled.campaigns.drawing.pools import as_labels, fitting_model_first
 from levelled.campaigns.settings import CampaignSettings

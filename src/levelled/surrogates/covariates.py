@@ -209,7 +209,10 @@ class Scaling:
         It takes eight bytes for each item.
         """
         family: Family = LogitFamily() if bounded else LogFamily()
-        scale = 1.0 if bounded else max(_mean(columns, pool_size), np.finfo(float).tiny)
+        scale = 1.0
+        if not bounded:
+            mean = sum(float(run.both.sum()) for run in columns()) / pool_size
+            scale = max(mean, np.finfo(float).tiny)
         steep, start, total, n_groups = np.empty(pool_size), 0, 0.0, 0
         features = ColumnMoments()
         for run in columns():
@@ -233,14 +236,6 @@ class Scaling:
             from_verdicts,
         )
 
-    def links(self, columns: ScoreColumns) -> tuple[FloatArray, FloatArray, FloatArray]:
-        """The linear predictors of the losses expected by the model, the second one, and both."""
-        first = self.family.link(columns.expected / self.scale)
-        if columns.surrogate is None:
-            return first, first, first
-        second, mean = (self.family.link(x / self.scale) for x in (columns.surrogate, columns.both))
-        return first, second, mean
-
     def standardise(self, features: NDArray[Any]) -> NDArray[np.float32]:
         """Features of mean 0 and spread 1 over the pool; 0 where a column does not vary."""
         assert self.feature_mean is not None
@@ -256,11 +251,6 @@ class Scaling:
 def first_slope(from_verdicts: bool) -> float:
     """The slope before any label; the chances that go with a verdict are no model's own."""
     return 1.0 if from_verdicts else _SLOPE
-
-
-def _mean(columns: Columns, pool_size: int) -> float:
-    """The mean expected loss of a pool."""
-    return sum(float(run.both.sum()) for run in columns()) / pool_size
 
 
 class ColumnMoments:
@@ -379,7 +369,10 @@ class Covariates:
     @classmethod
     def scaled(cls, columns: ScoreColumns, scaling: Scaling) -> "Covariates":
         """The columns of some items of a pool, on the scale of the whole pool."""
-        first, second, mean = scaling.links(columns)
+        link, scale = scaling.family.link, scaling.scale
+        first = second = mean = link(columns.expected / scale)
+        if columns.surrogate is not None:
+            second, mean = (link(x / scale) for x in (columns.surrogate, columns.both))
         return cls(
             np.column_stack([np.ones(len(columns)), first, second, mean]),
             None if columns.features is None else scaling.standardise(columns.features),

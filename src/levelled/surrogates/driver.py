@@ -68,43 +68,43 @@ class LossRun:
     def expect(
         self,
         predictor: LossPredictor,
+        left: IntArray,
         first_row: int,
         pool_size: int,
         shares: Sequence[float] = (),
-        drawn: IntArray | None = None,
     ) -> FrozenProposal:
-        """What is expected of the losses of all items; their weights are the spread to follow.
+        """What is expected of the losses of some items; their weights are the spread to follow.
 
         Parameters
         ----------
         predictor
             The predictor of what is learnt.
+        left
+            The items, by their places in this run.
         first_row, pool_size
             The row of the pool with which the run begins, and the number of all its rows.
         shares
             The share of each aim: the weights then follow the spread of all of them.
-        drawn
-            The rows whose items are not left, which are needed beside `shares`.
         """
-        pool, rows = self.covariates, np.arange(len(self))
-        error, effect = predictor.predict(pool), np.broadcast_to(self.effect, len(self))
-        spread = pool.scale * np.hypot(
-            effect * predictor.spread(pool, error), np.sqrt(self.noise * error)
-        )
-        third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, error)
+        pool, n = self.covariates, len(self)
+        error = predictor.predict(pool)
+        predicted, effect = error[left], np.broadcast_to(self.effect, n)[left]
+        noise = np.broadcast_to(self.noise, n)[left] * predicted
+        spread = pool.scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
+        third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, predicted)
         followed = spread
         if shares:
             parts = zip(shares, self.aims, strict=True)
-            followed = np.sqrt(sum(a * importance_of(aim, error, drawn) for a, aim in parts))
+            followed = np.sqrt(sum(a * importance_of(aim, error, left) for a, aim in parts))
         return FrozenProposal(
-            first_row + rows,
+            first_row + left,
             pool_size,
             followed,
-            self.base + effect * error * pool.scale,
+            np.broadcast_to(self.base, n)[left] + effect * predicted * pool.scale,
             self.bound,
             spread,
             third,
-            None if self.positive is None else self.positive.chance(error, rows),
+            None if self.positive is None else self.positive.chance(predicted, left),
             ramp=_RAMP_OF_VERDICTS if pool.from_verdicts else None,
         )
 
@@ -125,9 +125,11 @@ class Driver:
     ) -> None:
         self._pool_size = pool_size
         self.first = first = next(iter(runs()))
-        self._is_one_run = len(first) == pool_size
-        self.runs = (lambda: (first,)) if self._is_one_run else runs
-        self._at = first.covariates.at if self._is_one_run or at is None else at
+        self.is_one_run = len(first) == pool_size
+        if self.is_one_run:
+            runs, at = lambda: (first,), first.covariates.at
+        assert at is not None
+        self.runs, self._at = runs, at
 
     @property
     def first_predictor(self) -> LossPredictor:
@@ -176,9 +178,9 @@ class Driver:
         if not self.first.aims:
             return ()
         error = predictor.predict(self.first.covariates)
-        every = (importance_of(aim, error, drawn) for aim in self.first.aims)
-        left = np.stack([np.delete(one, drawn) for one in every])
-        return tuple(balanced_shares(left, floor).tolist())
+        left = np.delete(np.arange(self._pool_size), drawn)
+        importance = np.stack([importance_of(aim, error, left) for aim in self.first.aims])
+        return tuple(balanced_shares(importance, floor).tolist())
 
     def proposal(
         self,
@@ -202,26 +204,26 @@ class Driver:
         """
         drawn = np.sort(drawn)
         runs: Callable[[], Iterable[FrozenProposal]]
-        runs = partial(self._expect, predictor, shares, drawn)
-        if self._is_one_run:
+        runs = partial(self._expect, predictor, drawn, shares)
+        if self.is_one_run:
             only = [*runs()]
             runs = lambda: only  # noqa: E731
         weights = np.ones(self._pool_size - len(drawn))
         if floor is not None:
             start = 0
             for run in runs():
-                first, last = np.searchsorted(drawn, [run.rows[0], run.rows[-1] + 1])
-                spread = np.delete(run.weights, drawn[first:last] - run.rows[0])
-                weights[start : start + len(spread)] = spread
-                start += len(spread)
+                weights[start : start + len(run.rows)] = run.weights
+                start += len(run.rows)
             water_fill(weights, floor)
         return RunProposal(self._pool_size, drawn, weights, runs)
 
     def _expect(
-        self, predictor: LossPredictor, shares: Sequence[float], drawn: IntArray
+        self, predictor: LossPredictor, drawn: IntArray, shares: Sequence[float]
     ) -> Iterator[FrozenProposal]:
-        """What is expected of the losses of all items, a run at a time."""
+        """What is expected of the losses of the items left, a run at a time."""
         start = 0
         for run in self.runs():
-            yield run.expect(predictor, start, self._pool_size, shares, drawn)
+            first, last = np.searchsorted(drawn, [start, start + len(run)])
+            left = np.delete(np.arange(len(run)), drawn[first:last] - start)
+            yield run.expect(predictor, left, start, self._pool_size, shares)
             start += len(run)

@@ -18,6 +18,7 @@ import numpy as np
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.samplers import ClassChance
 
+# A floor from the running variance of the estimate did worse than one that falls with the errors.
 _LEAST_FLOOR, _FIRST_FLOOR, _HALVED_AT = 0.2, 0.75, 10.0
 _STEPS = 100
 _BLOCK = 1 << 20
@@ -95,7 +96,7 @@ class ClassShare:
     among_others: FloatArray
 
     def chance(self, error: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the pool, from their predicted errors.
+        """The chance of the class for these rows of the run, from their predicted errors.
 
         >>> spam = ClassShare(np.array([True, False, False]), np.array([0.0, 1.0, 0.5]))
         >>> spam.chance(np.array([0.1, 0.2, 0.2]), np.arange(3)).chance
@@ -112,7 +113,7 @@ class LearntClass:
     predicted: BoolArray
 
     def chance(self, learnt: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the pool, which is what was learnt."""
+        """The chance of the class for these rows of the run, which is what was learnt."""
         return ClassChance(learnt, self.predicted[rows])
 
 
@@ -168,15 +169,11 @@ Aim = AverageAim | RatioAim
 """A metric that draws are to serve, whose loss follows from the chance of an error."""
 
 
-def importance_of(aim: Aim, error: FloatArray, drawn: IntArray | None) -> FloatArray:
-    """s^2 of all items over its mean among those not drawn, for one metric.
-
-    It is 0 for a metric that cannot vary.
-    """
-    mean, variance = aim.moments(error)
+def importance_of(aim: Aim, error: FloatArray, left: IntArray) -> FloatArray:
+    """s^2 of the items left over its mean, for one metric; 0 for one that cannot vary."""
+    mean, variance = (column[left] for column in aim.moments(error))
     square = variance if aim.has_control else variance + mean**2
-    left = square if drawn is None else np.delete(square, drawn)
-    return square / max(float(left.mean()), np.finfo(float).tiny)
+    return square / max(float(square.mean()), np.finfo(float).tiny)
 
 
 def balanced_shares(importance: FloatArray, floor: float) -> FloatArray:

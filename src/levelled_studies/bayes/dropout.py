@@ -38,7 +38,7 @@ class DropoutPosterior:
         A factor commutes with maximum and ReLU, so it comes after them, and the first layer is
         the same for all samples.
         """
-        flat = torch.split(self.theta.unsqueeze(0), self.network.sizes, dim=1)
+        flat = torch.split(self.theta.to(inputs.dtype).unsqueeze(0), self.network.sizes, dim=1)
         *hidden, last, offset = self.network.shaped(flat)
         rows = inputs
         for weight, bias, factor in zip(hidden[::2], hidden[1::2], draw.tensors, strict=True):

@@ -65,7 +65,8 @@ class Scaling:
                 f"X lies up to {farthest:g} standard deviations from its mean in training; more "
                 f"than {_LARGEST:g} are too many for float32. Correct those values, or scale them."
             )
-        return torch.from_numpy(scaled.astype(np.float32)).to(device)
+        # Copied by torch, which aligns its memory: how a product rounds depends on the address.
+        return torch.from_numpy(scaled).to(device, torch.float32)
 
 
 def check_inputs(

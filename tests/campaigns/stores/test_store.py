@@ -94,7 +94,7 @@ def test_a_change_of_folder_does_not_lead_to_another_file(
 
 def test_sixteen_processes_neither_lose_nor_repeat_an_event(path: Path) -> None:
     done = subprocess.run(
-        [*WRITER, str(path), "16", "6"], capture_output=True, text=True, timeout=120, check=False
+        [*WRITER, str(path), "16", "6"], capture_output=True, text=True, timeout=300, check=False
     )
     assert (done.returncode, done.stderr) == (0, "")
     with open_store(path, create=False) as store:

@@ -81,7 +81,7 @@ def test_an_interrupt_leaves_nothing_behind(
         while not [*(tmp_path / "tmp").glob("levelled-*/client.log")]:
             assert loading.poll() is None
         os.kill(loading.pid, signal.SIGINT)
-        _, said = loading.communicate(timeout=60)
+        _, said = loading.communicate(timeout=120)
     assert b"KeyboardInterrupt" in said
     assert [path for path in tmp_path.rglob("*") if path.name != "tmp"] == []
 

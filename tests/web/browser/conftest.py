@@ -26,17 +26,20 @@ OPTIONS = (
     *("--headless", "--no-sandbox", "--disable-gpu", "--no-first-run", "--disable-sync"),
     *("--disable-background-networking", "--disable-component-update"),
 )
+PATIENCE = 120_000
+"""Milliseconds that a page has to show what a test expects, on a machine that is busy too."""
 SEEN_ITEM = "#item[data-draw]:not([data-draw=''])"
 
 
 @pytest.fixture(scope="package")
 def browser() -> "Iterator[Browser]":
     """Chromium without a window."""
-    from playwright.sync_api import sync_playwright
+    from playwright.sync_api import expect, sync_playwright
 
     if CHROMIUM is None and not IS_REQUIRED:
         pytest.skip("chromium is not installed; LEVELLED_REQUIRE=chromium fails instead")
     assert CHROMIUM is not None, "chromium is required and not installed"
+    expect.set_options(timeout=PATIENCE)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=CHROMIUM, args=[*OPTIONS])
         yield browser
@@ -70,6 +73,7 @@ class Site:
     ) -> "BrowserContext":
         """The browser of a person with a token, by default of whoever started the server."""
         context = self.browser.new_context(**{"viewport": {"width": 1200, "height": 800}, **how})
+        context.set_default_timeout(PATIENCE)
         self.contexts.append(context)
         token = self.process.token
         if name is not None:

@@ -123,8 +123,9 @@ def test_hostile_content_is_harmless(site: Site) -> None:
         assert page.evaluate("window.pwned === undefined")
         assert page.locator("#item").locator("script, iframe, svg, style, img").count() == 0
         assert page.locator("#item a[href^='javascript'], #item a[href^='data']").count() == 0
+        draw = page.get_attribute("#item", "data-draw")
         page.keyboard.press("1")
-        page.wait_for_timeout(50)
+        page.wait_for_selector(f"#item:not([data-draw='{draw}'])", state="attached")
     page.goto(f"{site.process.url}/c/{quote(name)}")
     expect(page.locator("h1")).to_have_text(name)
     expect(page.locator("#weights")).to_be_visible()

@@ -7,7 +7,7 @@ from typing import Any
 
 from levelled._check import between
 from levelled.campaigns.drawing.drawing import frozen_proposal
-from levelled.campaigns.drawing.driving import choose_kind
+from levelled.campaigns.drawing.drivers import choose_kind
 from levelled.campaigns.drawing.pools import fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState

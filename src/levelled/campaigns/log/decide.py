@@ -11,7 +11,6 @@ from datetime import datetime
 from itertools import chain, islice
 from typing import Any, Literal, NamedTuple, TypeVar
 
-from levelled._check import choice, whole
 from levelled.campaigns.log.events import (
     Amended,
     Answered,
@@ -40,10 +39,10 @@ from levelled.campaigns.log.rules import (
     refuse_closed,
 )
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.options import KINDS
+from levelled.campaigns.options import OPTIONS
 from levelled.campaigns.people.questions import check_remarks, merge_remarks
 from levelled.campaigns.people.shown import shown_data, stored_label
-from levelled.campaigns.settings import looks_to_json
+from levelled.campaigns.settings import check_option, looks_to_json
 from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
@@ -507,19 +506,16 @@ def change(
     return (_event(Changed, state, owner, now, settings=new),) if new else ()
 
 
-def _check_setting(state: CampaignState, name: str, value: Any) -> int | float | str | None:  # noqa: ANN401
-    if name == "kind":
-        return choice("kind", value, KINDS)
+def _check_setting(state: CampaignState, name: str, value: Any) -> Any:  # noqa: ANN401
+    changeable = [one.name for one in OPTIONS.values() if one.changeable]
+    if name not in changeable:
+        raise CampaignError(
+            f"{name!r} cannot be changed: a campaign can change its {', '.join(changeable[:-1])} "
+            f"and {changeable[-1]}."
+        )
     if name == "target_width":
         return check_width(state.settings.metrics[0], value)
-    if name == "budget" and value is None:
-        return None
-    if name not in ("budget", "lease_seconds", "in_flight"):
-        raise CampaignError(
-            f"{name!r} cannot be changed: a campaign can change its kind, budget, target_width, "
-            f"lease_seconds and in_flight."
-        )
-    return whole(name, value, least=1)
+    return check_option(OPTIONS[name], value)
 
 
 def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]:

@@ -1,8 +1,12 @@
 """The bodies of requests and replies, as the OpenAPI description shows them."""
 
+from collections.abc import Iterable
+from inspect import Parameter
 from typing import Annotated, Any
 
-from pydantic import BaseModel, ConfigDict, Field, StrictInt
+from pydantic import BaseModel, ConfigDict, Field, StrictInt, create_model
+
+from levelled.campaigns.options import OPTIONS, Option
 
 _LARGEST = 2**31 - 1
 Draw = Annotated[StrictInt, Field(ge=1, le=_LARGEST, description="The number of the draw.")]
@@ -89,41 +93,45 @@ class CloseBody(Body):
     reason: Text = "finished"
 
 
-class ChangeBody(Body):
+def _options_body(options: Iterable[Option], *, unset: bool = False) -> type[Body]:
+    """A body with these options of campaigns; with `unset`, they have no defaults."""
+    fields: dict[str, Any] = {one.name: _field_of(one, unset=unset) for one in options}
+    return create_model("OptionsBody", __base__=Body, **fields)
+
+
+def _field_of(option: Option, *, unset: bool) -> tuple[object, object]:
+    """The type and the default of an option in a body."""
+    kinds: dict[type, Any] = {int: StrictInt, list: list[Text], dict: dict[Text, Text]}
+    kind = kinds.get(option.kind, option.kind)
+    limits: dict[str, Any] = {"description": option.help if unset else option.about}
+    if option.kind in (int, float):
+        bounds = ("gt", "lt") if option.inside else ("ge", "le")
+        limits |= zip(bounds, (option.least, option.most), strict=True)
+    if option.kind is float:
+        limits["allow_inf_nan"] = False
+    elif option.kind is int and option.most is None:
+        limits["le"] = 2**63 - 1
+    elif option.kind in (str, list, dict):
+        limits["max_length"] = option.longest
+    default = None if unset or option.default is Parameter.empty else option.default
+    default = [*default] if isinstance(default, tuple) else default
+    return Annotated[kind | None if default is None else kind, Field(**limits)], default
+
+
+_Changes: Any = _options_body((one for one in OPTIONS.values() if one.changeable), unset=True)
+_Options: Any = _options_body(one for one in OPTIONS.values() if one.on_page)
+
+
+class ChangeBody(_Changes):  # type: ignore[misc]  # made from the options
     """The settings to change."""
 
-    kind: Annotated[str | None, Field(max_length=20)] = None
-    budget: Annotated[StrictInt | None, Field(ge=1, le=_LARGEST)] = None
-    target_width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
-    lease_seconds: Seconds = None
-    in_flight: Annotated[StrictInt | None, Field(ge=1, le=_LARGEST)] = None
 
-
-class CreateBody(Body):
-    """A new campaign: its name, its file, and the settings of `levelled create`."""
+class CreateBody(_Options):  # type: ignore[misc]  # made from the options
+    """A new campaign: its name, its file, and the options of `levelled create`."""
 
     name: Annotated[str, Field(min_length=1, max_length=100)]
     file: Annotated[str, Field(max_length=200)]
-    metrics: Annotated[list[Text], Field(min_length=1, max_length=20)] = ["error"]
-    slices: Annotated[list[Text], Field(max_length=20)] = []
-    classes: Annotated[list[Text] | None, Field(max_length=1000)] = None
-    features: Annotated[list[Text] | None, Field(max_length=1000)] = None
-    judge_columns: Annotated[list[Text], Field(max_length=100)] = []
-    budget: Annotated[StrictInt | None, Field(ge=1, le=_LARGEST)] = None
-    target_width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
-    level: Annotated[float, Field(gt=0, lt=1)] = 0.95
-    looks: Annotated[StrictInt, Field(ge=0, le=100)] = 5
-    kind: Annotated[str, Field(max_length=20)] = "auto"
-    guarantee: Annotated[str, Field(max_length=20)] = "asymptotic"
-    drive: Annotated[str, Field(max_length=20)] = "first"
-    model: Annotated[str, Field(max_length=100)] = ""
-    seed: Annotated[StrictInt | None, Field(ge=0, le=2**63 - 1)] = None
-    questions: Annotated[list[Text], Field(max_length=50)] = []
-    guidelines: Annotated[str, Field(max_length=100_000)] = ""
-    pair: Annotated[list[Text], Field(max_length=2)] = []
-    content: Annotated[dict[Text, Text], Field(max_length=1000)] = {}
-    lease_seconds: Annotated[StrictInt, Field(ge=1, le=366 * 24 * 3600)] = 24 * 3600
-    in_flight: Annotated[StrictInt, Field(ge=1, le=_LARGEST)] = 200
+    metrics: list[Text] = Field(["error"], min_length=1, max_length=20)
 
 
 class LookBody(Body):

@@ -7,6 +7,7 @@ from starlette.concurrency import run_in_threadpool
 from starlette.exceptions import HTTPException
 from starlette.responses import FileResponse, HTMLResponse, Response
 
+from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.errors import LevelledError
 from levelled.web.events import Broker, EventStream, TooManyStreamsError
 from levelled.web.files import IMAGES
@@ -26,9 +27,13 @@ def campaigns(request: Request, visitor: AnyVisitor) -> HTMLResponse:
 @router.get("/new", include_in_schema=False)
 def create(request: Request, visitor: Analyst) -> HTMLResponse:
     """Create a campaign from a file."""
-    settings = request.app.state.settings
     return _page(
-        request, "create.html", visitor=visitor, takes_uploads=settings.uploads is not None
+        request,
+        "create.html",
+        visitor=visitor,
+        takes_uploads=request.app.state.settings.uploads is not None,
+        groups=GROUPS,
+        options=[one for one in OPTIONS.values() if one.on_page],
     )
 
 

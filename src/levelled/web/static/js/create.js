@@ -67,10 +67,10 @@ function showSettings(file) {
   const first = found.metrics[0];
   byId("metrics").replaceChildren(...found.metrics.map((name) => choice("metric", name, name === first)));
   const judges = found.models.filter(Boolean);
-  byId("judge-field").hidden = judges.length < 2;
-  byId("judges").replaceChildren(...judges.map((name) => choice("judge", name, true)));
+  byId("judge_columns-field").hidden = judges.length < 2;
+  byId("judge_columns").replaceChildren(...judges.map((name) => choice("judge", name, true)));
   const slices = sliceColumns();
-  byId("slice-field").hidden = !slices.length;
+  byId("slices-field").hidden = !slices.length;
   byId("slices").replaceChildren(...slices.map((name) => choice("slice", name, false)));
   byId("budget").value = found.plan ? Math.min(Math.max(found.plan.likely, 1), found.pool_size) : Math.min(200, found.pool_size);
   byId("plan").textContent = found.plan ? planText(found.plan) : "";
@@ -99,19 +99,35 @@ function chosen(kind) {
   return [...document.querySelectorAll(`input[name=${kind}]:checked`)].map((one) => one.value);
 }
 
+const lines = (text) => text.split("\n").map((line) => line.trim()).filter(Boolean);
+const readers = {
+  list: lines,
+  dict: (text) => Object.fromEntries(lines(text).map((line) => [line.slice(0, line.lastIndexOf("=")), line.slice(line.lastIndexOf("=") + 1)])),
+  int: Number,
+  float: Number,
+};
+
+/** The options as they were declared; one that is left empty keeps its default. */
+function options() {
+  const given = {};
+  for (const one of document.querySelectorAll("[data-kind]")) {
+    const read = readers[one.dataset.kind] ?? ((text) => text);
+    if (one.type === "checkbox") given[one.id] = one.checked;
+    else if (one.value.trim()) given[one.id] = read(one.value);
+  }
+  return given;
+}
+
 async function create() {
   const name = byId("name").value.trim();
-  const budget = byId("budget").value;
   const judges = chosen("judge");
   await post(`${root}/api/campaigns`, {
+    ...options(),
     name,
     file: found.file,
     metrics: chosen("metric"),
     judge_columns: judges.length < found.models.filter(Boolean).length ? judges : [],
     slices: chosen("slice"),
-    budget: budget ? Number(budget) : null,
-    questions: byId("questions").value.split("\n").map((line) => line.trim()).filter(Boolean),
-    guidelines: byId("guidelines").value,
   });
   location.assign(pageOf(name));
 }
