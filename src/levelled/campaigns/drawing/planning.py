@@ -12,11 +12,9 @@ from levelled.campaigns.drawing.pools import fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
-from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.metrics.metric import ERROR
-from levelled.metrics.named import parse_metric
-from levelled.metrics.plan_record import Pilot, Plan, PlanRequest
-from levelled.metrics.planning import plan_from_spread, plan_pool
+from levelled.estimators.lure import ranked_weights
+from levelled.metrics.named import ERROR, parse_metric
+from levelled.metrics.planning import Pilot, Plan, PlanRequest, plan_from_spread, plan_pool
 from levelled.proposals import mixture, proportional
 from levelled.sources import Pool, open_pool
 
