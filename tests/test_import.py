@@ -1,13 +1,18 @@
 """`import levelled` is light, and what is missing says how to get it."""
 
+import ast
 import subprocess
 import sys
+from collections import defaultdict
+from pathlib import Path
 
 import pytest
 
+import levelled
 from levelled._optional import optional
 from levelled.errors import LevelledError, MissingExtraError
 
+PRODUCT = Path(levelled.__file__).parent
 HEAVY = ["scipy", "pyarrow", "sklearn", "matplotlib", "typer", "rich", "torch"]
 
 
@@ -31,8 +36,6 @@ def test_studies_are_listed_without_what_only_running_them_needs() -> None:
 
 
 def test_a_name_that_does_not_exist_is_an_attribute_error() -> None:
-    import levelled
-
     with pytest.raises(AttributeError, match="no attribute 'estimat'"):
         _ = levelled.estimat
     assert set(levelled.__all__) <= set(dir(levelled))
@@ -47,3 +50,12 @@ def test_a_missing_extra_says_how_to_install_it() -> None:
 def test_a_broken_package_is_not_called_missing() -> None:
     with pytest.raises(ModuleNotFoundError, match=r"json\.nothing"):
         optional("json.nothing", extra="torch")
+
+
+def test_no_two_classes_have_the_same_name() -> None:
+    places: dict[str, list[str]] = defaultdict(list)
+    for path in sorted(PRODUCT.rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text())):
+            if isinstance(node, ast.ClassDef):
+                places[node.name].append(f"{path.relative_to(PRODUCT)}:{node.lineno}")
+    assert {name: lines for name, lines in places.items() if len(lines) > 1} == {}

@@ -11,6 +11,8 @@ from levelled.errors import InputError, InputTypeError
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 BoolArray = NDArray[np.bool_]
+LARGEST = 1e100
+"""A larger loss, label or prediction cannot be squared and summed."""
 
 
 def floats(

@@ -23,7 +23,7 @@ from levelled._optional import optional
 from levelled.backends import Backend
 from levelled.campaigns import Campaign, Figure, create_campaign
 from levelled.estimators import estimate
-from levelled.estimators.running import running_lure, running_naive, running_pure
+from levelled.estimators.estimate import running_lure, running_naive, running_pure
 from levelled.proposals import mixture, proportional
 from levelled.reports.plots import COLOURS
 from levelled.samplers import race

@@ -10,17 +10,18 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray, IntArray, check_order, floats, whole
+from levelled._check import LARGEST, FloatArray, IntArray, check_order, floats, same_length, whole
 from levelled.errors import DrawsError, InputError
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Draws", "check_draws", "check_pool_column"]
+__all__ = ["Draws", "check_draws", "check_losses", "check_pool_column"]
 
 _METADATA = b"levelled.draws"
+_LEAST_PROBABILITY = 1e-100  # its weight times a loss is still a number
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value
@@ -147,6 +148,19 @@ def check_draws(draws: object, **columns: object) -> None:
             f"probabilities. This is a {type(draws).__name__}."
         )
     check_order(draws.index, **columns)
+
+
+def check_losses(losses: ArrayLike, draws: Draws) -> FloatArray:
+    """Return `losses` as numbers, refusing what does not go with the draws, one each."""
+    check_draws(draws, losses=losses)
+    array = floats("losses", losses, ndim=1, largest=LARGEST)
+    same_length(losses=array, draws=draws.index)
+    if len(draws) and draws.probability.min() < _LEAST_PROBABILITY:
+        raise InputError(
+            f"An item had the probability {draws.probability.min():g} when it was drawn, and its "
+            f"weight would drown all others: put a floor under the proposal."
+        )
+    return array
 
 
 def check_pool_column(name: str, drawn: NDArray[Any], pool: NDArray[Any], draws: Draws) -> None:

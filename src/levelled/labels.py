@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import BoolArray, FloatArray, IntArray, as_array, floats
+from levelled._check import LARGEST, BoolArray, FloatArray, IntArray, as_array, floats
 from levelled.errors import InputError
 
 __all__ = [
@@ -42,8 +42,6 @@ Id = str | int
 """The id of an item."""
 _MANY = 20
 """Different predicted numbers up to which they are taken for classes without a word."""
-_LARGEST = 1e100
-"""The largest size of a label or a prediction: sums of many squares still fit into a number."""
 ItemValues = Sequence[Any] | NDArray[Any]
 """Labels or predictions, one an item, as somebody wrote them."""
 
@@ -196,9 +194,9 @@ def as_numbers(name: str, values: ItemValues) -> FloatArray:
             if not is_number(value):
                 raise InputError(f"{name} must be a number; {value!r} is none.")
         numbers = np.array([float(value) for value in values])
-    if huge := [*numbers[np.abs(numbers) > _LARGEST]]:
+    if huge := [*numbers[np.abs(numbers) > LARGEST]]:
         raise InputError(
-            f"{name} must be at most {_LARGEST:g} in size, since losses are squared and summed; "
+            f"{name} must be at most {LARGEST:g} in size, since losses are squared and summed; "
             f"{huge[0]:g} is more. Use a larger unit."
         )
     return numbers

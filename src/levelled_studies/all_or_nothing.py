@@ -21,10 +21,9 @@ from levelled.advice.evidence import (
     same_predictions,
 )
 from levelled.draws import Draws
-from levelled.estimators.diagnostics import effective_size
-from levelled.estimators.intervals.fixed import t_quantile
+from levelled.estimators.intervals.limits import t_quantile
 from levelled.estimators.lure import lure_weights
-from levelled.estimators.moments import moments
+from levelled.estimators.moments import effective_size, moments
 from levelled.models import Model, PredictionTask, Rows, make_task, seeded_copy, takes_weights
 
 __all__ = ["TOLERANCE", "Decision", "Evidence", "OldAdvice", "advise", "decide"]

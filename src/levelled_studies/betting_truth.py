@@ -9,19 +9,18 @@ from collections.abc import Mapping
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, IntArray, floats
+from levelled._check import LARGEST, FloatArray, IntArray, floats
 from levelled.errors import DrawsError, InputError
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
-from levelled.estimators.intervals.betting_watch import Game
-from levelled.estimators.intervals.betting_wealth import (
+from levelled.estimators.intervals.betting import COLUMNS, MeanGame, RatioGame
+from levelled.estimators.intervals.wealth import (
+    Game,
     Values,
     Wealth,
     bet_table,
     grow,
     reject,
 )
-from levelled.estimators.intervals.logical import LARGEST
 
 __all__ = ["hedged_rejected_at", "ratio_rejected_at", "rejected_at"]
 

@@ -16,10 +16,10 @@ from numpy.random import Generator
 
 from levelled._check import FloatArray
 from levelled.estimators import estimate
-from levelled.estimators.intervals import anytime
+from levelled.estimators.intervals import limits
 from levelled.estimators.intervals.betting import betting_interval
-from levelled.estimators.intervals.fixed import effective, ranked_weights, t_quantile
-from levelled.estimators.intervals.logical import logical_limits
+from levelled.estimators.intervals.limits import effective, logical_limits, t_quantile
+from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import moments
 from levelled.proposals import boltzmann, mixture, proportional, uniform
 from levelled_studies import trajectories as draw
@@ -196,10 +196,10 @@ def _cells(
     if last / len(pool.losses) > 0.6:  # watching is about the labels that come first
         return
     if uniform_errors:
-        yield "t, M-1 df, watched", last, drawn.watched(_plain_t, anytime.LEAST, last)
+        yield "t, M-1 df, watched", last, drawn.watched(_plain_t, limits.ANYTIME_LEAST, last)
     if proposal == "floor 0.5" and pool.bounds[0] == 0 and pool.score is None:
         method = _anytime_share if pool.bounds == (0, 1) else _anytime_log
-        yield "anytime, watched", last, drawn.watched(method, anytime.LEAST, last)
+        yield "anytime, watched", last, drawn.watched(method, limits.ANYTIME_LEAST, last)
     yield "betting, watched", last, drawn.betting(settings.widths_per_pool, last)
 
 
@@ -216,11 +216,11 @@ def _plain_t(losses: FloatArray, q: FloatArray, N: int) -> Limits:
 def _anytime_share(losses: FloatArray, q: FloatArray, N: int) -> Limits:
     summary = moments(losses, q, N)
     share, size = effective(summary, losses, ranked_weights(q, N), LEVEL)
-    return anytime.wilson(share, size, anytime.boundary(summary.budget, N, LEVEL))
+    return limits.wilson(share, size, limits.boundary(summary.budget, N, LEVEL))
 
 
 def _anytime_log(losses: FloatArray, q: FloatArray, N: int) -> Limits:
-    return anytime.anytime_log_t(moments(losses, q, N), LEVEL)
+    return limits.anytime_log_t(moments(losses, q, N), LEVEL)
 
 
 FULL = IntervalSettings()

@@ -18,10 +18,9 @@ from numpy.random import Generator
 
 from levelled._check import BoolArray, choice
 from levelled._optional import optional
-from levelled.metrics.kappa import Kappa
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import ClassRatio
-from levelled.metrics.predicted_ratio import predicted_ratio_estimate
+from levelled.metrics.judge import Kappa
+from levelled.metrics.named import ClassRatio, Metric
+from levelled.metrics.predicted import predicted_ratio_estimate
 from levelled.metrics.ratio import Look
 from levelled.reports import plots
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, known_losses

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from levelled._check import FloatArray
 from levelled.draws import Draws
 from levelled.estimators import lure_weights, pure_weights
-from levelled.estimators.running import running_lure, running_naive, running_pure
+from levelled.estimators.estimate import running_lure, running_naive, running_pure
 
 __all__ = ["RUNNING", "WEIGHTS"]
 

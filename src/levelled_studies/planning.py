@@ -12,14 +12,13 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.intervals.fixed import cp_safe, ranked_weights
+from levelled.estimators.intervals.limits import cp_safe
 from levelled.estimators.intervals.looks import SHARE, plan_looks
+from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import moments
-from levelled.metrics.linearised import ratio_moments, wilson_limits
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse_metric
-from levelled.metrics.plan_record import Pilot, PlanRequest
-from levelled.metrics.planning import plan_pool
+from levelled.metrics.named import Metric, parse_metric
+from levelled.metrics.planning import Pilot, PlanRequest, plan_pool
+from levelled.metrics.ratio import ratio_moments, wilson_limits
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import mixture, proportional
 from levelled.reports.plots import canvas, footnote

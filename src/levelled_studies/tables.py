@@ -9,7 +9,7 @@ import pyarrow as pa
 from scipy.special import ndtri
 
 from levelled._check import BoolArray, FloatArray, IntArray
-from levelled.estimators.intervals.fixed import t_quantile
+from levelled.estimators.intervals.limits import t_quantile
 from levelled.reports.numbers import with_error
 from levelled_studies.study import Ruling
 

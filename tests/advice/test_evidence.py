@@ -16,7 +16,7 @@ from levelled.advice.evidence import (
     lure_mean,
     measure_evidence,
 )
-from levelled.estimators.diagnostics import effective_size
+from levelled.estimators.moments import effective_size
 from levelled.models import PredictionTask, make_task
 
 N, M = 60, 32

@@ -14,7 +14,7 @@ from levelled.advice.evidence import (
     measure_gain,
     squared_share,
 )
-from levelled.estimators.diagnostics import effective_size
+from levelled.estimators.moments import effective_size
 
 WEIGHTS = np.array([0.3, 0.5, 0.8, 1.0, 1.1, 1.3, 1.4, 1.6])
 

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from levelled._check import FloatArray
-from levelled.estimators.running import running_lure, running_naive, running_pure
+from levelled.estimators.estimate import running_lure, running_naive, running_pure
 from levelled_studies.trajectories import frozen
 from paths import Running
 

@@ -1,9 +1,11 @@
+import json
 from collections.abc import Callable
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from sklearn import metrics as sk
+from sklearn.metrics import confusion_matrix
 
 import levelled as lv
 from levelled import metrics
@@ -318,3 +320,225 @@ def test_the_interval_of_the_record_is_that_of_the_core(seed: int) -> None:
             )["spam"]
             covered.append(found.low <= truth <= found.high)
         assert enough(np.array(covered), 0.925)
+
+
+def test_the_whole_pool_gives_the_averages_of_scikit_learn() -> None:
+    rng = np.random.default_rng(0)
+    pool, draws = mail(400, rng), everything(400, rng)
+    label, pred = pool.label[draws.index], pool.pred[draws.index]
+    scores = {"precision": sk.precision_score, "recall": sk.recall_score, "f1": sk.f1_score}
+    for metric, score in scores.items():
+        for average, function in (("macro", metrics.macro), ("micro", metrics.micro)):
+            found = function(metric, label, pred, draws)  # type: ignore[arg-type]
+            expected = score(pool.label, pool.pred, average=average)
+            assert found.value == pytest.approx(expected, abs=1e-12)
+            assert found.low == pytest.approx(found.high, abs=1e-12)
+            some = function(metric, label, pred, draws, over=["ham", "spam"])  # type: ignore[arg-type]
+            expected = score(pool.label, pool.pred, average=average, labels=["ham", "spam"])
+            assert some.value == pytest.approx(expected, abs=1e-12)
+    found = metrics.balanced_accuracy(label, pred, draws)
+    assert found.value == pytest.approx(sk.balanced_accuracy_score(pool.label, pool.pred))
+
+
+def test_micro_f1_over_all_classes_is_the_accuracy() -> None:
+    rng = np.random.default_rng(1)
+    pool, draws = mail(400, rng), everything(400, rng)[:50]
+    label, pred = pool.label[draws.index], pool.pred[draws.index]
+    assert metrics.micro("f1", label, pred, draws) == metrics.accuracy(label, pred, draws)
+    assert metrics.micro("f1", label, pred, draws, interval="betting") == metrics.accuracy(
+        label, pred, draws, interval="betting"
+    )
+
+
+@pytest.mark.parametrize("over", [None, ["ham", "spam"]])
+def test_a_micro_average_takes_the_same_names_of_intervals_over_any_classes(
+    over: list[str] | None,
+) -> None:
+    rng = np.random.default_rng(1)
+    pool, draws = mail(400, rng), everything(400, rng)[:50]
+    label, pred = pool.label[draws.index], pool.pred[draws.index]
+    wilson, cp_safe, auto = (
+        metrics.micro("f1", label, pred, draws, over=over, interval=interval)
+        for interval in ("wilson", "cp_safe", "auto")
+    )
+    assert wilson == cp_safe == auto
+
+
+def test_macro_of_one_class_is_that_class() -> None:
+    rng = np.random.default_rng(2)
+    pool, draws = mail(400, rng), everything(400, rng)[:50]
+    label, pred = pool.label[draws.index], pool.pred[draws.index]
+    one = metrics.macro("f1", label, pred, draws, over=["ham"])
+    alone = metrics.f1(label, pred, draws, positive="ham")
+    assert one.value == alone.value
+    assert one.stderr == pytest.approx(alone.stderr)
+    assert (one.low, one.high) == pytest.approx((alone.low, alone.high), abs=0.02)
+
+
+def test_a_class_that_has_not_been_seen_leaves_the_mean_undefined() -> None:
+    labels, pred = ["ham", "ham", "news", "ham"], ["ham", "news", "news", "ham"]
+    found = metrics.macro("recall", labels, pred, FOUR, classes=NAMES.tolist())
+    assert found.value is None
+    assert 0 <= found.low < found.high <= 1
+    assert "no label 'spam' seen yet" in found.warnings[0]
+    assert metrics.macro("recall", labels, pred, FOUR).value == pytest.approx((2 / 3 + 1) / 2)
+
+
+def test_balanced_accuracy_tells_which_predicted_class_it_leaves_out() -> None:
+    labels, pred = ["ham", "ham", "news", "ham"], ["ham", "spam", "news", "ham"]
+    found = metrics.balanced_accuracy(labels, pred, FOUR)
+    assert found.value == pytest.approx((2 / 3 + 1) / 2)
+    assert "not among the labels yet, so left out: 'spam'" in found.warnings[-1]
+    declared = metrics.balanced_accuracy(labels, pred, FOUR, classes=NAMES.tolist())
+    assert declared.value is None
+
+
+def test_what_is_possible_holds_the_truth_of_a_micro_average() -> None:
+    rng = np.random.default_rng(3)
+    pool = mail(40, rng)
+    draws = everything(40, rng)
+    truth = sk.f1_score(pool.label, pool.pred, average="micro", labels=["news", "spam"])
+    for m in (5, 20, 35):
+        for pool_pred in (None, pool.pred):
+            part = draws[:m]
+            found = metrics.micro(
+                "f1",
+                pool.label[part.index],
+                pool.pred[part.index],
+                part,
+                over=["news", "spam"],
+                classes=NAMES.tolist(),
+                pool_pred=pool_pred,
+                interval="none",
+            )
+            assert found.low <= truth <= found.high
+
+
+def test_bad_input_of_averages_is_refused_in_words() -> None:
+    labels = ["ham", "ham", "news", "ham"]
+    with pytest.raises(InputError, match="metric must be one of"):
+        metrics.macro("accuracy", labels, labels, FOUR)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="over must name"):
+        metrics.macro("f1", labels, labels, FOUR, over=["ham", "ham"])
+    with pytest.raises(InputError, match="over must name"):
+        metrics.micro("f1", labels, labels, FOUR, over=[])
+    with pytest.raises(InputError, match="interval must be one of"):
+        metrics.macro("f1", labels, labels, FOUR, interval="betting")
+    with pytest.raises(InputError, match="at least one label"):
+        metrics.macro("f1", [], [], FOUR[:0], over=["ham"])
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_whole_pool_gives_the_matrix_of_scikit_learn(known: bool) -> None:
+    rng = np.random.default_rng(0)
+    pool, draws = mail(300, rng), everything(300, rng)
+    found = metrics.confusion(
+        pool.label[draws.index],
+        pool.pred[draws.index],
+        draws,
+        pool_pred=pool.pred if known else None,
+    )
+    expected = confusion_matrix(pool.label, pool.pred, labels=NAMES, normalize="all")
+    np.testing.assert_allclose(np.array(found.values, dtype=float), expected, atol=1e-12)
+    cell = found["spam", "ham"]
+    assert cell.low == pytest.approx(cell.high)
+
+
+def test_a_cell_is_the_weighted_share_of_its_items() -> None:
+    labels, pred = ["b", "a", "b", "a"], ["b", "b", "a", "a"]
+    found = metrics.confusion(labels, pred, WEIGHTED)
+    weights = lv.lure_weights(WEIGHTED)
+    assert found["a", "b"].value == pytest.approx(weights[1] / 4)
+
+
+def test_known_predictions_make_every_column_add_up() -> None:
+    rng = np.random.default_rng(1)
+    pool = mail(1000, rng)
+    draws = trajectory(pool.trajectories(100, 1, rng), 0, 1000)
+    label, pred = pool.label[draws.index], pool.pred[draws.index]
+    found = metrics.confusion(label, pred, draws, classes=NAMES.tolist(), pool_pred=pool.pred)
+    columns = np.array(found.values, dtype=float).sum(axis=0)
+    assert columns == pytest.approx([np.mean(pool.pred == name) for name in NAMES])
+    for name in NAMES.tolist():
+        assert found[name, name].high <= np.mean(pool.pred == name)
+
+
+def test_a_prediction_that_never_occurs_has_no_items_and_one_not_drawn_yet_some() -> None:
+    pool_pred = np.full(20, "ham").astype("<U4")
+    pool_pred[15] = "news"
+    label = ["ham", "spam", "ham", "ham"]
+    found = metrics.confusion(label, ["ham"] * 4, FOUR, classes=NAMES.tolist(), pool_pred=pool_pred)
+    never = found["ham", "spam"]
+    assert (never.value, never.low, never.high, never.interval) == (0, 0, 0, "point")
+    later = found["ham", "news"]
+    assert later.value is None
+    assert (later.low, later.high) == (0, 1 / 20)
+    assert "?" in str(found)
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_cells_are_covered_all_at_once(seed: int, known: bool) -> None:
+    rng = np.random.default_rng([seed, 6])
+    pool = mail(5000, rng)
+    truth = confusion_matrix(pool.label, pool.pred, labels=NAMES, normalize="all")
+    rows = pool.trajectories(300, 60, rng)
+    covered = []
+    for row in range(60):
+        draws = trajectory(rows, row, 5000)
+        found = metrics.confusion(
+            pool.label[draws.index],
+            pool.pred[draws.index],
+            draws,
+            classes=NAMES.tolist(),
+            pool_pred=pool.pred if known else None,
+            simultaneous=True,
+        )
+        low, high = (
+            np.array([[getattr(cell, side) for cell in line] for line in found.cells])
+            for side in ("low", "high")
+        )
+        covered.append(bool(((low <= truth) & (truth <= high)).all()))
+    assert enough(np.array(covered), 0.95)
+
+
+def test_a_matrix_prints_and_goes_into_json() -> None:
+    found = metrics.confusion(["b", "a", "b", "a"], ["b", "b", "a", "a"], FOUR)
+    assert str(found).splitlines()[0].split() == ["label", "pred", "a", "pred", "b"]
+    rows = json.loads(json.dumps(found.as_dicts()))
+    assert len(rows) == 4
+    assert rows[1]["label"] == "a"
+    assert rows[1]["pred"] == "b"
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_the_names_of_intervals_do_not_depend_on_what_is_known(known: bool) -> None:
+    pool_pred = np.array(["a", "b"] * 10)
+    labels, pred = ["b", "a", "b", "a"], pool_pred[FOUR.index]
+
+    def cells(interval: str) -> list[list[lv.Estimate]]:
+        found = metrics.confusion(
+            labels, pred, FOUR, pool_pred=pool_pred if known else None, interval=interval
+        )
+        return [list(row) for row in found.cells]
+
+    assert cells("wilson") == cells("cp_safe") == cells("auto")
+    for interval in ("betting", "none"):
+        assert {cell.interval for row in cells(interval) for cell in row} == {interval}
+    with pytest.raises(InputError, match="interval must be one of"):
+        cells("t")
+
+
+def test_a_printed_matrix_tells_what_is_known_of_a_cell() -> None:
+    pool_pred = np.array(["ham"] * 15 + ["spam"] * 5)
+    found = metrics.confusion(["ham"] * 4, ["ham"] * 4, FOUR, pool_pred=pool_pred)
+    assert "note (label ham, pred spam, label spam, pred spam): no prediction" in str(found)
+
+
+def test_bad_input_of_a_matrix_is_refused_in_words() -> None:
+    labels = ["b", "a", "b", "a"]
+    with pytest.raises(InputError, match="labels has 'b', which is none of the classes 'a'"):
+        metrics.confusion(labels, ["a"] * 4, FOUR, classes=["a"])
+    with pytest.raises(InputError, match="'c' is none of the classes"):
+        _ = metrics.confusion(labels, labels, FOUR)["a", "c"]
+    with pytest.raises(InputError, match="at least one label"):
+        metrics.confusion([], [], FOUR[:0])

@@ -8,8 +8,7 @@ from levelled import losses, metrics
 from levelled._check import FloatArray
 from levelled.errors import InputError
 from levelled.metrics.named import parse_metric
-from levelled.metrics.plan_record import Pilot, Plan, PlanRequest
-from levelled.metrics.planning import plan_from_spread, plan_pool
+from levelled.metrics.planning import Pilot, Plan, PlanRequest, plan_from_spread, plan_pool
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import uniform
 
@@ -137,7 +136,7 @@ def test_labels_outweigh_the_doubt() -> None:
 def test_the_range_after_many_labels_holds_what_clopper_and_pearson_need() -> None:
     plan = labels_only(400, 0.3)
     n = np.arange(50, 1000)
-    low, high = lv.estimators.intervals.fixed.clopper_pearson(
+    low, high = lv.estimators.intervals.limits.clopper_pearson(
         0.3 * n * 999 / (1000 - n), n * 999 / (1000 - n), 0.9626
     )
     needed = int(n[np.argmax(high - low <= 0.1)])

@@ -9,7 +9,7 @@ import pytest
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.metrics.classification import outcomes, pairs_of, terms
-from levelled.metrics.predicted_ratio import PredictedRatio, predicted_ratio_estimate
+from levelled.metrics.predicted import PredictedRatio, predicted_ratio_estimate
 from levelled.metrics.ratio import Look, Pairs
 from levelled.samplers import ClassChance, FrozenProposal
 from paths import expectation

@@ -4,8 +4,8 @@ import pytest
 from levelled._check import FloatArray
 from levelled.errors import DrawsError, InputError, LossError
 from levelled.estimators.intervals.betting import Betting, RatioBetting
-from levelled.estimators.intervals.betting_wealth import spread_candidates
 from levelled.estimators.intervals.hedged import COLUMNS, Hedged
+from levelled.estimators.intervals.wealth import spread_candidates
 from levelled_studies.betting_truth import hedged_rejected_at, ratio_rejected_at, rejected_at
 from levelled_studies.pools import POOLS
 from levelled_studies.trajectories import frozen

@@ -124,7 +124,7 @@ def test_labelling_stops_at_the_first_narrow_interval() -> None:
 
 def test_uniform_labels_give_the_width_of_clopper_and_pearson() -> None:
     """Half of 4 items are errors: 1 of 2 labels shows it with chance 2/3, or none or both."""
-    from levelled.estimators.intervals.fixed import clopper_pearson
+    from levelled.estimators.intervals.limits import clopper_pearson
 
     n = 2 * 3 / 2
     widths = [np.ptp(clopper_pearson(n * k / 2, n, 0.95)) for k in (0, 1, 2)]

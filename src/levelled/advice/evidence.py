@@ -16,9 +16,9 @@ from scipy.optimize import brentq
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.diagnostics import effective_size
 from levelled.estimators.estimate import estimate
 from levelled.estimators.lure import lure_weights
+from levelled.estimators.moments import effective_size
 from levelled.models import CAP, Model, Predictions, PredictionTask, Rows, fit_copy, take
 
 Advice = Literal["correct", "correct partly", "do not correct", "not enough labels"]

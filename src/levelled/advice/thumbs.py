@@ -13,10 +13,9 @@ from levelled._check import FloatArray
 from levelled.advice.evidence import CrossFit, Evidence, Thumb, all_one, lure_mean
 from levelled.draws import Draws
 from levelled.errors import InputError
-from levelled.estimators.diagnostics import effective_size
-from levelled.estimators.intervals.fixed import NO_VARIANCE, t_quantile
+from levelled.estimators.intervals.limits import NO_VARIANCE, t_quantile
 from levelled.estimators.lure import lure_weights
-from levelled.estimators.moments import moments
+from levelled.estimators.moments import effective_size, moments
 from levelled.labels import class_names
 from levelled.models import Predictions, PredictionTask, Rows, n_rows
 

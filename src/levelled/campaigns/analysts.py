@@ -30,7 +30,7 @@ from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
 from levelled.metrics.judge import JudgeReport
-from levelled.metrics.plan_record import Plan
+from levelled.metrics.planning import Plan
 from levelled.reports import Report, page
 from levelled.sources import Pool
 

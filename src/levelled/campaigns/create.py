@@ -47,8 +47,7 @@ from levelled.campaigns.people.shown import (
 from levelled.campaigns.settings import CampaignSettings, check_option
 from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
 from levelled.errors import CampaignError, ConflictError, InputTypeError
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse_metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.sources import ColumnChoices, Pool, open_pool, read_answers
 from levelled.sources.features import with_lengths

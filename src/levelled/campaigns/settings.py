@@ -11,8 +11,7 @@ from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.campaigns.people.questions import Question, parse_question
 from levelled.errors import CampaignError, InputError, InputTypeError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import parse_metric
+from levelled.metrics.named import Metric, parse_metric
 from levelled.sources import ColumnChoices
 
 FORMAT = 1

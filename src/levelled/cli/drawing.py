@@ -14,7 +14,7 @@ _FOR_FILES = ("log", "metric", "classes", "floor", "design", "threads")
 """Options of draws from files."""
 
 
-class Dialect(StrEnum):
+class DialectName(StrEnum):
     """Engines that a SELECT can be written for."""
 
     duckdb = "duckdb"
@@ -72,7 +72,7 @@ def draw(
         int | None, typer.Option(min=1, help="Threads that read; by default one a core.")
     ] = None,
     sql: Annotated[
-        Dialect | None,
+        DialectName | None,
         typer.Option(help="Print the SELECT by which this engine draws from --table by key."),
     ] = None,
     table: Annotated[
@@ -151,7 +151,7 @@ def _show_result(context: typer.Context, result: Path, out: Path | None, form: F
 def _check_source(
     pool: str | None,
     count: int | None,
-    sql: Dialect | None,
+    sql: DialectName | None,
     table: str | None,
     from_result: Path | None,
 ) -> None:

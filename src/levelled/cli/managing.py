@@ -244,7 +244,7 @@ def serve_local(
     """
     import getpass
 
-    for module in ("fastapi", "uvicorn", "jinja2", "markdown_it", "nh3"):
+    for module in ("fastapi", "uvicorn", "markdown_it", "nh3"):
         optional(module, extra="web")
     from levelled import web
 
@@ -307,7 +307,7 @@ def remove(
     show.tell(f"removed {count} {'token' if count == 1 else 'tokens'} of {name}")
 
 
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich")
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
 
 
 _EXTRAS = {

@@ -4,8 +4,7 @@ R_PURE is the plain unbiased risk estimator of Farquhar, Gal and Rainforth (2021
 levelled one, which has less variance and is the default.
 """
 
-from levelled.estimators.diagnostics import Diagnosis, diagnose
-from levelled.estimators.estimate import estimate
+from levelled.estimators.estimate import estimate, running
 from levelled.estimators.intervals.betting import (
     Betting,
     RatioBetting,
@@ -14,11 +13,9 @@ from levelled.estimators.intervals.betting import (
 )
 from levelled.estimators.intervals.hedged import Hedged, hedged_interval
 from levelled.estimators.lure import lure_weights
-from levelled.estimators.moments import Moments, moments
-from levelled.estimators.murthy import murthy_weights
-from levelled.estimators.pure import naive_weights, pure_weights
+from levelled.estimators.moments import Diagnosis, Moments, diagnose, moments
+from levelled.estimators.pure import murthy_weights, naive_weights, pure_weights
 from levelled.estimators.record import Estimate
-from levelled.estimators.running import running
 
 __all__ = [
     "Betting",

@@ -1,22 +1,463 @@
-"""The estimate of a pool risk, with its interval, from the losses of drawn items."""
+"""The estimate of a pool risk from the losses of drawn items, with the interval that fits them.
+
+A design is thin where its weights are so uneven that the labels are worth only a few uniform
+ones (`design_size`). R_PURE and R_LURE are the plain and the levelled unbiased risk estimator
+(`pure`, `lure`).
+"""
+
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import choice
-from levelled.draws import Draws
-from levelled.estimators import lure, murthy, pure
-from levelled.estimators.diagnostics import effective_size
-from levelled.estimators.intervals.choose import INTERVALS, Interval, interval_for
-from levelled.estimators.loss_sample import Control, LossSample, control_columns
-from levelled.estimators.moments import moments
+from levelled._check import LARGEST, FloatArray, between, choice, floats, same_length, whole
+from levelled.draws import Draws, check_draws, check_losses
+from levelled.errors import InputError
+from levelled.estimators import lure, pure
+from levelled.estimators.intervals.betting import betting_interval
+from levelled.estimators.intervals.hedged import COLUMNS, hedged_interval
+from levelled.estimators.intervals.limits import (
+    ANYTIME_LEAST,
+    NO_VARIANCE,
+    Bounds,
+    anytime_log_t,
+    blended_variance,
+    boundary,
+    bounds_of,
+    cp_safe,
+    effective,
+    log_t_interval,
+    logical_limits,
+    score_t,
+    signed_cp_safe,
+    t_interval,
+    wilson,
+)
+from levelled.estimators.lure import ranked_weights
+from levelled.estimators.moments import (
+    Moments,
+    design_size,
+    effective_size,
+    heaviest_size,
+    moments,
+    pool_variance,
+    ramp_of,
+    ramped_shares_of,
+    thin_warning,
+    uniform_probability,
+    worth,
+)
 from levelled.estimators.record import Estimate
+
+ESTIMATORS = ("lure", "pure", "naive", "murthy", "ramped")
+Kind = Literal["0/1", "positive", "signed"]
+Control = tuple[FloatArray, FloatArray]
+"""A predictor of the loss: its value at each drawn item, and its sum over what was left."""
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class LossSample:
+    """Losses of drawn items, their bounds and kind, and the moments of their estimate."""
+
+    losses: FloatArray
+    draws: Draws
+    level: float
+    bounds: Bounds
+    kind: Kind
+    moments: Moments
+    population: bool
+    predicted_jump: float = 0.0
+    """The third moment that the predictor expects of the estimate, over its variance."""
+    predicted_variance: float | None = None
+    """The variance that the predictor behind "ramped" draws expects of the estimate."""
+    budget: int | None = None
+    """The number of labels that was fixed beforehand, where an interval depends on it."""
+
+    @classmethod
+    def of(
+        cls,
+        losses: ArrayLike,
+        draws: Draws,
+        estimator: str,
+        level: float,
+        bounds: tuple[float, float] | None,
+        control: Control | None,
+        population: bool,
+        budget: int | None = None,
+    ) -> "LossSample":
+        """Check the arguments of `estimate` and compute what all intervals need."""
+        losses = check_losses(losses, draws)
+        if not len(losses):
+            raise InputError("An estimate needs at least one label.")
+        choice("estimator", estimator, ESTIMATORS)
+        if estimator == "naive":
+            uniform = uniform_probability(draws.pool_size, len(draws))
+            draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
+        predicted, jump = None, 0.0
+        if estimator == "ramped":
+            control = control_columns("design", None, draws)
+            predicted, jump = _predicted(draws)
+        limits = bounds_of(losses, bounds)
+        return cls(
+            losses=losses,
+            draws=draws,
+            level=between("level", level, 0, 1, open_=True),
+            bounds=limits,
+            kind=kind_of(losses, limits),
+            moments=_moments(losses, draws, estimator, control, population),
+            population=population,
+            predicted_variance=predicted,
+            predicted_jump=jump,
+            budget=None if budget is None else whole("budget", budget, least=len(losses)),
+        )
+
+    @property
+    def complete(self) -> bool:
+        """True if all that can be drawn is labelled, so that nothing is left to estimate."""
+        return not self.population and len(self.draws) == self.draws.pool_size - self.draws.excluded
+
+    @property
+    def value(self) -> float:
+        """The estimate; exact where all that can be drawn is labelled."""
+        if self.complete:
+            return float(self.moments.total) / self.draws.pool_size
+        return float(self.moments.value)
+
+    @property
+    def weights(self) -> FloatArray:
+        """The weights w~_m of the draws, of mean one at every step."""
+        return ranked_weights(self.draws.probability, self.draws.pool_size)
+
+    @property
+    def worth(self) -> float | None:
+        """The number of random labels whose mean would have the same variance, s^2/(V^ + s^2/N).
+
+        s^2 is the estimated variance of the losses in the pool. None while fewer than five
+        losses differ from the most common one, once all are known, or where it cannot be estimated.
+        """
+        return worth(self.blended, self.losses, self.draws.probability)
+
+    @property
+    def blended(self) -> Moments:
+        """The moments, with a variance that the predictor shares in where there is one."""
+        if self.predicted_variance is None:
+            return self.moments
+        V, df = blended_variance(self.moments, np.asarray(self.predicted_variance), self.bounds)
+        return replace(self.moments, variance=V, df=df)
+
+    @property
+    def has_spread(self) -> bool:
+        """True if the terms of the estimate differ by more than rounding."""
+        largest = float(np.abs(self.losses).max())
+        return NO_VARIANCE * largest**2 < float(self.moments.variance) < np.inf
+
+    @property
+    def possible(self) -> Bounds:
+        """The logical limits of the drawable items' share of the risk.
+
+        Of a population nothing is certain but that its losses keep within their bounds.
+        """
+        if self.population:
+            return self.bounds
+        draws, total = self.draws, self.moments.total
+        drawable = draws.pool_size - draws.excluded
+        low, high = logical_limits(total, len(draws), drawable, self.bounds)
+        share = drawable / draws.pool_size
+        return float(low) * share, float(high) * share
+
+
+def kind_of(losses: FloatArray, bounds: Bounds) -> Kind:
+    """The family of intervals that fits: for 0/1 losses, positive ones, or ones of either sign.
+
+    >>> kind_of(np.array([0.0, 1.0]), (0.0, 1.0)), kind_of(np.array([0.0, 1.0]), (-1.0, 1.0))
+    ('0/1', 'signed')
+    """
+    if bounds[0] < 0 or (losses < 0).any():
+        return "signed"
+    return "0/1" if bounds == (0, 1) and np.isin(losses, (0, 1)).all() else "positive"
+
+
+def control_columns(
+    control: ArrayLike | str | None, control_mean: float | None, draws: Draws
+) -> Control | None:
+    """The predictor that the arguments of `estimate` describe, as `pure.terms` takes it."""
+    if control is None:
+        if control_mean is not None:
+            raise InputError("control_mean is the pool mean of control: give control as well.")
+        return None
+    if isinstance(control, str):
+        choice("control", control, ("design",))
+        design = draws.design or {}
+        if not {"control", "control_left"} <= set(design):
+            raise InputError(
+                "control='design' needs draws with the design columns control and control_left: "
+                "see levelled.samplers.with_design."
+            )
+        return design["control"], design["control_left"]
+    check_draws(draws, control=control)
+    values = floats("control", control, ndim=1, largest=LARGEST)
+    same_length(control=values, draws=draws.index)
+    if control_mean is None:
+        raise InputError(
+            "control needs control_mean, the mean of the same predictor over the whole pool."
+        )
+    mean = float(floats("control_mean", control_mean, ndim=0))
+    before = np.cumsum(values) - values
+    return values, draws.pool_size * mean - before
+
+
+def _predicted(draws: Draws) -> tuple[float, float]:
+    """The variance that the predictor expects of the estimate, and its third moment over that.
+
+    The sums of u_m^2 and u_m^3 times the moments that it expects of term m.
+    """
+    design = draws.design or {}
+    if "predicted_variance" not in design:
+        raise InputError(
+            "estimator='ramped' needs draws with the design column predicted_variance: see "
+            "spread= of levelled.samplers.with_design."
+        )
+    shares, third = ramped_shares_of(draws), design.get("predicted_skew")
+    variance = float(shares**2 @ design["predicted_variance"])
+    if third is None or not variance > 0:
+        return variance, 0.0
+    return variance, float(shares**3 @ third) / variance
+
+
+def _moments(
+    losses: FloatArray, draws: Draws, estimator: str, control: Control | None, population: bool
+) -> Moments:
+    """Moments of the difference form if there is a control that helps, else without it."""
+    q, N = draws.probability, draws.pool_size
+    estimator = estimator if estimator in ("pure", "ramped") else "lure"
+    result = moments(losses, q, N, estimator=estimator, ramp=(ramp := ramp_of(draws)))
+    if control is not None:
+        values, left = control
+        other = moments(
+            losses, q, N, estimator=estimator, control=values, control_left=left, ramp=ramp
+        )
+        decided = estimator == "ramped" or (losses < 0).any()
+        result = other if decided else result.unless_clear(other)
+    if not population:
+        return result
+    # The pool itself is a sample: its mean varies around the population's with s^2 / N.
+    s2 = max(pool_variance(result, losses, q), 0.0)
+    return replace(result, variance=result.variance + s2 / N)
+
+
+INTERVALS = ("auto", "t", "log_t", "cp_safe", "score_t", "anytime", "betting", "hedged", "none")
+_FIXED = ("t", "log_t", "cp_safe")
+_POOR, _THIN, _HOPELESS = 30, 15, 5
+"""Design sizes below which asymptotic intervals get a warning, are not chosen, are refused."""
+_FEW = 20
+"""Losses other than zero below which the spread of signed losses without bounds is doubtful."""
+
+Limits = tuple[float, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """Limits, the method that computed them, and warnings for the reader."""
+
+    low: float
+    high: float
+    method: str
+    warnings: tuple[str, ...] = ()
+
+
+def interval_for(sample: LossSample, wanted: str) -> Interval:
+    """The `wanted` interval, or with "auto" the one that holds for losses like these.
+
+    It is cut to what is logically possible, and widened by the items that could never be drawn.
+    """
+    (low, high), draws, notes = sample.possible, sample.draws, []
+    if wanted == "none" and not sample.complete:
+        return Interval(low, high, "none")
+    method = "point"
+    if not sample.complete:
+        size = design_size(draws)
+        method = _default(sample, size) if wanted == "auto" else wanted
+        _check_method(sample, method, size)
+        notes = _doubts(sample, method, size)
+        limits, why = _limits(sample, method), ""
+        if limits is None:
+            why = f"{_why_logical(sample, method)}; the interval is what is logically possible"
+        elif max(limits[0], low) > min(limits[1], high):
+            why = (
+                "the estimate lies outside what is logically possible after these labels; the "
+                "interval is what is possible"
+            )
+        else:
+            low, high = max(limits[0], low), min(limits[1], high)
+        if why:
+            method, notes = "logical", [*notes, why]
+    if draws.excluded:
+        share = draws.excluded / draws.pool_size
+        low, high = low + sample.bounds[0] * share, high + sample.bounds[1] * share
+        notes.append(
+            f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval "
+            f"allows for any loss of theirs"
+        )
+    return Interval(low, high, method, tuple(notes))
+
+
+def _doubts(sample: LossSample, method: str, size: float) -> list[str]:
+    """Warnings about a thin design, or about few losses that differ from 0."""
+    notes, M, count = [], len(sample.draws), int(np.count_nonzero(sample.losses))
+    if size < min(_POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
+        notes.append(thin_warning(sample.draws, size))
+    if method == "t" and count < _FEW:
+        notes.append(
+            f"only {count} losses differ from 0, too few to judge their spread: declare bounds, or "
+            f"label more"
+        )
+    return notes
+
+
+def _default(sample: LossSample, size: float) -> str:
+    """The default method for a number of labels that was fixed beforehand."""
+    bounded = bool(np.isfinite(sample.bounds).all())
+    if sample.predicted_variance is not None and bounded and not sample.population:
+        return "score_t"
+    signed_population = sample.population and sample.kind == "signed"
+    if bounded and not signed_population:
+        return "cp_safe"
+    enough = sample.population or (sample.has_spread and size >= _THIN)
+    if sample.kind == "signed":
+        return "t" if enough else "betting"
+    return "log_t" if enough and sample.moments.value > 0 else "betting"
+
+
+def _check_method(sample: LossSample, method: str, size: float) -> None:
+    """Refuse a method that does not hold for these losses."""
+    signed = sample.kind == "signed"
+    if sample.population and (method not in _FIXED or (method == "cp_safe" and signed)):
+        instead = "t" if signed else ", ".join(_FIXED)
+        raise InputError(f"There is no {method!r} interval for the population: use {instead}.")
+    if method == "cp_safe" and not np.isfinite(sample.bounds).all():
+        raise InputError(
+            f"interval='cp_safe' is for losses with bounds; these have {sample.bounds}. Declare "
+            f"them, for example bounds=(0, 1), or leave the choice to interval='auto'."
+        )
+    if method == "score_t" and (
+        sample.predicted_variance is None or not np.isfinite(sample.bounds).all()
+    ):
+        raise InputError(
+            "interval='score_t' is for estimator='ramped' and losses with bounds: declare them, or "
+            "leave the choice to interval='auto'."
+        )
+    if method == "hedged":
+        _check_hedged(sample)
+    if method in ("log_t", "anytime") and sample.kind == "signed":
+        instead = "'t'" if method == "log_t" else "'betting' with declared bounds"
+        raise InputError(
+            f"interval={method!r} is for losses that are never negative: use {instead}."
+        )
+    continuous = sample.kind != "0/1" and method in ("t", "log_t", "anytime")
+    if continuous and size < _HOPELESS <= len(sample.draws):
+        raise InputError(
+            f"interval={method!r} cannot be trusted here: {thin_warning(sample.draws, size)}, "
+            f"or choose interval='betting'."
+        )
+
+
+def _check_hedged(sample: LossSample) -> None:
+    missing = set(COLUMNS) - set(sample.draws.design or {})
+    if sample.kind != "0/1":
+        why = "is for losses of 0 and 1, and these are others"
+    elif sample.predicted_variance is None:
+        why = "is for estimator='ramped', whose predictor it bets with"
+    elif missing:
+        why = f"needs draws with the design columns {', '.join(sorted(missing))}"
+    elif sample.budget is None:
+        why = "needs the number of labels that was fixed beforehand, for example budget=500"
+    else:
+        return
+    raise InputError(
+        f"interval='hedged' {why}. interval='betting' holds for any losses with bounds, any draws "
+        f"and any number of labels."
+    )
+
+
+def _limits(sample: LossSample, method: str) -> Limits | None:
+    """The limits that a method computes, or None where it has none for these labels."""
+    summary, level, draws = sample.moments, sample.level, sample.draws
+    if method == "betting":
+        return _betting(sample)
+    if method == "hedged":
+        q, N, design = draws.probability, draws.pool_size, draws.design or {}
+        return hedged_interval(sample.losses, q, N, sample.budget or N, level, design=design)
+    if summary.budget < {"cp_safe": 2, "anytime": ANYTIME_LEAST}.get(method, 1):
+        return None
+    weights = ranked_weights(draws.probability, draws.pool_size)
+    if method == "cp_safe":
+        return _cp_safe(sample, weights)
+    if method == "score_t":
+        predicted = np.asarray(sample.predicted_variance)
+        low, high = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
+        return float(low), float(high)
+    if method == "anytime" and sample.kind == "0/1":
+        width = boundary(summary.budget, draws.pool_size, level)
+        size = design_size(draws)
+        binomial = effective(summary, sample.losses, weights, level, design_size=size)
+        limits = wilson(*binomial, width)
+    elif not sample.has_spread or (method != "t" and summary.value <= 0):
+        return None
+    else:
+        compute = {"t": t_interval, "log_t": log_t_interval, "anytime": anytime_log_t}
+        limits = compute[method](sample.blended, level)
+    return float(limits[0]), float(limits[1])
+
+
+def _cp_safe(sample: LossSample, weights: FloatArray) -> Limits:
+    """`cp_safe` of losses as shares of their upper bound; of signed ones by square-and-add."""
+    lowest, highest = sample.bounds
+    if sample.kind != "signed":
+        scaled, losses = sample.moments.over(highest), sample.losses / highest
+        size, population = design_size(sample.draws), sample.population
+        low, high = cp_safe(
+            scaled, losses, weights, sample.level, design_size=size, population=population
+        )
+        return float(low * highest), float(high * highest)
+    q, N, size = sample.draws.probability, sample.draws.pool_size, heaviest_size(sample.draws)
+    low, high = signed_cp_safe(
+        sample.losses, q, N, sample.level, bounds=(lowest, highest), size=size
+    )
+    return float(low), float(high)
+
+
+def _betting(sample: LossSample) -> Limits | None:
+    draws, bounds, level = sample.draws, sample.bounds, sample.level
+    if np.isinf(bounds[0]):
+        return None
+    q, N = draws.probability, draws.pool_size
+    low, high = betting_interval(
+        sample.losses, q, N, bounds, level, design=draws.design, excluded=draws.excluded
+    )
+    return (low, high) if low < high else None
+
+
+def _why_logical(sample: LossSample, method: str) -> str:
+    """The reason why the interval is only what is logically possible."""
+    if method == "anytime":
+        return f"an asymptotic interval needs {ANYTIME_LEAST} labels and some spread"
+    if method == "betting" and np.isinf(sample.bounds[0]):
+        return "losses of either sign have a finite-sample interval only with declared bounds"
+    if method == "betting":
+        return (
+            "these labels contradict their probabilities: no risk at all is likely to give them. "
+            "Are the losses in the order of the draws, and the probabilities those of each draw"
+        )
+    seen = "one label shows" if sample.moments.budget == 1 else "the labels so far show"
+    return f"{seen} no spread"
+
 
 _WEIGHTS = {
     "lure": lure.lure_weights,
     "pure": pure.pure_weights,
     "naive": pure.naive_weights,
-    "murthy": murthy.murthy_weights,
+    "murthy": pure.murthy_weights,
     "ramped": lure.lure_weights,
 }
 
@@ -139,3 +580,46 @@ def _warnings(
     if not inside and limits.method != "none":
         warnings.append("the estimate lies outside its interval; trust the interval")
     return tuple(warnings)
+
+
+def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatArray:
+    """The estimate after 1, 2, ..., M labels, as it would have been read at the time.
+
+    Stopping when the estimate looks right biases it (the scale of R_LURE's error depends on M).
+    Decide by an interval that may be watched instead, such as `Betting`.
+
+    >>> running([1.0, 0.0], Draws([2, 0], [0.5, 0.25], pool_size=4))
+    array([0.5       , 0.33333333])
+    """
+    losses = check_losses(losses, draws)
+    compute = _RUNNING[choice("estimator", estimator, tuple(_RUNNING))]
+    return compute(losses, draws.probability, draws.pool_size)
+
+
+def running_naive(losses: FloatArray, probability: FloatArray, pool_size: int) -> FloatArray:
+    """The mean of the first m losses, [..., M]."""
+    return np.cumsum(losses, axis=-1) / np.arange(1, losses.shape[-1] + 1)
+
+
+def running_pure(losses: FloatArray, probability: FloatArray, pool_size: int) -> FloatArray:
+    """R_PURE of every prefix, [..., M]: the mean of the first m terms."""
+    total = np.cumsum(pure.terms(losses, probability, pool_size), axis=-1)
+    return total / np.arange(1, losses.shape[-1] + 1)
+
+
+def running_lure(losses: FloatArray, probability: FloatArray, pool_size: int) -> FloatArray:
+    """R_LURE of every prefix, [..., M], from two cumulative sums.
+
+    The weights depend on M only through the factor N - M:
+
+        R_LURE(M) = 1/M (sum_m L_m + (N - M) sum_m slope_m L_m)
+    """
+    M = np.arange(1.0, losses.shape[-1] + 1)
+    levelled = np.cumsum(lure.slopes(probability, pool_size) * losses, axis=-1)
+    levelled *= pool_size - M
+    levelled += np.cumsum(losses, axis=-1)
+    levelled /= M
+    return levelled
+
+
+_RUNNING = {"lure": running_lure, "pure": running_pure, "naive": running_naive}

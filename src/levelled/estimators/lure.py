@@ -80,3 +80,9 @@ def ramped_shares(pool_size: int, budget: int, ramp: float = RAMP) -> FloatArray
     """
     shares = np.arange(1.0, budget + 1) ** ramp * levels(pool_size, budget)
     return np.asarray(shares / shares.sum())
+
+
+def ranked_weights(probability: FloatArray, pool_size: int) -> FloatArray:
+    """The weights w~_m = 1 / ((N - m + 1) q_m), of mean one at every step, one if uniform."""
+    left = pool_size - np.arange(float(probability.shape[-1]))
+    return 1 / (left * probability)

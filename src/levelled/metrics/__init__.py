@@ -14,26 +14,13 @@ start with `pool_` are in the order of the items and cover the whole pool. A met
 undefined so far has the value None, and limits that say what is possible.
 """
 
-from levelled.metrics.calibration import Bin, Calibration, calibration
-from levelled.metrics.class_averages import balanced_accuracy, macro, micro
-from levelled.metrics.classification import (
-    f1,
-    f_beta,
-    per_class,
-    precision,
-    recall,
-    specificity,
-)
-from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all, compare_metric
-from levelled.metrics.confusion import Confusion, confusion
-from levelled.metrics.judge import Decision, JudgeReport, Part, judge
-from levelled.metrics.kappa import kappa
-from levelled.metrics.plan_record import Plan
-from levelled.metrics.planning import plan
-from levelled.metrics.pool_averages import (
+from levelled.metrics.averages import (
+    Slice,
+    SliceTable,
     accuracy,
     average,
     brier,
+    by_slice,
     error,
     log_loss,
     mae,
@@ -41,10 +28,24 @@ from levelled.metrics.pool_averages import (
     mse,
     share,
 )
-from levelled.metrics.rating import correlation
+from levelled.metrics.calibration import Bin, Calibration, auc, calibration
+from levelled.metrics.classification import (
+    Confusion,
+    balanced_accuracy,
+    confusion,
+    f1,
+    f_beta,
+    macro,
+    micro,
+    per_class,
+    precision,
+    recall,
+    specificity,
+)
+from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all, compare_metric
+from levelled.metrics.judge import Decision, JudgeReport, Part, correlation, judge, kappa
+from levelled.metrics.planning import Plan, plan
 from levelled.metrics.ratio import ratio
-from levelled.metrics.roc import auc
-from levelled.metrics.slices import Slice, SliceTable, by_slice
 
 __all__ = [
     "Bin",

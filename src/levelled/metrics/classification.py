@@ -1,4 +1,4 @@
-"""Precision, recall, specificity and F of one class, or of each class in turn.
+"""Metrics of classes: of one class, of each in turn, averaged over them, and all cells at once.
 
 A metric of a class is a ratio of sums over the pool. With y = 1 where the label is that class
 and p = 1 where the prediction is:
@@ -24,7 +24,8 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
-from levelled.estimators.record import Estimate
+from levelled.estimators.estimate import estimate
+from levelled.estimators.record import Estimate, align, footnotes
 from levelled.labels import (
     Class,
     check_same_kind,
@@ -33,7 +34,22 @@ from levelled.labels import (
     list_names,
     refuse_fractions,
 )
-from levelled.metrics.ratio import Look, Pairs, ratio_estimate
+from levelled.metrics.averages import complement
+from levelled.metrics.ratio import (
+    Limits,
+    Look,
+    Pairs,
+    Unseen,
+    draws_ratio,
+    make_estimate,
+    mean_limits,
+    mean_of_ratios,
+    ratio_estimate,
+    scaled,
+    translate_fixed,
+    undefined_estimate,
+    widen_for_excluded,
+)
 
 ClassMetric = Literal["precision", "recall", "specificity", "f1", "f_beta"]
 
@@ -314,3 +330,234 @@ def _distinct(
             f"classes must be distinct names, one or more; they are {list_names(names)}."
         )
     return names
+
+
+def macro(
+    metric: ClassMetric,
+    labels: ArrayLike,
+    pred: ArrayLike,
+    draws: Draws,
+    *,
+    over: Sequence[Class] | None = None,
+    beta: float = 1.0,
+    **options: Unpack[ClassOptions],
+) -> Estimate:
+    """The plain mean of the metric of each class, rare ones counting as much as common ones.
+
+    `over` names the classes to average, all if it is not given. While one of them has not been
+    seen the mean is undefined: wait for it, or leave it out.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> macro("recall", ["a", "b", "c", "c"], ["a", "c", "c", "b"], draws).value
+    0.5
+    """
+    sample = ClassSample.of(labels, pred, draws, **options)
+    chosen = _choose(sample, over)
+    return _mean([class_pairs(metric, sample, name, beta) for name in chosen], sample)
+
+
+def balanced_accuracy(
+    labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[ClassOptions]
+) -> Estimate:
+    """The mean recall of the classes: of those declared, or else of those that labels have.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> balanced_accuracy(["a", "b", "b", "b"], ["a", "b", "a", "b"], draws).value
+    0.8333333333333333
+    """
+    sample = ClassSample.of(labels, pred, draws, **options)
+    seen = [sample.classes[number] for number in np.unique(sample.label)]
+    over = sample.classes if sample.declared else tuple(seen)
+    mean = _mean([class_pairs("recall", sample, name) for name in over], sample)
+    missing = [name for name in sample.classes if name not in over]
+    if missing and sample.n_left:
+        note = f"predicted but not among the labels yet, so left out: {list_names(missing)}"
+        mean = replace(mean, warnings=(*mean.warnings, note))
+    return mean
+
+
+def micro(
+    metric: ClassMetric,
+    labels: ArrayLike,
+    pred: ArrayLike,
+    draws: Draws,
+    *,
+    over: Sequence[Class] | None = None,
+    beta: float = 1.0,
+    **options: Unpack[ClassOptions],
+) -> Estimate:
+    """The metric of all classes' counts put together.
+
+    Over all classes micro precision, recall and F are the accuracy, and are computed as such.
+    Use `over` to leave out a class that means "nothing here". "wilson" and "cp_safe" both ask for
+    the interval of a number of labels fixed beforehand.
+
+    >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
+    >>> labels, pred = ["a", "b", "none", "none"], ["a", "none", "none", "b"]
+    >>> micro("f1", labels, pred, draws, over=["a", "b"]).value
+    0.5
+    """
+    sample = ClassSample.of(labels, pred, draws, **options)
+    chosen = _choose(sample, over)
+    parts = [class_pairs(metric, sample, name, beta) for name in chosen]
+    if set(chosen) == set(sample.classes) and metric != "specificity":
+        wrong = (sample.label != sample.pred).astype(np.float64)
+        interval = translate_fixed("cp_safe", sample.interval)
+        share = estimate(wrong, draws, level=sample.level, interval=interval, bounds=(0, 1))
+        return complement(share)
+    together = Pairs(
+        np.sum([part.numerator for part in parts], axis=0),
+        np.sum([part.denominator for part in parts], axis=0),
+        _unseen(metric, sample, chosen, beta),
+        "label or prediction of these classes",
+    )
+    interval = translate_fixed("wilson", sample.interval)
+    return ratio_estimate(together, replace(sample, interval=interval))
+
+
+def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
+    """The plain mean of ratios; undefined while one of them is."""
+    choice("interval", sample.interval, ("auto", "wilson", "none"))
+    low, high = np.mean([part.possible for part in parts], axis=0).tolist()
+    missing = [part for part in parts if not part.denominator.any()]
+    if missing:
+        first = missing[0]
+        return undefined_estimate(sample, (low, high), first.what, final=first.settled)
+    ratios = [draws_ratio(part.numerator, part.denominator, sample.draws) for part in parts]
+    value, joint = mean_of_ratios(ratios, sample.draws.probability)
+
+    def asymptotic() -> Limits:
+        limits = mean_limits(ratios, value, joint, sample.level)
+        rarest = min(float(part.denominator) for part in ratios)
+        most = max(part.most for part in parts)
+        return widen_for_excluded(limits, rarest, most, sample.draws)
+
+    units, methods = (
+        np.any([part.denominator > 0 for part in parts], axis=0),
+        {"wilson": asymptotic},
+    )
+    return make_estimate(sample, value, joint.variance, units, (low, high), methods)
+
+
+def _choose(sample: ClassSample, over: Sequence[Class] | None) -> Sequence[Class]:
+    if over is None:
+        return sample.classes
+    if not len(over) or len(set(over)) < len(over):
+        raise InputError(f"over must name one class or more, each once; it is {list_names(over)}.")
+    return over
+
+
+def _unseen(
+    metric: ClassMetric, sample: ClassSample, chosen: Sequence[Class], beta: float
+) -> Unseen:
+    """The pairs that an item without a label may add to the counts of the chosen classes."""
+    K = len(chosen)
+
+    def pair(*cells: tuple[float, float]) -> tuple[float, float]:
+        cells = (*cells, *[(0.0, 0.0)] * (K - len(cells)))
+        y, p = np.array(cells).T
+        A, D = terms(metric, y, p, beta)
+        return float(A.sum()), float(D.sum())
+
+    predicted = [pair((1, 1)), pair((0, 1))] + ([pair((1, 0), (0, 1))] if K > 1 else [])
+    other = [pair((1, 0)), pair()]
+    if sample.pool is None:
+        return [(sample.n_left, predicted + other)]
+    numbers = [sample.number_of(name) for name in chosen]
+    unlabelled = int(np.isin(sample.pool, numbers).sum() - np.isin(sample.pred, numbers).sum())
+    return [(unlabelled, predicted), (sample.n_left - unlabelled, other)]
+
+
+@dataclass(frozen=True, slots=True)
+class Confusion:
+    """Shares of the pool by label and prediction; `matrix[label, pred]` is one cell."""
+
+    classes: tuple[Class, ...]
+    cells: tuple[tuple[Estimate, ...], ...]
+    """A row for each label, a column for each prediction."""
+
+    def __getitem__(self, at: tuple[Class, Class]) -> Estimate:
+        label, pred = at
+        for name in at:
+            if name not in self.classes:
+                raise InputError(f"{name!r} is none of the classes {list_names(self.classes)}.")
+        return self.cells[self.classes.index(label)][self.classes.index(pred)]
+
+    @property
+    def values(self) -> list[list[float | None]]:
+        """The estimated shares alone, None where undefined so far."""
+        return [[cell.value for cell in row] for row in self.cells]
+
+    def as_dicts(self) -> list[dict[str, Any]]:
+        """One dict of plain values a cell, ready for JSON or a data frame."""
+        return [
+            {"label": label, "pred": pred} | self[label, pred].as_dict()
+            for label in self.classes
+            for pred in self.classes
+        ]
+
+    def __str__(self) -> str:
+        header = ["label", *(f"pred {name}" for name in self.classes)]
+        rows = [
+            [str(name), *(_cell_text(cell) for cell in row)]
+            for name, row in zip(self.classes, self.cells, strict=True)
+        ]
+        notes = footnotes(
+            (f"label {label}, pred {pred}", self[label, pred])
+            for label in self.classes
+            for pred in self.classes
+        )
+        return f"{align(header, rows)}{notes}"
+
+
+def confusion(
+    labels: ArrayLike,
+    pred: ArrayLike,
+    draws: Draws,
+    *,
+    simultaneous: bool = False,
+    **options: Unpack[ClassOptions],
+) -> Confusion:
+    """The share of the pool in each cell of label and prediction, with its interval.
+
+    With `pool_pred`, the predictions of the whole pool, the total of each column is known, and
+    a cell is that total times the share of the label among those predictions. With
+    `simultaneous` all C^2 intervals hold at once: each is given the level 1 - (1 - level) / C^2.
+    "wilson" and "cp_safe" both ask for the interval of a number of labels fixed beforehand.
+
+    >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
+    >>> pool_pred = np.array(["b", "a", "b", "b", "a"])
+    >>> pred = pool_pred[draws.index]
+    >>> confusion(["a", "b", "b", "a"], pred, draws, pool_pred=pool_pred).values
+    [[0.2, 0.3], [0.2, 0.3]]
+    """
+    sample = ClassSample.of(labels, pred, draws, **options)
+    fixed = "cp_safe" if sample.pool is None else "wilson"
+    sample = replace(
+        sample,
+        level=1 - (1 - sample.level) / len(sample.classes) ** 2 if simultaneous else sample.level,
+        interval=translate_fixed(fixed, sample.interval),
+    )
+    numbers = range(len(sample.classes))
+    cells = tuple(tuple(_cell(sample, label, pred) for pred in numbers) for label in numbers)
+    return Confusion(sample.classes, cells)
+
+
+def _cell(sample: ClassSample, label: int, pred: int) -> Estimate:
+    draws, level = sample.draws, sample.level
+    is_label, inside = indicator(sample.label, label), sample.pred == pred
+    if sample.pool is None:
+        joint = is_label * inside
+        return estimate(joint, draws, level=level, interval=sample.interval, bounds=(0, 1))
+    pool_size = int(np.sum(sample.pool == pred))
+    if not pool_size:
+        nothing = undefined_estimate(sample, (0.0, 0.0), "")
+        return replace(nothing, value=0.0, stderr=0.0, interval="point", warnings=())
+    what = f"prediction {sample.classes[pred]!r}"
+    pairs = Pairs.over_part(is_label, inside, pool_size, draws, what)
+    return scaled(ratio_estimate(pairs, sample), pool_size / draws.pool_size)
+
+
+def _cell_text(cell: Estimate) -> str:
+    value = "?" if cell.value is None else f"{cell.value:.3g}"
+    return f"{value} [{cell.low:.2g}, {cell.high:.2g}]"

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from levelled.errors import CampaignError
-from levelled.estimators.intervals.fixed import clopper_pearson
+from levelled.estimators.intervals.limits import clopper_pearson
 from levelled.estimators.record import Estimate
 from levelled.metrics.comparison import Comparison
 

@@ -1,9 +1,13 @@
-"""A report as one HTML file that loads nothing from elsewhere, with all text escaped."""
+"""A report as one HTML file that loads nothing from elsewhere, with all text escaped.
+
+Its templates and styles are in `templates` and `static`; the web page is built from the same ones.
+"""
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
-from html import escape
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
 from levelled.errors import MissingExtraError
 from levelled.metrics.figure import Figure
@@ -17,7 +21,13 @@ from levelled.reports.numbers import (
     why_trust,
 )
 from levelled.reports.plots import plot_history, plot_slices
-from levelled.reports.style import STYLE
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+TEMPLATES, STATIC = (Path(__file__).parent / name for name in ("templates", "static"))
+"""The folders of templates and styles that the web page uses too."""
+_MOST_ROWS = 200
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,21 +62,6 @@ class Report:
     """How the figures can be checked."""
 
 
-_HEAD = """<!doctype html>
-<html lang="en">
-<head>
-<meta charset="utf-8">
-<meta name="viewport" content="width=device-width, initial-scale=1">
-<meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'">
-<title>{title}</title>
-<style>{style}</style>
-</head>
-<body>
-"""
-
-_MOST_ROWS = 200
-
-
 def page(report: Report) -> str:
     """The HTML text of a report. Without matplotlib it has no plots and says how to get them.
 
@@ -77,31 +72,18 @@ def page(report: Report) -> str:
     >>> "<h1>&lt;reviews&gt;</h1>" in text, "<script" in text
     (True, False)
     """
-    sections = (
-        f'<section id="{name}"><h2>{_text(title)}</h2>\n{inner}</section>\n'
-        for name, title, inner in html_sections(report)
-    )
-    return "".join(
-        [
-            _HEAD.format(title=_text(report.title), style=STYLE),
-            f"<header><h1>{_text(report.title)}</h1>",
-            f'<p class="soft">{_text(report.at)}</p></header>\n<main>\n',
-            html_headline(report),
-            *sections,
-            "</main>\n</body>\n</html>\n",
-        ]
-    )
+    from markupsafe import Markup
+
+    sections = [(name, title, Markup(inner)) for name, title, inner in html_sections(report)]
+    content = {"headline": Markup(html_headline(report)), "sections": sections}
+    return _environment().get_template("report.html").render(report=report, **content)
 
 
 def html_headline(report: Report) -> str:
     """The most important figure in words, and why to trust it."""
     first = report.figures[0]
     notes = " ".join(reading_notes(first, report.target_width))
-    soft = f'<p class="soft">{_text(notes)}</p>' if notes else ""
-    return (
-        f'<div class="headline"><p class="value">{_text(headline(first))}</p>\n'
-        f"<p>{_text(why_trust(first))}</p>{soft}</div>\n"
-    )
+    return str(_parts().headline(headline(first), why_trust(first), notes))
 
 
 def html_sections(report: Report) -> Iterator[tuple[str, str, str]]:
@@ -109,86 +91,79 @@ def html_sections(report: Report) -> Iterator[tuple[str, str, str]]:
 
     Parts without content are left out. A web page can show the same parts.
     """
+    html = _parts()
     parts = [
-        ("notes", "Take note", _warnings(report.figures)),
-        ("figures", "All figures", _figures(report.figures)),
+        ("notes", "Take note", html.notes(_warnings(report.figures))),
+        ("figures", "All figures", html.table(*_figures(report.figures))),
         *_plots(report),
         *(("section", one.title, _section(one)) for one in report.sections),
-        ("settings", "Pool and settings", _facts(report.facts)),
-        ("record", "How to check this report", _facts(report.record)),
+        ("settings", "Pool and settings", html.facts(report.facts)),
+        ("record", "How to check this report", html.facts(report.record)),
     ]
     seen: dict[str, int] = {}
     for name, title, inner in parts:
-        if inner:
+        if inner.strip():
             seen[name] = seen.get(name, 0) + 1
-            yield (name if seen[name] == 1 else f"{name}-{seen[name]}"), title, inner
+            yield (name if seen[name] == 1 else f"{name}-{seen[name]}"), title, str(inner)
 
 
-def _text(value: str, most: int = 2000) -> str:
-    """Escape text from outside, and replace its control characters."""
+@cache
+def _environment() -> "Environment":
+    """The templates, in which all that is filled in is cleaned and escaped.
+
+    Imported here, because a campaign that is only asked for items writes no report.
+    """
+    from jinja2 import Environment, FileSystemLoader, StrictUndefined
+
+    return Environment(
+        loader=FileSystemLoader([TEMPLATES, STATIC]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        finalize=lambda value: value if hasattr(value, "__html__") else _clean(str(value)),
+    )
+
+
+def _parts() -> Any:  # noqa: ANN401
+    """The macros of parts.html, as functions that return safe HTML."""
+    return _environment().get_template("parts.html").module
+
+
+def _clean(value: str, most: int = 2000) -> str:
+    """Text from outside, cut, and with its control characters replaced."""
     cut = value if len(value) <= most else f"{value[: most - 1]}…"
-    shown = "".join(one if one.isprintable() or one in "\n\u200c\u200d" else "�" for one in cut)
-    return escape(shown)
+    return "".join(one if one.isprintable() or one in "\n\u200c\u200d" else "�" for one in cut)
 
 
-def _figures(figures: Sequence[Figure]) -> str:
+def _figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]], list[str]]:
     """All figures; a slice stands below the figure of the whole pool that it is a part of."""
     rows = [_figure_row(figure) for figure in figures]
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     styles = ["whole" if figure.slice is None else "part" for figure in figures]
-    return _table(columns, [[row[name] for name in columns] for row in rows], styles)
+    return columns, [[_clean(row[name], 300) for name in columns] for row in rows], styles
 
 
 def _figure_row(figure: Figure) -> dict[str, str]:
     cells = figure_cells(figure, number_format(figure))
     name = " · ".join(filter(None, (figure.metric, figure.model)))
-    latest = "" if cells["with all labels"] == cells["value"] else cells["with all labels"]
-    return {
-        "figure": figure.slice or name,
-        **{column: cells[column] for column in ("value", "interval")},
-        "with all labels": latest,
-        "as precise as": cells["as precise as"],
-    }
-
-
-def _table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], styles: Sequence[str] | None = None
-) -> str:
-    """A table; with more than three columns, its rows become cards on a narrow screen.
-
-    Rows with `styles` are figures, whose numbers are aligned to the right.
-    """
-    names = [_text(column) for column in columns]
-    kinds = [' class="number"' if styles and at else "" for at in range(len(names))]
-    head = "".join(f"<th{kind}>{name}</th>" for name, kind in zip(names, kinds, strict=True))
-    marks = [f' class="{style}"' for style in styles] if styles else [""] * len(rows)
-    body = "".join(
-        f"<tr{mark}>"
-        + "".join(
-            f'<td{kind} data-name="{name}">{_text(cell, 300)}</td>'
-            for name, kind, cell in zip(names, kinds, row, strict=True)
-        )
-        + "</tr>\n"
-        for mark, row in zip(marks, rows, strict=True)
-    )
-    cards = ' class="cards"' if len(names) > 3 else ""
-    return f"<table{cards}><thead><tr>{head}</tr></thead>\n<tbody>{body}</tbody></table>\n"
+    if cells["with all labels"] == cells["value"]:
+        cells["with all labels"] = ""
+    columns = ("value", "interval", "with all labels", "as precise as")
+    return {"figure": figure.slice or name, **{column: cells[column] for column in columns}}
 
 
 def _plots(report: Report) -> Iterator[tuple[str, str, str]]:
     """The plots, or how to get them."""
-    first = report.figures[0]
+    first, soft = report.figures[0], _parts().soft
     parts = [one for one in report.figures if one.slice is not None and one.metric == first.metric]
     try:
         if len(report.history) > 1:
             plot = plot_history(report.history, report.target_width)
-            yield "history", "As the labels came in", f"{_about_history(report)}{plot}\n"
+            yield "history", "As the labels came in", f"{soft(_about_history(report))}{plot}"
         if parts:
             about = "The estimate of each slice with its interval; dashed: the whole pool."
-            plot = plot_slices(parts, first)
-            yield "slices", "By slice", f'<p class="soft">{about}</p>\n{plot}\n'
+            yield "slices", "By slice", f"{soft(about)}{plot_slices(parts, first)}"
     except MissingExtraError as missing:
-        yield "plots", "No plots", f'<p class="soft">{_text(str(missing))}</p>\n'
+        yield "plots", "No plots", soft(str(missing))
 
 
 def _about_history(report: Report) -> str:
@@ -197,43 +172,30 @@ def _about_history(report: Report) -> str:
     flat = "" if last.look is None else " Between planned looks the line is flat."
     aim = " The dotted lines are as far apart as the target width." if report.target_width else ""
     return (
-        f'<p class="soft">The line is the estimate as it was shown after each number of draws, '
-        f"the band its interval, {validity}.{flat}{aim}</p>\n"
+        f"The line is the estimate as it was shown after each number of draws, "
+        f"the band its interval, {validity}.{flat}{aim}"
     )
 
 
-def _warnings(figures: Sequence[Figure]) -> str:
+def _warnings(figures: Sequence[Figure]) -> dict[str, list[str]]:
+    """The names of the figures that each warning is about."""
     names: dict[str, list[str]] = {}
     for one in figures:
         for warning in one.estimate.warnings:
             names.setdefault(warning, []).append(one.name)
-    if not names:
-        return ""
-    items = "".join(
-        f'<li>{_text(warning)} <span class="soft">({_text(_few(about))})</span></li>'
-        for warning, about in names.items()
-    )
-    return f'<ul class="notes">{items}</ul>\n'
-
-
-def _few(names: Sequence[str]) -> str:
-    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
-
-
-def _facts(facts: Sequence[tuple[str, str]]) -> str:
-    inner = "".join(f"<dt>{_text(name)}</dt><dd>{_text(value)}</dd>\n" for name, value in facts)
-    return f'<dl class="facts">{inner}</dl>\n' if facts else ""
+    return names
 
 
 def _section(section: Section) -> str:
-    text = f"<p>{_text(section.about)}</p>\n" if section.about else ""
-    with suppress(MissingExtraError):  # the page says so where its first plots would be
-        text += "".join(plot() for plot in section.plots)
-    if not section.rows:
-        return text
-    more = len(section.rows) - _MOST_ROWS
-    rest = f'<p class="soft">and {more} more</p>\n' if more > 0 else ""
+    from markupsafe import Markup
+
+    try:
+        plots = [Markup(plot()) for plot in section.plots]
+    except MissingExtraError:  # the page says so where its first plots would be
+        plots = []
     rows = section.rows[:_MOST_ROWS]
     filled = [at for at in range(len(section.columns)) if any(row[at] for row in rows)]
     columns = [section.columns[at] for at in filled]
-    return text + _table(columns, [[row[at] for at in filled] for row in rows]) + rest
+    cells = [[_clean(row[at], 300) for at in filled] for row in rows]
+    more = len(section.rows) - _MOST_ROWS
+    return str(_parts().section(section.about, plots, columns, cells, more))

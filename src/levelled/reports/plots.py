@@ -37,22 +37,34 @@ class CalibrationPoint(NamedTuple):
     n_labels: int
 
 
+_INK, _ACCENT, _MUTED = "#010203", "#010204", "#8a8f98"
+"""Placeholders for the colour of the page's text and for its accent, and a grey for any page."""
+_OPEN_FRAME = {"axes.spines.top": False, "axes.spines.right": False}
 _STYLE = {
+    **_OPEN_FRAME,
     "font.size": 8,
     "axes.labelsize": 8,
     "xtick.labelsize": 7,
     "ytick.labelsize": 7,
     "axes.linewidth": 0.6,
     "lines.linewidth": 1.3,
-    "axes.spines.top": False,
-    "axes.spines.right": False,
 }
-
-_INK = "#010203"
-"""A placeholder for the colour of the page's text."""
-_ACCENT = "#2b7bd6"
-_MUTED = "#8a8f98"
-
+_REPORT_STYLE = {
+    **_OPEN_FRAME,
+    "axes.edgecolor": _MUTED,
+    "axes.labelcolor": _INK,
+    "axes.axisbelow": True,
+    "axes.grid": True,
+    "grid.color": _MUTED,
+    "grid.alpha": 0.25,
+    "grid.linewidth": 0.6,
+    **dict.fromkeys(("xtick.color", "ytick.color"), _MUTED),
+    **dict.fromkeys(("xtick.labelcolor", "ytick.labelcolor"), _INK),
+}
+_SHADE = 0.18
+"""The opacity of a band; the chart of the web page has the same."""
+_IN_PAGE = {_INK: "currentColor", _ACCENT: "var(--accent)"}
+"""Colours of the page around a plot, light or dark."""
 _WIDTH = 5.6
 """Inches: narrow, so that text can be read where a phone shows the plot smaller."""
 _MOST_SLICES = 40
@@ -62,10 +74,14 @@ _OPENING = 0.1
 
 def canvas(*, rows: int = 1, height: float = 2.6) -> tuple[Any, Any]:
     """An empty figure one column wide, and its axes; several rows share their horizontal axis."""
+    return _make(_STYLE, (COLUMN, height), rows)
+
+
+def _make(style: dict[str, Any], size: tuple[float, float], rows: int = 1) -> tuple[Any, Any]:
     matplotlib = optional("matplotlib", extra="plots")
     figures = optional("matplotlib.figure", extra="plots")
-    with matplotlib.rc_context(_STYLE):
-        figure = figures.Figure(figsize=(COLUMN, height), layout="constrained")
+    with matplotlib.rc_context(style):
+        figure = figures.Figure(figsize=size, layout="constrained")
         return figure, figure.subplots(rows, sharex=True)
 
 
@@ -85,7 +101,7 @@ def band(
 
     The curve is dashed as `dashes` says, or as `DASHES` says for its label.
     """
-    axes.fill_between(x, low, high, color=colour, alpha=0.18, linewidth=0)
+    axes.fill_between(x, low, high, color=colour, alpha=_SHADE, linewidth=0)
     dashes = dashes or DASHES.get(label, "-")
     above = 3 if dashes != "-" else 2  # dashes on top let a solid curve under them be seen
     for edge in (low, high) if edged else ():
@@ -120,7 +136,7 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
     estimates = [one.estimate for one in history]
     low, high = [est.low for est in estimates], [est.high for est in estimates]
     if all(map(isfinite, (*low, *high))):
-        axes.fill_between(at, low, high, color=_ACCENT, alpha=0.22, linewidth=0)
+        axes.fill_between(at, low, high, color=_ACCENT, alpha=_SHADE, linewidth=0)
         later = [i for i, n in enumerate(at) if n >= _OPENING * at[-1]]
         values = [v for i in later if (v := estimates[i].value) is not None]
         lowest = min([0.0, *(low[i] for i in later), *values])
@@ -159,6 +175,7 @@ def plot_slices(figures: Sequence[Figure], overall: Figure) -> str:
     axes.grid(visible=False, axis="y")
     _write(axes.set_xlabel(""), overall.metric)
     _count_in_per_cent(axes.xaxis, overall)
+    axes.locator_params(axis="x", nbins=6)  # more would touch each other where they have decimals
     return _svg(figure, f"{overall.metric} by slice, the whole pool as a dashed line")
 
 
@@ -221,19 +238,7 @@ def _mark_target(axes: Any, value: float, width: float | None) -> None:  # noqa:
 
 
 def _axes(height: float) -> tuple[Any, Any]:
-    optional("matplotlib", extra="plots")
-    from matplotlib.figure import Figure as Canvas
-
-    figure = Canvas(figsize=(_WIDTH, height), layout="constrained")
-    axes = figure.add_subplot()
-    axes.spines[["top", "right"]].set_visible(False)
-    axes.spines[["left", "bottom"]].set_color(_MUTED)
-    axes.tick_params(colors=_INK, labelsize=10, color=_MUTED)
-    axes.grid(visible=True, color=_MUTED, alpha=0.25, linewidth=0.6)
-    axes.set_axisbelow(True)
-    axes.xaxis.label.set_color(_INK)
-    axes.yaxis.label.set_color(_INK)
-    return figure, axes
+    return _make(_REPORT_STYLE, (_WIDTH, height))
 
 
 def _write(label: Any, text: str) -> None:  # noqa: ANN401
@@ -264,5 +269,7 @@ def _svg(figure: Any, about: str) -> str:  # noqa: ANN401
             metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")),
         )
     svg = out.getvalue()
-    svg = svg[svg.index("<svg") :].replace(_INK, "currentColor")
+    svg = svg[svg.index("<svg") :]
+    for placeholder, colour in _IN_PAGE.items():
+        svg = svg.replace(placeholder, colour)
     return svg.replace("<svg", f'<svg role="img" aria-label="{escape(_clean(about))}"', 1)

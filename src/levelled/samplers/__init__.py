@@ -10,7 +10,8 @@ which a database draws the same rows, `draws_from_result` reads its result.
 from levelled.samplers.design import ClassChance, with_design
 from levelled.samplers.frozen import FrozenProposal, PoolSlices, RunProposal
 from levelled.samplers.keyed import race_part
-from levelled.samplers.race import Part, finish, merge, part, race, race_batches
+from levelled.samplers.race import RacePart as Part
+from levelled.samplers.race import finish, merge, part, race, race_batches
 from levelled.samplers.sequential import Draw, Proposal, adaptive, sequential
 from levelled.samplers.sql import draws_from_result, select_statement
 

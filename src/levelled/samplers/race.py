@@ -72,7 +72,7 @@ _LEADER_KIND = np.dtype(
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
-class Part:
+class RacePart:
     """The result of a race over some of the rows; made by `part` and `merge`.
 
     `blocks` are in order of place, `leaders` in order of arrival. `opened` holds the weights of
@@ -99,7 +99,7 @@ class Part:
         return f"Part({self.blocks['rows'].sum()} rows of {units} units, k={self.k})"
 
 
-def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
+def _never_drawn(part: RacePart, place: IntArray) -> tuple[float, float]:
     """The total weight that was never drawn, in units of e^shift, and that shift."""
     with np.errstate(over="ignore"):
         check_total(2 * part.blocks["total"].sum())  # room for rounding in the sums to come
@@ -110,7 +110,7 @@ def _never_drawn(part: Part, place: IntArray) -> tuple[float, float]:
     return float((rest * np.exp(shift - top)).sum()), float(top)
 
 
-def _design_of(part: Part, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
+def _design_of(part: RacePart, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
     """The design columns of frozen weights, which are relative to e^top here."""
     table, leaders = part.blocks, part.leaders
     table = table[table["total"] > 0]
@@ -123,7 +123,7 @@ def _design_of(part: Part, place: IntArray, q: FloatArray, N: int) -> Mapping[st
         return design_of_weights(weight, weight / q, start, most, N)
 
 
-def _rest(part: Part, place: IntArray, name: str) -> tuple[FloatArray, FloatArray]:
+def _rest(part: RacePart, place: IntArray, name: str) -> tuple[FloatArray, FloatArray]:
     """What the draws leave of a total of each block, with its shift, where there is any.
 
     It depends on the weights of each block and its final draws alone, in order of place.
@@ -261,7 +261,7 @@ def part(
     design: bool = False,
     allow_zero: bool = False,
     log_until: float = np.inf,
-) -> Part:
+) -> RacePart:
     """Run the race of `levelled.samplers.race` over some of the rows.
 
     A unit is one in-memory array or one row group of a file; units are numbered 0, 1, 2, ... and
@@ -270,7 +270,7 @@ def part(
     whatever order and process they run; another cut into units gives other draws.
 
     `log_until` saves work: rows that arrive after it are left out of the part. It must be the
-    `Part.log_until` of other rows of the same race, by which k of those have arrived.
+    `RacePart.log_until` of other rows of the same race, by which k of those have arrived.
 
     >>> pieces = [part([4.0, 1.0], 3, seed=7, unit=1), part([1.0, 2.0, 3.0], 3, seed=7)]
     >>> finish(merge(pieces))
@@ -300,14 +300,14 @@ def part(
         (unit, first_block + int(at)): pool.rows(int(at)).copy()
         for at in _must_open(first, block, table, design)
     }
-    return Part(k, seed, log, design, pool.excluded, table, first, opened)
+    return RacePart(k, seed, log, design, pool.excluded, table, first, opened)
 
 
 @overload
-def merge(parts: Iterable[Part]) -> Part: ...
+def merge(parts: Iterable[RacePart]) -> RacePart: ...
 @overload
 def merge(parts: pa.Table | Iterable[pa.Table]) -> pa.Table: ...
-def merge(parts: Any) -> Part | pa.Table:
+def merge(parts: Any) -> RacePart | pa.Table:
     """Join parts of one race, in any order, keeping the rows that may be among the first k.
 
     Parts are those of `part`, or the tables of `race_part`, one by one or as rows of one table.
@@ -341,10 +341,10 @@ def merge(parts: Any) -> Part | pa.Table:
         np.minimum.at(table["least"], at, _in_units_of(table["shift"][at], dropped))
     places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
     opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
-    return Part(k, seed, log, design, sum(one.excluded for one in parts), table, first, opened)
+    return RacePart(k, seed, log, design, sum(one.excluded for one in parts), table, first, opened)
 
 
-def finish(part: Part | pa.Table) -> Draws:
+def finish(part: RacePart | pa.Table) -> Draws:
     """The draws of a race, from the merged parts of all its rows.
 
     Draws of a race by key, whose parts `race_part` made, have ids.
@@ -368,7 +368,7 @@ def finish(part: Part | pa.Table) -> Draws:
 
 
 def _check_part(one: object, takes: str) -> None:
-    if not isinstance(one, Part):
+    if not isinstance(one, RacePart):
         raise InputError(f"{takes}, those of part or race_part; this is a {type(one).__name__}.")
 
 
@@ -463,10 +463,10 @@ class Parts:
 
     log_until: float = np.inf
     """The logarithm of a time after which no row is drawn, to be given to further parts."""
-    _some: list[Part] = field(default_factory=list)
+    _some: list[RacePart] = field(default_factory=list)
     _times: FloatArray = field(default_factory=lambda: np.empty(0))
 
-    def add(self, one: Part) -> None:
+    def add(self, one: RacePart) -> None:
         """Take in a part."""
         self._some.append(one)
         times = np.append(self._times, one.leaders["log_time"])
@@ -478,7 +478,7 @@ class Parts:
         if sum(len(each.leaders) for each in self._some) > 2 * one.k:
             self.merged()
 
-    def merged(self) -> Part:
+    def merged(self) -> RacePart:
         """All parts as one."""
         self._some = [merge(self._some)]
         return self._some[0]

@@ -20,10 +20,9 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
 from levelled.labels import Label
-from levelled.metrics import predicted_ratio
 from levelled.metrics.classification import pairs_of, terms
-from levelled.metrics.metric import ERROR, Metric
-from levelled.metrics.named import ClassRatio, parse_metric
+from levelled.metrics.named import ERROR, ClassRatio, Metric, parse_metric
+from levelled.metrics.predicted import COLUMNS, predicted_ratio_estimate
 from levelled.metrics.ratio import Look, ratio_estimate
 from levelled.samplers import FrozenProposal
 from levelled.sources import Pool, open_pool
@@ -90,8 +89,8 @@ class KnownRatio:
             int(self.predicted.sum()),
         )
         look = Look(draws, level, "auto")
-        if set(predicted_ratio.COLUMNS) <= set(draws.design or {}):
-            return predicted_ratio.predicted_ratio_estimate(pairs, predicted > 0, look)
+        if set(COLUMNS) <= set(draws.design or {}):
+            return predicted_ratio_estimate(pairs, predicted > 0, look)
         return ratio_estimate(pairs, look)
 
 

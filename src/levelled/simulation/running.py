@@ -11,7 +11,7 @@ from numpy.random import SeedSequence
 
 from levelled._check import FloatArray, choice, whole
 from levelled.errors import InputError
-from levelled.estimators.intervals.fixed import clopper_pearson
+from levelled.estimators.intervals.limits import clopper_pearson
 from levelled.reports import plots
 from levelled.simulation.known import KnownLosses, known_losses
 from levelled.simulation.methods import LEVEL, METHODS, SLOW, Method

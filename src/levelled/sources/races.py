@@ -22,7 +22,7 @@ from levelled.labels import list_names
 from levelled.predictions import PoolPredictions
 from levelled.samplers.blocks import check_total, cut
 from levelled.samplers.keyed import name_row, weights_of
-from levelled.samplers.race import Part, Parts, merge, part, whole_blocks
+from levelled.samplers.race import Parts, RacePart, merge, part, whole_blocks
 from levelled.sources.columns import Roles, is_number, roles_of
 from levelled.sources.pool import ColumnChoices, open_pool
 from levelled.sources.units import Units, name_place
@@ -199,12 +199,12 @@ def race_units(
     allow_zero: bool = False,
     threads: int | None = None,
     progress: Progress = lambda rows: None,
-) -> Part:
+) -> RacePart:
     """The race over all units as one part, the same for any number of threads."""
     parts = Parts()
 
-    def race_unit(unit: int) -> Part:
-        def race_piece(array: FloatArray, first_row: int) -> Part:
+    def race_unit(unit: int) -> RacePart:
+        def race_piece(array: FloatArray, first_row: int) -> RacePart:
             return part(
                 array,
                 k,

@@ -19,7 +19,7 @@ from levelled import __version__
 from levelled.campaigns import open_store
 from levelled.errors import InputError, LevelledError
 from levelled.web.events import Broker
-from levelled.web.files import Files
+from levelled.web.files import ServedFiles
 from levelled.web.guard import Access, Guard, Journal
 from levelled.web.open_campaigns import OpenCampaigns
 from levelled.web.replies import Reply, refuse, refuse_http, refuse_input, refuse_step
@@ -59,10 +59,15 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
         default_response_class=Reply,
     )
     app.state.settings, app.state.broker = settings, broker
-    app.state.campaigns, app.state.files = campaigns, Files(settings)
+    app.state.campaigns, app.state.files = campaigns, ServedFiles(settings)
     for router in ROUTERS:
         app.include_router(router)
-    app.mount("/static", StaticFiles(directory=Path(__file__).parent / "static"))
+    app.mount(
+        "/static",
+        StaticFiles(
+            directory=Path(__file__).parent / "static", packages=[("levelled.reports", "static")]
+        ),
+    )
     app.add_exception_handler(LevelledError, refuse_step)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_exception_handler(RequestValidationError, refuse_input)

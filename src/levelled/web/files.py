@@ -27,7 +27,7 @@ _POOLS = (*ENDINGS, ".eval", ".json")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,120}\Z")
 
 
-class Files:
+class ServedFiles:
     """The files of the folders in the settings, by names without a path."""
 
     def __init__(self, settings: WebSettings) -> None:

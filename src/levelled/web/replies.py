@@ -19,8 +19,10 @@ from levelled.errors import (
     MissingExtraError,
     StorageError,
 )
+from levelled.reports.page import TEMPLATES as SHARED
 
-TEMPLATES = Jinja2Templates(directory=Path(__file__).parent / "templates")
+TEMPLATES = Jinja2Templates(directory=[Path(__file__).parent / "templates", SHARED])
+"""The pages are built on the base of the report."""
 
 
 _STATUS = (

@@ -8,7 +8,7 @@ import numpy as np
 import pyarrow as pa
 
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.running import running_lure, running_naive
+from levelled.estimators.estimate import running_lure, running_naive
 from levelled_studies.images.loop import OWN_BIAS, Way
 from levelled_studies.objectives import WEIGHTS
 from levelled_studies.study import Ruling

@@ -9,7 +9,7 @@ from numpy.random import Generator
 
 from levelled import scores
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.running import running_naive
+from levelled.estimators.estimate import running_naive
 from levelled.samplers.sequential import pick
 from levelled_studies.linear import data
 from levelled_studies.linear.experiment import Rule

@@ -16,7 +16,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.figure import Figure
 from levelled.metrics.named import parse_metric
-from levelled.metrics.predicted_ratio import COLUMNS
+from levelled.metrics.predicted import COLUMNS
 from levelled.sources import open_pool
 
 

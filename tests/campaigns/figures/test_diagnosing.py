@@ -7,7 +7,7 @@ import pytest
 from levelled.campaigns import Campaign, create_campaign
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.estimators.diagnostics import diagnose
+from levelled.estimators.moments import diagnose
 
 
 @pytest.fixture

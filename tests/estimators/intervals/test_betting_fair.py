@@ -7,8 +7,8 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators.intervals.betting_games import MeanGame, RatioGame
-from levelled.estimators.intervals.betting_wealth import (
+from levelled.estimators.intervals.betting import MeanGame, RatioGame
+from levelled.estimators.intervals.wealth import (
     Columns,
     Sides,
     Variants,

@@ -19,10 +19,9 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import KINDS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
-from levelled.estimators.intervals.fixed import ranked_weights
+from levelled.estimators.lure import ranked_weights
 from levelled.losses import Reals, expected
-from levelled.metrics.metric import ERROR, Errors, Metric, ProbabilityLosses
-from levelled.metrics.named import ClassRatio, Mean, Share
+from levelled.metrics.named import ERROR, ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts, verdict_chances
 from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool

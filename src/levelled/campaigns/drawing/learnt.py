@@ -13,8 +13,9 @@ from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import LevelledError
-from levelled.estimators.intervals.fixed import clopper_pearson, ranked_weights
-from levelled.metrics.metric import ERROR
+from levelled.estimators.intervals.limits import clopper_pearson
+from levelled.estimators.lure import ranked_weights
+from levelled.metrics.named import ERROR
 from levelled.reports import Section
 from levelled.reports.plots import CalibrationPoint, plot_calibration, plot_rounds
 from levelled.sources import Pool

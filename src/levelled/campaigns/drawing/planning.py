@@ -12,11 +12,9 @@ from levelled.campaigns.drawing.pools import fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
-from levelled.estimators.intervals.fixed import ranked_weights
-from levelled.metrics.metric import ERROR
-from levelled.metrics.named import parse_metric
-from levelled.metrics.plan_record import Pilot, Plan, PlanRequest
-from levelled.metrics.planning import plan_from_spread, plan_pool
+from levelled.estimators.lure import ranked_weights
+from levelled.metrics.named import ERROR, parse_metric
+from levelled.metrics.planning import Pilot, Plan, PlanRequest, plan_from_spread, plan_pool
 from levelled.proposals import mixture, proportional
 from levelled.sources import Pool, open_pool
 
@@ -46,8 +44,21 @@ def plan_campaign(
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from the predictions alone.
 
-    `pool` is as for `create_campaign`; `metrics.plan` takes arrays. The plan is for a static
-    campaign. `Campaign.plan` plans from the labels that a campaign has.
+    `metrics.plan` takes arrays. The plan is for a static campaign. `Campaign.plan` plans from the
+    labels that a campaign has.
+
+    Parameters
+    ----------
+    pool, metric, classes
+        As for `create_campaign`.
+    width
+        The width of the interval to reach.
+    expected
+        The value that the metric is expected to have; without it, what the predictions expect.
+    level
+        The confidence of the interval.
+    floor
+        The part of the probability that is uniform.
     """
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)

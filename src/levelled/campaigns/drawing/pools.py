@@ -23,7 +23,7 @@ from levelled.estimators.intervals.looks import (
     plan_without_budget,
 )
 from levelled.labels import Label, class_texts
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.sources import Pool, open_pool
 
 _MOST_LOOKS = 100

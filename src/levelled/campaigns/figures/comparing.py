@@ -20,12 +20,11 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate, estimate
-from levelled.metrics.comparison import Comparison
+from levelled.metrics.averages import slice_estimate
+from levelled.metrics.comparison import Comparison, ratio_difference
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.metrics.ratio import Look, scaled
-from levelled.metrics.ratio_difference import ratio_difference
-from levelled.metrics.slices import slice_estimate
 
 _USED_UP = "all planned looks are used up: later labels do not change this comparison"
 

@@ -22,17 +22,20 @@ from levelled.campaigns.figures.settled import (
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
-from levelled.estimators.diagnostics import diagnose
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.looks import PlannedLook, cut_limits
+from levelled.estimators.moments import diagnose
 from levelled.labels import Label, quantity_notes
-from levelled.metrics import predicted_ratio
+from levelled.metrics.averages import slice_estimate
 from levelled.metrics.figure import Figure
-from levelled.metrics.metric import ERROR, Errors, Metric
-from levelled.metrics.named import Share
-from levelled.metrics.predicted_slice import has_slice_columns, predicted_slice_estimate
+from levelled.metrics.named import ERROR, Errors, Metric, Share
+from levelled.metrics.predicted import (
+    COLUMNS,
+    has_slice_columns,
+    predicted_ratio_estimate,
+    predicted_slice_estimate,
+)
 from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
-from levelled.metrics.slices import slice_estimate
 
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
@@ -234,12 +237,12 @@ def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Es
             pairs.possible,
             look,
         )
-    known = set(predicted_ratio.COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
+    known = set(COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
     counts = base.state.pred_counts(subject.model)
     if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
         return ratio_estimate(pairs, look)
     predicted = base.predicted(subject.model) == str(subject.metric.positive)
-    return predicted_ratio.predicted_ratio_estimate(pairs, predicted, look)
+    return predicted_ratio_estimate(pairs, predicted, look)
 
 
 def _predicts_slice(base: SettledDraws, subject: Subject) -> bool:
@@ -487,7 +490,7 @@ class InfluentialItem:
 class CampaignDiagnosis:
     """The weights of the settled draws, and the draws that matter most for the first figure.
 
-    `levelled.estimators.diagnostics.Diagnosis` explains the sizes.
+    `levelled.estimators.moments.Diagnosis` explains the sizes.
     """
 
     effective_size: float

@@ -25,7 +25,7 @@ from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settle
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.metrics.ratio import scaled
 
 Word = Literal["shown", "refuted", "not yet"]

@@ -20,11 +20,15 @@ from levelled.errors import CampaignError
 from levelled.estimators import Estimate
 from levelled.labels import list_names
 from levelled.metrics.comparison import Comparison
-from levelled.metrics.judge import JudgeReport, Part, decide_unattended, rating_figures
-from levelled.metrics.kappa import Kappa
-from levelled.metrics.metric import Metric
-from levelled.metrics.named import PLAIN, ClassRatio, Mean, Share, parse_metric
-from levelled.metrics.rating import correlation
+from levelled.metrics.judge import (
+    JudgeReport,
+    Kappa,
+    Part,
+    correlation,
+    decide_unattended,
+    rating_figures,
+)
+from levelled.metrics.named import PLAIN, ClassRatio, Mean, Metric, Share, parse_metric
 from levelled.reports import Section
 
 _MOST_CLASSES = 20

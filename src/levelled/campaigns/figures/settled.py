@@ -17,10 +17,10 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators import Betting, Estimate, RatioBetting, lure_weights
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.betting_games import COLUMNS
+from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 from levelled.labels import Label
-from levelled.metrics.metric import Metric
+from levelled.metrics.named import Metric
 from levelled.metrics.ratio import Pairs, Unseen
 
 AnyGame = Betting | RatioBetting | Hedged

@@ -1,26 +1,348 @@
 """Intervals that hold at every label at once, for any number of labels and any proposal.
 
 They come from betting (Waudby-Smith and Ramdas, arXiv:2010.09686) on the terms a_m of the
-estimators. `betting_games` shows the bets.
+estimators: a *game* has the bets that a label offers on a mean, or on a ratio of means.
+
+**Mean.** With w = 1/(N q_m), S the sum of the losses before label m and g any prediction of the
+losses that does not use label m, a candidate mu is tested by the drawn loss L through
+
+    E = mu - (S + sum_rem g)/N,    Y = w (L - g) - E,
+
+where sums and maxima "rem" run over the items that could still be drawn, item m included. Y has
+mean 0 if mu is the mean. For losses in [A, B] it is at least -b, with b = E + max_rem w (g - A),
+and at most b' = max_rem w (B - g) - E. So the bets that the mean is larger or smaller than mu,
+1 + Y/b and 1 - Y/b', never pay less than 0. With r for the maximum they pay
+
+    (+-w (L - g) + r) / (+-(mu - (S + sum_rem g)/N) + r).
+
+A label offers these variants, as far as the design columns of the draw allow:
+
+    bound     g = A below and g = B above: r = 0, no limit on the weights is needed
+    middle    g = the possible loss nearest to 0, for losses that are mostly 0; needs max_weight
+    control   g = a predictor's; needs its columns
+
+**Ratio.** theta = mean(A)/mean(D) with 0 <= A <= D <= d_max for every item: precision, recall, F1.
+A candidate theta is tested by betting that the pool mean of l = A - theta D is 0, with the items'
+bounds -theta d_max <= l <= (1 - theta) d_max. The bet that theta is too low pays
+
+    bound     g = -theta d_max:  N w (A + theta (d_max - D)) / (theta (d_max left + S_D) - S_A)
+    known     g = -theta D:      w A / (theta mean(D) - S_A/N)
+    middle    g = 0:             (w A + theta (r - w D)) / (theta (r + S_D/N) - S_A/N)
+
+and the bet that it is too high is the same for D - A and 1 - theta. All fall with theta. "known"
+needs the pool mean of D (precision, slices: D comes from the predictions). "middle" suits metrics
+to which most items contribute nothing; r is a bound on w D over the items that could be drawn.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from typing import Any, Self
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, floats, same_length
-from levelled.estimators.intervals.betting_games import COLUMNS, MeanGame, RatioGame
-from levelled.estimators.intervals.betting_watch import (
+from levelled._check import LARGEST, FloatArray, between, floats, same_length, whole
+from levelled.errors import DrawsError, InputError, LossError
+from levelled.estimators.intervals.limits import Bounds, as_bounds, check_bounds, logical_limits
+from levelled.estimators.intervals.wealth import (
+    N_CANDIDATES,
+    Bet,
+    Columns,
+    Number,
+    Sides,
+    Values,
+    Variants,
     Watch,
+    Wealth,
     as_tested,
+    equal_prior,
     finite_number,
+    normalised_prior,
+    pack,
     place_bets,
+    spread_candidates,
+    unpack,
 )
-from levelled.estimators.intervals.betting_wealth import N_CANDIDATES, Wealth, pack, unpack
-from levelled.estimators.intervals.logical import as_bounds
+
+COLUMNS = (
+    "max_weight",
+    "control",
+    "control_left",
+    "max_weighted_control",
+    "max_weighted_headroom",
+)
+"""The design columns that a game on a mean can use."""
+_UNEVEN = 1.1
+"""The largest weight of a first draw, relative to a uniform one, that still counts as even."""
+_STAKES_NEAR = (1.0, 1.0, 2.0, 3.0, 3.0, 2.0)
+_STAKES_FAR = (0.5, 0.5, 1.0, 1.0, 3.0, 6.0)
+"""The uneven prior's weights of the fractions, on a side that bets from the bound nearest to 0
+and on one that bets from a bound far from 0, where large stakes win."""
+_SLACK = 1e-6  # a sampler may add up the same probabilities in another order
+
+
+@dataclass(frozen=True, slots=True)
+class MeanGame:
+    """Betting on the mean of losses in `bounds`; a label is (loss,).
+
+    The sums kept are the total of the losses, and that of a_m - A with the terms a_m of the
+    estimators: the mean of the latter shows where candidates are needed if B is infinite.
+    """
+
+    mirror: ClassVar[float] = 0.0
+    sum_names: ClassVar[tuple[str, ...]] = ("total", "terms")
+
+    pool_size: int
+    bounds: Bounds
+    level: float
+    excluded: int = 0
+    tested: tuple[float, ...] = ()
+    """Values that are candidates themselves, where B is finite."""
+
+    def __post_init__(self) -> None:
+        whole("pool_size", self.pool_size, least=1)
+        whole("excluded", self.excluded, least=0)
+        between("level", self.level, 0, 1, open_=True)
+        if self.excluded >= self.pool_size:
+            raise InputError(
+                f"excluded must leave something to draw; it is {self.excluded} of a pool of "
+                f"{self.pool_size}."
+            )
+        low, high = self.bounds
+        if not (-LARGEST < low < high and (high < LARGEST or high == np.inf)):
+            raise InputError(
+                f"bounds must be two numbers (low, high), low < high, of which only high may be "
+                f"infinite; they are {self.bounds!r}. Betting needs at least a lower bound."
+            )
+
+    @property
+    def drawable(self) -> int:
+        """The number of items that can be drawn."""
+        return self.pool_size - self.excluded
+
+    @property
+    def ends(self) -> Bounds:
+        """The range of the target before the first label."""
+        share = self.drawable / self.pool_size
+        return self.bounds[0] * share, self.bounds[1] * share
+
+    @property
+    def bounded(self) -> bool:
+        """True if B is finite, so that there are bets on both sides."""
+        return self.bounds[1] < np.inf
+
+    def first_candidates(self) -> FloatArray:
+        """The candidates at the first label; none if B is infinite, where the scale is unknown."""
+        if not self.bounded:
+            return np.empty(0)
+        return spread_candidates(*self.ends, self.pool_size, tested=self.tested)
+
+    def scale(self, candidates: FloatArray) -> float:
+        """The size of a loss, against which rounding is judged."""
+        if self.bounded:
+            return self.bounds[1] - self.bounds[0]
+        return float(candidates.max() - self.ends[0]) if len(candidates) else 1.0
+
+    def bets(self, m: int, label: Values, q: Number, sums: Values, columns: Columns) -> Sides:
+        """The bets of label m, given the sums before it, in one trajectory or in many."""
+        (loss,), left, weight = label, self.drawable - m + 1, 1 / (self.pool_size * q)
+        if left < 1:
+            raise DrawsError(
+                f"All {self.drawable} items that can be drawn have their label: there is no label "
+                f"{m}."
+            )
+        check_bounds(np.asarray(loss), self.bounds)
+        self._check_columns(weight, columns)
+
+        def side(sign: int) -> dict[str, Bet]:
+            bets: dict[str, Bet] = {}
+            for name, (g, g_left, r) in self._predictions(sign, left, columns).items():
+                e = sign * ((sums[0] + g_left) / self.pool_size) - r
+                bets[name] = (weight * (sign * (loss - g)) + r, 0.0, 1.0, e)
+            return bets
+
+        return side(1), side(-1)
+
+    def prior(self, variants: Variants, columns: Columns) -> FloatArray:
+        """The strategies' weights: equal, or uneven where the first draw's largest weight is.
+
+        That weight depends on the design only, not on the item drawn, so the prior is fixed before
+        the first label. The uneven one gives narrower intervals there.
+        """
+        equal, largest = equal_prior(variants), columns.get("max_weight")
+        if largest is None:
+            return equal
+        uneven = normalised_prior(*(_uneven_weights(names) for names in variants))
+        weight = np.asarray(largest) * (self.pool_size / self.drawable)
+        return np.where(weight > _UNEVEN, uneven, equal)
+
+    def _predictions(
+        self, sign: int, left: int, columns: Columns
+    ) -> dict[str, tuple[Number, Number, Number]]:
+        """By variant, below (sign 1) or above (sign -1): g of the item, the sum of g, and r.
+
+        There are none on the side of an infinite bound.
+        """
+        low, high = self.bounds
+        end, middle = low if sign == 1 else high, min(max(0.0, low), high)
+        if end == np.inf:
+            return {}
+        predictions: dict[str, tuple[Number, Number, Number]] = {"bound": (end, end * left, 0.0)}
+        if "max_weight" in columns and middle != end:
+            reach = columns["max_weight"] * (sign * (middle - end))
+            predictions["middle"] = middle, middle * left, reach
+        headroom = columns.get("max_weighted_headroom")
+        largest = self._largest_control(columns) if sign == 1 else headroom
+        if largest is not None and {"control", "control_left"} <= columns.keys():
+            predictions["control"] = columns["control"], columns["control_left"], largest
+        return predictions
+
+    def _largest_control(self, columns: Columns) -> Number | None:
+        """An upper bound on max_rem w (g - A), from columns that are made for A = 0."""
+        largest, lowest = columns.get("max_weighted_control"), self.bounds[0]
+        if largest is None or lowest >= 0:
+            return largest
+        return largest - lowest * columns["max_weight"] if "max_weight" in columns else None
+
+    def _check_columns(self, weight: Number, columns: Columns) -> None:
+        """Refuse maxima that the drawn item itself exceeds."""
+        _check_maximum("max_weight", weight, columns)
+        if "control" in columns:
+            control = columns["control"]
+            _check_maximum("max_weighted_control", weight * control, columns)
+            if self.bounded:
+                own = weight * (self.bounds[1] - control)
+                _check_maximum("max_weighted_headroom", own, columns)
+
+    def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
+        """The sums after label m."""
+        (loss,), (total, terms), lowest = label, sums, self.bounds[0]
+        before = total - lowest * (m - 1)
+        weight = 1 / (self.pool_size * q)
+        return total + loss, terms + weight * (loss - lowest) + before / self.pool_size
+
+    def possible(self, n_labels: int, sums: tuple[float, ...]) -> Bounds:
+        """The range of the target that the losses seen so far leave possible."""
+        share = self.drawable / self.pool_size
+        low, high = logical_limits(np.asarray(sums[0]), n_labels, self.drawable, self.bounds)
+        return float(low * share), float(high * share)
+
+
+@dataclass(frozen=True, slots=True)
+class RatioGame:
+    """Betting on mean(A)/mean(D); a label is (A, D), and their totals are the sums kept."""
+
+    mirror: ClassVar[float] = 1.0
+    sum_names: ClassVar[tuple[str, ...]] = ("numerator", "denominator")
+    ends: ClassVar[Bounds] = (0.0, 1.0)
+
+    pool_size: int
+    d_max: float
+    level: float
+    denominator_mean: float | None = None
+    tested: tuple[float, ...] = ()
+    """Values that are candidates themselves."""
+
+    def __post_init__(self) -> None:
+        whole("pool_size", self.pool_size, least=1)
+        between("d_max", self.d_max, 0, np.inf, open_=True)
+        between("level", self.level, 0, 1, open_=True)
+        if self.denominator_mean is not None and not 0 < self.denominator_mean <= self.d_max:
+            raise InputError(
+                f"denominator_mean must be above 0 and at most d_max = {self.d_max:g}; it is "
+                f"{self.denominator_mean!r}. A ratio over nothing has no value."
+            )
+
+    def first_candidates(self) -> FloatArray:
+        """The candidates at the first label."""
+        return spread_candidates(*self.ends, self.pool_size, tested=self.tested)
+
+    def scale(self, candidates: FloatArray) -> float:
+        """The size of a denominator, against which rounding is judged."""
+        return self.d_max
+
+    def bets(self, m: int, label: Values, q: Number, sums: Values, columns: Columns) -> Sides:
+        """The bets of label m, given the sums before it, in one trajectory or in many."""
+        (a, d), (before_a, before_d), N = label, sums, self.pool_size
+        left, weight = N - m + 1, 1 / (N * q)
+        if left < 1:
+            raise DrawsError(f"All {N} items of the pool have their label: there is no label {m}.")
+        self._check_label(a, d, before_d)
+        reach = self._reach(columns)
+        if reach is not None and not np.all(weight * d <= reach * (1 + _SLACK)):
+            raise DrawsError(
+                f"The drawn item of label {m} has a larger weight than the largest that was "
+                f"possible. Give the columns of the step at which it was drawn."
+            )
+
+        def side(a: Number, before: Number) -> dict[str, Bet]:
+            e, all_d = before / N, (self.d_max * left + before_d) / N
+            bets: dict[str, Bet] = {"bound": (weight * a, weight * (self.d_max - d), all_d, e)}
+            if self.denominator_mean is not None:
+                bets["known"] = (weight * a, 0.0, self.denominator_mean, e)
+            if reach is not None:
+                bets["middle"] = (weight * a, reach - weight * d, reach + before_d / N, e)
+            return bets
+
+        return side(a, before_a), side(d - a, before_d - before_a)
+
+    def prior(self, variants: Variants, columns: Columns) -> FloatArray:
+        """Equal weights of the strategies, whatever the design."""
+        return equal_prior(variants)
+
+    def _reach(self, columns: Columns) -> Number | None:
+        """The bound r on w D, from the largest w D or else from the largest w."""
+        if "max_weighted_denominator" in columns:
+            return columns["max_weighted_denominator"]
+        return self.d_max * columns["max_weight"] if "max_weight" in columns else None
+
+    def _check_label(self, a: Number, d: Number, before: Number) -> None:
+        if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
+            raise LossError(
+                f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
+                f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
+            )
+        mean = self.denominator_mean
+        if mean is not None and np.any(before + d > mean * self.pool_size * (1 + 1e-9)):
+            raise LossError(
+                f"The denominators seen sum to {np.max(before + d):g}, more than denominator_mean "
+                f"= {mean:g} times the pool size {self.pool_size}. It is to be the exact mean "
+                f"over the pool."
+            )
+
+    def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
+        """The sums after label m."""
+        return sums[0] + label[0], sums[1] + label[1]
+
+    def possible(self, n_labels: int, sums: tuple[float, ...]) -> Bounds:
+        """The range of the ratio that the labels seen so far leave possible."""
+        (a, d), unseen = sums, self.pool_size - n_labels
+        if self.denominator_mean is None or unseen == 0:
+            pool_d = d + self.d_max * unseen
+        else:
+            pool_d = max(self.denominator_mean * self.pool_size, d)
+        return (a / pool_d, (a + pool_d - d) / pool_d) if pool_d > 0 else self.ends
+
+
+def _uneven_weights(names: tuple[str, ...]) -> FloatArray:
+    """The uneven prior's weights [variants, fractions] on a side with these variants."""
+    far = "middle" in names
+    shares = {"bound": 0.2 if far else 0.3, "middle": 0.3, "control": 0.5}
+    return np.outer([shares[name] for name in names], _STAKES_FAR if far else _STAKES_NEAR)
+
+
+def _check_maximum(name: str, own: Number, columns: Columns) -> None:
+    if name not in columns:
+        return
+    largest = columns[name]
+    wrong = (own > largest * (1 + _SLACK)) & (own > largest * (1 - _SLACK))  # of either sign
+    if wrong if isinstance(wrong, bool) else wrong.any():
+        by = float(np.max(own - largest))
+        raise DrawsError(
+            f"{name} is the largest value over the items that could be drawn, but the drawn "
+            f"item's own is larger by {by:.3g}. Give the columns of the step at which the draw "
+            f"was made, with the item still in the pool, and for the same bounds."
+        )
 
 
 class Betting(Watch):
@@ -50,6 +372,7 @@ class Betting(Watch):
     """
 
     _game: MeanGame
+    _game_type = MeanGame
 
     def __init__(
         self,
@@ -112,23 +435,6 @@ class Betting(Watch):
         """Plain values, ready for JSON, from which `from_dict` continues exactly."""
         return super().to_dict() | {"history": pack(np.array(self._history))}
 
-    def _settings(self) -> dict[str, Any]:
-        game, (low, high) = self._game, self._game.bounds
-        return {
-            "pool_size": game.pool_size,
-            "bounds": [low, high if game.bounded else None],
-            "level": game.level,
-            "excluded": game.excluded,
-            "tested": [*game.tested],
-        }
-
-    @classmethod
-    def _create(cls, settings: Mapping[str, Any]) -> Self:
-        low, high = settings["bounds"]
-        bounds = low, np.inf if high is None else high
-        rest = (settings[name] for name in ("level", "excluded", "tested"))
-        return cls(settings["pool_size"], bounds, *rest)
-
     def _restore(self, stored: Mapping[str, Any]) -> None:
         super()._restore(stored)
         n_bets = 0 if self._game.bounded else len(self)
@@ -155,6 +461,7 @@ class RatioBetting(Watch):
     """
 
     _game: RatioGame
+    _game_type = RatioGame
 
     def __init__(
         self,
@@ -189,14 +496,6 @@ class RatioBetting(Watch):
             "max_weighted_denominator": max_weighted_denominator,
         }
         self._add({"a": a, "d": d}, q, columns)
-
-    def _settings(self) -> dict[str, Any]:
-        return asdict(self._game) | {"tested": [*self._game.tested]}
-
-    @classmethod
-    def _create(cls, settings: Mapping[str, Any]) -> Self:
-        names = "pool_size", "d_max", "level", "denominator_mean", "tested"
-        return cls(*(settings[name] for name in names))
 
 
 def betting_interval(

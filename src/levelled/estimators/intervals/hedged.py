@@ -31,8 +31,13 @@ from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, between, floats, same_length, whole
 from levelled.errors import InputError
-from levelled.estimators.intervals.betting_watch import as_tested, finite_number
-from levelled.estimators.intervals.betting_wealth import pack, spread_candidates, unpack
+from levelled.estimators.intervals.wealth import (
+    as_tested,
+    finite_number,
+    pack,
+    spread_candidates,
+    unpack,
+)
 
 COLUMNS = (
     "control",

@@ -61,7 +61,7 @@ class RenewBody(OwnerBody):
     lease_seconds: Seconds = None
 
 
-class Answer(Body):
+class AnswerBody(Body):
     """The label of a draw, with a note and the answers to further questions by their names."""
 
     draw: Draw
@@ -73,14 +73,14 @@ class Answer(Body):
 class Answers(OwnerBody):
     """Labels, which are all stored or none."""
 
-    answers: Annotated[list[Answer], Field(min_length=1, max_length=1000)]
+    answers: Annotated[list[AnswerBody], Field(min_length=1, max_length=1000)]
 
 
 class Amendment(Answers):
     """Labels that replace those there are."""
 
 
-class Draws(OwnerBody):
+class DrawsBody(OwnerBody):
     """Some draws; by default all of the labeller's."""
 
     draws: Annotated[list[Draw] | None, Field(max_length=1000)] = None
@@ -152,7 +152,7 @@ class ItemField(BaseModel):
     src: str | None = None
 
 
-class Item(BaseModel):
+class ItemReply(BaseModel):
     """An item to label: its fields as they are, and as they should be shown."""
 
     draw: int
@@ -165,7 +165,7 @@ class Item(BaseModel):
 class Asked(BaseModel):
     """Items to label, and why there are fewer than were asked for."""
 
-    items: list[Item]
+    items: list[ItemReply]
     note: str | None
 
 

@@ -8,10 +8,9 @@ from fastapi import APIRouter, Request
 
 from levelled.campaigns import create_campaign, plan_campaign
 from levelled.errors import InputError, LevelledError
-from levelled.metrics.fitting import fitting_metrics
-from levelled.metrics.named import NAMES
+from levelled.metrics.named import NAMES, fitting_metrics
 from levelled.sources import Pool, open_pool, shown_fields
-from levelled.web.files import Files, refuse_bomb
+from levelled.web.files import ServedFiles, refuse_bomb
 from levelled.web.replies import Reply
 from levelled.web.routes.bodies import CreateBody, Done, LookBody
 from levelled.web.routes.shared import ERRORS, Analyst
@@ -117,7 +116,7 @@ def _pool_file(request: Request, name: str) -> Path:
     return path
 
 
-def _files(request: Request) -> Files:
+def _files(request: Request) -> ServedFiles:
     found = request.app.state.files
-    assert isinstance(found, Files)
+    assert isinstance(found, ServedFiles)
     return found

@@ -15,8 +15,8 @@ from levelled.web.routes.bodies import (
     AskBody,
     Asked,
     Done,
-    Draws,
-    Item,
+    DrawsBody,
+    ItemReply,
     OwnerBody,
     ReasonBody,
     RenewBody,
@@ -96,7 +96,7 @@ def undo(campaign: Named, visitor: AnyVisitor, body: OwnerBody) -> Reply:
 
 
 @router.post("/return", response_model=Done)
-def return_(campaign: Named, visitor: AnyVisitor, body: Draws) -> Reply:
+def return_(campaign: Named, visitor: AnyVisitor, body: DrawsBody) -> Reply:
     """Give items back, so that others can have them; with `everyone`, also those of others."""
     owner = owner_of(visitor, body.owner)
     if body.everyone and not visitor.is_analyst:
@@ -114,7 +114,7 @@ def history(
         return Reply(_last_labels(one, visitor.name, n))
 
 
-@router.get("/items/{draw}", response_model=Item)
+@router.get("/items/{draw}", response_model=ItemReply)
 def item(campaign: Named, visitor: AnyVisitor, draw: Annotated[int, Path(ge=1)]) -> Reply:
     """An item that the labeller has or has labelled; an analyst may see any that was handed out."""
     with campaign.looking() as one:

@@ -6,16 +6,22 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
-from fastapi import APIRouter, Query
+from fastapi import APIRouter, Depends, Query
 from starlette.responses import Response
 
 from levelled.campaigns import Campaign
 from levelled.campaigns.summary import figure_records
+from levelled.reports import page
 from levelled.reports.numbers import headline, reading_notes, why_trust
 from levelled.web.replies import Reply
-from levelled.web.routes.shared import ERRORS, Analyst, Named
+from levelled.web.routes.shared import ERRORS, Named, analyst
 
-router = APIRouter(prefix="/api/campaigns/{name}", tags=["reading"], responses=ERRORS)
+router = APIRouter(
+    prefix="/api/campaigns/{name}",
+    tags=["reading"],
+    responses=ERRORS,
+    dependencies=[Depends(analyst)],
+)
 
 _PLOTTING = threading.Lock()  # matplotlib draws one picture at a time
 _REPORT_POLICY = "default-src 'none'; style-src 'unsafe-inline'; img-src data:; sandbox"
@@ -28,9 +34,8 @@ _MOST_ITEMS = 50
 
 
 @router.get("/estimate")
-def estimate(campaign: Named, visitor: Analyst) -> Reply:
+def estimate(campaign: Named) -> Reply:
     """Every metric, model and slice, as `levelled estimate --format json` prints them."""
-    del visitor
     return Reply(campaign.read("estimate", _estimate))
 
 
@@ -40,9 +45,8 @@ def _estimate(campaign: Campaign) -> list[dict[str, Any]]:
 
 
 @router.get("/headline")
-def first_sentences(campaign: Named, visitor: Analyst) -> Reply:
+def first_sentences(campaign: Named) -> Reply:
     """The first figure as a sentence, why to trust it, and how it was read, as in the report."""
-    del visitor
 
     def compute(one: Campaign) -> dict[str, Any]:
         first = one.estimate()[0]
@@ -53,30 +57,26 @@ def first_sentences(campaign: Named, visitor: Analyst) -> Reply:
 
 
 @router.get("/slices")
-def slices(campaign: Named, visitor: Analyst) -> Reply:
+def slices(campaign: Named) -> Reply:
     """The figures of the slices."""
-    del visitor
     figures = campaign.read("estimate", _estimate)
     return Reply([one for one in figures if one["slice"] is not None])
 
 
 @router.get("/trajectory")
-def trajectory(campaign: Named, visitor: Analyst) -> Reply:
+def trajectory(campaign: Named) -> Reply:
     """The first figure after 1, 2, ... settled draws."""
-    del visitor
     return Reply(campaign.read("trajectory", lambda one: [f.as_dict() for f in one.history()]))
 
 
 @router.get("/compare")
 def compare(
     campaign: Named,
-    visitor: Analyst,
     model: Annotated[str | None, Query(max_length=200)] = None,
     against: Annotated[str | None, Query(max_length=200)] = None,
     metric: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Reply:
     """The models of the campaign against the first, or two that are named."""
-    del visitor
 
     def compute(one: Campaign) -> list[dict[str, Any]]:
         if model is None:
@@ -89,7 +89,6 @@ def compare(
 @router.get("/judge")
 def judge(
     campaign: Named,
-    visitor: Analyst,
     model: Annotated[str | None, Query(max_length=200)] = None,
     against: Annotated[str | None, Query(max_length=200)] = None,
     positive: Annotated[str | None, Query(max_length=1000)] = None,
@@ -98,7 +97,6 @@ def judge(
     tnr: Annotated[float, Query(ge=0, le=1)] = 0.9,
 ) -> Reply:
     """The verdicts of a model against the labels, as `levelled judge --format json` prints them."""
-    del visitor
     options = {"against": against, "positive": positive, "by": by}
     key = ("judge", model, *options.values(), tpr, tnr)
     return Reply(
@@ -107,26 +105,23 @@ def judge(
 
 
 @router.get("/agreement")
-def agreement(campaign: Named, visitor: Analyst) -> Reply:
+def agreement(campaign: Named) -> Reply:
     """How far labellers agree on items that two of them labelled; null without any."""
-    del visitor
     with campaign.looking() as one:
         found = one.agreement()
     return Reply(None if found is None else found.as_dict())
 
 
 @router.get("/labellers")
-def labellers(campaign: Named, visitor: Analyst) -> Reply:
+def labellers(campaign: Named) -> Reply:
     """The work of each labeller: how many labels, since when, and how long one takes."""
-    del visitor
     with campaign.looking() as one:
         return Reply([asdict(pace) for pace in one.paces()])
 
 
 @router.get("/diagnostics")
-def diagnostics(campaign: Named, visitor: Analyst) -> Reply:
+def diagnostics(campaign: Named) -> Reply:
     """The weights of the labels, and those that matter most; null before one is settled."""
-    del visitor
 
     def compute(one: Campaign) -> dict[str, Any] | None:
         found = one.diagnosis()
@@ -136,17 +131,15 @@ def diagnostics(campaign: Named, visitor: Analyst) -> Reply:
 
 
 @router.get("/open")
-def open_items(campaign: Named, visitor: Analyst) -> Reply:
+def open_items(campaign: Named) -> Reply:
     """The items that wait for a label: who has them, since when and until when."""
-    del visitor
     with campaign.looking() as one:
         return Reply([asdict(item) for item in one.open_items()])
 
 
 @router.get("/predictor")
-def predictor(campaign: Named, visitor: Analyst) -> Reply:
+def predictor(campaign: Named) -> Reply:
     """What an adaptive campaign has learnt about its losses; null before its first round."""
-    del visitor
     return Reply(campaign.read("predictor", _predictor))
 
 
@@ -164,11 +157,8 @@ def _predictor(campaign: Campaign) -> dict[str, Any] | None:
 
 
 @router.get("/important")
-def important(
-    campaign: Named, visitor: Analyst, n: Annotated[int, Query(ge=1, le=_MOST_ITEMS)] = 20
-) -> Reply:
+def important(campaign: Named, n: Annotated[int, Query(ge=1, le=_MOST_ITEMS)] = 20) -> Reply:
     """The items not drawn yet with the highest expected loss; empty where nothing is learnt."""
-    del visitor
 
     def compute(one: Campaign) -> list[dict[str, Any]]:
         learnt = one.predictor
@@ -181,42 +171,35 @@ def important(
 @router.get("/plan")
 def plan(
     campaign: Named,
-    visitor: Analyst,
     width: Annotated[float, Query(gt=0, allow_inf_nan=False)],
     metric: Annotated[str | None, Query(max_length=200)] = None,
 ) -> Reply:
     """The number of labels until an interval is so narrow."""
-    del visitor
     return Reply(
         campaign.read(("plan", width, metric), lambda one: one.plan(width, metric).as_dict())
     )
 
 
 @router.get("/report")
-def report(campaign: Named, visitor: Analyst) -> Response:
+def report(campaign: Named) -> Response:
     """The report as one HTML page."""
-    del visitor
-    page = campaign.read("report", _report)
+    text = campaign.read("report", _report)
     return Response(
-        page, media_type="text/html", headers={"content-security-policy": _REPORT_POLICY}
+        text, media_type="text/html", headers={"content-security-policy": _REPORT_POLICY}
     )
 
 
 def _report(campaign: Campaign) -> bytes:
-    with tempfile.TemporaryDirectory() as folder, _PLOTTING:
-        path = Path(folder) / "report.html"
-        campaign.report(path)
-        return path.read_bytes()
+    with _PLOTTING:
+        return page(campaign.report_content()).encode(errors="backslashreplace")
 
 
 @router.get("/export")
 def export(
     campaign: Named,
-    visitor: Analyst,
     format: Annotated[Literal["csv", "jsonl", "parquet"], Query()] = "csv",  # noqa: A002
 ) -> Response:
     """Draws, labels, predictions and training weights, as a file."""
-    del visitor
     with campaign.looking() as one, tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"export.{format}"
         one.export(path)

@@ -29,13 +29,14 @@ def _visitor(request: Request) -> Visitor:
 AnyVisitor = Annotated[Visitor, Depends(_visitor)]
 
 
-def _analyst(visitor: AnyVisitor) -> Visitor:
+def analyst(visitor: AnyVisitor) -> Visitor:
+    """The visitor; refuses one who only labels."""
     if not visitor.is_analyst:
         raise HTTPException(403, f"{visitor.name} is a labeller; this is for analysts.")
     return visitor
 
 
-Analyst = Annotated[Visitor, Depends(_analyst)]
+Analyst = Annotated[Visitor, Depends(analyst)]
 
 
 def _named(

@@ -10,8 +10,8 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.labels import Label
-from levelled.metrics.metric import Metric
-from levelled.metrics.plan_record import check_range
+from levelled.metrics.named import Metric
+from levelled.metrics.planning import check_range
 
 _LONGEST = 1000
 """Characters of a label, a reason or a name in the log."""

@@ -65,7 +65,7 @@ function showHeadline(settings, figures, { sentence, trust, notes }) {
   const [first] = figures;
   byId("sentence").textContent = sentence;
   byId("trust").textContent = trust;
-  byId("notes").textContent = notes.join(" ");
+  byId("reading").textContent = notes.join(" ");
   const warnings = [...new Set(figures.flatMap((one) => one.warnings.map((text) => `${nameOf(one)}: ${text}`)))];
   byId("warnings").hidden = !warnings.length;
   byId("warnings").replaceChildren(...warnings.slice(0, MOST_ROWS).map((text) => make("li", {}, text)));

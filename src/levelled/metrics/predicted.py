@@ -1,4 +1,6 @@
-"""A ratio of two pool means whose numerators and denominators are predicted.
+"""Ratios and means of slices whose values are predicted.
+
+A ratio of two pool means:
 
     theta^ = A^ / D^,    A^ = sum_m u_m a_m(A),    D^ = sum_m u_m a_m(D)
 
@@ -7,6 +9,14 @@ predictor gives each item a chance h that its label is the positive class; A and
 follow from its label and its prediction, so h gives their expectations. A^ and D^ are exactly
 unbiased. The mean of A - theta D is 0 at the true theta, and the interval is where that cannot be
 excluded (Fieller, 1954).
+
+The mean loss of a slice that has n of the N items:
+
+    R^ = N / n sum_m u_m a_m(L 1[slice])
+
+The loss of an item outside the slice is known to be 0 and predicted to be 0. So the number of
+drawn items that happen to be in the slice adds nothing to the variance, and R^ is exactly
+unbiased.
 """
 
 from dataclasses import dataclass, replace
@@ -15,12 +25,19 @@ import numpy as np
 
 from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
-from levelled.estimators.intervals.fixed import t_quantile
-from levelled.estimators.intervals.score import PRIOR_DF, blend, leaning
-from levelled.estimators.moments import Moments, estimator_shares, moments, ramp_of, worth
+from levelled.estimators.intervals.limits import PRIOR_DF, blend, leaning, t_quantile
+from levelled.estimators.moments import Moments, moments, ramp_of, ramped_shares_of, worth
 from levelled.estimators.record import Estimate
-from levelled.metrics.fieller import FORMS, middle_and_half, with_covariance
-from levelled.metrics.ratio import Limits, Look, Pairs, make_estimate, ratio_estimate
+from levelled.metrics.ratio import (
+    FORMS,
+    Limits,
+    Look,
+    Pairs,
+    make_estimate,
+    middle_and_half,
+    ratio_estimate,
+    with_covariance,
+)
 
 COLUMNS = (
     "positive_chance",
@@ -56,17 +73,29 @@ class PredictedRatio:
         `predicted` is True for draws for which the positive class is predicted. The unseen items
         of `pairs` are those predicted so and then the others, each with its pair for both labels.
         """
-        control = _Control.of(pairs, predicted, draws)
+        design = draws.design or {}
+        # [part, label, A or D]: the pairs of items predicted to be of the class, and of the others
+        outcomes = np.array([of_part for _, of_part in pairs.unseen])
+        base, effects = outcomes[:, 0], outcomes[:, 1] - outcomes[:, 0]
+        parts = np.stack([predicted, ~predicted]).astype(np.float64)
+        n_end = np.array([[count] for count, _ in pairs.unseen], dtype=np.float64)
+        n_left = n_end + np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
+        chances = np.stack([design["true_positives_left"], design["false_negatives_left"]])
+        # A and D [2, M]: as they are, as expected of the drawn items, and expected sums of the rest
         values = np.stack([pairs.numerator, pairs.denominator])
-        A, D = control.moments(FORMS, values, draws).value[:2].tolist()
+        drawn = base.T @ parts + effects.T @ parts * design["positive_chance"]
+        left = base.T @ n_left + effects.T @ chances
+        A, D = _ramped(FORMS @ values, FORMS @ drawn, FORMS @ left, draws).value[:2].tolist()
         forms = np.vstack([FORMS, [1.0, -A / D if D else 0.0]])
-        found = control.moments(forms, values, draws)
+        found = _ramped(forms @ values, forms @ drawn, forms @ left, draws)
+        names = ("true_positive_variance", "false_negative_variance")
+        spread = np.array([ramped_shares_of(draws) ** 2 @ design[name] for name in names])
         sides = np.stack([pairs.numerator > 0, pairs.numerator < pairs.denominator])
         return cls(
             A,
             D,
             with_covariance(found.variance[:3]),
-            control.predicted_variances(draws),
+            with_covariance((FORMS @ effects.T) ** 2 @ spread),
             replace(found, value=found.value[3], variance=found.variance[3], df=found.df[3]),
             forms[3] @ values,
             float(min(sides @ _relative_weights(draws))),
@@ -125,60 +154,10 @@ def predicted_ratio_estimate(pairs: Pairs, predicted: BoolArray, look: Look) -> 
         return replace(est, warnings=(*est.warnings, note)) if pairs.denominator.any() else est
     variance = ratio.variance(ratio.value)
     scale = ratio.denominator**2
+    units, shown = pairs.denominator > 0, np.asarray(variance / scale)
     methods = {"fieller": lambda: limits}
-    units = pairs.denominator > 0
-    est = make_estimate(
-        look, ratio.value, np.asarray(variance / scale), units, pairs.possible, methods
-    )
-    shown = replace(ratio.residual, value=np.zeros(()), variance=np.asarray(variance))
-    as_many = worth(shown, ratio.residuals, draws.probability)
-    return replace(est, estimator="ramped", worth=as_many)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class _Control:
-    """Expected numerators and denominators [2, M]: of the drawn items, and sums of what is left."""
-
-    drawn: FloatArray
-    left: FloatArray
-    effects: FloatArray
-    """The change of A and D [2, 2] with the label, for items predicted so and for the others."""
-
-    @classmethod
-    def of(cls, pairs: Pairs, predicted: BoolArray, draws: Draws) -> "_Control":
-        design = draws.design or {}
-        # [part, label, A or D]: the pairs of items predicted to be of the class, and of the others
-        outcomes = np.array([of_part for _, of_part in pairs.unseen])
-        base, effects = outcomes[:, 0], outcomes[:, 1] - outcomes[:, 0]
-        parts = np.stack([predicted, ~predicted]).astype(np.float64)
-        n_end = np.array([[count] for count, _ in pairs.unseen], dtype=np.float64)
-        n_left = n_end + np.cumsum(parts[:, ::-1], axis=1)[:, ::-1]
-        chances = np.stack([design["true_positives_left"], design["false_negatives_left"]])
-        return cls(
-            base.T @ parts + effects.T @ parts * design["positive_chance"],
-            base.T @ n_left + effects.T @ chances,
-            effects,
-        )
-
-    def moments(self, forms: FloatArray, values: FloatArray, draws: Draws) -> Moments:
-        """Moments of linear forms [K, 2] in A and D."""
-        return moments(
-            forms @ values,
-            draws.probability,
-            draws.pool_size,
-            estimator="ramped",
-            ramp=ramp_of(draws),
-            control=forms @ self.drawn,
-            control_left=forms @ self.left,
-        )
-
-    def predicted_variances(self, draws: Draws) -> FloatArray:
-        """The variances of A^ and D^ and their covariance that the chances imply."""
-        design = draws.design or {}
-        names = ("true_positive_variance", "false_negative_variance")
-        shares = estimator_shares("ramped", draws.pool_size, len(draws), ramp_of(draws))
-        of_part = np.array([shares**2 @ design[name] for name in names])
-        return with_covariance((FORMS @ self.effects.T) ** 2 @ of_part)
+    est = make_estimate(look, ratio.value, shown, units, pairs.possible, methods)
+    return _with_worth(est, ratio.residual, np.asarray(variance), ratio.residuals, draws)
 
 
 def _relative_weights(draws: Draws) -> FloatArray:
@@ -189,3 +168,74 @@ def _relative_weights(draws: Draws) -> FloatArray:
     """
     weights = 1 / (draws.pool_size * draws.probability)
     return np.minimum(weights / (draws.design or {}).get("max_weight", weights), 1.0)
+
+
+_COLUMNS = ("control_left", "predicted_variance", "predicted_skew")
+
+
+def has_slice_columns(draws: Draws, name: str) -> bool:
+    """True if the draws have the design columns of this slice, such as country=de."""
+    return {"control", *(f"{column} {name}" for column in _COLUMNS)} <= set(draws.design or {})
+
+
+def predicted_slice_estimate(
+    losses: FloatArray,
+    inside: BoolArray,
+    name: str,
+    size: int,
+    bounds: tuple[float, float],
+    possible: Limits,
+    look: Look,
+) -> Estimate:
+    """The mean loss of the slice `name`, which has `size` items, over the range of its `bounds`.
+
+    `losses` are those of the draws, as they are; the estimate and what is `possible` for it are
+    shares of the range, from 0 to 1. `inside` is True for draws of the slice.
+    """
+    draws, design = look.draws, look.draws.design or {}
+    low, width = bounds[0], bounds[1] - bounds[0]
+    left, variance, skew = (design[f"{column} {name}"] for column in _COLUMNS)
+    n_left = size - (np.cumsum(inside) - inside)
+    scale = draws.pool_size / size
+    unit = (losses - low) / width * inside
+    control = scale * (design["control"] - low) / width * inside
+    found = _ramped(scale * unit, control, scale * (left - low * n_left) / width, draws)
+    shares = ramped_shares_of(draws)
+    predicted = float(shares**2 @ variance) * (scale / width) ** 2
+    third = float(shares**3 @ skew) * (scale / width) ** 3
+    rarer = min(unit.sum(), inside.sum() - unit.sum())
+    nu = np.minimum(found.df, 2 * rarer) * found.exact
+    V = blend(found.variance, np.asarray(predicted), nu)
+
+    def score_limits() -> Limits:
+        t = t_quantile(nu + PRIOR_DF, (1 + look.level) / 2)
+        jump = third / predicted if predicted > 0 else 0.0
+        ends = leaning(found.value, np.sqrt(V), t, (0.0, 1.0), jump)
+        return float(ends[0]), float(ends[1])
+
+    est = make_estimate(look, found.value, V, inside, possible, {"score_t": score_limits})
+    residuals = (unit - float(found.value)) * inside
+    return _with_worth(est, found, V / scale**2, residuals, draws)
+
+
+def _ramped(
+    values: FloatArray, control: FloatArray, control_left: FloatArray, draws: Draws
+) -> Moments:
+    """Moments of values with predictions of them: of the drawn items, and summed over the rest."""
+    return moments(
+        values,
+        draws.probability,
+        draws.pool_size,
+        estimator="ramped",
+        ramp=ramp_of(draws),
+        control=control,
+        control_left=control_left,
+    )
+
+
+def _with_worth(
+    est: Estimate, found: Moments, variance: FloatArray, residuals: FloatArray, draws: Draws
+) -> Estimate:
+    """The estimate, with the number of random labels that have this variance of residuals."""
+    shown = replace(found, value=np.zeros(()), variance=variance)
+    return replace(est, estimator="ramped", worth=worth(shown, residuals, draws.probability))

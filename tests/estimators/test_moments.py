@@ -3,8 +3,7 @@ import pytest
 
 from levelled import Draws
 from levelled.estimators import diagnose
-from levelled.estimators.diagnostics import design_size, thin_warning
-from levelled.estimators.moments import uniform_probability
+from levelled.estimators.moments import design_size, thin_warning, uniform_probability
 
 
 def test_uniform_draws_are_worth_themselves() -> None:

@@ -7,7 +7,7 @@ import levelled as lv
 from levelled._check import FloatArray, IntArray
 from levelled.errors import DrawsError
 from levelled.estimators.moments import uniform_probability
-from levelled.estimators.murthy import murthy_weights
+from levelled.estimators.pure import murthy_weights
 from levelled_studies.exact import every_path
 from paths import Weights
 

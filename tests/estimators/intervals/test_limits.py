@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from levelled.estimators.intervals.score import PRIOR_DF, blended_variance, leaning, score_t
+from levelled.estimators.intervals.limits import PRIOR_DF, blended_variance, leaning, score_t
 from levelled.estimators.moments import Moments
 
 

@@ -1,0 +1,429 @@
+"""Limits by formula: those that are certain, for a number of labels fixed beforehand, or watched.
+
+Intervals take the `Moments` of an estimate, of any shape: a thousand trajectories are one call.
+
+Some hold at every look at once, asymptotically, from 25 labels on: the error of R_LURE (the
+levelled unbiased risk estimator, see `lure`) is a known scale times a martingale, so a boundary
+that a Brownian motion rarely crosses gives intervals that may be watched while labels come in.
+"""
+
+import numpy as np
+
+from levelled._check import LARGEST, FloatArray
+from levelled.errors import InputError, LossError
+from levelled.estimators.lure import ranked_weights
+from levelled.estimators.moments import Moments, moments
+
+Bounds = tuple[float, float]
+UNBOUNDED: Bounds = (0.0, np.inf)
+"""Losses that are never negative, and of which nothing else is known."""
+
+_ULPS = 4 * np.finfo(np.float64).eps
+
+
+def logical_limits(
+    total: FloatArray, budget: int, pool_size: int, bounds: Bounds
+) -> tuple[FloatArray, FloatArray]:
+    """The range of pool risks that the losses seen so far leave possible.
+
+        [(S_M + A (N - M)) / N,  (S_M + B (N - M)) / N]    for losses in [A, B]
+
+    Either bound may be infinite. Every interval is cut to this range.
+
+    >>> low, high = logical_limits(np.array(2.0), 5, 10, (0.0, 1.0))
+    >>> float(low), float(high)
+    (0.2, 0.7)
+    """
+    unseen = pool_size - budget
+    if unseen == 0:
+        return total / pool_size, total / pool_size
+    low, high = ((total + bound * unseen) / pool_size for bound in bounds)
+    # The rounding of a sum depends on the order of its terms, unless it is a count.
+    exact = (budget == 1) | (total == np.floor(total))
+    slack = np.where(exact, 0.0, _ULPS * np.abs(total) / pool_size)
+    return low - slack, high + slack
+
+
+def bounds_of(losses: FloatArray, declared: Bounds | None = None) -> Bounds:
+    """The declared bounds of the losses; without them [0, 1] for 0/1 losses, else no upper one.
+
+    Losses outside the declared bounds are refused.
+
+    >>> bounds_of(np.array([0.0, 1.0, 1.0]))
+    (0.0, 1.0)
+    >>> bounds_of(np.array([0.2, 3.0]))
+    (0.0, inf)
+    """
+    if declared is not None:
+        bounds = as_bounds(declared)
+        check_bounds(losses, bounds)
+        return bounds
+    if np.isin(losses, (0, 1)).all():
+        return 0.0, 1.0
+    return (-np.inf if (losses < 0).any() else 0.0), np.inf
+
+
+def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
+    """Refuse losses outside the declared bounds, because the interval would not hold."""
+    low, high = bounds
+    outside = losses[(losses < low) | (losses > high)]
+    if outside.size:
+        raise LossError(
+            f"{outside.size} of {losses.size} losses lie outside the declared bounds "
+            f"[{low:g}, {high:g}], the first is {outside[0]:g}. An interval that relies on "
+            f"those bounds would not hold: declare wider ones, or cap the loss itself."
+        )
+
+
+def as_bounds(bounds: tuple[float, float]) -> Bounds:
+    """Return `bounds` as two ordered numbers."""
+    try:
+        low, high = (float(bound) for bound in bounds)
+    except (TypeError, ValueError) as wrong:
+        raise InputError(
+            f"bounds must be two numbers such as (0, 1); they are {bounds!r}."
+        ) from wrong
+    if not low < high or (np.isfinite(high) and high > LARGEST):
+        raise InputError(
+            f"The lower of the bounds must be below the upper, and that at most {LARGEST:g} or "
+            f"infinite; they are {bounds!r}."
+        )
+    return low, high
+
+
+_LARGEST_EXPONENT = 700.0  # exp of more than that overflows
+_ROUNDING = 1e-14  # a variance of shares below this is rounding
+_EVEN = 1e-12
+NO_VARIANCE = 1e-24  # rounding leaves less than this where every term is equal
+
+
+def t_interval(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+    """The symmetric interval, for losses of either sign.
+
+    R^ -+ t_df sqrt(V^), with Satterthwaite's degrees of freedom.
+    """
+    half = t_quantile(moments.df, (1 + level) / 2) * np.sqrt(moments.variance)
+    return moments.value - half, moments.value + half
+
+
+def log_t_interval(
+    moments: Moments, level: float, *, quantile: FloatArray | None = None
+) -> tuple[FloatArray, FloatArray]:
+    """The interval on the log scale, for positive losses: R^ exp(-+ t_df sqrt(V^) / R^).
+
+    A few large losses make the estimate right-skewed; the log takes the skew out. `quantile`
+    replaces t_df where the interval is to hold at more than one time. The estimate must be
+    positive.
+    """
+    t = t_quantile(moments.df, (1 + level) / 2) if quantile is None else quantile
+    exponent = np.minimum(t * np.sqrt(moments.variance) / moments.value, _LARGEST_EXPONENT)
+    return moments.value * np.exp(-exponent), moments.value * np.exp(exponent)
+
+
+def effective(
+    moments: Moments,
+    losses: FloatArray,
+    weights: FloatArray,
+    level: float,
+    *,
+    design_size: float | None = None,
+    population: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """The binomial sample that weighted losses in [0, 1] amount to: their share, and its size.
+
+    With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
+    size k, at most that of the design, the one that the weights w~_m imply. The fewer errors
+    have been seen, and the smaller their weights beside the largest, the less reliable V^ is, so
+    the two are blended:
+
+        1/n = (1 - lambda)/n_0 + lambda/min(k, n_0),  lambda = (1 + sum w~_m L_m / max w~)^-2
+
+    and n is shrunk by (z / t_df)^2, with the degrees of freedom of `_error_df`. Errors are
+    counted by their weight beside the largest, so that the interval also holds where the
+    predictor behind the proposal misses a part of the errors: those few then carry most of the
+    variance.
+    """
+    N, M = moments.pool_size, moments.budget
+    fraction, most = M / N, M if design_size is None else min(M, design_size)
+    kish = np.minimum(weights.sum(axis=-1) ** 2 / np.sum(weights**2, axis=-1), most)
+    if population:  # labelling more of a finite pool does not make it more certain
+        share = np.clip(moments.value, 0, 1)
+    else:
+        kish = kish * (-np.log1p(-fraction) / fraction)
+        share = np.clip(moments.value, moments.total / N, (moments.total + N - M) / N)
+    share = np.where(moments.total == 0, 0.0, share)
+    errors = weights * losses
+    count = errors.sum(axis=-1) / np.maximum(weights.max(axis=-1), 1)
+    return share, binomial_size(share, moments.variance, kish, count, _error_df(errors), level)
+
+
+def binomial_size(
+    share: FloatArray,
+    variance: FloatArray,
+    kish: FloatArray,
+    errors: FloatArray,
+    df: FloatArray,
+    level: float,
+) -> FloatArray:
+    """The n of `effective`; `errors` is the sum of w~_m L_m / max w~."""
+    from scipy.special import ndtri
+
+    informative = (variance > _ROUNDING) & (share > 0) & (share < 1)
+    n0 = np.where(informative, share * (1 - share) / np.where(informative, variance, 1), kish)
+    doubt = (1 + errors) ** -2.0
+    size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
+    upper = (1 + level) / 2
+    shrink = (float(ndtri(upper)) / t_quantile(df, upper)) ** 2
+    return np.where(informative, size * shrink, size)
+
+
+def _error_df(errors: FloatArray) -> FloatArray:
+    """Degrees of freedom for the unevenness of the weighted losses e that are above 0.
+
+        df = 2 / r,    r = sum e^4 / (sum e^2)^2 - 1 / count
+
+    Equal ones lose nothing: the binomial distribution allows for their number already.
+    """
+    squares = errors**2
+    total, count = squares.sum(axis=-1), np.maximum(np.count_nonzero(errors, axis=-1), 1)
+    r = np.sum(squares**2, axis=-1) / np.where(total > 0, total, 1) ** 2 - 1 / count
+    return np.where(r > _EVEN, np.maximum(2 / np.maximum(r, _EVEN), 1), np.inf)
+
+
+def cp_safe(
+    moments: Moments,
+    losses: FloatArray,
+    weights: FloatArray,
+    level: float,
+    *,
+    design_size: float | None = None,
+    population: bool = False,
+) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's interval for the effective binomial sample, for losses in [0, 1].
+
+    `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
+    where a normal approximation would be far off. Widened by half an item on either side.
+    """
+    share, size = effective(
+        moments, losses, weights, level, design_size=design_size, population=population
+    )
+    low, high = clopper_pearson(size * share, size, level)
+    half_item = 1 / (2 * moments.pool_size)
+    return low - half_item, high + half_item
+
+
+def clopper_pearson(
+    x: FloatArray | float, n: FloatArray | float, level: float
+) -> tuple[FloatArray, FloatArray]:
+    """Clopper and Pearson's interval for x errors in n labels; neither need be whole.
+
+    >>> low, high = clopper_pearson(1, 100, 0.95)
+    >>> round(float(low), 5), round(float(high), 5)
+    (0.00025, 0.05446)
+    """
+    from scipy.special import betaincinv
+
+    x, n, tail = np.asarray(x), np.asarray(n), (1 - level) / 2
+    none, all_ = x <= 0, n - x <= 0
+    low = np.where(none, 0, betaincinv(np.where(none, 1, x), n - x + 1, tail))
+    high = np.where(all_, 1, betaincinv(x + 1, np.where(all_, 1, n - x), 1 - tail))
+    return low, high
+
+
+def signed_cp_safe(
+    losses: FloatArray,
+    probability: FloatArray,
+    pool_size: int,
+    level: float,
+    *,
+    bounds: tuple[float, float],
+    size: float,
+    variance: FloatArray | None = None,
+) -> tuple[FloatArray, FloatArray]:
+    """Limits of the mean of losses of either sign within `bounds`, such as differences of losses.
+
+    The positive parts and the negative parts have intervals of their own by `cp_safe`, which
+    `square_and_add` puts together as if they were independent. Where the `variance` V of the mean
+    is larger than the sum S of the parts' variances, z^2 (V - S) is added to the square of either
+    side. V is that of the losses, unless more than the losses is uncertain.
+
+    `size` is the number of uniform labels that would be as likely to show an item of the heaviest
+    weight. Two models may differ just where the proposal hardly looks, so an item whose
+    difference has not been seen may be such a one.
+    """
+    from scipy.special import ndtri
+
+    least, most = bounds
+    weights = ranked_weights(probability, pool_size)
+    parts, spread = [], np.zeros(losses.shape[:-1])
+    for part, bound in ((np.maximum(losses, 0), most), (np.maximum(-losses, 0), -least)):
+        unit = part / bound if bound > 0 else part
+        found = moments(unit, probability, pool_size)
+        low, high = cp_safe(found, unit, weights, level, design_size=size)
+        scale = max(bound, 0.0)
+        parts.append((scale * found.value, scale * np.maximum(low, 0), scale * np.minimum(high, 1)))
+        spread = spread + scale**2 * found.variance
+    V = moments(losses, probability, pool_size).variance if variance is None else variance
+    more = float(ndtri((1 + level) / 2)) * np.sqrt(np.maximum(V - spread, 0))
+    value, (low, high) = parts[0][0] - parts[1][0], square_and_add(*parts)
+    return value - np.hypot(value - low, more), value + np.hypot(high - value, more)
+
+
+def square_and_add(
+    gain: tuple[FloatArray, FloatArray, FloatArray], loss: tuple[FloatArray, FloatArray, FloatArray]
+) -> tuple[FloatArray, FloatArray]:
+    """The interval of a difference p - r from (p, low, high) and (r, low, high).
+
+    The lower limit is p - r - hypot(p - low_p, high_r - r), the upper one its mirror image (the
+    square-and-add method of Newcombe, 1998). A t interval of the differences fails while few of
+    them have been seen.
+    """
+    (p, p_low, p_high), (r, r_low, r_high) = gain, loss
+    return p - r - np.hypot(p - p_low, r_high - r), p - r + np.hypot(p_high - p, r - r_low)
+
+
+def t_quantile(df: FloatArray, probability: FloatArray | float) -> FloatArray:
+    """The quantile of Student's t."""
+    from scipy.special import stdtrit
+
+    return np.asarray(stdtrit(df, probability))
+
+
+ANYTIME_LEAST = 25
+"""Number of labels below which the asymptotics cannot be trusted."""
+
+
+def boundary(budget: int, pool_size: int, level: float) -> float:
+    """Half the width of a confidence sequence after `budget` labels, in standard errors.
+
+        tau = N m / (N - m),    kappa^2 = (1 + 1 / (rho^2 tau)) log((rho^2 tau + 1) / alpha^2)
+
+    with rho chosen to be tightest near 100 labels (or half the pool). Waudby-Smith et al.,
+    arXiv:2103.06476, on the clock of draws without replacement.
+
+    >>> round(boundary(100, 10_000, 0.95), 2)
+    3.04
+    """
+    N, alpha = pool_size, 1 - level
+    tau = N * budget / (N - budget)
+    ell, best = -2 * np.log(alpha), min(100.0, N / 2)
+    rho2 = (ell + np.log(ell + 1)) / (N * best / (N - best))
+    return float(np.sqrt((1 + 1 / (rho2 * tau)) * np.log((rho2 * tau + 1) / alpha**2)))
+
+
+def anytime_log_t(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+    """The confidence sequence on the log scale, for positive losses and a positive estimate.
+
+    The boundary, which is the normal's, is replaced by the quantile of t_df with the same tail.
+    """
+    from scipy.special import ndtr
+
+    tail = float(ndtr(boundary(moments.budget, moments.pool_size, level)))
+    return log_t_interval(moments, level, quantile=t_quantile(moments.df, tail))
+
+
+def wilson(
+    share: FloatArray, size: FloatArray, quantile: FloatArray | float
+) -> tuple[FloatArray, FloatArray]:
+    """Wilson's interval for a share measured as precisely as by `size` uniform labels.
+
+    >>> low, high = wilson(np.array(0.5), np.array(100.0), 1.96)
+    >>> round(float(low), 3), round(float(high), 3)
+    (0.404, 0.596)
+    """
+    p, n, k2 = share, size, np.square(quantile)
+    centre = (p + k2 / (2 * n)) / (1 + k2 / n)
+    half = np.sqrt(k2) / (1 + k2 / n) * np.sqrt(p * (1 - p) / n + k2 / (4 * n**2))
+    # At the ends the two are equal, and rounding must not part them.
+    return np.where(p <= 0, 0.0, centre - half), np.where(p >= 1, 1.0, centre + half)
+
+
+PRIOR_DF = 6.0
+"""The weight of the predicted variance, in degrees of freedom."""
+_FAR, _NEAR = 0.9, 0.5
+"""The parts of t^2 jump by which the limits away from the bound and towards it lean."""
+
+
+def blended_variance(
+    moments: Moments, predicted: FloatArray, bounds: tuple[float, float]
+) -> tuple[FloatArray, FloatArray]:
+    """The variance of an estimate and its degrees of freedom, from labels and predictor.
+
+        V = (nu V^ + 6 V_p) / (nu + 6),    nu = min(df, 2 x errors seen)
+
+    V^ is the variance that the labels show; it is worth little while few errors have been seen.
+    V_p = sum_m u_m^2 / N^2 sum_left s^2 / q is the one that the predictor expects (`predicted`).
+    An error counts by its share of the largest loss; above the middle of the bounds the losses
+    that fall short of it are counted. Without an upper bound nu is df.
+    """
+    nu = moments.df * moments.exact
+    if np.isfinite(bounds[1]):
+        errors = (moments.total - moments.budget * bounds[0]) / (bounds[1] - bounds[0])
+        errors = np.where(_is_high(moments, bounds), moments.budget - errors, errors)
+        nu = np.minimum(moments.df, 2 * errors) * moments.exact
+    return blend(moments.variance, predicted, nu), nu + PRIOR_DF
+
+
+def blend(observed: FloatArray, predicted: FloatArray, nu: FloatArray) -> FloatArray:
+    """The variance (nu V^ + 6 V_p) / (nu + 6); where nu is 0, V^ may be infinite."""
+    seen = np.where(nu > 0, observed, 0)
+    return np.asarray((nu * seen + PRIOR_DF * predicted) / (nu + PRIOR_DF))
+
+
+def score_t(
+    moments: Moments,
+    predicted: FloatArray,
+    bounds: tuple[float, float],
+    level: float,
+    jump: float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """The interval R^ + (k -+ sqrt(k^2 + 4 c^2)) / 2, which leans away from the nearer bound.
+
+        c = t sqrt(V),    k = c^2 / (max(R^ - A, 0) + sqrt(V))
+
+    with V and the degrees of freedom of t from `blended_variance`. The spread of an estimated
+    risk grows with the risk, so the interval reaches further up than down. Where rare errors of
+    large weight are to be expected, few samples hold one: the estimate is then too low, and so
+    is V. `jump` is the third moment that the predictor expects of the estimate, over its
+    variance; an estimate that is all jumps of this size has k = t^2 jump. So a limit takes a
+    part of t^2 jump for k if that is more than k:
+
+        the limit away from the bound    .9 t^2 jump,    at most k + c / 2, or k + (R^ - A) / 2
+                                                         if that is more, but never above k + c
+        the limit towards it             .5 t^2 jump,    at most k + c / 4
+
+    The second term caps what is allowed for errors that nobody has seen by half of the risk
+    that was. A risk above the middle of its bounds (A, B) gets the mirror image.
+    """
+    V, df = blended_variance(moments, predicted, bounds)
+    t = t_quantile(df, (1 + level) / 2)
+    return leaning(moments.value, np.sqrt(V), t, bounds, jump)
+
+
+def leaning(
+    value: FloatArray,
+    sd: FloatArray,
+    t: FloatArray,
+    bounds: tuple[float, float],
+    jump: float = 0.0,
+) -> tuple[FloatArray, FloatArray]:
+    """The limits of `score_t` for a value with this standard deviation.
+
+    >>> low, high = leaning(np.array(0.9), np.array(0.03), np.array(2.0), (0.0, 1.0))
+    >>> float(low.round(3)), float(high.round(3))
+    (0.825, 0.948)
+    """
+    c, high = t * sd, value > (bounds[0] + bounds[1]) / 2
+    away = np.maximum(np.where(high, bounds[1] - value, value - bounds[0]), 0)
+    k = c**2 / np.where(sd > 0, away + sd, 1)
+    lean = t**2 * np.where(high, -jump, jump)
+    far = np.clip(_FAR * lean, k, k + np.clip(away / 2, c / 2, c))
+    near = np.clip(_NEAR * lean, k, k + c / 4)
+    near_limit = (np.sqrt(near**2 + 4 * c**2) - near) / 2
+    far_limit = (np.sqrt(far**2 + 4 * c**2) + far) / 2
+    below, above = np.where(high, far_limit, near_limit), np.where(high, near_limit, far_limit)
+    return value - below, value + above
+
+
+def _is_high(moments: Moments, bounds: tuple[float, float]) -> FloatArray:
+    return np.asarray(moments.value > (bounds[0] + bounds[1]) / 2)
