@@ -173,8 +173,16 @@ def fit_predictor(
 ) -> LossPredictor:
     """Fit the predictor to the losses of labelled items.
 
-    `weights` undo the choice of the items: 1 / ((N - m + 1) q_m) of each. `before` is an earlier
-    fit to begin from.
+    Parameters
+    ----------
+    pool
+        The columns of the items.
+    rows, losses
+        The labelled items, and the loss of each.
+    weights
+        1 / ((N - m + 1) q_m) of each, which undo the choice of the items.
+    before
+        An earlier fit to begin from.
     """
     y, w = losses / pool.scale, weights / weights.mean()
     level = _background_level(pool, y, w)

@@ -44,8 +44,21 @@ def plan_campaign(
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from the predictions alone.
 
-    `pool` is as for `create_campaign`; `metrics.plan` takes arrays. The plan is for a static
-    campaign. `Campaign.plan` plans from the labels that a campaign has.
+    `metrics.plan` takes arrays. The plan is for a static campaign. `Campaign.plan` plans from the
+    labels that a campaign has.
+
+    Parameters
+    ----------
+    pool, metric, classes
+        As for `create_campaign`.
+    width
+        The width of the interval to reach.
+    expected
+        The value that the metric is expected to have; without it, what the predictions expect.
+    level
+        The confidence of the interval.
+    floor
+        The part of the probability that is uniform.
     """
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)
