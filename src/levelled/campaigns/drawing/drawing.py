@@ -16,7 +16,8 @@ from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
 from levelled.campaigns.drawing.drivers import begin_round, driver_of
 from levelled.campaigns.drawing.pools import as_labels, attach_event, open_attached
-from levelled.campaigns.log.records import DrawnItem, Event, Round
+from levelled.campaigns.log.events import Drawn, Event, RoundBegun
+from levelled.campaigns.log.records import DrawnItem, Round
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
@@ -107,9 +108,8 @@ def draw_next(
 def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> list[Event]:
     """The events of further draws up to number `needed`, with the predictions attached by then."""
     begun, items = draw_next(pool, state, needed)
-    stamp = {"at": at, "by": None}
-    events: list[Event] = [] if begun is None else [{"type": "round", **stamp, **begun.to_json()}]
-    events.append({"type": "drawn", **stamp, "draws": [item.to_json() for item in items]})
+    events: list[Event] = [] if begun is None else [RoundBegun.of(begun, at=at)]
+    events.append(Drawn(at=at, by=None, draws=tuple(items)))
     for model, attached in state.attached.items():
         predictions = open_attached(state.settings, model, attached)
         events.append(attach_event(state.settings, items, predictions, model, at=at))
