@@ -65,7 +65,7 @@ _HOME = {
     "load_campaign": "campaigns.create",
     "open_store": "campaigns.stores",
     "place_of": "campaigns.stores",
-    "plan_campaign": "campaigns.drawing.planning",
+    "plan_campaign": "campaigns.drawing.learnt",
     "upgrade": "campaigns.stores",
 }
 
