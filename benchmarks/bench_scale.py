@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from levelled import Draws
 from levelled.samplers import finish, race
 from levelled.sources.races import ColumnWeights, race_units
-from levelled.sources.units import open_units
+from levelled.sources.rows import Files
 
 MOST = 10**8
 """The rows of the largest file."""
@@ -64,7 +64,7 @@ def scan(path: str, threads: int) -> float:
 
 def draw(path: str, k: int, threads: int, *, design: bool = False) -> Draws:
     """The draws without their ids, as `levelled draw` makes them."""
-    weights = ColumnWeights(open_units(path), "score")
+    weights = ColumnWeights(Files(path), "score")
     return finish(race_units(weights, k, seed=7, design=design, threads=threads))
 
 

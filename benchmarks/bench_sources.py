@@ -2,7 +2,8 @@
 
 Every job runs in a process of its own, so that its peak of memory is its own. A pool of
 10,000,000 items is written to a temporary folder first: text ids, a prediction, three
-probabilities and a text of 40 letters. A log of Inspect with 400 samples of 30 kB comes first.
+probabilities and a text of 40 letters. A log of Inspect with 400 samples of 30 kB comes first, then
+tables of 5,000 and 20,000 columns.
 """
 
 import subprocess
@@ -80,6 +81,19 @@ def time_log(folder: Path) -> None:
     print(f"{'log of Inspect, 400 samples':<34}{seconds:7.2f} s  peak {peak:6.0f} MB (bar 1 s)")
 
 
+def time_wide(folder: Path) -> None:
+    """Open tables of a few rows and many columns, which takes time linear in the columns."""
+    for n in (5_000, 20_000):
+        path = folder / f"wide-{n}.parquet"
+        pq.write_table(
+            pa.table({"id": ["a", "b"]} | {f"f_{at}": [0.0, 1.0] for at in range(n)}), path
+        )
+        seconds, _, peak = min(
+            run(path, "found = open_pool(path, features=None)") for _ in range(3)
+        )
+        print(f"{f'table of {n:,} columns':<34}{seconds:7.2f} s  peak {peak:6.0f} MB")
+
+
 def run(path: Path, job: str, then: str = "pass") -> list[float]:
     code = JOB.format(imports=IMPORTS, job=job, then=then)
     found = subprocess.run(
@@ -91,6 +105,7 @@ def run(path: Path, job: str, then: str = "pass") -> list[float]:
 def main() -> None:
     with TemporaryDirectory() as folder:
         time_log(Path(folder))
+        time_wide(Path(folder))
         path = Path(folder) / "pool.parquet"
         write_pool(path, N)
         print(f"{N:,} rows, {path.stat().st_size / 2**20:.0f} MB of Parquet")

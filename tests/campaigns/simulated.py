@@ -11,7 +11,8 @@ import pyarrow as pa
 from levelled.campaigns import Campaign, create_campaign
 from levelled.campaigns.drawing.drawing import draw_further
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.records import DrawnItem, Event
+from levelled.campaigns.log.events import Created, Drawn, Event
+from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.metrics.named import parse_metric
@@ -66,11 +67,10 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         **settings,
     }
     made = CampaignSettings(**{**given, "metrics": tuple(map(parse_metric, given["metrics"]))})
-    draws = [item.to_json() for item in draw_further(pool, made, [], ahead)]
-    stamp = {"at": START.isoformat(timespec="seconds"), "by": None}
+    draws, at = draw_further(pool, made, [], ahead), START.isoformat(timespec="seconds")
     return [
-        {"type": "created", **stamp, "settings": made.to_json()},
-        {"type": "drawn", **stamp, "draws": draws},
+        Created(at=at, by=None, settings=made.to_json()),
+        Drawn(at=at, by=None, draws=tuple(draws)),
     ]
 
 

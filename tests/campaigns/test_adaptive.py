@@ -229,7 +229,8 @@ class TestAudit:
 
         tamper(path, shift, "round", chain=True)
         differences = load_campaign("spam", storage=path).audit()
-        assert "its predictor is not the one that the labels before it give" in differences[0]
+        assert "predictor.regressions.0.1.3" in differences[0]
+        assert "the labels before it give" in differences[0]
         assert all(one.startswith("draw ") for one in differences[1:])
 
     @pytest.mark.parametrize("name", ["floor", "background"])

@@ -108,6 +108,11 @@ def put(kind: str, *path: Any, at: int = 0) -> Change:  # noqa: ANN401
     return change
 
 
+def put_new(kind: str, name: str, value: object) -> Change:
+    """Add a key to the first event of a kind."""
+    return lambda events: nth(kind)(events).update({name: value})
+
+
 def setting(name: str, value: object) -> Change:
     return put("created", "settings", name, value)
 
@@ -167,7 +172,7 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "models": (setting("models", ["v9"]), ""),
     "slice counts": (put("created", "settings", "slice_counts", "country", "de", 31), "slice_co"),
     "counts of predictions": (put("created", "settings", "pred_counts", "", "ham", 1), "pred_co"),
-    "kind": (setting("kind", "static"), "the labels give"),
+    "kind": (setting("kind", "static"), "the labels before it give"),
     "kind unknown": (setting("kind", "sorcery"), "newer Levelled"),
     "drive unknown": (setting("drive", "sorcery"), "newer Levelled"),
     "lease without an end": (setting("lease_seconds", 10**9), "lease_seconds must be"),
@@ -188,7 +193,7 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "pair": (setting("pair", ["text", "body"]), "no column 'body' for the pair"),
     "content": (setting("content", {"text": "movie"}), "'movie' is no kind of content"),
     "question": (setting("questions", ["tone"]), "cannot be read"),
-    "note": (put("answered", "note", 3), "its remarks are refused"),
+    "note": (put("answered", "note", 3), "`$.note`: 3"),
     "rubric": (put("answered", "rubric", {"tone": "kind"}), "no question 'tone'"),
     "setting of a newer version": (setting("sorcery", 1), "newer Levelled"),
     "format": (setting("format", 2), "newer Levelled"),
@@ -222,12 +227,18 @@ DRAWS: dict[str, tuple[Change, str]] = {
         ),
         "",
     ),
-    "floor of a round": (put("round", "floor", 0.4, at=-1), "the labels give"),
+    "floor of a round": (
+        put("round", "floor", 0.4, at=-1),
+        "floor 0.4 is on record",
+    ),
     "coefficient of a round": (
         put("round", "predictor", "regressions", 0, 1, 0, lambda b: b + 1e-4, at=-1),
-        "its predictor is not",
+        "predictor.regressions.0.1.0 ",
     ),
-    "background of a round": (put("round", "predictor", "background", 0.5, at=-1), "predictor is"),
+    "background of a round": (
+        put("round", "predictor", "background", 0.5, at=-1),
+        "predictor.background",
+    ),
     "first draw of a round": (put("round", "first", 3, at=-1), "the next draw is"),
     "round left out": (drop("round", -1), ""),
     "round twice": (other_round, ""),
@@ -241,7 +252,7 @@ WORK: dict[str, tuple[Change, str]] = {
     ),
     "lease of a settled item": (
         lambda events: events.append({**nth("leased", -1)(events), "draws": [1]}),
-        "draw 1 was settled before",
+        "Draw 1 has an answer already",
     ),
     "lease beyond the draws": (put("leased", "draws", [10**6], at=-1), ""),
     "lease left out": (drop("leased", 0), "was never asked"),
@@ -252,29 +263,32 @@ WORK: dict[str, tuple[Change, str]] = {
     "no label": (lambda events: nth("answered", -1)(events).pop("label"), "cannot be read"),
     "label that a round learnt from": (
         put("answered", "label", flipped, at=1),
-        "its predictor is not the one",
+        "the labels before it give",
     ),
-    "answer that a round learnt from left out": (drop("answered", 1), "is not the one"),
-    "answer to a draw never asked": (put("answered", "draw", 45, at=-1), "draw 45 was never asked"),
-    "answer to no draw": (put("answered", "draw", "1", at=-1), "draw '1' was never asked"),
-    "owner that is a number": (put("answered", "by", 3), "3 is no name"),
+    "answer that a round learnt from left out": (drop("answered", 1), "the labels before it give"),
+    "answer to a draw never asked": (put("answered", "draw", 45, at=-1), "Draw 45 was never asked"),
+    "answer to no draw": (put("answered", "draw", "1", at=-1), "`$.draw`: '1'"),
+    "owner that is a number": (put("answered", "by", 3), "`$.by`: 3"),
     "time that is none": (put("answered", "at", "yesterday"), "it has no time"),
     "amended without a label": (
         lambda e: e.append({**nth("amended")(e), "draw": nth("leased", -1)(e)["draws"][0]}),
-        "had no label to amend",
+        "Draw 16 has no answer to amend",
     ),
     "amended to no class": (put("amended", "label", "eggs"), "'eggs' is refused"),
     "skipped after its label": (
         lambda e: e.append({**nth("skipped")(e), "draw": 1}),
-        "draw 1 was settled",
+        "Draw 1 has an answer already",
     ),
     "unlabelable after its label": (
         lambda e: e.append({**nth("resolved")(e), "draw": 1}),
-        "draw 1 was settled",
+        "Draw 1 has an answer already",
     ),
-    "attached prediction": (put("attached", "pred", "1", flipped), "pred of 'v2' is not what"),
-    "attached probabilities": (put("attached", "proba", "1", [0.1, 0.9]), "proba of 'v2' is not"),
-    "attached counts": (put("attached", "pred_counts", "ham", 1), "pred_counts of 'v2' is not"),
+    "attached prediction": (put("attached", "pred", "1", flipped), "pred.1 "),
+    "attached probabilities": (
+        put("attached", "proba", "1", [0.1, 0.9]),
+        "proba.1.0 0.1 is",
+    ),
+    "attached counts": (put("attached", "pred_counts", "ham", 1), "pred_counts.ham 1 is on record"),
     "attached fingerprint": (put("attached", "fingerprint", "0" * 64), "'v2'"),
     "attached draw left out": (lambda e: nth("attached")(e)["pred"].pop("3"), "for every draw"),
     "another model's name": (put("attached", "model", "v3"), "for every draw"),
@@ -284,7 +298,10 @@ WORK: dict[str, tuple[Change, str]] = {
     ),
     "changed looks": (put("changed", "settings", "looks", -1, 1, 0.049), "the state before it"),
     "changed budget": (put("changed", "settings", "budget", 60), "the state before it gives"),
-    "changed setting unknown": (put("changed", "settings", "sorcery", 1), "cannot be read"),
+    "changed setting unknown": (
+        put("changed", "settings", "sorcery", 1),
+        "'sorcery' cannot be",
+    ),
     "changed to nothing in flight": (put("changed", "settings", "in_flight", 0), ""),
     "scores": (put("rescored", "fingerprint", "0" * 64), ""),
     "scores left out": (drop("rescored"), ""),
@@ -292,8 +309,21 @@ WORK: dict[str, tuple[Change, str]] = {
     "creation left out": (drop("created"), "does not begin with the creation"),
     "closed before the last labels": (
         insert({"type": "closed", "reason": "over"}, -4),
-        "was closed before (over)",
+        "is closed (over)",
     ),
+    "key of a newer version": (put_new("answered", "x", 1), "unknown key 'x'"),
+    "key of a draw of a newer version": (
+        lambda events: nth("drawn", -1)(events)["draws"][0].update(x=1),
+        "unknown field `x`",
+    ),
+    "newer version of an event": (put_new("leased", "version", 2), "unknown version 2"),
+    "version that is always meant": (put_new("leased", "version", 1), "is on record"),
+    "remark that no version writes": (
+        put_new("answered", "opinion", False),
+        "unknown key 'opinion'",
+    ),
+    "opinion that is none": (put_new("amended", "opinion", False), "is on record"),
+    "opinion of somebody else": (put_new("amended", "opinion", True), "had no such label"),
     "event of a newer version": (insert({"type": "sorcery"}, -1), "newer Levelled"),
     "event without a type": (lambda events: events[-1].pop("type"), ""),
 }

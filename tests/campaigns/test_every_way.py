@@ -23,8 +23,10 @@ from levelled.campaigns.drawing.drawing import draw_again, draw_events
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.records import DrawnItem, Event
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.events import Event, apply_events, read_event
+from levelled.campaigns.log.records import DrawnItem, to_plain
+from levelled.campaigns.log.rules import find_draw
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError
 from levelled.sources import open_pool
 
@@ -172,7 +174,7 @@ class Campaigning(RuleBasedStateMachine):
     def tell(self, part: int, label: str, owner: str | None, by_id: bool) -> None:
         """In any order, twice, late, by another than was asked, or against an answer."""
         item = self.one(part)
-        item_found = decide.find_draw(self.state, id=item.id) if by_id else item
+        item_found = find_draw(self.state, id=item.id) if by_id else item
         assert item_found is item
         first, opinions = not self.is_settled(item.draw), self.state.opinions.get(item.draw, ())
         answer, own = self.state.answers.get(item.draw), self.own_label(item.draw, owner)
@@ -229,9 +231,9 @@ class Campaigning(RuleBasedStateMachine):
             for told in (self.state.answers, self.state.unlabelable):
                 assert all(one.by != owner for one in told.values())
             return
-        draw, opinions = event["draw"], self.state.opinions.get(event["draw"], ())
+        draw, opinions = event.draw, self.state.opinions.get(event.draw, ())
         self.do((event,))
-        if event.get("opinion"):
+        if event.opinion:
             return
         label: object = self.before[draw].pop() if self.before.get(draw) else None
         self.lost.discard(draw)
@@ -366,10 +368,10 @@ class Adapting(Campaigning):
     @initialize(budget=st.sampled_from([None, 5, 12, 30]), in_flight=st.integers(1, 8))
     def begin(self, budget: int | None, in_flight: int) -> None:
         super().begin(budget, in_flight)
-        created, drawn = self.events
+        created, drawn = map(to_plain, self.events)
         self.events = [
-            {**created, "settings": {**created["settings"], "kind": "adaptive"}},
-            {**drawn, "draws": []},
+            read_event({**created, "settings": {**created["settings"], "kind": "adaptive"}}),
+            read_event({**drawn, "draws": []}),
         ]
         self.state = apply_events(self.events)
 

@@ -17,7 +17,7 @@ from levelled.errors import InputError, PoolError, ProposalError
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import finish, merge, part, race
-from levelled.sources import units
+from levelled.sources import rows
 from samplers.test_race_parts import same
 
 N = 30_000
@@ -67,7 +67,7 @@ def test_row_groups_read_in_pieces_give_the_same_draws(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     expected = draw_from_file(folder, 500, seed=7, weight="score")
-    monkeypatch.setattr(units, "_ROWS", 1_500)
+    monkeypatch.setattr(rows, "_UNIT_BATCH", 1_500)
     monkeypatch.setattr(sys.modules["levelled.samplers.race"], "_PIECE", 4_096)
     draws = draw_from_file(str(folder / "*.parquet"), 500, seed=7, weight="score")
     assert same(draws, expected)
@@ -249,7 +249,7 @@ def test_arguments_that_cannot_be_used_are_refused(
 def test_files_that_are_no_pool_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PoolError, match="No file matches"):
         draw_from_file(str(tmp_path / "*.parquet"), 1, seed=1)
-    with pytest.raises(PoolError, match="No Parquet file is found at 'file://"):
+    with pytest.raises(PoolError, match="No file matches"):
         draw_from_file(f"file://{tmp_path}/x*.parquet", 1, seed=1)
     with pytest.raises(PoolError, match="'nosuch://pool' is no address"):
         draw_from_file("nosuch://pool", 1, seed=1)

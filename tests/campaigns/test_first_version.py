@@ -10,7 +10,7 @@ import pytest
 from levelled.campaigns import copy, load_campaign, upgrade
 from levelled.campaigns.drawing.drawing import draw_events
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.state import apply_events
+from levelled.campaigns.log.events import apply_events
 
 FILES = Path(__file__).parent / "first_version"
 

@@ -14,7 +14,7 @@ import pytest
 from campaigns.simulated import label, numbers, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.errors import CampaignError
-from levelled.sources import files, parquet, streaming
+from levelled.sources import places, rows
 
 N, N_LABELS = 300, 35
 SPAM, LABELS = spam(N, seed=3)
@@ -38,9 +38,9 @@ def write(folder: Path, table: pa.Table) -> str:
 
 
 def read_in_runs(monkeypatch: pytest.MonkeyPatch, batch: int = 32) -> None:
-    """Read pools of this size as those of more than a million rows are read."""
-    monkeypatch.setattr(streaming, "_HELD", 50)
-    monkeypatch.setattr(parquet, "BATCH", batch)
+    """Read pools of this size as those of many bytes are read."""
+    monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "0")
+    monkeypatch.setattr(rows, "BATCH", batch)
 
 
 def run(
@@ -188,7 +188,7 @@ def test_a_sampled_fingerprint_is_on_record_and_the_audit_says_so(
 ) -> None:
     read_in_runs(monkeypatch)
     whole = run(tmp_path, SPAM, "whole", "error")
-    monkeypatch.setattr(files, "_LARGE", 100)
+    monkeypatch.setattr(places, "_LARGE", 100)
     sampled = run(tmp_path, SPAM, "sampled", "error")
     assert sampled.state.settings.fingerprint.startswith("parquet-sample:")
     assert ":" not in whole.state.settings.fingerprint

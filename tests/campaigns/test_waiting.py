@@ -8,8 +8,9 @@ import numpy as np
 from campaigns.simulated import START, beginning, spam, tell_one
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log import decide
+from levelled.campaigns.log.events import apply_events
 from levelled.campaigns.log.records import DrawnItem
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
 from levelled.metrics.named import parse_metric

@@ -5,13 +5,13 @@ import json
 import shutil
 from pathlib import Path
 
+import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 import levelled as lv
 from cli.terminal import Levelled
-from levelled.sources import streaming
 
 FILES = Path(__file__).parent.parent / "sources/readers/files"
 
@@ -108,7 +108,29 @@ def test_lengths_that_only_a_smaller_pool_uses_by_itself_are_told(
     pq.write_table(pa.table({"id": range(60), "pred": ["a", "b"] * 30, "text": texts}), "p.parquet")
     words = ("--pool", "p.parquet", "--metric", "error", "--seed", "1")
     assert "note:" not in levelled("create", "held", *words).err
-    monkeypatch.setattr(streaming, "_HELD", 50)
+    monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "0")
     assert "as in --features length:text" in levelled("create", "large", *words).err
     named = levelled("create", "named", *words, "--features", "length:text")
     assert (named.code, "note:" in named.err) == (0, False)
+
+
+@pytest.mark.parametrize("source", ["pool", "pool/*.parquet", "file://{}/pool", "file://{}/p*/?.*"])
+def test_all_commands_take_the_same_addresses(levelled: Levelled, source: str) -> None:
+    Path("pool").mkdir()
+    chance = np.linspace(0.05, 0.95, 60)
+    for number, part in enumerate((slice(25), slice(25, 60))):
+        p = chance[part]
+        columns = {"id": [f"{number}-{at}" for at in range(len(p))], "proba_x": p, "proba_y": 1 - p}
+        table = pa.table({**columns, "label": ["x" if one > 0.4 else "y" for one in p]})
+        pq.write_table(table, f"pool/{number}.parquet", row_group_size=10)
+    address = source.format(Path.cwd())
+    assert '"n_items": 60' in levelled("look", address, "--format", "json").out
+    created = levelled("create", "c", "--pool", address, "--metric", "error", "--seed", "1")
+    assert created.code == 0
+    assert levelled("ask", "c", "-n", "2", "--owner", "ann").code == 0
+    assert levelled("audit", "c").code == 0
+    planned = levelled("plan", "--pool", address, "--metric", "error", "--width", "0.3")
+    assert planned.code == 0
+    words = ("--metric", "error", "--budgets", "10", "--repetitions", "2", "--methods", "static")
+    assert levelled("simulate", "--pool", address, *words).code == 0
+    assert "3 of 60 items drawn" in levelled("draw", address, "-k", "3", "--seed", "1").err

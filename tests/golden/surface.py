@@ -53,13 +53,13 @@ def printed(*words: object, given: str = "") -> dict[str, Any]:
 def streamed() -> Iterator[None]:
     """Read every pool in runs, as pools are read that are too large for memory.
 
-    This is the one place that names how: the number of rows above which a pool is streamed.
+    This is the one place that names how: the bytes above which a pool is streamed.
     """
-    from levelled.sources import parquet, streaming
+    from levelled.sources import rows
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streaming, "_HELD", 50)
-        patch.setattr(parquet, "BATCH", 32)
+        patch.setenv("LEVELLED_STREAM_ABOVE", "0")
+        patch.setattr(rows, "BATCH", 32)
         yield
 
 

@@ -1,10 +1,19 @@
+"""Figures as text: numbers, notes, and the first sentences of a report."""
+
 from dataclasses import replace
 
 import pytest
 
 from levelled.estimators import Estimate
 from levelled.metrics.comparison import Figure
-from levelled.reports.numbers import figure_cells, figure_notes, number_format
+from levelled.reports.numbers import (
+    figure_cells,
+    figure_notes,
+    headline,
+    number_format,
+    reading_notes,
+    why_trust,
+)
 from levelled.reports.page import Report, page
 
 ESTIMATE = Estimate(0.12, 0.08, 0.17, 0.95, 0.02, 300, 5000, 280.0, 2.0, "lure", "betting")
@@ -46,3 +55,63 @@ def test_numbers_are_in_per_cent_where_people_know_them_so(
     assert number_format(figure)(0.12) == shown
     assert figure_cells(figure, number_format(figure))["value"] == shown
     assert number_format(figure)(float("inf")) == "∞"
+
+
+LOOKED = Estimate(
+    0.0923, 0.068, 0.127, 0.95, 0.02, 200, 5000, 180.0, 2.0, "lure", "looks", worth=340
+)
+ERROR = Figure("error", "v2", None, LOOKED, n_labels=200, n_settled=200, n_pending=0)
+
+
+@pytest.mark.parametrize(
+    ("metric", "model", "sentence"),
+    [
+        ("error", "v2", "The model v2 is wrong on 9.2% of the 5,000 items"),
+        ("error", "", "The model is wrong on 9.2% of the 5,000 items"),
+        ("accuracy", "", "The model is right on 9.2% of the 5,000 items"),
+        ("share:spam", "", "9.2% of the 5,000 items are spam"),
+        ("precision:spam", "v2", "9.2% of the items that the model v2 predicts as spam are spam"),
+        ("recall:spam", "v2", "The model v2 finds 9.2% of the items that are spam"),
+        ("f1:spam", "v2", "The F1 of the model v2 for spam is 9.2%"),
+        ("mean:1:5", "", "The mean label of the 5,000 items is 0.0923"),
+        ("brier", "v2", "The brier of the model v2 on the 5,000 items is 0.0923"),
+        ("own.module:loss", "", "The own.module:loss of the model on the 5,000 items is 0.0923"),
+    ],
+)
+def test_the_headline_is_a_sentence_about_the_model(metric: str, model: str, sentence: str) -> None:
+    text = headline(replace(ERROR, metric=metric, model=model))
+    limits = "6.8% to 12.7%" if "9.2%" in sentence else "0.0680 to 0.1270"
+    assert text == f"{sentence} (95% interval {limits})."
+
+
+def test_a_name_with_braces_is_a_name() -> None:
+    assert "{0} {model}" in headline(replace(ERROR, model="{0} {model}"))
+
+
+def test_it_says_why_to_trust_it() -> None:
+    assert why_trust(ERROR) == (
+        "It rests on 200 labels. Each item was drawn with a known probability, and its label is "
+        "weighted by it, so the estimate is unbiased. The interval is valid however often you "
+        "look. About 340 random labels would have been as precise."
+    )
+    for ratio in (replace(ERROR, metric="f1:spam"), replace(ERROR, unlabelable=0.1)):
+        assert "unbiased" not in why_trust(ratio)
+    assert "of the items that can be labelled" in headline(replace(ERROR, unlabelable=0.1))
+    fixed = replace(ERROR, estimate=replace(LOOKED, interval="t", worth=None))
+    assert why_trust(fixed).endswith("valid for a number of labels fixed beforehand.")
+
+
+def test_before_the_first_and_after_the_last_label() -> None:
+    nothing = replace(LOOKED, value=None, low=0.0, high=1.0, interval="undefined", worth=None)
+    unknown = replace(ERROR, estimate=nothing, n_labels=0, n_looks=5)
+    assert headline(unknown) == "The error of the model v2 is not known yet."
+    assert headline(replace(unknown, metric="share:a")) == "The share of a is not known yet."
+    assert reading_notes(unknown) == ["No planned look is reached yet."]
+    exact = replace(ERROR, estimate=replace(LOOKED, interval="point"))
+    assert headline(exact).endswith("of the 5,000 items (known exactly).")
+    assert why_trust(exact) == "Every item is labelled."
+
+
+def test_the_target_is_reached_or_not() -> None:
+    assert "The target width of 0.1 is reached." in reading_notes(ERROR, 0.1)
+    assert "The target width of 0.05 is not reached yet." in reading_notes(ERROR, 0.05)

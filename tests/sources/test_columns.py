@@ -1,4 +1,7 @@
+from collections.abc import Iterator, Mapping
 from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -7,7 +10,7 @@ import pytest
 from levelled.errors import PoolError
 from levelled.sources import open_pool
 from levelled.sources.columns import Roles, roles_of, shown_columns
-from levelled.sources.features import with_lengths
+from levelled.sources.features import feature_columns, with_lengths
 from levelled.sources.pool import ColumnChoices
 from sources.samples import Columns, write
 
@@ -169,3 +172,55 @@ def test_lengths_are_those_of_what_labellers_see() -> None:
     table = pa.table({"id": [1, 2], "pred": ["a", "b"], "answer": long, "reason": long})
     assert with_lengths(open_pool(table, hide=["reason"])).features == ("length:answer",)
     assert with_lengths(open_pool(table, show=["reason"])).features == ("length:reason",)
+
+
+class Counted(str):
+    """A name that counts how often it is compared with another."""
+
+    __slots__ = ()
+    n_compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Counted.n_compared += 1
+        return str.__eq__(self, str(other))
+
+    __hash__ = str.__hash__
+
+
+class CountedSchema:
+    """The names and types of columns, as the functions on columns ask for them."""
+
+    def __init__(self, kinds: Mapping[str, pa.DataType]) -> None:
+        self._fields = {
+            name: SimpleNamespace(name=Counted(name), type=kind) for name, kind in kinds.items()
+        }
+
+    @property
+    def names(self) -> list[str]:
+        return [field.name for field in self._fields.values()]
+
+    def field(self, name: str) -> SimpleNamespace:
+        return self._fields[str(name)]
+
+    def __iter__(self) -> Iterator[SimpleNamespace]:
+        return iter(self._fields.values())
+
+
+@pytest.mark.parametrize("n", [500, 2_000])
+def test_names_of_columns_are_compared_a_few_times_each_however_many_there_are(n: int) -> None:
+    models = [f"pred@m{number}" for number in range(n)]
+    chances = [f"proba@m{number}_{label}" for number in range(n) for label in "xy"]
+    wide: Any = CountedSchema(
+        {"id": pa.string()}
+        | dict.fromkeys(models, pa.string())
+        | dict.fromkeys([*chances, "proba_x", "proba_y"], pa.float64())
+        | dict.fromkeys([f"f_{number}" for number in range(n)], pa.float64())
+        | dict.fromkeys([f"text {number}" for number in range(n)], pa.string())
+    )
+    shown = tuple(f"text {number}" for number in range(n))
+    Counted.n_compared = 0
+    found = roles_of(wide, classes=None, slices=(), choices=ColumnChoices(show=shown))
+    assert (len(found.models), len(shown_columns(wide, found))) == (n + 1, n)
+    features = tuple(f"f_{number}" for number in range(n))
+    assert feature_columns(wide, features) == features
+    assert Counted.n_compared < 20 * len(wide.names)

@@ -242,7 +242,6 @@ PLACES: list[tuple[str, Callable[[Path], Any]]] = [
     ("There is no file", lambda folder: "a\0b"),
     ("cannot be a file", lambda folder: "x" * 5000),
     ("is no pattern", lambda folder: folder / "a**b.csv"),
-    ("There is no file", lambda folder: "https://example.org/pool.csv"),
     ("some places and text in others", lambda folder: folder / "kinds"),
 ]
 
@@ -288,7 +287,7 @@ def test_a_slice_of_too_many_values_is_no_slice() -> None:
 def test_the_first_wrong_item_is_named_wherever_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("levelled.sources.origin.LONGEST", 100_000)
+    monkeypatch.setattr("levelled.sources.rows.LONGEST", 100_000)
     n = 70_000
     first = [0.5] * n
     first[68_000] = 0.7

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from levelled.errors import PoolError
-from levelled.sources import Pool, open_pool, parquet, reading, streaming
+from levelled.errors import InputError, PoolError
+from levelled.sources import Pool, open_pool, reading, rows, streaming
 
 N = 60
 COLUMNS: Mapping[str, Any] = {
@@ -26,8 +26,8 @@ COLUMNS: Mapping[str, Any] = {
 
 @pytest.fixture(autouse=True)
 def in_small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(streaming, "_HELD", 10)
-    monkeypatch.setattr(parquet, "BATCH", 8)
+    monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "10")
+    monkeypatch.setattr(rows, "BATCH", 8)
 
 
 def write(folder: Path, *parts: Mapping[str, Any]) -> str:
@@ -41,18 +41,16 @@ def halves(columns: Mapping[str, Any] = COLUMNS) -> list[dict[str, Any]]:
     return [{name: each[at] for name, each in columns.items()} for at in (slice(33), slice(33, N))]
 
 
-def both(folder: Path, monkeypatch: pytest.MonkeyPatch, **options: Any) -> tuple[Pool, Pool]:  # noqa: ANN401
+def both(folder: Path, **options: Any) -> tuple[Pool, Pool]:  # noqa: ANN401
     """The same files read in runs, and held in memory."""
     source = write(folder, *halves())
-    large = open_pool(source, **options)
-    monkeypatch.setattr(streaming, "_HELD", N)
-    return large, open_pool(source, **options)
+    return open_pool(source, **options), open_pool(source, stream_above=1 << 20, **options)
 
 
 def test_rows_ids_slices_and_counts_are_those_of_a_pool_in_memory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    large, held = both(tmp_path, monkeypatch, slices=["country"], features=None)
+    large, held = both(tmp_path, slices=["country"], features=None)
     rows = [59, 0, 33, 32, 0]
     assert (large.in_runs, held.in_runs) == (True, False)
     assert (len(large), large.classes, large.fingerprint) == (N, None, held.fingerprint)
@@ -67,7 +65,7 @@ def test_rows_ids_slices_and_counts_are_those_of_a_pool_in_memory(
 
 
 def test_runs_together_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    large, held = both(tmp_path, monkeypatch, features=None)
+    large, held = both(tmp_path, features=None)
     runs, whole = [*large.runs()], held.predictions()
     assert max(run.pool_size for run in runs) == 8
     predicted = [one for run in runs for one in run.of(range(run.pool_size)) or ()]
@@ -75,6 +73,17 @@ def test_runs_together_are_the_whole(tmp_path: Path, monkeypatch: pytest.MonkeyP
     for name in ("loss_hat", "features"):
         joined = np.concatenate([np.asarray(getattr(run, name)) for run in runs])
         np.testing.assert_array_equal(joined, getattr(whole, name))
+
+
+def test_a_size_that_is_no_number_of_bytes_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    source = write(tmp_path, *halves())
+    with pytest.raises(InputError, match="stream_above"):
+        open_pool(source, stream_above=-1)
+    monkeypatch.setenv("LEVELLED_STREAM_ABOVE", "64 MB")
+    with pytest.raises(InputError, match=r"LEVELLED_STREAM_ABOVE .* '64 MB'"):
+        open_pool(source)
 
 
 def test_numbers_stay_numbers_and_are_counted_in_their_order(tmp_path: Path) -> None:

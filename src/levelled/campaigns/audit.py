@@ -1,28 +1,52 @@
 """The audit of a campaign: all that log and pool determine, computed again and compared."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from numbers import Real
+from typing import TypeGuard
 
 import numpy as np
 
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.drivers import check_guarantee, check_kind, driver_of
-from levelled.campaigns.drawing.pools import looks_over, settings_of_pool
+from levelled.campaigns.drawing.drivers import (
+    begin_round,
+    check_guarantee,
+    check_kind,
+    driver_of,
+)
+from levelled.campaigns.drawing.pools import attach_event, looks_over, settings_of_pool
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
-from levelled.campaigns.log.decide import check_width
+from levelled.campaigns.log import decide
+from levelled.campaigns.log.events import (
+    Changed,
+    Event,
+    PredictionsAttached,
+    RoundBegun,
+    apply_events,
+    replay,
+)
 from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
-from levelled.campaigns.log.records import DrawnItem, Round
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.records import DrawnItem, PlainEvent, Round, to_plain
+from levelled.campaigns.log.rules import check_width
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.shown import check_shown
 from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.steps import UNREADABLE, PoolAt, StepChecks, nearly_equal
-from levelled.errors import CampaignError, InputError
+from levelled.errors import CampaignError, InputError, LevelledError
+from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
 
 _ROUNDING, _FITTED = 1e-12, 1e-6
 """The relative difference allowed between two machines: of probabilities, and of fitted numbers."""
+
+PoolAt = Callable[[CampaignState, int], Pool]
+"""Gives the pool as a draw saw it."""
+
+_UNREADABLE = (LevelledError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError)
+"""Errors of a log that cannot be computed with."""
 
 _SHORTEST = 12
 """The least number of digits by which a hash may be named."""
@@ -64,22 +88,22 @@ def audit_log(
     if broken is not None:
         audit.append(f"event {broken.seq}: {broken.because}")
         return audit
-    plain, checks = [stored.event for stored in events], StepChecks(pool_at)
+    plain, steps = [stored.event for stored in events], _Steps(pool_at)
     try:
         created, state = apply_events(plain[:1]).settings, apply_events(plain)
-    except CampaignError as unreadable:
-        audit.append(str(unreadable))
+    except CampaignError:
+        audit += steps.differences(plain)
         return audit
     if state.settings.name != name:
         audit.append(f"the log is of {state.settings.name!r}, and is stored as {name!r}")
     for part in (
         _compare_settings(created, state, pool_at),
-        checks.differences(plain),
+        steps.differences(plain),
         _compare_draws(state, created, pool_at),
         _compare_figures(state),
     ):
         audit += [line for line in _lines(part) if line not in audit]
-    audit.notes = [*dict.fromkeys(checks.notes)]
+    audit.notes = [*dict.fromkeys(steps.notes)]
     if is_sampled(created.fingerprint):
         audit.notes.append(
             "the whole content of the pool: its fingerprint is of the metadata of its Parquet "
@@ -92,7 +116,7 @@ def _lines(part: Iterator[str]) -> Iterator[str]:
     """The differences of one part; a log with which it cannot be computed is one."""
     try:
         yield from part
-    except UNREADABLE as wrong:
+    except _UNREADABLE as wrong:
         yield str(wrong) or repr(wrong)
 
 
@@ -142,6 +166,103 @@ def _compare_settings(
     for name, expected in derived.items():
         if (value := getattr(created, name)) != expected:
             yield f"{name}: {value!r:.200} is on record, the pool gives {expected!r:.200}"
+
+
+@dataclass
+class _Steps:
+    """The events of one log, each asked again why it could not happen, or made again."""
+
+    pool_at: PoolAt
+    notes: list[str] = field(default_factory=list)
+    """Parts of the log that could not be checked, each with the reason."""
+    _files: dict[str, Pool] = field(default_factory=dict)
+
+    def differences(self, events: Sequence[PlainEvent]) -> Iterator[str]:
+        """Each event that could not have happened, or not so, in a line."""
+        try:
+            for place, (state, event, plain) in enumerate(replay(events)):
+                for wrong in _lines(self._check(state, event, plain)):
+                    yield f"event {place} ({plain['type']}): {wrong}"
+        except CampaignError as unreadable:
+            yield str(unreadable)
+
+    def _check(self, state: CampaignState, event: Event, plain: PlainEvent) -> Iterator[str]:
+        yield from _compare(plain, to_plain(event), "Levelled writes", 0)
+        reasons = [*event.why_not(state)]
+        yield from reasons
+        if reasons:
+            return
+        if isinstance(event, RoundBegun):
+            begun = begin_round(self.pool_at(state, event.first), state)
+            expected = to_plain(RoundBegun.of(begun, at=event.at))
+            yield from _compare(plain, expected, "the labels before it give", _FITTED)
+        elif isinstance(event, Changed):
+            asked_for = {key: one for key, one in event.settings.items() if key != "looks"}
+            made = decide.change(state, event.by, datetime.fromisoformat(event.at), **asked_for)
+            expected = to_plain(made[0]) if made else {**plain, "settings": {}}
+            yield from _compare(plain, expected, "the state before it gives", _FITTED)
+        elif isinstance(event, PredictionsAttached):
+            yield from self._check_attached(state, event, plain)
+
+    def _check_attached(
+        self, state: CampaignState, event: PredictionsAttached, plain: PlainEvent
+    ) -> Iterator[str]:
+        key, what = str(event.source), f"predictions of {event.model!r}"
+        if event.source is None:
+            self.notes.append(f"{what}: they were in memory when attached")
+            return
+        try:
+            if key not in self._files:
+                self._files[key] = open_pool(event.source, classes=state.settings.classes)
+        except LevelledError as refused:
+            self.notes.append(f"{what}: {refused}")
+            return
+        items = state.draws[len(state.draws) - len(event.pred or event.proba) :]
+        expected = attach_event(state.settings, items, self._files[key], event.model, at=event.at)
+        yield from _compare(plain, to_plain(expected), f"{event.source} gives {event.model!r}", 0)
+
+
+def _compare(
+    plain: PlainEvent, expected: PlainEvent, origin: str, tolerance: float
+) -> Iterator[str]:
+    """The first value of an event that is not what the rest of log and pool gives."""
+    difference = _first_difference({"shares": [], **plain}, {"shares": [], **expected}, tolerance)
+    if difference is not None:  # rounds of the first version have no shares
+        place, recorded, made = difference
+        yield f"{place} {recorded!r:.80} is on record, {origin} {made!r:.80}"
+
+
+def nearly_equal(a: object, b: object, tolerance: float) -> bool:
+    """True if two plain values are the same, but for rounding errors of their numbers.
+
+    >>> nearly_equal({"n": [1, 2.0]}, {"n": [1, 2.0000001]}, 1e-6)
+    True
+    """
+    return _first_difference(a, b, tolerance) is None
+
+
+def _first_difference(
+    a: object, b: object, tolerance: float, place: str = ""
+) -> tuple[str, object, object] | None:
+    """The place of the first difference of two plain values, with both; None if there is none."""
+    if isinstance(a, list | tuple) and isinstance(b, list | tuple):
+        if len(a) != len(b):
+            return place, a, b
+        a, b = dict(enumerate(a)), dict(enumerate(b))
+    if isinstance(a, Mapping) and isinstance(b, Mapping):
+        if a.keys() != b.keys():
+            return place, a, b
+        inner = (_first_difference(a[key], b[key], tolerance, f"{place}.{key}") for key in a)
+        return next((one for one in inner if one is not None), None)
+    if _is_number(a) and _is_number(b):
+        same = a == b or abs(a - b) <= tolerance * max(abs(a), abs(b), 1e-3)
+    else:
+        same = type(a) is type(b) and a == b
+    return None if same else (place.removeprefix("."), a, b)
+
+
+def _is_number(value: object) -> TypeGuard[float]:
+    return isinstance(value, Real) and not isinstance(value, bool)
 
 
 def _compare_draws(
@@ -197,5 +318,5 @@ def _compare_figures(state: CampaignState) -> Iterator[str]:
     """Make the figures once; a log from which there are none has a difference."""
     try:
         estimate_figures(state, FigureCache())
-    except UNREADABLE as wrong:
+    except _UNREADABLE as wrong:
         yield f"no figures can be made from this log: {wrong}"

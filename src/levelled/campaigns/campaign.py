@@ -1,37 +1,75 @@
 """Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import UTC, datetime
+from functools import partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled._check import whole
-from levelled.campaigns.analysts import Analysts
+from levelled._optional import optional
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.drawing import draw_events
 from levelled.campaigns.drawing.drivers import check_kind
-from levelled.campaigns.drawing.pools import CampaignPool, attach_event, place_of
-from levelled.campaigns.labellers import Labellers, check_seconds, current_time
+from levelled.campaigns.drawing.learnt import (
+    CampaignPredictor,
+    learnt_sections,
+    plan_further,
+    predictor_of,
+)
+from levelled.campaigns.drawing.pools import (
+    CampaignPool,
+    attach_event,
+    place_of,
+    predicted_numbers,
+)
+from levelled.campaigns.figures.comparing import (
+    comparable_figures,
+    compare_models,
+    compare_with_first,
+)
+from levelled.campaigns.figures.exporting import as_table, make_report, write_table
+from levelled.campaigns.figures.figures import (
+    CampaignDiagnosis,
+    diagnose_campaign,
+    estimate_history,
+)
+from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
+from levelled.campaigns.figures.judging import judge_model, judge_section
 from levelled.campaigns.log import decide
+from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.log import CampaignLog, Decision
-from levelled.campaigns.log.records import Ask, Event
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.records import Ask, OpenItem
+from levelled.campaigns.log.rules import check_width
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.agreement import Agreement, agreement_of
+from levelled.campaigns.people.pace import Pace, paces_of
 from levelled.campaigns.people.questions import Question
 from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Store
-from levelled.metrics.comparison import Figure
+from levelled.errors import InputError
+from levelled.metrics.comparison import Comparison, Figure
+from levelled.metrics.judge import JudgeReport
+from levelled.metrics.planning import Plan
+from levelled.reports import Report, page
 from levelled.sources import Pool, open_pool
 
 if TYPE_CHECKING:
-    pass
+    import pyarrow as pa
 
 AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
 
 
-class Campaign(Labellers, Analysts):
+def current_time() -> datetime:
+    """The time for the next event."""
+    return datetime.now(UTC)
+
+
+class Campaign:
     """An evaluation under way: ask for items, tell their labels, read the estimate.
 
     Made by `create_campaign` and `load_campaign`. Several people and processes may work on the
@@ -45,6 +83,7 @@ class Campaign(Labellers, Analysts):
         self._log = CampaignLog(name, store)
         self._pool = CampaignPool(pool, scores)
         self.note: str | None = None
+        """The reason why the last `ask` or `mine` gave fewer items than it should."""
 
     def __repr__(self) -> str:
         state = self.state
@@ -73,6 +112,21 @@ class Campaign(Labellers, Analysts):
         return self._log.state
 
     @property
+    def settings(self) -> CampaignSettings:
+        """The choices the campaign was created with, and later changes of them."""
+        return self.state.settings
+
+    @property
+    def known_settings(self) -> CampaignSettings:
+        """The settings when the log was last read; unlike `settings`, this reads nothing."""
+        return self._log.known_state.settings
+
+    @property
+    def questions(self) -> list[Question]:
+        """What a labeller answers of each item: first the label, then the rubric."""
+        return [label_question(self.settings), *self.settings.questions]
+
+    @property
     def last_hash(self) -> str:
         """The hash of the last event that was read, for `audit` to compare later."""
         return self._log.last_hash
@@ -82,20 +136,7 @@ class Campaign(Labellers, Analysts):
         """The number of events that were read or stored by this object."""
         return self._log.n_events
 
-    @property
-    def known_settings(self) -> CampaignSettings:
-        """The settings when the log was last read; unlike `settings`, this reads nothing."""
-        return self._log.known_state.settings
-
-    @property
-    def settings(self) -> CampaignSettings:
-        """The choices the campaign was created with, and later changes of them."""
-        return self.state.settings
-
-    @property
-    def questions(self) -> list[Question]:
-        """What a labeller answers of each item: first the label, then the rubric."""
-        return [label_question(self.settings), *self.settings.questions]
+    # What labellers do.
 
     def ask(
         self, n: int = 1, *, owner: str | None = None, lease_seconds: int | None = None
@@ -108,72 +149,152 @@ class Campaign(Labellers, Analysts):
         if the budget is used up or too many are in flight already; `note` then says why.
         `lease_seconds` makes the lease shorter than that of the campaign; `renew` prolongs it.
         """
-        n, seconds = whole("n", n, least=1), check_seconds(lease_seconds)
-        asks: list[Ask] = []
-
-        def decision(state: CampaignState) -> Sequence[Event]:
-            own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
-            drawn = self._draw_ahead(state, n - own)
-            state = apply_events(drawn, state)
-            handout = decide.ask(state, n, owner, current_time(), seconds)
-            asks[:], self.note = handout.asks, handout.note
-            return [*drawn, *handout.events]
-
+        n, seconds = whole("n", n, least=1), _check_seconds(lease_seconds)
         if self._must_draw(state := self._log.known_state, n):
             self._pool.at(state, len(state.draws) + 1)  # opened before anybody has to wait for it
-        self._do(decision)
-        return asks
 
-    def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
-        """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
-        if "kind" in settings:
-            check_kind(self.settings, settings["kind"], self.pool)
-        self._do(lambda state: decide.change(state, owner, current_time(), **settings))
+        def draw_ahead(state: CampaignState) -> list[Event]:
+            own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
+            return self._draw_ahead(state, n - own)
 
-    def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
-        """Estimate another model from the same labels: a file or frame of ids and predictions.
-
-        It needs a prediction for every item drawn so far. Estimates stay unbiased, because the
-        draws did not depend on this model. The campaign may be closed.
-        """
-        opened = open_pool(predictions, classes=self.settings.classes)
-        self._do(
-            lambda state: [attach_event(state.settings, state.draws, opened, model, at=_stamp())]
+        return self._hand_out(
+            lambda state: decide.ask(state, n, owner, current_time(), seconds), draw_ahead
         )
 
-    def rescore(
-        self,
-        predictions: Any,  # noqa: ANN401
-        *,
-        save_as: str | Path | None = None,
-        owner: str | None = None,
-    ) -> None:
-        """Replace the predicted losses that guide the draws, from the next item on.
+    def mine(self, owner: str | None = None) -> list[Ask]:
+        """The owner's open items again, with the same numbers; their leases begin anew.
 
-        `predictions` is a file or frame of ids with loss_hat or surrogate_<class>, or a fitted
-        scikit-learn model that predicts from the pool's features; `save_as` is a Parquet file
-        for its predictions. Other processes, and their audits, need a file.
+        Without an owner they are those that were asked for without a name.
         """
-        scores = self._pool.open_scores(self.settings, predictions, save_as)
-        where, content = place_of(scores), scores.fingerprint
-        self._do(lambda state: decide.rescore(state, where, content, owner, current_time()))
+        return self._hand_out(lambda state: decide.mine(state, owner, current_time()))
 
-    def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
-        """End the campaign; its estimates remain."""
-        self._do(lambda state: decide.close(state, reason, owner, current_time()))
+    def renew(
+        self, draws: Iterable[int], *, owner: str | None = None, lease_seconds: int | None = None
+    ) -> None:
+        """Prolong the leases of some of the owner's items; those that others have stay theirs.
 
-    def reopen(self, *, owner: str | None = None) -> None:
-        """Let a closed campaign go on."""
-        self._do(lambda state: decide.reopen(state, owner, current_time()))
+        It stores nothing while more than half of the time is left.
+        """
+        wanted, seconds = [*draws], _check_seconds(lease_seconds)
+        self._do(lambda state: decide.renew(state, wanted, owner, current_time(), seconds))
 
-    def rename(self, name: str, *, owner: str | None = None) -> None:
-        """Give the campaign another name; its log records when, and by whom."""
-        self._log.rename(name, lambda state: decide.rename(state, name, owner, current_time()))
-        self.name = name
+    def give_back(
+        self,
+        *,
+        owner: str | None = None,
+        draws: Iterable[int] | None = None,
+        everyone: bool = False,
+    ) -> list[int]:
+        """End leases, so that others can have the items now, and return their draws.
 
-    def delete(self) -> None:
-        """Remove the campaign with all its events for good."""
-        self._log.delete()
+        They are all items of the owner, or only some `draws`; with `everyone`, those of all
+        labellers. The draws keep their numbers. The shell's word for it is `levelled return`.
+        """
+        wanted = None if draws is None else list(draws)
+        events = self._log.do(
+            lambda state: decide.give_back(state, owner, wanted, everyone, current_time())
+        )
+        return [draw for event in events for draw in event.draws]
+
+    def tell(
+        self,
+        draw: int | None = None,
+        label: object = None,
+        *,
+        id: str | int | None = None,  # noqa: A002
+        owner: str | None = None,
+        note: str | None = None,
+        rubric: Mapping[str, object] | None = None,
+    ) -> None:
+        """Record the label of a draw, or of the item with that id.
+
+        `rubric` has the answers to the questions of the campaign, by their names.
+        """
+        answer = {"draw": draw, "id": id, "label": label, "note": note, "rubric": rubric}
+        self.tell_all([answer], owner=owner)
+
+    def tell_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
+        """Record many labels at once, all or none, and return how many were new.
+
+        An answer has a "label" and the "draw" or "id" it belongs to, and may have a "note" and a
+        "rubric". Its optional "where", such as "Row 3 of done.csv", begins the message if it is
+        refused. A label that differs from what the same owner told before is refused: `amend_all`
+        corrects it. The same label with another note or rubric amends these.
+        """
+        messages = list(answers)
+        return self._do(lambda state: decide.tell_all(state, messages, owner, current_time()))
+
+    def amend(
+        self,
+        draw: int,
+        label: object,
+        *,
+        owner: str | None = None,
+        note: str | None = None,
+        rubric: Mapping[str, object] | None = None,
+    ) -> None:
+        """Replace a label, also in a closed campaign; log and report keep the one before.
+
+        Note and rubric stay as they were where no new ones are given; "" removes a note.
+        """
+        answer = {"draw": draw, "label": label, "note": note, "rubric": rubric}
+        self.amend_all([answer], owner=owner)
+
+    def amend_all(self, answers: Iterable[Mapping[str, Any]], *, owner: str | None = None) -> int:
+        """Replace many labels at once, all or none, and return how many changed.
+
+        Answers are like those of `tell_all`. Estimates follow the new labels; the probabilities
+        of past draws stay as they are. An owner whose label is a second opinion replaces that.
+        """
+        messages = list(answers)
+        return self._do(lambda state: decide.amend_all(state, messages, owner, current_time()))
+
+    def undo(self, *, owner: str | None = None) -> int:
+        """Withdraw the owner's last label, amendment or mark as unlabelable; return its draw.
+
+        The draw has the label before the amendment again, or another labeller's second opinion;
+        without either it is open and kept for the owner.
+        """
+        (event,) = self._log.do(lambda state: decide.undo(state, owner, current_time()))
+        return event.draw
+
+    def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
+        """Pass an item on to another labeller, under the same number."""
+        self._do(
+            lambda state: decide.set_aside(state, "skipped", draw, reason, owner, current_time())
+        )
+
+    def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
+        """Declare that an item cannot be labelled; estimates are then over the items that can."""
+        self._do(
+            lambda state: decide.set_aside(state, "resolved", draw, reason, owner, current_time())
+        )
+
+    def open_items(self) -> list[OpenItem]:
+        """Every item that was handed out and has no label yet: who has it, and since when."""
+        return decide.open_items(self.state)
+
+    # What analysts read.
+
+    def estimate(self) -> list[Figure]:
+        """Every metric, model and slice with its interval, from the settled draws.
+
+        The intervals are valid however often you look, except where a warning says otherwise.
+        `figure.difference("v2")` compares another model with a figure.
+        """
+        return comparable_figures(self.state, self._log.cache)
+
+    def history(self) -> list[Figure]:
+        """The first metric of the first model after 1, 2, ... settled draws.
+
+        Long campaigns are read at about 150 evenly spaced numbers of draws.
+        """
+        return estimate_history(self.state, self._log.cache)
+
+    def is_reached(self, figures: Sequence[Figure], target_width: float | None = None) -> bool:
+        """True if the first interval is at most `target_width` wide, or the campaign's width."""
+        width, first = self._target(target_width), figures[0].estimate
+        return width is None or first.high - first.low <= width
 
     def watch(
         self, *, target_width: float | None = None, every: float = 1.0
@@ -211,6 +332,124 @@ class Campaign(Labellers, Analysts):
                     return
                 wait(left)
 
+    def compare(
+        self, model: str, against: str | None = None, metric: str | None = None
+    ) -> list[Comparison]:
+        """The metric of `model` minus that of another, on the same labels; one comparison a metric.
+
+        `against` is the first model where it is not given, and "first" names that one too. Without
+        a `metric` all of the campaign are compared. `comparison.better` names the better model;
+        the interval is valid like those of the estimates.
+        """
+        return compare_models(self.state, self._log.cache, model, against, metric)
+
+    def comparisons(self) -> list[Comparison]:
+        """Each further model against the first, in every metric that can be compared."""
+        return compare_with_first(self.state, self._log.cache)
+
+    def gate(
+        self,
+        metric: str | None = None,
+        *,
+        at_least: float | None = None,
+        at_most: float | None = None,
+        better_than: str | None = None,
+        margin: float = 0.0,
+        model: str | None = None,
+        level: float | None = None,
+    ) -> GateClaim:
+        """The word on one claim: shown, refuted, or not yet; labels and files stay as they are.
+
+        `at_least` and `at_most` are limits of the metric, the first one if none is named, of the
+        first `model` or another. `better_than` names a model that `model` is better than, by more
+        than `margin`. The word comes from an interval with a finite-sample guarantee: however
+        often you look, it is wrong with probability 1 - `level` at most.
+        """
+        state, cache, about = self.state, self._log.cache, (metric, model, level)
+        if better_than is not None and at_least is None and at_most is None:
+            return decide_better(state, cache, *about, better_than, margin)
+        if better_than is None and at_most is None and at_least is not None:
+            return decide_limit(state, cache, *about, "at least", at_least)
+        if better_than is None and at_least is None and at_most is not None:
+            return decide_limit(state, cache, *about, "at most", at_most)
+        raise InputError("A claim needs one of at_least, at_most and better_than.")
+
+    def judge(
+        self,
+        model: str | None = None,
+        *,
+        against: str | None = None,
+        positive: str | None = None,
+        by: str | None = None,
+        tpr: float = 0.9,
+        tnr: float = 0.9,
+    ) -> JudgeReport:
+        """Check the verdicts of a model, the first unless it is named, against the labels.
+
+        The report has the rate of the `positive` class that people would find in the pool beside
+        the judge's own, TPR, TNR, precision, agreement and kappa, slices (all, or that of `by`)
+        where the judge is worst first, and whether its TPR and TNR are shown to be at least `tpr`
+        and `tnr`. `against` names another model to compare with. For ratings the report has the
+        mean, bias, mean absolute difference and correlation.
+        """
+        options = {"against": against, "positive": positive, "by": by}
+        numbers = partial(predicted_numbers, self.state, self.pool)
+        return judge_model(self.state, self._log.cache, numbers, model, **options, tpr=tpr, tnr=tnr)
+
+    def diagnosis(self) -> CampaignDiagnosis | None:
+        """The weights of the labels, and those that matter most; None before one is settled."""
+        return diagnose_campaign(self.state, self._log.cache)
+
+    def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
+        """The number of labels until an interval is `width` wide, from the labels there are."""
+        return plan_further(self.state, self._log.cache, self.pool(), width, metric, expected)
+
+    @property
+    def predictor(self) -> CampaignPredictor | None:
+        """What an adaptive campaign has learnt about its losses; None before its first round."""
+        return predictor_of(self.state, self._pool.at, self._log.cache)
+
+    def agreement(self) -> Agreement | None:
+        """How far labellers agree on items that two of them labelled; None without any."""
+        return agreement_of(self.state)
+
+    def paces(self) -> list[Pace]:
+        """The work of each labeller: how many labels, since when, and how long one takes."""
+        return paces_of(self.state)
+
+    def report(self, path: str | Path) -> None:
+        """Write figures, plots, settings and corrections as one HTML file."""
+        text = page(self.report_content())
+        Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
+
+    def report_content(self) -> Report:
+        """The content of the report, for other pages to show the same."""
+        state, cache = self.state, self._log.cache
+        return make_report(
+            state,
+            comparable_figures(state, cache),
+            estimate_history(state, cache),
+            compare_with_first(state, cache),
+            self._log.last_hash,
+            [
+                *judge_section(state, cache),
+                *learnt_sections(predictor_of(state, self._pool.at, cache)),
+            ],
+        )
+
+    def to_table(self) -> "pa.Table":
+        """Draws, labels, predictions and training weights: one row for each draw given out."""
+        return as_table(self.state)
+
+    def to_frame(self) -> Any:  # noqa: ANN401
+        """`to_table` as a pandas frame."""
+        optional("pandas", extra="pandas")
+        return self.to_table().to_pandas()
+
+    def export(self, path: str | Path, *, raw: bool = False) -> None:
+        """Write `to_table` as .parquet, .jsonl or .csv, harmless to spreadsheets unless `raw`."""
+        write_table(self.to_table(), Path(path), raw=raw)
+
     def audit(self, *, expect: str | None = None) -> Audit:
         """Recompute everything that log and pool determine; return each difference in a line.
 
@@ -219,6 +458,63 @@ class Campaign(Labellers, Analysts):
         store, name = self._log.store, self.name
         return audit_log(name, store.events(name), self._pool.at, expect)
 
+    # What managers change.
+
+    def attach(self, predictions: Any, model: str) -> None:  # noqa: ANN401
+        """Estimate another model from the same labels: a file or frame of ids and predictions.
+
+        It needs a prediction for every item drawn so far. Estimates stay unbiased, because the
+        draws did not depend on this model. The campaign may be closed.
+        """
+        opened = open_pool(predictions, classes=self.settings.classes)
+        self._do(
+            lambda state: [
+                attach_event(
+                    state.settings, state.draws, opened, model, at=decide.time_text(current_time())
+                )
+            ]
+        )
+
+    def rescore(
+        self,
+        predictions: Any,  # noqa: ANN401
+        *,
+        save_as: str | Path | None = None,
+        owner: str | None = None,
+    ) -> None:
+        """Replace the predicted losses that guide the draws, from the next item on.
+
+        `predictions` is a file or frame of ids with loss_hat or surrogate_<class>, or a fitted
+        scikit-learn model that predicts from the pool's features; `save_as` is a Parquet file
+        for its predictions. Other processes, and their audits, need a file.
+        """
+        scores = self._pool.open_scores(self.settings, predictions, save_as)
+        where, content = place_of(scores), scores.fingerprint
+        self._do(lambda state: decide.rescore(state, where, content, owner, current_time()))
+
+    def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
+        """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
+        if "kind" in settings:
+            check_kind(self.settings, settings["kind"], self.pool)
+        self._do(lambda state: decide.change(state, owner, current_time(), **settings))
+
+    def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
+        """End the campaign; its estimates remain."""
+        self._do(lambda state: decide.close(state, reason, owner, current_time()))
+
+    def reopen(self, *, owner: str | None = None) -> None:
+        """Let a closed campaign go on."""
+        self._do(lambda state: decide.reopen(state, owner, current_time()))
+
+    def rename(self, name: str, *, owner: str | None = None) -> None:
+        """Give the campaign another name; its log records when, and by whom."""
+        self._log.rename(name, lambda state: decide.rename(state, name, owner, current_time()))
+        self.name = name
+
+    def delete(self) -> None:
+        """Remove the campaign with all its events for good."""
+        self._log.delete()
+
     def keep(self) -> None:
         """Store the state and the betting games, so that the next process begins with them."""
         self._log.keep()
@@ -226,6 +522,10 @@ class Campaign(Labellers, Analysts):
     def pool(self) -> Pool:
         """The pool; refuses one whose content is not that at creation."""
         return self._pool.open(self.settings)
+
+    def _target(self, width: float | None) -> float | None:
+        settings = self.state.settings
+        return check_width(settings.metrics[0], width) or settings.target_width
 
     def _must_draw(self, state: CampaignState, n: int) -> bool:
         """True if fewer than n drawn items are left to hand out, and there may be more."""
@@ -237,11 +537,30 @@ class Campaign(Labellers, Analysts):
         if not self._must_draw(state, n):
             return []
         pool = self._pool.at(state, len(state.draws) + 1)
-        return draw_events(pool, state, state.n_asked + n, at=_stamp())
+        return draw_events(pool, state, state.n_asked + n, at=decide.time_text(current_time()))
+
+    def _hand_out(
+        self,
+        decision: Callable[[CampaignState], decide.Handout],
+        draw_ahead: Callable[[CampaignState], list[Event]] = lambda _: [],
+    ) -> list[Ask]:
+        """Hand out items, after further draws if they are needed."""
+        asks: list[Ask] = []
+
+        def decide_both(state: CampaignState) -> Sequence[Event]:
+            drawn = draw_ahead(state)
+            handout = decision(apply_events(drawn, state))
+            asks[:], self.note = handout.asks, handout.note
+            return [*drawn, *handout.events]
+
+        self._do(decide_both)
+        return asks
 
     def _do(self, decision: Decision) -> int:
-        return self._log.do(decision)
+        """Decide on the newest state and append; the number of events."""
+        return len(self._log.do(decision))
 
 
-def _stamp() -> str:
-    return current_time().isoformat(timespec="seconds")
+def _check_seconds(seconds: int | None) -> int | None:
+    """The length of a lease, a whole number of seconds; None is that of the campaign."""
+    return None if seconds is None else whole("lease_seconds", seconds, least=1)

@@ -29,7 +29,9 @@ from levelled.campaigns.drawing.pools import (
     pool_options,
     settings_of_pool,
 )
-from levelled.campaigns.log.decide import check_labels, check_name, check_width
+from levelled.campaigns.log.events import Answered, Created, Drawn, Event, Leased
+from levelled.campaigns.log.records import to_plain
+from levelled.campaigns.log.rules import check_labels, check_name, check_width
 from levelled.campaigns.options import (
     ARGUMENTS,
     OPTIONS,
@@ -208,7 +210,7 @@ def _first_events(
     pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str] | None
 ) -> list[dict[str, Any]]:
     """The creation of the campaign, its first draws, and the labels of its sample."""
-    stamp = {"at": datetime.now(UTC).isoformat(timespec="seconds"), "by": None}
+    at = datetime.now(UTC).isoformat(timespec="seconds")
     rows: list[int] = []
     labels: list[object] = []
     if labelled is not None:
@@ -218,15 +220,16 @@ def _first_events(
     if settings.kind != "adaptive":
         last = max(min(settings.budget or AHEAD, settings.pool_size), last)
     items = draw_again(pool, settings, rows, last)
-    events: list[dict[str, Any]] = [
-        {"type": "created", **stamp, "settings": settings.to_json()},
-        {"type": "drawn", **stamp, "draws": [item.to_json() for item in items]},
+    events: list[Event] = [
+        Created(at=at, by=None, settings=settings.to_json()),
+        Drawn(at=at, by=None, draws=tuple(items)),
     ]
     answers = dict(enumerate(check_labels(settings, labels), start=1))
     if answers:
-        events.append({"type": "leased", **stamp, "draws": [*answers], "until": stamp["at"]})
-    answered = {"type": "answered", **stamp}
-    return events + [{**answered, "draw": m, "label": label} for m, label in answers.items()]
+        events.append(Leased(at=at, by=None, draws=[*answers], until=at))
+    for draw, label in answers.items():
+        events.append(Answered(at=at, by=None, draw=draw, label=label))
+    return [to_plain(event) for event in events]
 
 
 def _read_sample(

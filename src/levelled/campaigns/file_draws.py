@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
+from itertools import chain
 
 import numpy as np
 
@@ -14,7 +15,9 @@ from levelled.labels import Id, list_names
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import Part, finish
+from levelled.sources.columns import Roles
 from levelled.sources.files import PathName
+from levelled.sources.ids import batch_ids
 from levelled.sources.races import (
     ColumnWeights,
     EqualWeights,
@@ -23,9 +26,11 @@ from levelled.sources.races import (
     UnitWeights,
     in_threads,
     mix_units,
+    name_place,
+    prediction_weights,
     race_units,
 )
-from levelled.sources.units import Units, open_units, read_ids
+from levelled.sources.rows import Files, taken
 
 _FLOOR = 0.5
 """The share of the probability that is spread evenly where a metric scores the rows."""
@@ -50,27 +55,48 @@ def draw_from_file(
 ) -> Draws:
     """Draws from the rows of files, with the ids of the drawn rows, without a campaign.
 
-    Rows are drawn in proportion to the column `weight` (with `log` its exponential), to the loss
-    that predictions let expect of a `metric`, or uniformly without either. `floor` is the share of
-    the probability that is spread evenly over all rows: 0 for a column and 0.5 for a metric unless
-    it is given. It takes a pass of its own.
+    Rows are drawn in proportion to a column, to the loss that predictions let expect of a metric,
+    or uniformly without either. The columns of weights are read once, a row group of a Parquet file
+    at a time; the ids of the drawn rows are read afterwards. Files are taken in the order of their
+    sorted names, and rows are counted on from one to the next. The draws depend on the rows, on
+    their division into row groups and files, and on the seed alone; those from a single row group
+    are the draws of `levelled.samplers.race`.
 
-    `path` is a file, a folder, a pattern, a list of these, or an address such as
-    s3://bucket/pool/*.parquet. The columns of weights are read once, a row group of a Parquet file
-    at a time, by several threads; the ids of the drawn rows are read afterwards. Files are taken
-    in the order of their sorted paths, and rows are counted on from one to the next. The draws
-    depend on the rows, on their division into row groups and files, and on the seed alone; those
-    from a single row group are the draws of `levelled.samplers.race`.
-
-    With `design` the draws have the columns `max_weight` and `dispersion`, unless weights are so
-    small that these do not fit a float. Items of weight zero are refused; `allow_zero` leaves them
-    out, and a floor gives them a chance.
-
-    `progress` is called with the rows read so far and with all that will be, if that is known, and
-    `note` with lines for the user: where the weights of a metric come from, and why there are no
-    design columns.
+    Parameters
+    ----------
+    path
+        A file, a folder, a pattern, an address such as s3://bucket/pool/*.parquet, or a list.
+    k
+        The number of draws.
+    seed
+        The seed of the race.
+    weight
+        The column of weights.
+    log
+        True if that column holds logarithms of weights.
+    metric
+        The metric whose expected loss weighs the rows.
+    classes
+        The classes, needed where no columns proba_<class> name them.
+    floor
+        The share of the probability that is spread evenly over all rows, in a pass of its own: 0
+        for a column and 0.5 for a metric unless it is given.
+    design
+        Add the columns `max_weight` and `dispersion`, unless weights are so small that these do not
+        fit a float.
+    allow_zero
+        Leave out items of weight zero, which are refused otherwise; a floor gives them a chance.
+    id_column
+        The column of ids.
+    threads
+        The number of threads that read; one a core by default.
+    progress
+        Called with the rows read so far and with all that will be, if that is known.
+    note
+        Called with lines for the user: where the weights of a metric come from, and why there are
+        no design columns.
     """
-    units = open_units(path)
+    units = Files(path, alike=True)
     if id_column not in units.schema.names:
         there = list_names(units.schema.names, 12)
         raise PoolError(f"{path} has no column {id_column!r} for the ids; it has {there}.")
@@ -100,11 +126,11 @@ def draw_from_file(
             progress=count,
         )
         draws = _finish(merged, note)
-        ids = _read_ids(units, merged, draws.index, id_column, threads)
+        ids = _read_ids(units, draws.index, id_column, threads)
     except InputError:
-        units.check_unchanged()  # the more likely cause, if there is a change
+        _refuse_change(units)  # the more likely cause, if there is one
         raise
-    units.check_unchanged()
+    _refuse_change(units)
     return replace(draws, ids=ids)
 
 
@@ -134,7 +160,7 @@ def _counter(
 
 
 def _choose_weights(
-    units: Units,
+    units: Files,
     weight: str | None,
     log: bool,
     metric: str | None,
@@ -154,26 +180,15 @@ def _choose_weights(
             parsed.require(predictions)
             return parsed.score(predictions)
 
-        return PredictionWeights(units, score, metric, classes=classes, id_column=id_column)
+        return prediction_weights(units, score, metric, classes=classes, id_column=id_column)
     return EqualWeights(units)
 
 
-def _read_ids(
-    units: Units, merged: Part, rows: IntArray, column: str, threads: int | None
-) -> list[Id]:
+def _read_ids(units: Files, rows: IntArray, column: str, threads: int | None) -> list[Id]:
     """The ids of some rows, of which only the units that hold them are read."""
-    lengths = np.bincount(merged.blocks["unit"], merged.blocks["rows"]).astype(np.int64)
-    ends = np.cumsum(lengths)
     order = np.sort(rows)
-    drawn_from = np.unique(np.searchsorted(ends, order, side="right"))
-
-    def read(unit: int) -> list[Id]:
-        first = ends[unit] - lengths[unit]
-        inside = order[(order >= first) & (order < ends[unit])]
-        return read_ids(units, unit, inside - first, column)
-
-    found = [one for unit in in_threads(read, drawn_from.tolist(), threads) for one in unit]
-    name = dict(zip(order.tolist(), found, strict=True))
+    found = in_threads(lambda part: _unit_ids(units, *part, column), units.parts(order), threads)
+    name = dict(zip(order.tolist(), chain.from_iterable(found), strict=True))
     row_of: dict[Id, int] = {}
     for row, one in name.items():
         if row_of.setdefault(one, row) != row:
@@ -182,3 +197,23 @@ def _read_ids(
                 f"have it. Every item needs one of its own: take out copies, or number the rows."
             )
     return [name[row] for row in rows.tolist()]
+
+
+def _unit_ids(units: Files, unit: int, rows: IntArray, column: str) -> list[Id]:
+    """The ids of some rows of a unit, which increase; it is read up to the last of them."""
+    found: list[Id] = []
+    for batch in taken(units.unit_batches(unit, Roles(column)), rows):
+        missing = [at for at, one in enumerate(batch.column(0).to_pylist()) if one in (None, "")]
+        if missing:
+            place = name_place(units, unit, int(rows[len(found) + missing[0]]))
+            raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
+        found += batch_ids(batch, column, 0).to_pylist()
+    return found
+
+
+def _refuse_change(units: Files) -> None:
+    if name := units.changed_file():
+        raise PoolError(
+            f"{name} changed while it was read, so the draws would be of no pool at all. Draw "
+            f"again once nothing writes to it."
+        )

@@ -178,15 +178,13 @@ def _check_weights(context: typer.Context, weight: str | None, metric: str | Non
 def _check_out(context: typer.Context, out: Path | None, source: str) -> None:
     """Refuse to write draws into what they are drawn from, or under a name that misleads."""
     from levelled.sources.files import ENDINGS, is_one_of
-    from levelled.sources.places import is_address
 
     if out is None:
         return
     _refuse(context, "--out", "form")
     if ENDINGS.get(out.suffix.lower()) != "parquet":
         raise lv.errors.InputError(f"--out writes a Parquet file: {out} must end in .parquet.")
-    path = source.removeprefix("file://")
-    if not is_address(path) and is_one_of(out, path):
+    if is_one_of(out, source):
         raise lv.errors.InputError(
             f"--out {out} is, or would be, one of the files that {source} stands for, so the draws "
             f"would spoil what they are drawn from. Name a file elsewhere."

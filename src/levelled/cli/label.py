@@ -89,8 +89,10 @@ class _Session:
             "x": self._give_up,
             **dict.fromkeys(("u", Key.BACKSPACE), self._back),
             "f": self._write_note,
-            "g": self._show_guidelines,
-            "?": self._show_help,
+            "g": lambda draft: self._show_text(
+                draft, "Guidelines", campaign.settings.guidelines or "There are no guidelines."
+            ),
+            "?": lambda draft: self._show_text(draft, "Keys", _HELP),
             **dict.fromkeys(("t", Key.ENTER), self._type),
             **dict.fromkeys(("q", Key.END_OF_INPUT), self._stop),
         }
@@ -226,13 +228,6 @@ class _Session:
     def _write_note(self, draft: _Draft) -> _Draft:
         note = self._screen.ask("Note:", draft.note or "")
         return draft if note is None else replace(draft, note=note or None)
-
-    def _show_guidelines(self, draft: _Draft) -> _Draft:
-        guidelines = self._campaign.settings.guidelines
-        return self._show_text(draft, "Guidelines", guidelines or "There are no guidelines.")
-
-    def _show_help(self, draft: _Draft) -> _Draft:
-        return self._show_text(draft, "Keys", _HELP)
 
     def _show_text(self, draft: _Draft, title: str, markdown: str) -> _Draft:
         page = Page(title, lambda _: [render_markdown(markdown)], "", "any key: back")

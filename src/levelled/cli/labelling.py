@@ -249,17 +249,11 @@ def _of(owner: str | None) -> str:
 
 def open_(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List the items that wait for a label: who has them, since when and until when."""
-    items = lv.load_campaign(name, storage=storage).open_items()
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        rows = [
-            (str(one.draw), *map(show.plain, (one.id, one.owner, one.since, one.until)))
-            for one in items
-        ]
-        columns = ["draw", "id", "labeller", "since", "until"]
-        show.show_rows(f"Open items of {name}", columns, rows, figures=False)
-    else:
-        show.records([asdict(one) for one in items], chosen)
+    items = [asdict(one) for one in lv.load_campaign(name, storage=storage).open_items()]
+    rows = [[show.plain(value) for value in one.values()] for one in items]
+    columns = ["draw", "id", "labeller", "since", "until"]
+    title = f"Open items of {name}"
+    show.data(form, items, lambda: show.show_rows(title, columns, rows, figures=False))
 
 
 def undo(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:

@@ -1,7 +1,6 @@
 """`levelled learn` and `levelled advise`: train on drawn labels, with or without weights."""
 
 import re
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from enum import StrEnum
@@ -15,8 +14,6 @@ from levelled.cli import show
 from levelled.cli.options import Form, Format
 
 if TYPE_CHECKING:
-    from levelled.backends import Backend
-    from levelled.learning import ActiveLearner
     from levelled.learning.simulation import LabelledPool, Simulation
     from levelled.models import Loss
 
@@ -111,11 +108,7 @@ def advise(
                 test=None if test is None else drawn.read_test(test),
                 seed=seed,
             )
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        _show_verdict(verdict)
-    else:
-        show.records([verdict.as_dict()], chosen)
+    show.data(form, [verdict.as_dict()], lambda: _show_verdict(verdict))
 
 
 def _show_verdict(verdict: "lv.Verdict") -> None:
@@ -220,50 +213,48 @@ def learn(
         about = f"{budget} of {len(labelled.pool)} items, {model}, {chosen}, {proposal}"
         with name_gaps(labelled.pool.columns, pool, test):
             if compare:
-                _compare(simulation, seed, trajectories, about, out, show.chosen(form))
+                _compare(simulation, seed, trajectories, about, out, form)
             else:
                 kind: Loss = loss  # type: ignore[assignment]  # checked where the pool was read
-                _learn(simulation, seed, kind, about, out, show.chosen(form))
+                _learn(simulation, seed, kind, about, out, form)
 
 
 def _learn(
-    simulation: "Simulation", seed: int, loss: "Loss", about: str, out: Path | None, form: Form
+    simulation: "Simulation",
+    seed: int,
+    loss: "Loss",
+    about: str,
+    out: Path | None,
+    form: Form | None,
 ) -> None:
     """Draw all labels, train, and print the risk and the verdict."""
-    learner, verdict, row = simulation.run(seed, loss=loss, backend=_progress("learning"))
-    if form is Form.table:
-        typer.echo(f"{about}: trained {_TRAINED[row['weights']]}")
-        typer.echo(f"{simulation.pool.risk_name}: {row['risk']:.4g} ({row['n_risk']} of them)")
-        typer.echo(show.plain(verdict, 1000))
-    else:
-        show.records([row], form)
-    if out is not None:
-        _save(out, learner, simulation.pool)
-
-
-def _save(out: Path, learner: "ActiveLearner", labelled: "LabelledPool") -> None:
-    """Write the labels with their draws and features, for `levelled advise`, and the learner."""
     from levelled.learning.files import write_drawn_labels
 
-    path = out / "labelled.parquet"
-    write_drawn_labels(path, learner.draws, labelled.labels[learner.draws.index], labelled.pool)
-    show.tell(f"written: {path}")
-    learner.save(out / "learner")
-    show.tell(f"written: {out / 'learner'}")
+    labelled, backend = simulation.pool, show.with_progress(map, "learning")
+    learner, verdict, row = simulation.run(seed, loss=loss, backend=backend)
+    texts = [
+        f"{about}: trained {_TRAINED[row['weights']]}",
+        f"{labelled.risk_name}: {row['risk']:.4g} ({row['n_risk']} of them)",
+        verdict,
+    ]
+    show.data(form, [row], lambda: show.lines(texts, 1000))
+    if out is not None:  # the labels with their draws and features, for `levelled advise`
+        path = out / "labelled.parquet"
+        write_drawn_labels(path, learner.draws, labelled.labels[learner.draws.index], labelled.pool)
+        show.tell(f"written: {path}")
+        learner.save(out / "learner")
+        show.tell(f"written: {out / 'learner'}")
 
 
 def _compare(
-    simulation: "Simulation", seed: int, n: int, about: str, out: Path | None, form: Form
+    simulation: "Simulation", seed: int, n: int, about: str, out: Path | None, form: Form | None
 ) -> None:
     """Simulate n trajectories, train each way at checkpoints, and print the risks."""
     from levelled.learning.simulation import comparison_table, save_comparison
 
-    rows = simulation.compare(seed, n, backend=_progress("comparing"))
+    rows = simulation.compare(seed, n, backend=show.with_progress(map, "comparing"))
     risk = simulation.pool.risk_name
-    if form is Form.table:
-        show.show_rows(risk, *comparison_table(rows))
-    else:
-        show.records(rows, form)
+    show.data(form, rows, lambda: show.show_rows(risk, *comparison_table(rows)))
     if n == 1:
         show.tell("one trajectory may be luck: --trajectories 10 gives standard errors")
     if out is None:
@@ -299,11 +290,6 @@ def _make_folder(out: Path | None, compare: bool) -> None:
         out.mkdir(parents=True, exist_ok=True)
         if compare:
             optional("matplotlib", extra="plots")
-
-
-def _progress(title: str) -> "Backend":
-
-    return show.with_progress(map, title) if sys.stderr.isatty() else map
 
 
 @contextmanager

@@ -1,7 +1,6 @@
 """Commands about whole campaigns, their storage, and the web page with those who may use it."""
 
 import sys
-from collections.abc import Sequence
 from enum import StrEnum
 from pathlib import Path
 from typing import Annotated, Any
@@ -94,10 +93,6 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     with lv.campaigns.open_store(storage, create=False) as store:
         logs = [CampaignLog(name, store) for name in store.names()]
         summaries = [summarise(*log.overview()) for log in logs]
-    chosen = show.chosen(form)
-    if chosen is not Form.table:
-        show.records(summaries, chosen)
-        return
     columns = ["name", "metrics", "n_labels", "n_settled", "n_pending", "budget", "pool_size"]
     rows = [
         [
@@ -106,7 +101,8 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
         ]
         for row in summaries
     ]
-    show.show_rows("Campaigns", [*(c.removeprefix("n_") for c in columns), "state"], rows)
+    names = [*(column.removeprefix("n_") for column in columns), "state"]
+    show.data(form, summaries, lambda: show.show_rows("Campaigns", names, rows))
 
 
 def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
@@ -225,23 +221,6 @@ def serve(
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Label in the browser, and watch the figures: prints a link and serves it until Ctrl-C."""
-    more = {"root_path": root_path, "file": file, "uploads": uploads, "images": images}
-    serve_local(storage, port, host=host, owner=owner, names=allow_host, **more)
-
-
-def serve_local(
-    storage: str,
-    port: int,
-    *,
-    host: str = "127.0.0.1",
-    owner: str | None = None,
-    names: Sequence[str] = (),
-    **more: Any,  # noqa: ANN401
-) -> None:
-    """Print a link to the campaigns of a storage, and serve it; `more` are further settings.
-
-    The link has a token only where nobody but this machine is served.
-    """
     import getpass
 
     for module in ("fastapi", "uvicorn", "markdown_it", "nh3"):
@@ -252,10 +231,13 @@ def serve_local(
     settings = web.WebSettings(
         storage,
         owner=owner or getpass.getuser(),
-        token=web.link_token(storage) if is_local else None,
+        token=web.link_token(storage) if is_local else None,  # others need one of their own
         port=port,
-        hosts=(*web.LOOPBACK, *names) if is_local else tuple(names),
-        **more,
+        hosts=(*web.LOOPBACK, *allow_host) if is_local else tuple(allow_host),
+        root_path=root_path,
+        file=file,
+        uploads=uploads,
+        images=images,
     )
     web.serve(settings, host, typer.echo)
 
@@ -286,12 +268,9 @@ def list_tokens(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None
     rows: list[dict[str, Any]] = [
         {"name": one.name, "role": one.role, "created": one.created} for one in tokens
     ]
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        cells = [[show.plain(value) for value in row.values()] for row in rows]
-        show.show_rows("Tokens", ["name", "role", "created"], cells, figures=False)
-    else:
-        show.records(rows, chosen)
+    cells = [[show.plain(value) for value in row.values()] for row in rows]
+    columns = ["name", "role", "created"]
+    show.data(form, rows, lambda: show.show_rows("Tokens", columns, cells, figures=False))
 
 
 @token_app.command()
@@ -372,12 +351,9 @@ def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
         },
         "storage": f"{lv.campaigns.place_of(storage)}: {state}",
     }
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        rows = [(name, show.plain(value)) for name, value in parts.items()]
-        show.show_rows("", ["part", "version or state"], rows, figures=False)
-    else:
-        show.records([parts], chosen)
+    rows = [(name, show.plain(value)) for name, value in parts.items()]
+    columns = ["part", "version or state"]
+    show.data(form, [parts], lambda: show.show_rows("", columns, rows, figures=False))
     if not opens:
         raise typer.Exit(1)
 

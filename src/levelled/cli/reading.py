@@ -113,15 +113,10 @@ def compare(
 
     campaign = lv.load_campaign(name, storage=storage)
     comparisons = campaign.compare(model, against, metric)
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        for one in comparisons:
-            typer.echo(show.plain(f"{one.metric}: {one.verdict}", 500))
-        warnings = (text for one in comparisons for text in one.difference.warnings)
-        for text in dict.fromkeys(warnings):
-            typer.echo(show.plain(f"note: {text}", 500))
-    else:
-        show.records([one.as_dict() for one in comparisons], chosen)
+    notes = [f"note: {text}" for one in comparisons for text in one.difference.warnings]
+    texts = [*(f"{one.metric}: {one.verdict}" for one in comparisons), *dict.fromkeys(notes)]
+    rows = [one.as_dict() for one in comparisons]
+    show.data(form, rows, lambda: show.lines(texts, 500))
     for other in campaign.settings.metrics if metric is None else ():
         if why := why_not_compared(other):
             show.tell(f"not compared: {why}")
@@ -155,13 +150,8 @@ def judge(
     """Check a judge against people: corrected rate, TPR, TNR, kappa, and where it fails."""
     campaign = lv.load_campaign(name, storage=storage, pool=pool)
     report = campaign.judge(model, against=against, positive=positive, by=by, tpr=tpr, tnr=tnr)
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        _show_report(name, report)
-    elif chosen is Form.csv:
-        show.records(report.as_dicts(), chosen)
-    else:
-        show.records([report.as_dict()], chosen)
+    rows = report.as_dicts() if form is Form.csv else [report.as_dict()]
+    show.data(form, rows, lambda: _show_report(name, report))
     campaign.keep()
 
 
@@ -185,8 +175,7 @@ def _show_report(name: str, report: "JudgeReport") -> None:
         show.show_rows("where it is worst", ("", "figure", "value", "interval"), parts)
     if report.decision is not None:
         typer.echo(f"used unattended? {report.decision.answer}: {report.decision.because}.")
-    for one in report.comparisons:
-        typer.echo(show.plain(one, 500))
+    show.lines(report.comparisons, 500)
     figures = {report.rate_name: report.rate, **report.figures}
     notes: dict[str, list[str]] = {}
     for figure, estimate in figures.items():
@@ -277,7 +266,9 @@ def gate(
             claims = [_gate(campaign, one, model, level) for one in asked]
             if all(one.word != "not yet" for one in claims):
                 break
-    _show_claims(campaign, claims, show.chosen(form))
+    about = {"campaign": campaign.name, "last_hash": campaign.last_hash}
+    rows = [{**one.as_dict(), **about} for one in claims]
+    show.data(form, rows, lambda: show.lines(claims, 1000))
     if junit is not None:
         _write_junit(junit, name, claims, allow_undecided=allow_undecided)
     raise typer.Exit(_exit_code(claims, allow_undecided=allow_undecided))
@@ -321,21 +312,10 @@ def _gate(campaign: "Campaign", one: _Asked, model: str | None, level: float | N
     )
 
 
-def _show_claims(campaign: "Campaign", claims: "Sequence[GateClaim]", chosen: Form) -> None:
-    """Print one line a claim, or its values."""
-    if chosen is Form.table:
-        for one in claims:
-            typer.echo(show.plain(str(one), 1000))
-        return
-    about = {"campaign": campaign.name, "last_hash": campaign.last_hash}
-    show.records([{**one.as_dict(), **about} for one in claims], chosen)
-
-
 def _exit_code(claims: "Sequence[GateClaim]", *, allow_undecided: bool) -> int:
     """The code of the worst word."""
-    words, passing = {one.word for one in claims}, {"shown"}
-    if allow_undecided:
-        passing.add("not yet")
+    words = {one.word for one in claims}
+    passing = {"shown", "not yet"} if allow_undecided else {"shown"}
     if "refuted" in words:
         return REFUTED
     return 0 if words and words <= passing else NOT_YET
@@ -425,8 +405,7 @@ def _show_audit(result: "Audit") -> None:
     """Print the differences and end with 1, or print ok and the last hash."""
     for note in result.notes:
         show.tell(f"not checked: {note}")
-    for difference in result:
-        typer.echo(show.plain(difference, 1000))
+    show.lines(result, 1000)
     if result:
         raise typer.Exit(1)
     typer.echo(f"ok: {result.n_events:,} events, last {result.last_hash}")

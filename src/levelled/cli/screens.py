@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Protocol, TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from levelled.cli import show
 
@@ -158,24 +158,8 @@ class Page:
     message: str = ""
 
 
-class Screen(Protocol):
-    """A place to show pages, and to read what the labeller does."""
-
-    whole_lines: bool
-    """True if a labeller sends whole lines instead of single keys."""
-
-    def show(self, page: Page) -> None:
-        """Show a page from its beginning."""
-
-    def read(self) -> Key | str:
-        """The next key that is not about scrolling, or the next line."""
-
-    def ask(self, prompt: str, start: str = "") -> str | None:
-        """A line of text, at first `start`; None if the labeller changes their mind."""
-
-
 @contextmanager
-def open_screen() -> Iterator[Screen]:
+def open_screen() -> "Iterator[Screen]":
     """The whole screen where there is a terminal, else lines of standard input and output."""
     from rich.console import Console
 
@@ -190,7 +174,7 @@ def open_screen() -> Iterator[Screen]:
 class _WholeScreen:
     """Pages on the whole screen; longer ones are scrolled by the arrows, j and k, and pages."""
 
-    whole_lines = False
+    whole_lines = False  # the labeller sends single keys
 
     def __init__(self, console: "Console", keyboard: Keyboard) -> None:
         self._console = console
@@ -351,3 +335,7 @@ class _LineScreen:
     def _print(self, text: str) -> None:
         self._last = text
         self._console.print(show.plain(text, 5000), soft_wrap=True)
+
+
+Screen = _WholeScreen | _LineScreen
+"""A place to show pages, and to read what the labeller does."""

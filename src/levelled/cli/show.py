@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Literal
 
+import typer
+
 from levelled.cli.options import Form
 
 if TYPE_CHECKING:
@@ -68,6 +70,20 @@ def chosen(form: Form | None, otherwise: Form = Form.json) -> Form:
     return Form.table if sys.stdout.isatty() else otherwise
 
 
+def data(form: Form | None, rows: Sequence[Mapping[str, Any]], table: Callable[[], object]) -> None:
+    """Print data: `table` prints it for people, `rows` are its records for programs."""
+    if (wanted := chosen(form)) is Form.table:
+        table()
+    else:
+        records(rows, wanted)
+
+
+def lines(texts: Iterable[object], most: int) -> None:
+    """Print texts to stdout, each as one safe line of at most so many characters."""
+    for text in texts:
+        typer.echo(plain(text, most))
+
+
 def records(rows: Sequence[Mapping[str, Any]], form: Form, *, raw: bool = False) -> None:
     """Print rows to stdout as JSON (always an array), JSONL or CSV.
 
@@ -101,7 +117,9 @@ def _cell(value: object, *, raw: bool) -> object:
 
 
 def with_progress(backend: "Backend", title: str) -> "Backend":
-    """The same backend, with a progress bar."""
+    """The same backend, with a progress bar where there is a terminal."""
+    if not sys.stderr.isatty():
+        return backend
     from rich.console import Console
     from rich.progress import track
 
@@ -144,10 +162,17 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
     from rich.table import Table
     from rich.text import Text
 
-    from levelled.reports.numbers import figure_notes
+    from levelled.reports.numbers import FIXED, VALIDITY, figure_cells, figure_notes
 
-    rows = _fit_rows([_figure_row(figure) for figure in figures], Console().width)
-    title = Text(f"{plain(campaign.name, 60)}: {_progress(figures[0])}", style="bold")
+    first, est = figures[0], figures[0].estimate
+    pending = f", {first.n_pending} pending" if first.n_pending else ""
+    title = (
+        f"{plain(campaign.name, 60)}: {first.n_labels} labels, {first.n_settled} draws "
+        f"settled{pending}; {est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
+    )
+    cells = map(figure_cells, figures)
+    rows = [{column: plain(cell, 40) for column, cell in row.items()} for row in cells]
+    rows = _fit_rows(rows, Console().width)
     table = Table(box=SIMPLE_HEAD)
     for column in rows[0]:
         number = column.replace("\n", " ") in _NUMBERS
@@ -161,21 +186,14 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
     notes = [f"{note}." for note in figure_notes(figures[0])]
     notes += [] if learnt is None else [f"{learnt.summary}."]
     notes += [f"note: {plain(text, 500)}" for text in warnings]
-    return Group(title, table, *map(Text, notes))
-
-
-def _figure_row(figure: "Figure") -> dict[str, str]:
-    """The cells of a figure; the note below the table says what pending labels may change."""
-    from levelled.reports.numbers import figure_cells
-
-    return {column: plain(cell, 40) for column, cell in figure_cells(figure).items()}
+    return Group(Text(title, style="bold"), table, *map(Text, notes))
 
 
 def _fit_rows(rows: list[dict[str, str]], width: int) -> list[dict[str, str]]:
     """The rows without empty columns, and with fewer words where they are wider than `width`."""
     filled = [column for column in rows[0] if any(row[column] for row in rows)]
     rows = [{column: row[column] for column in filled} for row in rows]
-    for shorten in (_shorten_worth, _break_heading, _drop_worth, _join_names, _drop_latest):
+    for shorten in (_shorten_worth, _break_heading, _drop(_WORTH), _join_names, _drop(_LATEST)):
         if _width_of(rows) <= width:
             break
         rows = [shorten(row) for row in rows]
@@ -201,8 +219,11 @@ def _break_heading(row: dict[str, str]) -> dict[str, str]:
     return {broken.get(column, column): cell for column, cell in row.items()}
 
 
-def _drop_worth(row: dict[str, str]) -> dict[str, str]:
-    return {column: cell for column, cell in row.items() if column != _WORTH}
+def _drop(name: str) -> Callable[[dict[str, str]], dict[str, str]]:
+    """A function that leaves out a column, whose heading may be broken by now."""
+    return lambda row: {
+        column: cell for column, cell in row.items() if column.replace("\n", " ") != name
+    }
 
 
 def _join_names(row: dict[str, str]) -> dict[str, str]:
@@ -210,20 +231,3 @@ def _join_names(row: dict[str, str]) -> dict[str, str]:
     whole = " ".join(filter(None, (row["metric"], row.get("model", ""))))
     rest = {column: cell for column, cell in row.items() if column not in _NAMES}
     return {"figure": f"  {row['slice']}" if row.get("slice") else whole, **rest}
-
-
-def _drop_latest(row: dict[str, str]) -> dict[str, str]:
-    return {
-        column: cell for column, cell in row.items() if _LATEST not in column.replace("\n", " ")
-    }
-
-
-def _progress(figure: "Figure") -> str:
-    from levelled.reports.numbers import FIXED, VALIDITY
-
-    est = figure.estimate
-    pending = f", {figure.n_pending} pending" if figure.n_pending else ""
-    return (
-        f"{figure.n_labels} labels, {figure.n_settled} draws settled{pending}; "
-        f"{est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
-    )

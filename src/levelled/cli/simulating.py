@@ -1,6 +1,5 @@
 """`levelled demo`, `plan` and `simulate`: try it before labels are paid for."""
 
-import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,13 +9,13 @@ import typer
 import levelled as lv
 from levelled.campaigns.options import OPTIONS
 from levelled.cli import show
-from levelled.cli.managing import PORT, serve_local
+from levelled.cli.managing import PORT
+from levelled.cli.managing import serve as serve_campaigns
 from levelled.cli.options import (
     DEFAULT_STORAGE,
     Address,
     BackendName,
     ClassNames,
-    Form,
     Format,
     Storage,
     Workers,
@@ -24,7 +23,7 @@ from levelled.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from levelled.backends import Backend
+    pass
 
 
 def demo(
@@ -68,7 +67,7 @@ def demo(
     show.tell(f"look at the campaign with: levelled estimate digits --storage {storage}")
     _repeat(out, min(labels, 100), repetitions, seed)
     if serve:
-        serve_local(storage, port)
+        serve_campaigns(port=port, storage=storage)
 
 
 def _run_campaign(
@@ -140,7 +139,19 @@ def plan(
     From the predictions alone, whose probabilities are doubted, or from the labels of a campaign.
     """
     if campaign is None:
-        planned = _plan_pool(pool, width, metric or "error", expected, level, floor, classes)
+        if pool is None:
+            raise lv.errors.InputError(
+                "A plan needs --pool, or --from with the name of a campaign."
+            )
+        planned = lv.campaigns.plan_campaign(
+            pool,
+            width,
+            metric or "error",
+            expected=expected,
+            level=0.95 if level is None else level,
+            floor=0.5 if floor is None else floor,
+            classes=None if classes is None else classes.split(","),
+        )
     elif (level, floor, classes) != (None, None, None):
         raise lv.errors.InputError(
             f"--level, --floor and --classes do not go with --from: {campaign!r} has its own."
@@ -151,33 +162,7 @@ def plan(
         )
         if not planned.n_labels:
             show.tell(f"{campaign} has no settled label yet: planned from the predictions alone")
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        typer.echo(f"{planned}.")
-    else:
-        show.records([planned.as_dict()], chosen)
-
-
-def _plan_pool(
-    pool: str | None,
-    width: float,
-    metric: str,
-    expected: float | None,
-    level: float | None,
-    floor: float | None,
-    classes: str | None,
-) -> "lv.metrics.Plan":
-    if pool is None:
-        raise lv.errors.InputError("A plan needs --pool, or --from with the name of a campaign.")
-    return lv.campaigns.plan_campaign(
-        pool,
-        width,
-        metric,
-        expected=expected,
-        level=0.95 if level is None else level,
-        floor=0.5 if floor is None else floor,
-        classes=None if classes is None else classes.split(","),
-    )
+    show.data(form, [planned.as_dict()], lambda: typer.echo(f"{planned}."))
 
 
 @takes(*(OPTIONS[name] for name in ("features", "classes", "id_column")))
@@ -214,12 +199,18 @@ def simulate(
     campaigns is that of five planned looks at once.
     """
     from levelled.backends import named
-    from levelled.simulation import METHODS, applicable_methods, known_losses, repeat_methods
+    from levelled.simulation import (
+        METHODS,
+        applicable_methods,
+        known_losses,
+        plot_factors,
+        repeat_methods,
+    )
     from levelled.simulation.methods import SLOW
-    from levelled.simulation.running import check_budgets, check_methods
+    from levelled.simulation.running import check_budgets, check_methods, factor_table
 
     _check_out(out)
-    run = _with_progress(named(backend, workers=workers, address=address))
+    run = show.with_progress(named(backend, workers=workers, address=address), "simulating")
     known = known_losses(pool, label, metric, **columns)
     names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
     sizes = check_budgets(_numbers(budgets), len(known))
@@ -230,21 +221,10 @@ def simulate(
     chosen = {name: METHODS[name] for name in names}
     rows = repeat_methods(known, chosen, sizes, repetitions, seed=seed, backend=run)
     about = f"{known.metric} of {len(known):,} items, {repetitions} repetitions"
-    if show.chosen(form) is Form.table:
-        from levelled.simulation.running import factor_table
-
-        show.show_rows(about, *factor_table(rows))
-    else:
-        show.records(rows, show.chosen(form))
+    show.data(form, rows, lambda: show.show_rows(about, *factor_table(rows)))
     if out is not None:
-        from levelled.simulation import plot_factors
-
         plot_factors(rows, about=about).savefig(out, dpi=200)
         show.tell(f"written: {out}")
-
-
-def _with_progress(backend: "Backend") -> "Backend":
-    return show.with_progress(backend, "simulating") if sys.stderr.isatty() else backend
 
 
 def _numbers(text: str) -> list[int]:

@@ -37,8 +37,7 @@ from levelled.sources.features import (
     read_flags,
     read_numbers,
 )
-from levelled.sources.files import files_of
-from levelled.sources.origin import Files
+from levelled.sources.rows import Files
 
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
@@ -271,7 +270,7 @@ class DrawnLabels:
 
     def read_test(self, path: str) -> Any:  # noqa: ANN401
         """The same features of another file, with its labels if it has any."""
-        if {"label", "answer"} & {*Files(files_of(path)).schema.names}:
+        if {"label", "answer"} & {*Files(path).schema.names}:
             return read_test(path, self.columns, self.y.tolist())
         return read_numbers(path, self.columns)
 
@@ -294,7 +293,7 @@ def read_drawn_labels(
     order = _order(answers, path)
     answers = [answers[at] for at in order]
     items = None if pool is None else read_features(pool, features, id_column=id_column)
-    schema = Files(files_of(path)).schema
+    schema = Files(path).schema
     probability = read_numbers(path, ["probability"])[order, 0]
     about = json.loads((schema.metadata or {}).get(_DRAWS, "{}"))
     size = _pool_size(path, about.get("pool_size"), items, pool_size)

@@ -49,13 +49,14 @@ def figure_cells(figure: Figure, number: Callable[[float], str] | None = None) -
     `number` writes its numbers, by default with four decimals.
     """
     write, est = number or _number, figure.estimate
+    is_newer = figure.look not in (None, figure.n_settled)  # there are labels since the last look
     return {
         "metric": figure.metric,
         "model": figure.model,
         "slice": figure.slice or "",
         "value": "–" if est.value is None else write(est.value),  # noqa: RUF001
         "interval": f"{write(est.low)} to {write(est.high)}",
-        "with all labels": _latest(figure, write),
+        "with all labels": write(figure.latest) if is_newer and figure.latest is not None else "",
         "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
     }
 
@@ -89,13 +90,6 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
             f"predict the losses badly"
         )
     return notes
-
-
-def _latest(figure: Figure, write: Callable[[float], str]) -> str:
-    """The value with all settled draws, where it is another one than that of the last look."""
-    if figure.latest is None or figure.look in (None, figure.n_settled):
-        return ""
-    return write(figure.latest)
 
 
 def _number(value: float) -> str:
@@ -163,14 +157,8 @@ def headline(figure: Figure) -> str:
         about=about,
         metric=figure.metric,
     )
-    return f"{sentence} ({_interval(figure, write)})."
-
-
-def _interval(figure: Figure, write: Callable[[float], str]) -> str:
-    est = figure.estimate
-    if est.interval == "point":
-        return "known exactly"
-    return f"{est.level * 100:.4g}% interval {write(est.low)} to {write(est.high)}"
+    interval = f"{est.level * 100:.4g}% interval {write(est.low)} to {write(est.high)}"
+    return f"{sentence} ({'known exactly' if est.interval == 'point' else interval})."
 
 
 def why_trust(figure: Figure) -> str:

@@ -146,7 +146,9 @@ def plot_history(history: Sequence[Figure], target_width: float | None = None) -
     if points:
         axes.plot(*zip(*points, strict=True), color=_ACCENT, linewidth=1.8)
         axes.plot(*points[-1], "o", color=_ACCENT, markersize=4.5)
-        _mark_target(axes, points[-1][1], target_width)
+        if target_width is not None:  # the ends of an interval as narrow as the target
+            for end in (points[-1][1] - target_width / 2, points[-1][1] + target_width / 2):
+                axes.axhline(end, color=_MUTED, linewidth=1, linestyle=(0, (2, 3)))
     axes.set_xlim(left=0)
     axes.set_xlabel("draws settled")
     _write(axes.set_ylabel(""), history[-1].metric)
@@ -228,13 +230,6 @@ def _count_in_per_cent(axis: Any, figure: Figure) -> None:  # noqa: ANN401
     if is_in_per_cent(figure.metric):
         ticker = optional("matplotlib.ticker", extra="plots")
         axis.set_major_formatter(ticker.PercentFormatter(xmax=1))
-
-
-def _mark_target(axes: Any, value: float, width: float | None) -> None:  # noqa: ANN401
-    """Draw the ends of an interval that is as narrow as the target."""
-    if width is not None:
-        for end in (value - width / 2, value + width / 2):
-            axes.axhline(end, color=_MUTED, linewidth=1, linestyle=(0, (2, 3)))
 
 
 def _axes(height: float) -> tuple[Any, Any]:

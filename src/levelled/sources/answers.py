@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from levelled.errors import PoolError
 from levelled.labels import Id, Label
-from levelled.sources.files import PathName, files_of, format_of, json_objects
+from levelled.sources.files import PathName, format_of, json_objects, one_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -94,15 +94,12 @@ def _rows(
 ) -> tuple[list[dict[str, Any]], str]:
     """The rows of the source as dicts, and its name for messages."""
     if hasattr(source, "__arrow_c_stream__"):
-        from levelled.sources.origin import as_table
+        from levelled.sources.rows import as_table
 
         table = as_table(source)
         return table.select(_wanted(table.column_names, others)).to_pylist(), "The frame"
     if isinstance(source, str | PathLike):
-        paths = files_of(source)
-        if len(paths) > 1:
-            raise PoolError(f"{source} are {len(paths)} files; give the labels in one.")
-        path = paths[0]
+        path = one_file(source, "give the labels in one")
         _check_size(path.stat().st_size, str(path))
         return _of_format(path, format_of(path), str(path), others), str(path)
     data = source.read(_MOST_BYTES + 1)
@@ -132,7 +129,7 @@ def _of_format(
         return [*json_objects(io.BytesIO(data), name)]
     import pyarrow.parquet as pq
 
-    from levelled.sources.origin import name_unreadable
+    from levelled.sources.places import name_unreadable
 
     with name_unreadable(name, kind):
         if kind == "csv":
@@ -145,7 +142,7 @@ def _of_format(
 def _of_csv(source: Path | bytes, others: Sequence[str]) -> list[dict[str, Any]]:
     import pyarrow as pa
 
-    from levelled.sources.origin import open_csv
+    from levelled.sources.rows import open_csv
 
     def start(kinds: dict[str, pa.DataType] | None = None) -> Any:  # noqa: ANN401
         file = pa.BufferReader(source) if isinstance(source, bytes) else source
@@ -252,21 +249,20 @@ def read_result(path: PathName) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from levelled.sources.origin import name_unreadable, open_csv
+    from levelled.sources.places import name_unreadable
+    from levelled.sources.rows import open_csv
 
-    paths = files_of(path)
-    if len(paths) > 1:
-        raise PoolError(f"{path} are {len(paths)} files; the result of a SELECT is one.")
-    kind = format_of(paths[0])
+    file = one_file(path, "the result of a SELECT is one")
+    kind = format_of(file)
     with name_unreadable(path, kind):
         if kind == "parquet":
-            return pq.read_table(paths[0])
+            return pq.read_table(file)
         if kind == "jsonl":
-            with paths[0].open("rb") as file:
-                return pa.Table.from_pylist([*json_objects(file, paths[0].name)])
-        with open_csv(paths[0]) as reader:
+            with file.open("rb") as lines:
+                return pa.Table.from_pylist([*json_objects(lines, file.name)])
+        with open_csv(file) as reader:
             names = reader.schema.names
-        with open_csv(paths[0], kinds=dict.fromkeys(names, pa.string())) as reader:
+        with open_csv(file, kinds=dict.fromkeys(names, pa.string())) as reader:
             return _with_whole_ids(reader.read_all())
 
 

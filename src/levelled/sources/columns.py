@@ -9,7 +9,8 @@ length:B/A       the same of B less that of A: the ratio of two lengths
 from __future__ import annotations
 
 import difflib
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -92,11 +93,12 @@ def roles_of(
     choices: ColumnChoices,
 ) -> Roles:
     """The roles of the columns of a schema; one that is no pool is refused."""
-    names, id_column = schema.names, choices.id_column
-    check_repeats(names, "The pool")
+    # A list of names would be searched once for each name: a table may have 20,000 of them.
+    check_repeats(schema.names, "The pool")
+    names, id_column = dict.fromkeys(schema.names), choices.id_column
     if id_column not in names:
         raise PoolError(
-            f"The pool has no column {id_column!r} for the ids; it has {list_names(names, 12)}. "
+            f"The pool has no column {id_column!r} for the ids; it has {list_names([*names], 12)}. "
             f"Add one, or say which column it is (id_column, --id-column)"
             f"{_hint(id_column, names)}."
         )
@@ -107,7 +109,7 @@ def roles_of(
     by_name = _predictions(names, own=choices.pred_column is None)
     declared, pred = _check_classes(classes), _named_predictions(by_name, names, choices)
     groups = _probabilities(schema, declared, [*pred])
-    surrogate = _by_class(names, _SURROGATE)
+    surrogate, used = _by_class(names, _SURROGATE), {*pred.values()}
     all_classes = _all_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
     return Roles(
         id_column,
@@ -118,16 +120,16 @@ def roles_of(
         "score" if "score" in names else None,
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
-        unused=tuple(one for one in (*by_name.values(), *_PRED) if one not in pred.values()),
+        unused=tuple(one for one in (*by_name.values(), *_PRED) if one not in used),
         judges=() if choices.reader == "plain" and not choices.judge_columns else tuple(pred),
     )
 
 
 def check_repeats(names: Sequence[str], source: str) -> None:
     """Refuse two columns of one name."""
-    twice = [name for name in names if names.count(name) > 1]
-    if twice:
-        raise PoolError(f"{source} has two columns {twice[0]!r}: rename one of them.")
+    if len({*names}) < len(names):
+        twice, _ = Counter(names).most_common(1)[0]
+        raise PoolError(f"{source} has two columns {twice!r}: rename one of them.")
 
 
 def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
@@ -177,17 +179,17 @@ def _check_classes(classes: Sequence[str] | None) -> Columns | None:
     return texts
 
 
-def _require(name: str, names: Sequence[str], purpose: str) -> None:
+def _require(name: str, names: Collection[str], purpose: str) -> None:
     """Refuse the name of a column that is not there."""
     if name not in names:
         raise PoolError(
-            f"There is no column {name!r} {purpose}; the pool has {list_names(names, 12)}"
+            f"There is no column {name!r} {purpose}; the pool has {list_names([*names], 12)}"
             f"{_hint(name, names)}."
         )
 
 
 def _named_predictions(
-    by_name: Mapping[str, str], names: Sequence[str], choices: ColumnChoices
+    by_name: Mapping[str, str], names: Collection[str], choices: ColumnChoices
 ) -> dict[str, str]:
     """The predictions that the names of columns tell, with those that the user named instead."""
     pred = dict(by_name)
@@ -205,7 +207,7 @@ def _named_predictions(
     return pred
 
 
-def _predictions(names: Sequence[str], *, own: bool) -> dict[str, str]:
+def _predictions(names: Collection[str], *, own: bool) -> dict[str, str]:
     """The column of predictions of each model; with `own` also that without a name."""
     found = [name for name in _PRED if name in names] if own else []
     if len(found) > 1:
@@ -224,7 +226,7 @@ def _probabilities(
     schema: pa.Schema, declared: Columns | None, models: Sequence[str]
 ) -> dict[str, Group]:
     """The columns of probabilities of each model."""
-    names = schema.names
+    names = dict.fromkeys(schema.names)
     own = _by_class(names, "proba_") or _by_class(names, "prediction_proba_")
     single = [name for name in _PROBA if name in names]
     if not own and not single:
@@ -233,13 +235,13 @@ def _probabilities(
         both = list_names([*single, *own.values()][:2])
         raise PoolError(f"The columns {both} both hold probabilities: keep one.")
     groups: dict[str, Group] = {"": own or single[0]} if own or single else {}
-    classes = declared or tuple(own) or None
+    known, labels = {*models} - {""}, {*(declared or own)}
     for name in names:
         if not name.startswith("proba@"):
             continue
         rest = name.removeprefix("proba@")
         alone = is_list(schema.field(name).type) or "_" not in rest
-        model, label = (rest, "") if alone else _split(rest, models, classes)
+        model, label = (rest, "") if alone else _split(rest, known, labels)
         group = groups.setdefault(_model_name(name, model), name if alone else {})
         if isinstance(group, str) != alone:
             raise PoolError(f"The column {name!r} and another hold probabilities of one model.")
@@ -248,16 +250,15 @@ def _probabilities(
     return groups
 
 
-def _split(rest: str, models: Sequence[str], classes: Columns | None) -> tuple[str, str]:
-    """NAME and class of NAME_<class>, where either may have a _ of its own."""
-    for model in sorted(models, key=len, reverse=True):
-        if model and rest.startswith(f"{model}_"):
-            return model, rest[len(model) + 1 :]
-    for label in sorted(classes or (), key=len, reverse=True):
-        if rest.endswith(f"_{label}"):
-            return rest[: -len(label) - 1], label
-    model, _, label = rest.partition("_")
-    return model, label
+def _split(rest: str, models: Set[str], classes: Set[str]) -> tuple[str, str]:
+    """NAME and class of NAME_<class>, where either may have a _ of its own.
+
+    The longest model that is known counts, then the longest class.
+    """
+    ways = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "_"]
+    by_model = [way for way in reversed(ways) if way[0] in models]
+    by_class = [way for way in ways if way[1] in classes]
+    return [*by_model, *by_class, *ways][0]
 
 
 def _short_names(schema: pa.Schema, declared: Columns | None) -> dict[str, str]:
@@ -265,11 +266,12 @@ def _short_names(schema: pa.Schema, declared: Columns | None) -> dict[str, str]:
     numeric = [field.name for field in schema if is_number(field.type)]
     columns = _by_class(numeric, "p_")
     if declared is not None:
-        columns = {name: column for name, column in columns.items() if name in declared}
+        wanted = {*declared}
+        columns = {name: column for name, column in columns.items() if name in wanted}
     return columns if len(columns) >= len(declared or ("", "")) else {}
 
 
-def _by_class(names: Sequence[str], prefix: str) -> dict[str, str]:
+def _by_class(names: Iterable[str], prefix: str) -> dict[str, str]:
     columns = [name for name in names if name.startswith(prefix)]
     if prefix in columns:
         raise PoolError(f"The column {prefix!r} names no class: write {prefix}<class>.")
@@ -302,7 +304,8 @@ def _ordered(group: Group, classes: Columns | None) -> Columns:
     if isinstance(group, str) or classes is None:
         return (group,) if isinstance(group, str) else tuple(group.values())
     missing = [name for name in classes if name not in group]
-    extra = [name for name in group if name not in classes]
+    known = {*classes}
+    extra = [name for name in group if name not in known]
     if missing or extra:
         columns = list_names([*group.values()], 12)
         why = f"class {missing[0]!r} has none" if missing else f"{extra[0]!r} is no class"
@@ -319,7 +322,7 @@ def _model_name(column: str, name: str) -> str:
     return name
 
 
-def _hint(name: str, names: Sequence[str]) -> str:
+def _hint(name: str, names: Iterable[str]) -> str:
     lower = {other.lower(): other for other in names}
     near = difflib.get_close_matches(name.lower(), [*lower], n=1)
     return f" (perhaps {lower[near[0]]!r})" if near else ""

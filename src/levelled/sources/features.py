@@ -23,11 +23,11 @@ from levelled.sources.columns import (
     length_columns,
     shorten,
 )
-from levelled.sources.files import PathName, files_of
+from levelled.sources.files import SIGNS, PathName
 from levelled.sources.ids import rows_of
-from levelled.sources.origin import Files, Origin
 from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
+from levelled.sources.rows import Files, Origin
 
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
 """Columns of a file of labels, never features: they would give away the label or the draw."""
@@ -64,7 +64,7 @@ def read_features(
 
     They are the columns that `feature_columns` names. Every row has an id of its own.
     """
-    origin = Files(files_of(source))
+    origin = Files(source)
     if id_column not in origin.schema.names:
         raise PoolError(
             f"{source} has no column {id_column!r} for the ids; it has {_kinds(origin.schema)}. "
@@ -77,7 +77,7 @@ def read_features(
 
 def read_numbers(source: PathName, columns: Sequence[str]) -> FloatArray:
     """These columns of a file side by side, NaN where a number is missing; ids are not needed."""
-    origin = Files(files_of(source))
+    origin = Files(source)
     missing = [name for name in columns if name not in origin.schema.names]
     if missing:
         more = f" nor {len(missing) - 1} others" if len(missing) > 1 else ""
@@ -107,7 +107,7 @@ def gaps_in(source: PathName, columns: Sequence[str]) -> str:
 def read_flags(source: PathName, column: str) -> BoolArray:
     """True for each row of a file with a value in this column other than false, 0, no or none."""
     roles = Roles("", slices=(column,))
-    batches = Files(files_of(source)).batches(roles)
+    batches = Files(source).batches(roles)
     values = [value for batch in batches for value in batch.column(column).to_pylist()]
     return np.array([str(value).strip().lower() not in _NOTHING for value in values], dtype=bool)
 
@@ -203,11 +203,8 @@ def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
     knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
     if any(knows) or not roles.pred:
         return []
-    shown = [
-        name
-        for name in pool.shown_columns
-        if name not in {*without, roles.id, *roles.pred.values()}
-    ]
+    others = {*without, roles.id, *roles.pred.values()}
+    shown = [name for name in pool.shown_columns if name not in others]
     kinds = {name: schema.field(name).type for name in shown}
     lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
     return [name for name in lengthy if "/" not in name]
@@ -227,16 +224,21 @@ def _matching(
     schema: pa.Schema, wanted: Sequence[str], never: Collection[str], name: str
 ) -> Columns:
     """The columns that match, if all of them can be features."""
-    free = [field for field in schema if field.name not in never]
+    free = {field.name: field for field in schema if field.name not in never}
+    found: set[str] = set()
     for pattern in wanted:
         if pattern in never:
             raise PoolError(
                 f"The column {pattern!r} is no feature: it says which item it is, how it was drawn "
                 f"or what its label is. Rename it if it is something else."
             )
-        if not any(fnmatchcase(field.name, pattern) for field in free):
+        # A plain name is looked up: there may be 20,000 of them.
+        is_pattern = bool({*pattern} & {*SIGNS})
+        names = [one for one in free if fnmatchcase(one, pattern)] if is_pattern else [pattern]
+        if not names or names[0] not in free:
             raise PoolError(f"No feature in {name} is called {pattern!r}; it has {_kinds(schema)}.")
-    matching = [field for field in free if any(fnmatchcase(field.name, one) for one in wanted)]
+        found |= {*names}
+    matching = [field for field in free.values() if field.name in found]
     for field in matching:
         if not (is_number(field.type) or is_list(field.type)):
             raise PoolError(

@@ -16,16 +16,16 @@ from levelled.errors import PoolError
 from levelled.labels import Id, list_names
 from levelled.predictions import Categorical, Numbers, PoolPredictions
 from levelled.sources.content import as_json
-from levelled.sources.files import PathName, format_of
+from levelled.sources.files import PathName
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from levelled.samplers.race import ArrowStream
     from levelled.sources.columns import Roles
-    from levelled.sources.origin import Origin
     from levelled.sources.readers.items import Outputs
     from levelled.sources.reading import PoolColumns
+    from levelled.sources.rows import Origin
     from levelled.sources.streaming import StreamedColumns
 
 
@@ -136,8 +136,8 @@ class Pool:
     def in_runs(self) -> bool:
         """True if the pool is read a run of rows at a time, because it is too large to be held.
 
-        Those are pools of more than a million rows in Parquet files. `runs` and `predictions_at`
-        then need little memory, and what gives all rows at once needs a lot.
+        Those are Parquet files with more bytes than `stream_above` of `open_pool`. `runs` and
+        `predictions_at` then need little memory, and what gives all rows at once needs a lot.
         """
         return self._columns.in_runs
 
@@ -177,10 +177,8 @@ class Pool:
         from levelled.sources.pool import Recognised, describe_verdicts
 
         predictions = {model: self.predictions(model).pred for model in self.models}
-        roles = {self._roles.id, self.group}
-        hidden = [
-            one for one in self._origin.schema.names if one not in {*self.shown_columns, *roles}
-        ]
+        others = {*self.shown_columns, self._roles.id, self.group}
+        hidden = [one for one in self._origin.schema.names if one not in others]
         return Recognised(
             self.choices.reader or "plain",
             "columns by their names" if self._outputs is None else self._outputs.tool,
@@ -305,8 +303,10 @@ class Pool:
             return self.choices.show
         columns = shown_columns(self._origin.schema, self._roles)
         if self._outputs is not None:
-            columns = tuple(one for one in self._outputs.shown if one in columns)
-        return tuple(one for one in columns if one not in self.choices.hide)
+            known = {*columns}
+            columns = tuple(one for one in self._outputs.shown if one in known)
+        hidden = {*self.choices.hide}
+        return tuple(one for one in columns if one not in hidden)
 
     def _check_rows(self, rows: ArrayLike) -> IntArray:
         at = np.atleast_1d(np.asarray(rows, dtype=np.int64))
@@ -328,20 +328,40 @@ def open_pool(
     show: Sequence[str] | None = None,
     hide: Sequence[str] = (),
     reader: str | None = None,
+    stream_above: int | None = None,
 ) -> Pool:
-    """Open a pool: a frame, or the path of a file or folder, a pattern, or a list of these.
+    """Open a pool: a frame, files, or the output of an evaluation or labelling tool.
 
-    Files end in .parquet, .csv, .tsv or .jsonl; several must have the same columns, and their
-    rows follow each other in the order of the sorted paths. Outputs of evaluation and labelling
-    tools are recognised by their content, and `Pool.recognised` says what was found; `reader`
-    names the one to use, and "plain" reads columns by their names.
+    Outputs of tools are recognised by their content, and `Pool.recognised` says what was found.
 
-    `classes` are needed where no columns proba_<class> name them; `slices` are columns to report
-    by. `features` are columns of numbers that describe the items, or patterns such as f_*; None
-    takes a list column `embedding` or the columns f_*, if there are any. `pred_column` holds the
-    predictions of the model, and each of `judge_columns` the verdicts of a judge, which is a
-    model named after the column. A labeller sees exactly the columns of `show`, or all that have
-    no role but those of `hide`.
+    Parameters
+    ----------
+    source
+        A frame, or the path or address (file://, s3://, gs:// and those of fsspec) of a file or
+        folder, a pattern, or a list of these. Files end in .parquet, .csv, .tsv or .jsonl; several
+        must have the same columns, and their rows follow each other in the order of their names.
+    classes
+        The classes, needed where no columns proba_<class> name them.
+    slices
+        Columns to report by.
+    features
+        Columns of numbers that describe the items, or patterns such as f_*; None takes a list
+        column `embedding` or the columns f_*, if there are any.
+    id_column
+        The column of ids.
+    pred_column
+        The column of the model's predictions, if its name does not say so.
+    judge_columns
+        Columns with the verdicts of a judge each, which is a model named after the column.
+    show
+        Exactly the columns that a labeller sees; by default all that have no role.
+    hide
+        Columns that a labeller does not see.
+    reader
+        The name of the tool whose output it must be; "plain" reads columns by their names.
+    stream_above
+        Bytes of columns in Parquet files above which they are not held in memory, but read a run of
+        rows at a time; by default LEVELLED_STREAM_ABOVE, or 64 MB.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [7, 8], "proba_ham": [0.9, 0.2], "proba_spam": [0.1, 0.8],
@@ -353,18 +373,18 @@ def open_pool(
     (['ham', 'spam'], [{'text': 'You won'}])
     """
     from levelled.sources.columns import roles_of
-    from levelled.sources.finding import find_source
-    from levelled.sources.origin import Files
+    from levelled.sources.readers import find_source
+    from levelled.sources.rows import Files
     from levelled.sources.streaming import columns_of
 
     choices = choose_columns(id_column, pred_column, judge_columns, show, hide, reader)
     name, origin, outputs = find_source(source, choices)
     choices = replace(choices, reader="plain" if outputs is None else outputs.reader)
-    untyped = isinstance(origin, Files) and format_of(origin.paths[0]) == "csv"
+    untyped = isinstance(origin, Files) and origin.format == "csv"
     by = (slices,) if isinstance(slices, str) else tuple(slices)
     roles = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
     roles = replace(roles, features=_features(origin.schema, features, roles.id))
-    columns = columns_of(origin, roles, untyped=untyped)
+    columns = columns_of(origin, roles, untyped=untyped, stream_above=stream_above)
     return Pool(name, origin, roles, columns, choices, outputs)
 
 

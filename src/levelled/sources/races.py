@@ -8,10 +8,10 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import islice
 from math import fsum
-from typing import Protocol, TypeVar
+from typing import TypeVar
 
 import numpy as np
 import pyarrow as pa
@@ -24,38 +24,34 @@ from levelled.samplers.blocks import check_total, cut
 from levelled.samplers.keyed import name_row, weights_of
 from levelled.samplers.race import Parts, RacePart, merge, part, whole_blocks
 from levelled.sources.columns import Roles, is_number, roles_of
-from levelled.sources.pool import ColumnChoices, open_pool
-from levelled.sources.units import Units, name_place
+from levelled.sources.pool import ColumnChoices
+from levelled.sources.reading import read_columns
+from levelled.sources.rows import Files
 
 _ROWS = 1 << 20
 """Rows of equal weight that are made at once."""
 
 
-class UnitWeights(Protocol):
-    """Weights of the rows of files, unit by unit."""
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitWeights:
+    """Weights of the rows of files, unit by unit; `column` is what errors call them."""
 
-    @property
-    def units(self) -> Units:
-        """The files."""
-
-    @property
-    def log(self) -> bool:
-        """True for logarithms of weights."""
+    units: Files
+    column: str = ""
+    log: bool = False
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The weights of one unit, in pieces."""
+        raise NotImplementedError
 
     def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
         """An error about the weight of one row, in words of the user."""
+        return name_row(wrong, name_place(self.units, unit, row), self.column, log=self.log)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class ColumnWeights:
+class ColumnWeights(UnitWeights):
     """Weights as a column gives them, or their logarithms."""
-
-    units: Units
-    column: str
-    log: bool = False
 
     def __post_init__(self) -> None:
         schema, column = self.units.schema, self.column
@@ -69,59 +65,36 @@ class ColumnWeights:
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The column in one unit, in pieces."""
         first_row = 0
-        for batch in self.units.batches(unit, Roles("", score=self.column)):
+        for batch in self.units.unit_batches(unit, Roles("", score=self.column)):
             try:
                 yield weights_of(batch.column(self.column), self.column, "The pool")
             except WeightError as wrong:
                 raise self.name(wrong, unit, first_row + wrong.row) from None
             first_row += len(batch)
 
-    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
-        """An error about the weight of one row, in words of the user."""
-        return name_row(wrong, name_place(self.units, unit, row), self.column, log=self.log)
-
 
 @dataclass(frozen=True, slots=True, eq=False)
-class EqualWeights:
+class EqualWeights(UnitWeights):
     """The same weight for all rows; Parquet files need not be read for it."""
-
-    units: Units
-    log: bool = False
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """As many ones as the unit has rows."""
         n = self.units.length(unit)
         return (np.ones(min(_ROWS, n - start)) for start in range(0, n, _ROWS))
 
-    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
-        """The same error, which cannot be."""
-        return wrong
 
-
-class PredictionWeights:
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionWeights(UnitWeights):
     """The interest of each row by a score of its predictions, as a campaign computes it."""
 
-    def __init__(
-        self,
-        units: Units,
-        score: Callable[[PoolPredictions], FloatArray],
-        name: str,
-        *,
-        classes: Sequence[str] | None,
-        id_column: str,
-    ) -> None:
-        self.units, self.log, self._score, self._name = units, False, score, name
-        choices = ColumnChoices(id_column)
-        roles = roles_of(units.schema, classes=classes, slices=(), choices=choices)
-        first = roles.models[:1]
-        pred = {model: column for model, column in roles.pred.items() if model in first}
-        proba = {model: columns for model, columns in roles.proba.items() if model in first}
-        self._roles = replace(roles, id="", pred=pred, proba=proba)
+    score: Callable[[PoolPredictions], FloatArray] = field(kw_only=True)
+    roles: Roles = field(kw_only=True)
+    """The columns of the first model's predictions."""
 
     @property
     def origin(self) -> str:
         """The columns that the scores come from, in words."""
-        roles = self._roles
+        roles = self.roles
         if roles.score is not None:
             return f"the column {roles.score!r}, not the predictions"
         losses = () if roles.loss_hat is None else (roles.loss_hat,)
@@ -132,46 +105,49 @@ class PredictionWeights:
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The scores of one unit, in pieces."""
-        first_row = 0
-        for batch in self.units.batches(unit, self._roles):
-            if len(batch):
-                yield self._score_batch(batch, unit, first_row)
-            first_row += len(batch)
+        row, model = self.units.start(unit), (*self.roles.models, "")[0]
+        for batch in self.units.unit_batches(unit, self.roles):
+            try:
+                if len(batch):
+                    columns = read_columns([batch], self.roles, first_row=row)
+                    yield self.score(columns.predictions(model, self.roles.classes))
+            except InputError as wrong:
+                file = self.units.file(unit)
+                raise PoolError(f"In {file}, items being rows counted from 0: {wrong}") from wrong
+            row += len(batch)
 
-    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
-        """An error about the score of one row, in words of the user."""
-        return name_row(wrong, name_place(self.units, unit, row), self._name, log=False)
 
-    def _score_batch(self, batch: pa.RecordBatch, unit: int, first_row: int) -> FloatArray:
-        first = self.units.start(unit) + first_row
-        columns = {name: batch.column(name) for name in self._roles.used if name}
-        frame = pa.table({"id": np.arange(first, first + len(batch)), **columns})
-        try:
-            return self._score(open_pool(frame, classes=self._roles.classes).predictions())
-        except InputError as wrong:
-            file = self.units.file(unit)
-            raise PoolError(f"In {file}, items being rows counted from 0: {wrong}") from wrong
+def prediction_weights(
+    units: Files,
+    score: Callable[[PoolPredictions], FloatArray],
+    name: str,
+    *,
+    classes: Sequence[str] | None,
+    id_column: str,
+) -> PredictionWeights:
+    """Weights by a score of the first model's predictions; `name` is what errors call it."""
+    choices = ColumnChoices(id_column)
+    roles = roles_of(units.schema, classes=classes, slices=(), choices=choices)
+    first = roles.models[:1]
+    pred = {model: column for model, column in roles.pred.items() if model in first}
+    proba = {model: columns for model, columns in roles.proba.items() if model in first}
+    roles = replace(roles, id="", pred=pred, proba=proba)
+    return PredictionWeights(units, name, score=score, roles=roles)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class MixedWeights:
+class MixedWeights(UnitWeights):
     """A share of the probability is spread evenly, the rest goes by other weights.
 
     w = floor / N + (1 - floor) s / S,    S the total of the weights s
     """
 
-    of: UnitWeights
-    floor: float
-    n_rows: int
-    total: float
+    of: UnitWeights = field(kw_only=True)
+    floor: float = field(kw_only=True)
+    n_rows: int = field(kw_only=True)
+    total: float = field(kw_only=True)
     """The total of the other weights in units of e^shift."""
     shift: float = 0.0
-    log: bool = False
-
-    @property
-    def units(self) -> Units:
-        """The files."""
-        return self.of.units
 
     def arrays(self, unit: int) -> Iterator[FloatArray]:
         """The mixed weights of one unit, in pieces."""
@@ -188,6 +164,11 @@ Item = TypeVar("Item")
 Result = TypeVar("Result")
 Progress = Callable[[int], object]
 """It is called with the number of rows that have been read since it was called before."""
+
+
+def name_place(units: Files, unit: int, row: int) -> str:
+    """One row of a unit in words that begin a sentence."""
+    return f"Row {units.start(unit) + row} (counted from 0) of {units.file(unit)}"
 
 
 def race_units(
@@ -259,7 +240,9 @@ def mix_units(
     with np.errstate(over="ignore"):
         check_total(total.sum())
     whole_total = fsum(total * np.exp(shift - top))
-    return MixedWeights(weights, floor, n_rows, whole_total, top)
+    return MixedWeights(
+        weights.units, of=weights, floor=floor, n_rows=n_rows, total=whole_total, shift=top
+    )
 
 
 def in_threads(

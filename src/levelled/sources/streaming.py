@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cached_property
@@ -11,25 +12,36 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from levelled._check import IntArray
-from levelled.errors import PoolError
+from levelled._check import IntArray, whole
+from levelled.errors import InputError, PoolError
 from levelled.labels import Id, class_text
 from levelled.predictions import Categorical, Numbers
 from levelled.sources.columns import Roles
 from levelled.sources.ids import IdKeys, batch_ids, rows_of
-from levelled.sources.origin import Files, Origin
 from levelled.sources.reading import PoolColumns, check_slices, read_columns
+from levelled.sources.rows import Files, Origin
 
-_HELD = 1 << 20
-"""Rows up to which the columns of a pool are held in memory."""
+_STREAM_ABOVE = 1 << 26
+"""Bytes up to which the columns of a pool are held in memory, unless the user says otherwise."""
 _MOST_CLASSES = 10_000
 """Predicted classes up to which they are counted."""
 
 
-def columns_of(origin: Origin, roles: Roles, *, untyped: bool) -> PoolColumns | StreamedColumns:
-    """The columns of a pool: held in memory, or read in passes if it has many rows in Parquet."""
-    if isinstance(origin, Files) and (origin.n_rows or 0) > _HELD:
-        return StreamedColumns(origin, roles)
+def columns_of(
+    origin: Origin, roles: Roles, *, untyped: bool, stream_above: int | None
+) -> PoolColumns | StreamedColumns:
+    """The columns of a pool: held in memory, or read in passes if they are many bytes in Parquet.
+
+    `stream_above` is that number of bytes; None takes LEVELLED_STREAM_ABOVE, or 64 MB.
+    """
+    if isinstance(origin, Files) and origin.format == "parquet":
+        if stream_above is None:
+            text = os.environ.get("LEVELLED_STREAM_ABOVE") or str(_STREAM_ABOVE)
+            if not text.isdecimal():
+                raise InputError(f"LEVELLED_STREAM_ABOVE is a number of bytes; it is {text!r}.")
+            stream_above = int(text)
+        if origin.n_bytes(roles) > whole("stream_above", stream_above, least=0):
+            return StreamedColumns(origin, roles)
     return read_columns(origin.batches(roles), roles, untyped=untyped)
 
 

@@ -48,6 +48,11 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
         await anyio.to_thread.run_sync(campaigns.keep)
         store.close()
 
+    def note_failure(request: Request, error: Exception) -> Response:
+        journal.failure(request.scope, error)
+        why = "This is a fault of Levelled; the log of the server says where."
+        return refuse(request, 500, why)
+
     app = FastAPI(
         title="Levelled",
         version=__version__,
@@ -71,18 +76,9 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
     app.add_exception_handler(LevelledError, refuse_step)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_exception_handler(RequestValidationError, refuse_input)
-    app.add_exception_handler(Exception, _note_failure(journal))
+    app.add_exception_handler(Exception, note_failure)
     app.add_middleware(Guard, access=Access(store, settings), settings=settings, journal=journal)
     return app
-
-
-def _note_failure(journal: Journal) -> Callable[[Request, Exception], Response]:
-    def note(request: Request, error: Exception) -> Response:
-        journal.failure(request.scope, error)
-        why = "This is a fault of Levelled; the log of the server says where."
-        return refuse(request, 500, why)
-
-    return note
 
 
 GRACE = 10

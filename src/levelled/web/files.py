@@ -72,13 +72,19 @@ class ServedFiles:
                 f"one of the endings {', '.join(_POOLS)}."
             )
         part, target = folder / f".{secrets.token_hex(8)}.part", folder / name
-        room = self._settings.uploads_limit - _size(folder)
+        held = sum(path.lstat().st_size for path in folder.iterdir())  # also what still arrives
+        room = self._settings.uploads_limit - held
         try:
             with part.open("xb") as out:
                 async for chunk in body:
                     room -= len(chunk)
                     if room < 0:
-                        raise self._full()
+                        raise HTTPException(
+                            413,
+                            f"The folder for uploads would hold more than "
+                            f"{self._settings.uploads_limit:,} bytes: whoever runs the server "
+                            f"can remove files that no campaign needs.",
+                        )
                     out.write(chunk)
             if target.exists() and not _is_same(part, target):
                 raise HTTPException(409, f"There is a file {name!r} already: choose another name.")
@@ -86,18 +92,6 @@ class ServedFiles:
         finally:
             part.unlink(missing_ok=True)
         return target
-
-    def _full(self) -> HTTPException:
-        return HTTPException(
-            413,
-            f"The folder for uploads would hold more than {self._settings.uploads_limit:,} bytes: "
-            f"whoever runs the server can remove files that no campaign needs.",
-        )
-
-
-def _size(folder: Path) -> int:
-    """The bytes of the files in a folder, also of those that still arrive."""
-    return sum(path.lstat().st_size for path in folder.iterdir())
 
 
 def _below(folder: Path, name: str) -> Path:

@@ -246,7 +246,7 @@ class Guard:
             return self._welcome(request, token)
         if by_cookie and request.method not in _SAFE and (why := _forged(request)):
             return problem(403, why)
-        _remember(scope, visitor)
+        scope.setdefault("state", {})["visitor"] = visitor
         return None
 
     def _token(self, request: Request) -> tuple[str | None, bool, bool]:
@@ -323,11 +323,6 @@ def _unknown(request: Request, status: int, why: str) -> Response:
     return TEMPLATES.TemplateResponse(
         request, "login.html", {"why": why, "root": request.scope["root_path"]}, status, headers
     )
-
-
-def _remember(scope: Scope, visitor: Visitor) -> None:
-    state: dict[str, Any] = scope.setdefault("state", {})
-    state["visitor"] = visitor
 
 
 def _limited(receive: Receive, most: int, headers: Headers) -> Receive:

@@ -12,7 +12,7 @@ import pytest
 from campaigns.simulated import label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.errors import CampaignError
-from levelled.sources import files, origin
+from levelled.sources import places, rows
 
 SPAM, LABELS = spam(120, seed=4)
 TRUTH: dict[Any, Any] = {**LABELS}
@@ -37,7 +37,7 @@ def n_hashed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How often the files of a pool were hashed so far."""
     calls: list[Sequence[Path]] = []
     for name in ("digest", "sample_digest"):
-        hashing = getattr(origin, name)
+        hashing = getattr(rows, name)
 
         def counted(
             paths: Sequence[Path], hashing: Callable[[Sequence[Path]], str] = hashing
@@ -45,7 +45,7 @@ def n_hashed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
             calls.append(paths)
             return hashing(paths)
 
-        monkeypatch.setattr(origin, name, counted)
+        monkeypatch.setattr(rows, name, counted)
     return lambda: len(calls)
 
 
@@ -56,7 +56,7 @@ def test_files_are_hashed_once_in_a_process(
     n_hashed: Callable[[], int],
     large: int,
 ) -> None:
-    monkeypatch.setattr(files, "_LARGE", large)
+    monkeypatch.setattr(places, "_LARGE", large)
     campaign = begin(tmp_path)
     for _ in range(5):
         label(campaign, 5, TRUTH)
@@ -70,7 +70,7 @@ def test_a_campaign_keeps_its_kind_of_fingerprint_at_one_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_hashed: Callable[[], int]
 ) -> None:
     label(begin(tmp_path), 30, TRUTH)
-    monkeypatch.setattr(files, "_LARGE", 100)
+    monkeypatch.setattr(places, "_LARGE", 100)
     before = n_hashed()
     again = load_campaign("spam", storage=tmp_path / "c.db")
     label(again, 50, TRUTH)
@@ -80,12 +80,12 @@ def test_a_campaign_keeps_its_kind_of_fingerprint_at_one_reading(
 def test_a_frame_is_hashed_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[int] = []
 
-    class Counted(origin._Hash):
+    class Counted(rows._Hash):
         def __init__(self) -> None:
             super().__init__()
             made.append(1)
 
-    monkeypatch.setattr(origin, "_Hash", Counted)
+    monkeypatch.setattr(rows, "_Hash", Counted)
     campaign = create_campaign("spam", SPAM, storage=tmp_path / "c.db", seed=5, budget=60)
     label(campaign, 30, TRUTH)
     assert campaign.audit() == []

@@ -24,7 +24,8 @@ from levelled.campaigns import Figure, load_campaign
 from levelled.campaigns.figures.figures import estimate_figures, estimate_history
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.events import apply_events
+from levelled.campaigns.log.state import CampaignState
 
 POOL, TRUTH = spam(60)
 

@@ -5,7 +5,9 @@ import pytest
 
 from campaigns.simulated import START, amend_one, beginning, numbers, spam, tell_one
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.events import apply_events
+from levelled.campaigns.log.rules import find_draw
+from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
 
 POOL, TRUTH = spam(30)
@@ -31,7 +33,7 @@ def ask_items(
 def tell_label(
     state: CampaignState, draw: int, label: object, owner: str | None = "ann", at: int = 1
 ) -> CampaignState:
-    events = tell_one(state, decide.find_draw(state, draw=draw), label, owner, after(at))
+    events = tell_one(state, find_draw(state, draw=draw), label, owner, after(at))
     return apply_events(events, state) if events else state
 
 
@@ -105,7 +107,7 @@ def test_many_answers_are_told_as_if_one_by_one() -> None:
     ]
     at_once = apply_events(decide.tell_all(state, answers, "ann", after(1)), state)
     for answer in answers:
-        item = decide.find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
+        item = find_draw(state, draw=answer.get("draw"), id=answer.get("id"))
         events = tell_one(state, item, answer["label"], "ann", after(1))
         state = apply_events(events, state) if events else state
     assert at_once.answers == state.answers
@@ -116,24 +118,24 @@ def test_many_answers_are_told_as_if_one_by_one() -> None:
 def test_an_item_can_be_named_by_its_draw_or_its_id_or_both() -> None:
     state, _ = ask_items(started(), 2)
     item = state.draws[1]
-    assert decide.find_draw(state, draw=2) is item
-    assert decide.find_draw(state, id=item.id) is item
-    assert decide.find_draw(state, draw=2, id=item.id) is item
+    assert find_draw(state, draw=2) is item
+    assert find_draw(state, id=item.id) is item
+    assert find_draw(state, draw=2, id=item.id) is item
     with pytest.raises(CampaignError, match="Draw 1 is not item"):
-        decide.find_draw(state, draw=1, id=item.id)
+        find_draw(state, draw=1, id=item.id)
 
 
 @pytest.mark.parametrize("draw", [0, -1, 3, "2", 1.5, True, None])
 def test_a_draw_that_was_never_asked_is_refused(draw: object) -> None:
     state, _ = ask_items(started(), 2)
     with pytest.raises(LevelledError):
-        decide.find_draw(state, draw=draw)  # type: ignore[arg-type]
+        find_draw(state, draw=draw)  # type: ignore[arg-type]
 
 
 def test_an_item_that_was_drawn_but_not_asked_yet_is_refused() -> None:
     state, _ = ask_items(started(), 2)
     with pytest.raises(CampaignError, match="was never asked"):
-        decide.find_draw(state, id=state.draws[2].id)
+        find_draw(state, id=state.draws[2].id)
 
 
 def test_a_skipped_item_goes_to_somebody_else_under_the_same_number() -> None:

@@ -10,9 +10,10 @@ import pytest
 
 from campaigns.simulated import begun, spam
 from levelled.campaigns import load_campaign, open_store
+from levelled.campaigns.log.events import Closed, Event, Leased
 from levelled.campaigns.log.hashing import canonical
 from levelled.campaigns.log.log import CampaignLog
-from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.records import to_plain
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, ConflictError
 
@@ -37,7 +38,7 @@ def test_a_slow_step_is_decided_once_while_others_write(tmp_path: Path) -> None:
         decided.append(len(state.answers))
         started.set()
         time.sleep(0.2)
-        return [{"type": "closed", "at": "2026-11-16T09:00:00+00:00", "by": None, "reason": "slow"}]
+        return [Closed(at="2026-11-16T09:00:00+00:00", by=None, reason="slow")]
 
     def tell() -> None:
         started.wait()
@@ -63,14 +64,14 @@ def test_draws_and_their_lease_are_one_step(tmp_path: Path) -> None:
 def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL)
     stamp = "2026-11-16T09:00:00+00:00"
-    nothing: Event = {"type": "leased", "at": stamp, "by": None, "draws": [], "until": stamp}
+    nothing = Leased(at=stamp, by=None, draws=[], until=stamp)
 
     def overtake(state: CampaignState) -> Sequence[Event]:
         with campaign._log.store._database.writing() as connection:  # type: ignore[attr-defined]
             connection.exec_driver_sql(
                 "INSERT INTO events (campaign, seq, prev_hash, hash, body) "
                 "SELECT campaign, seq + 1, hash, hash, ? FROM events ORDER BY seq DESC LIMIT 1",
-                (canonical(dict(nothing)),),
+                (canonical(to_plain(nothing)),),
             )
         assert state.n_events > 0
         return [nothing]

@@ -16,6 +16,7 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
 from levelled.campaigns.figures.settled import FigureCache
+from levelled.campaigns.log.events import apply_events
 from levelled.campaigns.log.snapshots import (
     _MAGIC,
     KeptState,
@@ -25,7 +26,7 @@ from levelled.campaigns.log.snapshots import (
     pack,
     unpack,
 )
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.stores import SQLStore
 
 POOL, TRUTH = spam(60)

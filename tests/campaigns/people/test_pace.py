@@ -2,9 +2,8 @@
 
 from dataclasses import replace
 
-from levelled.campaigns.log.records import Lease
+from levelled.campaigns.log.records import Answer, Lease
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.people.answers import Answer
 from levelled.campaigns.people.pace import Pace, paces_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.metrics.named import parse_metric

@@ -16,13 +16,13 @@ from levelled import proposals, scores
 from levelled._check import FloatArray, IntArray, choice
 from levelled.campaigns.drawing.drivers import begin_round, driver_of
 from levelled.campaigns.drawing.pools import as_labels, attach_event, open_attached
-from levelled.campaigns.log.records import DrawnItem, Event, Round
+from levelled.campaigns.log.events import Drawn, Event, RoundBegun
+from levelled.campaigns.log.records import DrawnItem, Round
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.predictions import PoolPredictions
-from levelled.proposals import named
 from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
 from levelled.sources import Pool
 from levelled.surrogates import LossPredictor, next_round_size
@@ -62,7 +62,7 @@ def _frozen_weights(runs: Runs, settings: CampaignSettings) -> FloatArray:
     choice("score", settings.score, SCORES)
     if settings.kind == "uniform":
         return proposals.mixture(proposals.uniform(settings.pool_size), share=1.0)
-    propose = named.parse(settings.proposal, PROPOSALS)
+    propose = proposals.parse_proposal(settings.proposal, PROPOSALS)
     return proposals.mixture(propose(_scores(runs, settings)), share=settings.floor)
 
 
@@ -108,9 +108,8 @@ def draw_next(
 def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> list[Event]:
     """The events of further draws up to number `needed`, with the predictions attached by then."""
     begun, items = draw_next(pool, state, needed)
-    stamp = {"at": at, "by": None}
-    events: list[Event] = [] if begun is None else [{"type": "round", **stamp, **begun.to_json()}]
-    events.append({"type": "drawn", **stamp, "draws": [item.to_json() for item in items]})
+    events: list[Event] = [] if begun is None else [RoundBegun.of(begun, at=at)]
+    events.append(Drawn(at=at, by=None, draws=tuple(items)))
     for model, attached in state.attached.items():
         predictions = open_attached(state.settings, model, attached)
         events.append(attach_event(state.settings, items, predictions, model, at=at))

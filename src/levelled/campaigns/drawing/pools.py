@@ -3,7 +3,7 @@
 The pool is as each draw saw it; predictions of other models may be attached later.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -12,7 +12,8 @@ import numpy as np
 
 from levelled._check import FloatArray, whole
 from levelled.campaigns.figures.exporting import write_table
-from levelled.campaigns.log.records import Attached, DrawnItem, Event, Rescored
+from levelled.campaigns.log.events import PredictionsAttached
+from levelled.campaigns.log.records import Attached, DrawnItem, Rescored
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
@@ -25,6 +26,7 @@ from levelled.estimators.intervals.limits import (
 from levelled.labels import Label, class_texts
 from levelled.metrics.named import Metric
 from levelled.sources import Pool, open_pool
+from levelled.sources.files import is_address
 
 _MOST_LOOKS = 100
 
@@ -211,12 +213,12 @@ def _predict(model: Any, pool: Pool, settings: CampaignSettings) -> Any:  # noqa
 
 
 def place_of(pool: Pool) -> str | list[str] | None:
-    """The full path of a pool, or paths; None for a frame in memory."""
+    """The full path of a pool, or paths; None for a frame in memory, an address as it is."""
     if pool.source is None:
         return None
-    if isinstance(pool.source, str):
-        return str(Path(pool.source).absolute())
-    return [str(Path(path).absolute()) for path in pool.source]
+    several = [pool.source] if isinstance(pool.source, str) else pool.source
+    places = [one if is_address(one) else str(Path(one).absolute()) for one in several]
+    return places[0] if isinstance(pool.source, str) else places
 
 
 def attach_event(
@@ -226,7 +228,7 @@ def attach_event(
     model: str,
     *,
     at: str,
-) -> Event:
+) -> PredictionsAttached:
     """The event that adds the predictions of `model` for the drawn items.
 
     The draws did not depend on the model, so its losses are weighted without bias.
@@ -248,17 +250,16 @@ def attach_event(
         classes = predictions.classes
         order = [] if classes is None else [classes.index(one) for one in settings.classes or ()]
         proba = predicted.proba[rows][:, order].tolist()
-    return {
-        "type": "attached",
-        "at": at,
-        "by": None,
-        "model": model,
-        "source": place_of(predictions),
-        "fingerprint": predictions.fingerprint,
-        "pred_counts": predicted.counts() if len(predictions) == settings.pool_size else {},
-        "pred": _by_draw(items, [] if pred is None else as_labels(pred, settings)),
-        "proba": _by_draw(items, proba),
-    }
+    return PredictionsAttached(
+        at=at,
+        by=None,
+        model=model,
+        source=place_of(predictions),
+        fingerprint=predictions.fingerprint,
+        pred_counts=predicted.counts() if len(predictions) == settings.pool_size else {},
+        pred=_by_draw(items, [] if pred is None else as_labels(pred, settings)),
+        proba=_by_draw(items, map(tuple, proba)),
+    )
 
 
 def predicted_numbers(
@@ -307,8 +308,8 @@ def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> N
             )
 
 
-def _by_draw(items: Sequence[DrawnItem], values: Sequence[Any]) -> dict[str, Any]:
-    return {str(item.draw): value for item, value in zip(items, values, strict=False)}
+def _by_draw(items: Sequence[DrawnItem], values: Iterable[Any]) -> dict[int, Any]:
+    return {item.draw: value for item, value in zip(items, values, strict=False)}
 
 
 def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:

@@ -3,22 +3,26 @@
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
+from typing import TypeVar
 
 from levelled.campaigns.figures.settled import FigureCache
+from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.hashing import StoredEvent
-from levelled.campaigns.log.records import Event
+from levelled.campaigns.log.records import PlainEvent, to_plain
 from levelled.campaigns.log.snapshots import (
     KeptState,
     forget_snapshot,
     keep_snapshot,
     load_snapshot,
 )
-from levelled.campaigns.log.state import CampaignState, apply_events
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError
 
 Decision = Callable[[CampaignState], Sequence[Event]]
 """Returns the events that a step appends to the log."""
+
+Made = TypeVar("Made", bound=Event)
 
 _TRIES = 50
 
@@ -64,22 +68,22 @@ class CampaignLog:
             _ = self.state
         return self._hash
 
-    def do(self, decision: Decision) -> int:
-        """Decide on the newest state while others wait, append, and return how many events."""
-        events: Sequence[Event] = ()
+    def do(self, decision: Callable[[CampaignState], Sequence[Made]]) -> Sequence[Made]:
+        """Decide on the newest state while others wait, append the events, and return them."""
+        events: Sequence[Made] = ()
         if self._state is None:
             _ = self.state  # read before anybody has to wait
 
-        def decide_now(read: Read) -> tuple[Sequence[Event], int]:
+        def decide_now(read: Read) -> tuple[Sequence[PlainEvent], int]:
             nonlocal events
             state = self._read_on(read)
             events = decision(state)
-            return events, state.n_events
+            return [to_plain(event) for event in events], state.n_events
 
         for _ in range(_TRIES):
             try:
                 self._n_stored = self.store.update(self.name, decide_now) + 1
-                return len(events)
+                return events
             except ConflictError:  # somebody did not wait
                 continue
         raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
@@ -88,8 +92,9 @@ class CampaignLog:
         """Move the log to another name, with an event that says so."""
         for _ in range(_TRIES):
             state = self.state
+            event = to_plain(event_of(state))
             try:
-                self.store.rename(self.name, name, event_of(state), expected=state.n_events)
+                self.store.rename(self.name, name, event, expected=state.n_events)
             except ConflictError:
                 continue
             forget_snapshot(self.store.address, self.name)

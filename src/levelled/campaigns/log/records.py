@@ -1,17 +1,44 @@
-"""The records of a campaign: rounds, drawn items, leases, answers, and events."""
+"""The records of a campaign, drawn items, leases and answers, and their plain values."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, ClassVar, TypeVar
 
+import msgspec
+
+from levelled.errors import InputError
 from levelled.labels import Label
 
-Event = Mapping[str, Any]
+PlainEvent = Mapping[str, Any]
 """One entry of the log as plain JSON: its "type", when ("at"), by whom ("by"), and its payload."""
 
+Record = TypeVar("Record")
 
-@dataclass(frozen=True, slots=True)
-class Round:
+# Records of which a log has tens of thousands are hidden from the garbage collector (gc=False),
+# which would look at each of them again and again; they hold no cycles.
+
+
+def to_plain(record: object) -> Any:  # noqa: ANN401
+    """The plain values of a record, of whatever kind, for JSON."""
+    return msgspec.to_builtins(record, str_keys=True, enc_hook=_plain_value)
+
+
+def from_plain(kind: type[Record], plain: object) -> Record:
+    """The record of this kind that `to_plain` made plain; refuses keys that it does not have."""
+    return msgspec.convert(plain, kind, str_keys=True)
+
+
+def _plain_value(value: object) -> object:
+    """A number or text of NumPy as that of Python, and a mapping of any kind as a dict."""
+    for kind in (float, int, str):
+        if isinstance(value, kind):
+            return kind(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    raise InputError(f"An event must be plain JSON, and this one is not: it holds {value!r:.80}.")
+
+
+class Round(msgspec.Struct, frozen=True, forbid_unknown_fields=True):
     """Draws from `first` on, up to the next round, come from one predictor with one floor.
 
     Without a predictor they come from the frozen weights of the settings, of which the share
@@ -24,21 +51,8 @@ class Round:
     floor: float
     shares: tuple[float, ...] = ()
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for the event that begins the round."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**plain, "shares": [*self.shares]}
 
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "Round":
-        """The round that `to_json` wrote."""
-        return cls(
-            plain["first"], plain["predictor"], plain["floor"], tuple(plain.get("shares", ()))
-        )
-
-
-@dataclass(frozen=True, slots=True)
-class Rescored:
+class Rescored(msgspec.Struct, frozen=True):
     """A file whose predicted losses guide the draws from `first` on, instead of the pool's."""
 
     first: int
@@ -46,40 +60,62 @@ class Rescored:
     fingerprint: str
 
 
-@dataclass(frozen=True, slots=True)
-class DrawnItem:
+class DrawnItem(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
     """An item with the probability it had when it was drawn, and what is known of it."""
 
     draw: int
     row: int
     id: str | int
     probability: float
-    design: Mapping[str, float] = field(default_factory=dict)
-    pred: Mapping[str, Label] = field(default_factory=dict)
+    design: Mapping[str, float] = {}
+    pred: Mapping[str, Label] = {}
     """The prediction of each model; the first one has the name ""."""
-    proba: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
-    slices: Mapping[str, str] = field(default_factory=dict)
-    data: Mapping[str, Any] = field(default_factory=dict)
+    proba: Mapping[str, tuple[float, ...]] = {}
+    slices: Mapping[str, str] = {}
+    data: Mapping[str, Any] = {}
     """The columns that the labeller sees."""
 
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, for the event that records the draw."""
-        plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        return {**plain, "proba": {model: [*p] for model, p in self.proba.items()}}
 
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> "DrawnItem":
-        """The item that `to_json` wrote."""
-        return cls(**{**plain, "proba": {m: tuple(p) for m, p in plain["proba"].items()}})
-
-
-@dataclass(frozen=True, slots=True)
-class Lease:
+class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The labeller for whom an item is kept, and until when."""
 
     owner: str | None
     since: str
     until: str
+
+
+class Answer(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=0):
+    """A label, who gave it, and when; with the labeller's note and answers to other questions."""
+
+    label: Label
+    by: str | None
+    at: str
+    place: int
+    """The place of its event in the log, counted from 0."""
+    note: str | None = None
+    rubric: Mapping[str, Label] = {}
+    """The answers to the questions of the campaign, by their names."""
+
+
+class Unlabelable(msgspec.Struct, frozen=True, gc=False, array_like=True, tag=1):
+    """The mark of an item that cannot be labelled: why, who set it, and when."""
+
+    reason: str
+    by: str | None
+    at: str
+    place: int
+    """The place of its event in the log, counted from 0."""
+    label: ClassVar[None] = None
+
+
+class Attached(msgspec.Struct, frozen=True):
+    """The predictions of a model that came later, for the items that were drawn."""
+
+    source: str | list[str] | None
+    fingerprint: str
+    pred_counts: Mapping[str, int]
+    pred: Mapping[int, Label]
+    proba: Mapping[int, tuple[float, ...]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,23 +140,3 @@ class Ask:
     id: str | int
     data: Mapping[str, Any]
     lease_until: str
-
-
-@dataclass(frozen=True, slots=True)
-class Handout:
-    """The items handed out, the event that records it, and why there are fewer than wished."""
-
-    asks: tuple[Ask, ...]
-    events: tuple[Event, ...]
-    note: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class Attached:
-    """The predictions of a model that came later, for the items that were drawn."""
-
-    source: str | list[str] | None
-    fingerprint: str
-    pred_counts: Mapping[str, int]
-    pred: Mapping[int, Label]
-    proba: Mapping[int, tuple[float, ...]]

@@ -26,8 +26,7 @@ from numpy.typing import NDArray
 from levelled._files import replace_file
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
 from levelled.campaigns.figures.settled import FigureCache, KeptLosses, SavedGame, labels_of
-from levelled.campaigns.log.plain import state_from_plain, state_to_plain
-from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.log.state import CampaignState, state_from_plain, state_to_plain
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.named import OwnLosses

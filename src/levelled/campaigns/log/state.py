@@ -3,16 +3,24 @@
 Nothing here reads a clock, a file or a database.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field, fields, replace
+from datetime import datetime, timedelta
+from typing import Any, get_type_hints
 
 from levelled.campaigns.drawing.drawn_items import DrawnItems
-from levelled.campaigns.log.label_events import LABEL_EVENTS, LabelsBuilder, move_leases
-from levelled.campaigns.log.records import Attached, DrawnItem, Event, Lease, Rescored, Round
-from levelled.campaigns.people.answers import Answer, Replaced, Unlabelable
-from levelled.campaigns.settings import CampaignSettings, looks_from_json
-from levelled.errors import CampaignError
-from levelled.labels import Label
+from levelled.campaigns.log.records import (
+    Answer,
+    Attached,
+    DrawnItem,
+    Lease,
+    Rescored,
+    Round,
+    Unlabelable,
+    from_plain,
+    to_plain,
+)
+from levelled.campaigns.settings import CampaignSettings
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -36,8 +44,8 @@ class CampaignState:
     """The labellers who passed on a draw that is still open."""
     opinions: Mapping[int, tuple[Answer, ...]] = field(default_factory=dict)
     """Answers to draws that had one already."""
-    amended: Mapping[int, tuple[Replaced, ...]] = field(default_factory=dict)
-    """The labels of a draw before it was amended, in order."""
+    amended: Mapping[int, tuple[Answer | Unlabelable, ...]] = field(default_factory=dict)
+    """The labels of a draw before it was amended, and marks, in order."""
     attached: Mapping[str, Attached] = field(default_factory=dict)
     rounds: tuple[Round, ...] = ()
     """The rounds of the draws, in order; a static campaign has none until it is switched."""
@@ -81,66 +89,25 @@ class CampaignState:
         ]
 
 
-def apply_events(events: Iterable[Event], state: CampaignState | None = None) -> CampaignState:
-    """The state after `events`, starting from `state` or from nothing.
-
-    Each container is copied at most once, so the cost grows with the length of the log.
-    """
-    builder: _StateBuilder | None = None if state is None else _StateBuilder.of(state)
-    for event in events:
-        builder = _apply(builder, event)
-    if builder is None:
-        raise CampaignError("A campaign without events has no state.")
-    return builder.build()
-
-
-def replay(events: Iterable[Event]) -> Iterator[tuple[CampaignState | None, Event]]:
-    """Each event with the state before it, which is None for the first.
-
-    The containers of a state change with the next event: use it before going on.
-    """
-    builder: _StateBuilder | None = None
-    for event in events:
-        yield (None if builder is None else builder.build()), event
-        builder = _apply(builder, event)
-
-
-def _apply(builder: "_StateBuilder | None", event: Event) -> "_StateBuilder":
-    """The builder after one more event; refuses an event that this version cannot read."""
-    kind, place = str(event.get("type")), 0 if builder is None else builder.n_events
-    if builder is None and kind != "created":
-        raise CampaignError("The log does not begin with the creation of the campaign.")
-    _refuse_unknown(kind, place)
-    try:
-        if kind == "created":
-            builder = _StateBuilder.of(CampaignState(CampaignSettings.from_json(event["settings"])))
-        else:
-            assert builder is not None
-            _APPLY[kind](builder, event)
-    except (KeyError, TypeError, ValueError, AttributeError) as wrong:
-        raise CampaignError(
-            f"Event {place} ({kind}) cannot be read ({wrong!r:.80}): it was changed by something "
-            f"else, or written by a newer Levelled. Update with pip install --upgrade levelled, "
-            f"or go back to a backup."
-        ) from wrong
-    builder.n_events += 1
-    return builder
-
-
-def _refuse_unknown(kind: str, place: int) -> None:
-    if kind != "created" and kind not in _APPLY:
-        raise CampaignError(
-            f"Event {place} is of a type that this version does not know, {kind!r}: it was written "
-            f"by a newer Levelled. Update with: pip install --upgrade levelled"
-        )
-
-
 @dataclass(slots=True, kw_only=True)
-class _StateBuilder(LabelsBuilder):
-    """A state while events change it."""
+class StateBuilder:
+    """A state while events change it; `CampaignState` describes the fields.
+
+    A container is copied before its first change, so the cost of a fold grows with the length of
+    the log.
+    """
 
     base: CampaignState
     settings: CampaignSettings
+    n_asked: int
+    n_settled: int
+    n_events: int
+    leases: dict[int, Lease]
+    answers: dict[int, Answer]
+    unlabelable: dict[int, Unlabelable]
+    skipped: dict[int, tuple[str | None, ...]]
+    opinions: dict[int, tuple[Answer, ...]]
+    amended: dict[int, tuple[Answer | Unlabelable, ...]]
     attached: dict[str, Attached]
     rounds: tuple[Round, ...]
     rescored: tuple[Rescored, ...]
@@ -149,10 +116,56 @@ class _StateBuilder(LabelsBuilder):
     closed: str | None
     draw_of: dict[str, int]
     added: list[DrawnItem] = field(default_factory=list)
+    owned: set[str] = field(default_factory=set)
+    """The containers that are copies already."""
 
     @classmethod
-    def of(cls, state: CampaignState) -> "_StateBuilder":
+    def of(cls, state: CampaignState) -> "StateBuilder":
+        """A builder that begins with a state."""
         return cls(base=state, **{name: getattr(state, name) for name in _COPIED})
+
+    def own(self, *names: str) -> None:
+        """Copy these containers, unless they are copies already."""
+        for name in names:
+            if name not in self.owned:
+                setattr(self, name, dict(getattr(self, name)))
+                self.owned.add(name)
+
+    def close_draw(self, draw: int) -> None:
+        """Forget who has, or passed on, a draw that is settled."""
+        self.own("leases", "skipped")
+        self.leases.pop(draw, None)
+        self.skipped.pop(draw, None)
+
+    def replace_opinion(self, draw: int, by: str | None, *new: Answer) -> None:
+        """Put `new` in the place of the last opinion of an owner on a draw."""
+        self.own("opinions")
+        opinions = self.opinions[draw]
+        at = max(place for place, one in enumerate(opinions) if one.by == by)
+        _set_or_drop(self.opinions, draw, (*opinions[:at], *new, *opinions[at + 1 :]))
+
+    def restore(self, draw: int) -> bool:
+        """Give a draw the label before its last, or another labeller's; False if it has none."""
+        if draw in self.amended:
+            *earlier, last = self.amended[draw]
+            _set_or_drop(self.amended, draw, tuple(earlier))
+            if isinstance(last, Unlabelable):
+                self.unlabelable[draw] = last
+            else:
+                self.answers[draw] = last
+        elif draw in self.opinions:
+            self.answers[draw], *others = self.opinions[draw]
+            _set_or_drop(self.opinions, draw, tuple(others))
+        else:
+            return False
+        return True
+
+    def move_leases(self, seconds: int) -> None:
+        """Let the leases of the items that are out end later by some seconds, or earlier."""
+        self.own("leases")
+        for draw, lease in self.leases.items():
+            until = datetime.fromisoformat(lease.until) + timedelta(seconds=seconds)
+            self.leases[draw] = Lease(lease.owner, lease.since, until.isoformat(timespec="seconds"))
 
     def discard_unasked(self) -> None:
         """Forget the draws that nobody was given: no label depends on them."""
@@ -165,6 +178,7 @@ class _StateBuilder(LabelsBuilder):
         self.restarted = True
 
     def build(self) -> CampaignState:
+        """The state by now."""
         while (next_ := self.n_settled + 1) in self.answers or next_ in self.unlabelable:
             self.n_settled = next_
         draws = self.base.draws + tuple(self.added) if self.added else self.base.draws
@@ -174,71 +188,23 @@ class _StateBuilder(LabelsBuilder):
 
 
 _COPIED = tuple(one.name for one in fields(CampaignState) if one.name != "draws")
+_PLAIN = tuple(name for name in _COPIED if name not in ("settings", "draw_of"))
+"""The fields that are kept as plain values; the others follow from them, or have their own form."""
 
 
-def _apply_drawn(state: _StateBuilder, event: Event) -> None:
-    state.own("draw_of")
-    for plain in event["draws"]:
-        item = DrawnItem.from_json(plain)
-        state.added.append(item)
-        state.draw_of[str(item.id)] = item.draw
+def _set_or_drop(values: dict[int, tuple[Any, ...]], draw: int, new: tuple[Any, ...]) -> None:
+    if new:
+        values[draw] = new
+    else:
+        del values[draw]
 
 
-def _apply_round(state: _StateBuilder, event: Event) -> None:
-    state.rounds = (*state.rounds, Round.from_json(event))
+def state_to_plain(state: CampaignState) -> dict[str, Any]:
+    """The fields of a state but for its settings and draws, as plain JSON."""
+    return {name: to_plain(getattr(state, name)) for name in _PLAIN}
 
 
-def _apply_attached(state: _StateBuilder, event: Event) -> None:
-    state.own("attached")
-    before = state.attached.get(event["model"])
-    pred: dict[int, Label] = {int(draw): one for draw, one in event["pred"].items()}
-    proba = {int(draw): tuple(p) for draw, p in event["proba"].items()}
-    if before is not None and before.fingerprint == event["fingerprint"]:  # for further draws
-        pred, proba = {**before.pred, **pred}, {**before.proba, **proba}
-    state.attached[event["model"]] = Attached(
-        event["source"], event["fingerprint"], event["pred_counts"], pred, proba
-    )
-
-
-def _apply_changed(state: _StateBuilder, event: Event) -> None:
-    new = dict(event["settings"])
-    if "looks" in new:
-        new["looks"] = looks_from_json(new["looks"])
-    if "budget" in new:
-        state.budgets = (*state.budgets, (state.n_asked, state.settings.budget))
-    if "lease_seconds" in new:
-        move_leases(state, new["lease_seconds"] - state.settings.lease_seconds)
-    state.settings = replace(state.settings, **new)
-    if "kind" in new:
-        state.discard_unasked()
-
-
-def _apply_rescored(state: _StateBuilder, event: Event) -> None:
-    state.discard_unasked()
-    new = Rescored(state.n_asked + 1, event["source"], event["fingerprint"])
-    state.rescored = (*(one for one in state.rescored if one.first < new.first), new)
-
-
-def _apply_closed(state: _StateBuilder, event: Event) -> None:
-    state.closed = event["reason"]
-
-
-def _apply_reopened(state: _StateBuilder, event: Event) -> None:
-    state.closed = None
-
-
-def _apply_renamed(state: _StateBuilder, event: Event) -> None:
-    state.settings = replace(state.settings, name=event["name"])
-
-
-_APPLY: dict[str, Callable[[_StateBuilder, Event], None]] = {
-    **LABEL_EVENTS,
-    "round": _apply_round,
-    "drawn": _apply_drawn,
-    "attached": _apply_attached,
-    "changed": _apply_changed,
-    "rescored": _apply_rescored,
-    "closed": _apply_closed,
-    "reopened": _apply_reopened,
-    "renamed": _apply_renamed,
-}
+def state_from_plain(plain: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that `state_to_plain` wrote."""
+    kinds = get_type_hints(CampaignState)
+    return {name: from_plain(kinds[name], plain[name]) for name in _PLAIN}

@@ -1,16 +1,20 @@
-"""Readers of the outputs of other tools, a module for each tool, recognised by their content."""
+"""The source of a pool: a frame, plain files, or the output of a tool, recognised by its content.
+
+There is a module for each tool.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from os import PathLike, fspath
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 
 import pyarrow.parquet as pq
 
 from levelled.errors import PoolError
-from levelled.sources.files import ENDINGS
-from levelled.sources.origin import name_unreadable, open_csv
+from levelled.sources.files import ENDINGS, PathName, local_path
+from levelled.sources.places import local_places, name_unreadable
 from levelled.sources.readers import (
     argilla,
     deepeval,
@@ -32,6 +36,11 @@ from levelled.sources.readers.items import (
     read_document,
     read_lines,
 )
+from levelled.sources.rows import Files, FilesInMemory, Frame, Origin, as_table, open_csv
+
+if TYPE_CHECKING:
+    from levelled.samplers.race import ArrowStream
+    from levelled.sources.pool import ColumnChoices
 
 PLAIN = "plain"
 """The reader of files whose columns say by their names what they hold."""
@@ -80,6 +89,48 @@ _OF_JSON: Mapping[str, _JsonReader] = {
 }
 
 
+def find_source(
+    source: PathName | Sequence[PathName] | ArrowStream, choices: ColumnChoices
+) -> tuple[str | tuple[str, ...] | None, Origin, Outputs | None]:
+    """The name of the source of a pool, its rows, and the output of a tool if it is one."""
+    if hugging_face.is_dataset(source):
+        outputs = hugging_face.as_outputs(source)
+        return None, Frame(outputs.table), outputs
+    if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
+        return None, Frame(as_table(source)), None
+    if isinstance(source, str | PathLike):
+        name, path = fspath(source), local_path(source)
+        found = _outputs(path, choices) if name else None
+        if found is None:
+            return name, Files(source), None
+        paths = hugging_face.files_in(path) if path.is_dir() else (path,)
+        return name, FilesInMemory(found.table, local_places(paths)), found
+    if _are_paths(source):
+        return tuple(fspath(one) for one in source), Files(source), None
+    raise PoolError(
+        f"A pool is a path, a list of paths, or a frame of pandas, polars, duckdb or pyarrow; "
+        f"this is a {type(source).__name__}."
+    )
+
+
+def _outputs(path: Path, choices: ColumnChoices) -> Outputs | None:
+    """The output of a tool; None for a plain pool, and where the user names a raw column of ids."""
+    outputs = read_outputs(path, choices.reader)
+    raw = outputs is not None and choices.id_column not in outputs.table.column_names
+    return None if raw and path.suffix.lower() in ENDINGS else outputs
+
+
+def _are_paths(source: object) -> TypeGuard[Sequence[PathName]]:
+    return isinstance(source, list | tuple) and all(
+        isinstance(one, str | PathLike) for one in source
+    )
+
+
+def _is_pandas(source: object) -> bool:
+    """True for a pandas frame of a version without an Arrow interface."""
+    return type(source).__name__ == "DataFrame" and type(source).__module__.startswith("pandas")
+
+
 def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:
     """The outputs of a tool in a file or folder; None if it is a plain pool.
 
@@ -98,11 +149,6 @@ def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:
         what = "it looks like a plain pool" if outputs is None else f"it looks like {outputs.tool}"
         raise PoolError(f"{path} was to be read as {TITLES[reader]}, but {what}.")
     return outputs
-
-
-def files_of_outputs(path: Path) -> tuple[Path, ...]:
-    """The files whose bytes make the fingerprint."""
-    return hugging_face.files_in(path) if path.is_dir() else (path,)
 
 
 def _read_folder(path: Path) -> Outputs | None:

@@ -1,8 +1,7 @@
-"""Checks that several steps of a campaign make, and the parts that their events share."""
+"""The rules of a campaign that several steps share: labels, texts, names, leases."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from datetime import datetime, timedelta
-from typing import Any
 
 from levelled._check import whole
 from levelled.campaigns.log.records import DrawnItem
@@ -34,11 +33,8 @@ def find_draw(
         name = f"Draw {draw}"
         if id is not None and state.draw_of.get(str(id)) != draw:
             raise CampaignError(f"Draw {draw} is not item {id!r}: one of the two is mistaken.")
-    if not 1 <= draw <= state.n_asked:
-        raise CampaignError(
-            f"{name} was never asked in {state.settings.name!r}. A label the sampler did not "
-            f"choose has no probability and cannot be weighted."
-        )
+    for reason in why_not_asked(state, draw, name):
+        raise CampaignError(reason)
     return state.draws[draw - 1]
 
 
@@ -92,31 +88,43 @@ def check_text(name: str, text: str | None) -> None:
         )
 
 
-def stamp(kind: str, owner: str | None, now: datetime) -> dict[str, Any]:
-    """The type, the time and the owner with which an event begins."""
+def check_owner(owner: str | None) -> None:
+    """Refuse a name that looks like another labeller's, or is too long."""
     check_text("The name of the owner", owner)
     if owner is not None and not (owner and owner.isprintable() and owner == owner.strip()):
         raise CampaignError(
             f"{owner!r} is no name of a labeller: printable characters, without blanks at the ends."
         )
-    return {"type": kind, "at": now.isoformat(timespec="seconds"), "by": owner}
+
+
+def why_closed(state: CampaignState) -> Iterator[str]:
+    """The reason why a closed campaign does not take a step."""
+    if state.closed is not None:
+        name = state.settings.name
+        yield f"{name!r} is closed ({state.closed}). To go on: levelled reopen {name}"
 
 
 def refuse_closed(state: CampaignState) -> None:
     """Refuse a step that a closed campaign does not take."""
-    if state.closed is not None:
-        name = state.settings.name
-        raise CampaignError(
-            f"{name!r} is closed ({state.closed}). To go on: levelled reopen {name}"
+    for reason in why_closed(state):
+        raise CampaignError(reason)
+
+
+def why_not_asked(state: CampaignState, draw: int, name: str | None = None) -> Iterator[str]:
+    """The reason why there can be no label of this draw, under this name of it."""
+    if not 1 <= draw <= state.n_asked:
+        yield (
+            f"{name or f'Draw {draw}'} was never asked in {state.settings.name!r}. A label the "
+            f"sampler did not choose has no probability and cannot be weighted."
         )
 
 
-def refuse_settled(state: CampaignState, item: DrawnItem) -> None:
-    """Refuse a step that only an open draw takes."""
-    if item.draw in state.answers:
-        raise CampaignError(f"Draw {item.draw} has an answer already: amend it instead.")
-    if item.draw in state.unlabelable:
-        raise CampaignError(f"Draw {item.draw} is already marked as unlabelable.")
+def why_settled(state: CampaignState, draw: int) -> Iterator[str]:
+    """The reason why a draw is not open."""
+    if draw in state.answers:
+        yield f"Draw {draw} has an answer already: amend it instead."
+    elif draw in state.unlabelable:
+        yield f"Draw {draw} is already marked as unlabelable."
 
 
 def check_name(name: str) -> str:

@@ -1,0 +1,553 @@
+"""The steps of a campaign: each function turns a state and a request into events, or refuses.
+
+They are pure functions of the state, the request and the time. `Campaign` appends the events.
+First come the items that labellers get and give back, then what they answer, then what changes the
+campaign itself.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain, islice
+from typing import Any, Literal, NamedTuple, TypeVar
+
+from levelled.campaigns.log.events import (
+    Amended,
+    Answered,
+    Changed,
+    Closed,
+    Event,
+    Leased,
+    LossesReplaced,
+    Renamed,
+    Reopened,
+    Resolved,
+    Returned,
+    Skipped,
+    Source,
+    Withdrawn,
+)
+from levelled.campaigns.log.records import Answer, Ask, DrawnItem, OpenItem
+from levelled.campaigns.log.rules import (
+    check_labels,
+    check_owner,
+    check_text,
+    check_width,
+    find_draw,
+    lease_end,
+    name_owner,
+    refuse_closed,
+)
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.options import OPTIONS
+from levelled.campaigns.people.questions import check_remarks, merge_remarks
+from levelled.campaigns.people.shown import shown_data, stored_label
+from levelled.campaigns.settings import check_option, looks_to_json
+from levelled.errors import CampaignError, LevelledError
+from levelled.estimators.intervals.limits import SHARE, PlannedLook, replan_looks
+from levelled.labels import Label
+
+Made = TypeVar("Made", bound=Event)
+
+
+def time_text(now: datetime) -> str:
+    """A time as events have it."""
+    return now.isoformat(timespec="seconds")
+
+
+def _event(
+    kind: type[Made],
+    state: CampaignState,
+    owner: str | None,
+    now: datetime,
+    **payload: Any,  # noqa: ANN401
+) -> Made:
+    """The event of this kind; refuses one that cannot happen in this state."""
+    check_owner(owner)
+    event = kind(at=time_text(now), by=owner, **payload)
+    for reason in event.why_not(state):
+        raise CampaignError(reason)
+    return event
+
+
+@dataclass(frozen=True, slots=True)
+class Handout:
+    """The items handed out, the event that records it, and why there are fewer than wished."""
+
+    asks: tuple[Ask, ...]
+    events: tuple[Event, ...]
+    note: str | None = None
+
+
+def ask(
+    state: CampaignState,
+    n: int,
+    owner: str | None,
+    now: datetime,
+    lease_seconds: int | None = None,
+) -> Handout:
+    """Hand out up to n items: the owner's open ones again, then what others left, then new draws.
+
+    Without a name of the owner, open items are not given again: somebody else may have them. An
+    item is offered again when its lease has run out, and to another labeller when one skipped
+    it. The number of items in flight is capped, because the estimate cannot use later draws
+    before all of them are labelled. Leases may be shorter than those of the campaign.
+    """
+    refuse_closed(state)
+    check_text("The name of the owner", owner)
+    own = [] if owner is None else draws_kept_for(state, owner)
+    in_flight = _in_flight(state, now)
+    again = [draw for draw in own if draw in in_flight][:n]
+    room = max(state.settings.in_flight - len(in_flight), 0)
+    offers = _offers(state, owner, in_flight, own)
+    new = [*islice(offers, min(n - len(again), room))]
+    note = _note(state, n - len(again), room, len(new), owner)
+    return _hand_out(state, [*again, *new], owner, now, note, lease_seconds)
+
+
+def mine(state: CampaignState, owner: str | None, now: datetime) -> Handout:
+    """Hand out the owner's open items once more, under the same numbers, with renewed leases."""
+    refuse_closed(state)
+    check_text("The name of the owner", owner)
+    own, in_flight = draws_kept_for(state, owner), _in_flight(state, now)
+    again = [draw for draw in own if draw in in_flight]
+    room = max(state.settings.in_flight - len(in_flight), 0)
+    expired = [draw for draw in own if draw not in in_flight]
+    chosen, note = [*again, *expired[:room]], None
+    if len(expired) > room:
+        note = f"the leases of the others ran out, and {_full(state)}"
+    return _hand_out(state, sorted(chosen), owner, now, note)
+
+
+def renew(
+    state: CampaignState,
+    draws: Sequence[int],
+    owner: str | None,
+    now: datetime,
+    lease_seconds: int | None = None,
+) -> tuple[Event, ...]:
+    """Let the leases of some of the owner's items begin anew.
+
+    Items that were labelled, or went to another labeller, are passed over. Nothing is stored
+    while all leases have more than half of their time left, so a page may renew often.
+    """
+    refuse_closed(state)
+    check_text("The name of the owner", owner)
+    until = lease_end(state, now, lease_seconds)
+    halfway = time_text(now + (datetime.fromisoformat(until) - now) / 2)
+    kept = {*draws} & {*draws_kept_for(state, owner)} & _in_flight(state, now)
+    if all(state.leases[draw].until > halfway for draw in kept):
+        return ()
+    return (_event(Leased, state, owner, now, draws=sorted(kept), until=until),)
+
+
+def _hand_out(
+    state: CampaignState,
+    draws: Sequence[int],
+    owner: str | None,
+    now: datetime,
+    note: str | None,
+    lease_seconds: int | None = None,
+) -> Handout:
+    """Lease some draws to an owner."""
+    if not draws:
+        return Handout((), (), note)
+    until = lease_end(state, now, lease_seconds)
+    event = _event(Leased, state, owner, now, draws=[*draws], until=until)
+    items = (state.draws[draw - 1] for draw in draws)
+    asks = (Ask(one.draw, one.id, shown_data(state.settings, one), until) for one in items)
+    return Handout(tuple(asks), (event,), note)
+
+
+def draws_kept_for(state: CampaignState, owner: str | None) -> list[int]:
+    """The open draws that were last given to this owner, also those whose lease ran out."""
+    leases = ((draw, state.leases.get(draw)) for draw in state.open_draws())
+    return [draw for draw, lease in leases if lease is not None and lease.owner == owner]
+
+
+def open_items(state: CampaignState) -> list[OpenItem]:
+    """Every item that was handed out and has no label yet, and who has it."""
+    leases = [(state.draws[draw - 1], state.leases.get(draw)) for draw in state.open_draws()]
+    return [
+        OpenItem(item.draw, item.id, None, None, None)
+        if lease is None
+        else OpenItem(item.draw, item.id, lease.owner, lease.since, lease.until)
+        for item, lease in leases
+    ]
+
+
+def give_back(
+    state: CampaignState,
+    owner: str | None,
+    draws: Sequence[int] | None,
+    everyone: bool,
+    now: datetime,
+) -> tuple[Returned, ...]:
+    """End leases, so that the next labeller who asks gets the items.
+
+    They are the owner's, or only some `draws`; with `everyone`, those of all labellers. Some draws
+    without an owner may be anybody's.
+    """
+    refuse_closed(state)
+    if draws is None:
+        every = [draw for draw in state.open_draws() if draw in state.leases]
+        chosen = every if everyone else draws_kept_for(state, owner)
+    else:
+        chosen = [find_draw(state, draw=draw).draw for draw in dict.fromkeys(draws)]
+        for draw in chosen:
+            _refuse_not_kept(state, draw, None if everyone else owner)
+    return (_event(Returned, state, owner, now, draws=chosen),) if chosen else ()
+
+
+def _refuse_not_kept(state: CampaignState, draw: int, owner: str | None) -> None:
+    lease = state.leases.get(draw)
+    if lease is None:
+        raise CampaignError(f"Draw {draw} is kept for nobody, so it cannot be given back.")
+    if owner is not None and lease.owner != owner:
+        raise CampaignError(
+            f"Draw {draw} is kept for {lease.owner or 'a labeller without a name'}, not for "
+            f"{owner}. To free it whoever has it: levelled return {state.settings.name} "
+            f"--draw {draw} --all"
+        )
+
+
+def _offers(
+    state: CampaignState, owner: str | None, in_flight: set[int], own: Sequence[int]
+) -> Iterator[int]:
+    """Draws that may be handed out: the owner's own first, then those left, then new ones."""
+    expired = [draw for draw in own if draw not in in_flight]
+    taken = in_flight | {*own}
+    waiting = [draw for draw in state.open_draws() if draw not in taken]
+    others = (draw for draw in waiting if owner not in state.skipped.get(draw, ()))
+    last = len(state.draws)
+    if state.settings.budget is not None:
+        last = min(last, state.settings.budget)
+    fresh = range(state.n_asked + 1, last + 1)
+    return chain(expired, others, fresh)
+
+
+def _in_flight(state: CampaignState, now: datetime) -> set[int]:
+    """The open draws whose lease has not run out."""
+    at = time_text(now)
+    leases = ((draw, state.leases.get(draw)) for draw in state.open_draws())
+    return {draw for draw, lease in leases if lease is not None and lease.until > at}
+
+
+def _full(state: CampaignState) -> str:
+    return (
+        f"{state.settings.in_flight} items may be in flight at once, and so many are: tell, return "
+        f"or skip some of them first"
+    )
+
+
+def _note(state: CampaignState, n: int, room: int, n_given: int, owner: str | None) -> str | None:
+    """The reason why fewer than n items are handed out."""
+    if n_given == n:
+        return None
+    if n_given == room:
+        return _full(state)
+    passed = sum(owner in state.skipped.get(draw, ()) for draw in state.open_draws())
+    if passed:
+        return (
+            f"{passed} items that {name_owner(owner)} skipped must go to another labeller: let "
+            f"another owner ask, or mark them as unlabelable"
+        )
+    if state.settings.budget is not None and state.n_asked + n_given >= state.settings.budget:
+        return f"the budget of {state.settings.budget} labels has been given out"
+    return "no more items can be drawn from this pool"
+
+
+class _Given(NamedTuple):
+    """An answer after its checks."""
+
+    item: DrawnItem
+    label: Label
+    remarks: Mapping[str, Any]
+
+    def after(self, earlier: "_Given | None") -> "_Given":
+        """This answer with the remarks of an earlier one to the same draw."""
+        if earlier is None:
+            return self
+        rubrics = [one.remarks.get("rubric", {}) for one in (earlier, self)]
+        remarks = {**earlier.remarks, **self.remarks, "rubric": {**rubrics[0], **rubrics[1]}}
+        return self._replace(remarks=remarks)
+
+
+def tell_all(
+    state: CampaignState, answers: Sequence[Mapping[str, Any]], owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Record labels, each with its draw or its id. Answers may come in any order.
+
+    The first answer to a draw counts; another labeller's is kept beside it, as a second opinion.
+    Telling the same thing again changes nothing; with another note or other answers to the
+    questions, it amends these. An owner who tells another label than before is refused, because
+    that is a correction: `amend_all` confirms it. If one answer is wrong all are refused, and the
+    message begins with the "where" of that answer.
+    """
+    refuse_closed(state)
+    told: dict[int, _Given] = {}
+    changed: list[tuple[Mapping[str, Any], DrawnItem, Label, Label]] = []
+    for answer, given in zip(answers, _check_answers(state, answers), strict=True):
+        draw = given.item.draw
+        before = told.get(draw) or _own_answer(state, draw, owner)
+        if before is not None and before.label != given.label:
+            changed.append((answer, given.item, before.label, given.label))
+        else:
+            told[draw] = given.after(told.get(draw))
+    if changed:
+        raise _contradiction(state, owner, changed, len(answers))
+    events = (_told_event(state, given, owner, now) for given in told.values())
+    return tuple(event for event in events if event is not None)
+
+
+def _told_event(
+    state: CampaignState, given: _Given, owner: str | None, now: datetime
+) -> Event | None:
+    """The event that records an answer; None if nothing in it is new."""
+    draw, own = given.item.draw, _own_answer(state, given.item.draw, owner)
+    if own is not None:
+        return _amendment(state, given, own, owner, now)
+    if not _is_new(state, draw, given.label, owner):
+        return None
+    remarks = merge_remarks(None, {}, given.remarks)
+    return _event(Answered, state, owner, now, draw=draw, label=given.label, **remarks)
+
+
+def _own_answer(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
+    """What the owner told of a draw, as the answer or as a second opinion."""
+    answer = state.answers.get(draw)
+    if answer is not None and answer.by == owner:
+        return answer
+    return _own_opinion(state, draw, owner)
+
+
+def _amendment(
+    state: CampaignState, given: _Given, before: Answer | None, owner: str | None, now: datetime
+) -> Amended | None:
+    """The event that replaces an answer, or adds the first; None if nothing is new."""
+    draw, old = given.item.draw, (None, {}) if before is None else (before.note, before.rubric)
+    remarks = merge_remarks(*old, given.remarks)
+    new = given.label, remarks.get("note"), remarks.get("rubric", {})
+    if before is not None and new == (before.label, before.note, before.rubric):
+        return None
+    opinion = before is not None and before is not state.answers.get(draw)
+    return _event(
+        Amended, state, owner, now, draw=draw, label=given.label, opinion=opinion, **remarks
+    )
+
+
+def _own_opinion(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
+    """The second opinion of a labeller with a name; those without cannot be told apart."""
+    others = state.opinions.get(draw, ()) if owner is not None else ()
+    return next((one for one in reversed(others) if one.by == owner), None)
+
+
+def _is_new(state: CampaignState, draw: int, label: Label, owner: str | None) -> bool:
+    """True unless the label is on record already and a second opinion adds nothing.
+
+    The same label from two labellers with names shows that they agree, and is kept.
+    """
+    answer, others = state.answers.get(draw), state.opinions.get(draw, ())
+    if label not in {one.label for one in (answer, *others) if one is not None}:
+        return True
+    return owner is not None and (answer is None or answer.by is not None)
+
+
+def _contradiction(
+    state: CampaignState,
+    owner: str | None,
+    changed: Sequence[tuple[Mapping[str, Any], DrawnItem, Label, Label]],
+    n: int,
+) -> CampaignError:
+    answer, item, before, label = changed[0]
+    where = answer.get("where") or f"draw {item.draw}"
+    which = "This label differs" if n == 1 else f"{len(changed)} of these {n} labels differ"
+    return CampaignError(
+        f"{which} from what {name_owner(owner)} told before: {where} says {label!r:.80}, and draw "
+        f"{item.draw} was {before!r:.80}. Nothing was stored. If it is a correction, use amend: "
+        f"levelled amend {state.settings.name} FILE"
+    )
+
+
+def _check_answers(state: CampaignState, answers: Sequence[Mapping[str, Any]]) -> list[_Given]:
+    """The item, the label and the remarks of each answer."""
+    settings = state.settings
+    try:
+        items = [find_draw(state, draw=one.get("draw"), id=one.get("id")) for one in answers]
+        pairs = zip(items, answers, strict=True)
+        told = [stored_label(settings, item.draw, one.get("label")) for item, one in pairs]
+        labels = check_labels(settings, told)
+        remarks = [
+            check_remarks(settings.questions, one.get("note"), one.get("rubric")) for one in answers
+        ]
+    except LevelledError as wrong:
+        if len(answers) > 1:
+            for one in answers:  # the first that is refused by itself
+                _check_answers(state, [one])
+        if answers[0].get("where") is None:
+            raise
+        raise _at(answers[0], str(wrong)) from wrong
+    return list(map(_Given, items, labels, remarks))
+
+
+def amend_all(
+    state: CampaignState, answers: Sequence[Mapping[str, Any]], owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Replace labels, or give one to an unlabelable item; the log keeps those before.
+
+    An owner whose label is a second opinion replaces that; any other replaces the label that
+    counts. Only labels and estimates change, never a probability of a draw. A note and answers
+    to the questions stay as they were where no new ones are given.
+    """
+    new: dict[int, _Given] = {}
+    events: dict[int, Event] = {}
+    for answer, given in zip(answers, _check_answers(state, answers), strict=True):
+        draw = given.item.draw
+        new[draw] = given.after(earlier := new.get(draw))
+        if earlier is not None and earlier.label != given.label:
+            raise _at(answer, f"Draw {draw} gets two labels here, {earlier.label!r:.80} too.")
+        before = _own_answer(state, draw, owner) or state.answers.get(draw)
+        if before is None and draw not in state.unlabelable:
+            raise _at(answer, f"Draw {draw} has no answer to amend yet: tell it instead.")
+        event = _amendment(state, new[draw], before, owner, now)
+        if event is not None:
+            events[draw] = event
+    return tuple(events.values())
+
+
+def _at(answer: Mapping[str, Any], why: str) -> CampaignError:
+    """A refusal that begins with the place of the answer."""
+    where = answer.get("where")
+    return CampaignError(why if where is None else f"{where}: {why} Nothing was stored.")
+
+
+def undo(state: CampaignState, owner: str | None, now: datetime) -> tuple[Withdrawn, ...]:
+    """Withdraw the owner's last answer, second opinion, amendment or mark of an unlabelable item.
+
+    A draw that then has no label is leased to the owner again; an amended one has the label
+    before; one with a second opinion has that.
+    """
+    refuse_closed(state)
+    told = [
+        (one.place, draw, False)
+        for marks in (state.answers, state.unlabelable)
+        for draw, one in marks.items()
+        if one.by == owner and draw > state.settings.n_sampled
+    ]
+    told += [
+        (one.place, draw, True)
+        for draw, others in state.opinions.items()
+        for one in others
+        if one.by == owner
+    ]
+    if not told:
+        who = "Nobody without a name" if owner is None else owner
+        raise CampaignError(
+            f"{who} has told nothing in {state.settings.name!r} that can be undone."
+        )
+    _, draw, is_opinion = max(told)
+    until = lease_end(state, now)
+    return (_event(Withdrawn, state, owner, now, draw=draw, until=until, opinion=is_opinion),)
+
+
+def set_aside(
+    state: CampaignState,
+    kind: Literal["skipped", "resolved"],
+    draw: int,
+    reason: str,
+    owner: str | None,
+    now: datetime,
+) -> tuple[Event, ...]:
+    """Pass an item on to another labeller, or declare that nobody can label it.
+
+    A skipped item keeps its number. After a resolved one the estimate is over the items that can be
+    labelled.
+    """
+    refuse_closed(state)
+    item = find_draw(state, draw=draw)
+    check_text("The reason", reason)
+    made = Skipped if kind == "skipped" else Resolved
+    return (_event(made, state, owner, now, draw=item.draw, reason=reason),)
+
+
+def change(
+    state: CampaignState,
+    owner: str | None,
+    now: datetime,
+    **settings: Any,  # noqa: ANN401
+) -> tuple[Event, ...]:
+    """Change the kind, the budget, the target width, the leases or the cap of items in flight.
+
+    A new kind discards the draws that nobody was given yet.
+    """
+    refuse_closed(state)
+    # An event cannot be taken back, so values that no state can hold are refused here.
+    new: dict[str, Any] = {
+        name: _check_setting(state, name, value) for name, value in settings.items()
+    }
+    budget = new.get("budget")
+    if budget is not None and budget < state.n_asked:
+        raise CampaignError(
+            f"A budget of {budget} is below the {state.n_asked} items already given out."
+        )
+    if "budget" in new and budget is None and state.settings.is_finite:
+        raise CampaignError(
+            "The finite-sample interval of this campaign is aimed at its budget: choose another "
+            "number instead of none."
+        )
+    if new.get("kind", "adaptive") != "adaptive" and state.settings.is_finite:
+        raise CampaignError(
+            "The finite-sample interval of this campaign needs adaptive draws: create another "
+            "campaign for other draws."
+        )
+    new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
+    if "budget" in new and state.settings.looks:
+        new["looks"] = looks_to_json(_replan(state, new["budget"]))
+    return (_event(Changed, state, owner, now, settings=new),) if new else ()
+
+
+def _check_setting(state: CampaignState, name: str, value: Any) -> Any:  # noqa: ANN401
+    changeable = [one.name for one in OPTIONS.values() if one.changeable]
+    if name not in changeable:
+        raise CampaignError(
+            f"{name!r} cannot be changed: a campaign can change its {', '.join(changeable[:-1])} "
+            f"and {changeable[-1]}."
+        )
+    if name == "target_width":
+        return check_width(state.settings.metrics[0], value)
+    return check_option(OPTIONS[name], value)
+
+
+def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]:
+    """The looks taken so far, then new ones up to the new budget."""
+    settings = state.settings
+    taken = tuple(look for look in settings.looks if look.n <= state.n_settled)
+    if budget is None:  # nobody knows how many there will be: only betting goes on
+        return taken
+    count = max(len(settings.looks) - len(taken), 1)
+    alpha, size = SHARE * (1 - settings.level), settings.pool_size
+    return replan_looks(taken, min(budget, size), size, count, alpha)
+
+
+def rescore(
+    state: CampaignState, source: Source, fingerprint: str, owner: str | None, now: datetime
+) -> tuple[Event, ...]:
+    """Let the predicted losses of a file guide the draws; those that nobody was given go."""
+    named = {"source": source, "fingerprint": fingerprint}
+    return (_event(LossesReplaced, state, owner, now, **named),)
+
+
+def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
+    """End the campaign: no more items are handed out and no more labels recorded."""
+    check_text("The reason", reason)
+    return (_event(Closed, state, owner, now, reason=reason),)
+
+
+def reopen(state: CampaignState, owner: str | None, now: datetime) -> tuple[Event, ...]:
+    """Let a closed campaign go on."""
+    return (_event(Reopened, state, owner, now),)
+
+
+def rename(state: CampaignState, name: str, owner: str | None, now: datetime) -> Event:
+    """The event that gives the campaign another name; the log goes on under it."""
+    return _event(Renamed, state, owner, now, name=name)
