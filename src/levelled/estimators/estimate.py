@@ -256,24 +256,16 @@ _FEW = 20
 Limits = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Limits, the method that computed them, and warnings for the reader."""
-
-    low: float
-    high: float
-    method: str
-    warnings: tuple[str, ...] = ()
-
-
-def interval_for(sample: LossSample, wanted: str) -> Interval:
+def interval_for(sample: LossSample, wanted: str) -> tuple[Limits, str, list[str]]:
     """The `wanted` interval, or with "auto" the one that holds for losses like these.
+
+    Returned are the limits, the method that computed them, and warnings for the reader.
 
     It is cut to what is logically possible, and widened by the items that could never be drawn.
     """
     (low, high), draws, notes = sample.possible, sample.draws, []
     if wanted == "none" and not sample.complete:
-        return Interval(low, high, "none")
+        return (low, high), "none", []
     method = "point"
     if not sample.complete:
         size = design_size(draws)
@@ -306,7 +298,7 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
             f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval "
             f"allows for any loss of theirs"
         )
-    return Interval(low, high, method, tuple(notes))
+    return (low, high), method, notes
 
 
 def _default(sample: LossSample, size: float) -> str:
@@ -493,13 +485,18 @@ def estimate(
     columns = control_columns(control, control_mean, draws)
     sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population, budget)
     weights = _WEIGHTS[estimator](draws)
-    limits = interval_for(sample, interval)
+    (low, high), method, notes = interval_for(sample, interval)
     stderr = float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
+    warnings = _sample_warnings(sample, estimator) + notes
+    slack = 1e-9 * abs(value)
+    # An unbiased estimate may lie outside of what is possible.
+    if not low - slack <= value <= high + slack and method != "none":
+        warnings.append("the estimate lies outside its interval; trust the interval")
     return Estimate(
         value=value,
-        low=limits.low,
-        high=limits.high,
+        low=low,
+        high=high,
         level=sample.level,
         stderr=0.0 if sample.complete else stderr,
         n_labels=sample.moments.budget,
@@ -508,8 +505,8 @@ def estimate(
         max_weight=float(weights.max()),
         worth=sample.worth,
         estimator=estimator,
-        interval=limits.method,
-        warnings=_warnings(sample, estimator, value, limits) + _control_warnings(sample, columns),
+        interval=method,
+        warnings=(*warnings, *_control_warnings(sample, columns)),
     )
 
 
@@ -538,9 +535,7 @@ def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str,
     )
 
 
-def _warnings(
-    sample: LossSample, estimator: str, value: float, limits: Interval
-) -> tuple[str, ...]:
+def _sample_warnings(sample: LossSample, estimator: str) -> list[str]:
     warnings = []
     if estimator == "naive":
         warnings.append("the naive estimate is biased unless the draws were uniform")
@@ -551,13 +546,7 @@ def _warnings(
             f"the weights 1 / (left * probability) have the mean {mean:.2g} where 1 is expected: "
             f"are these probabilities of being drawn at all, instead of at each draw?"
         )
-    warnings.extend(limits.warnings)
-    # An unbiased estimate may lie outside of what is possible.
-    slack = 1e-9 * abs(value)
-    inside = limits.low - slack <= value <= limits.high + slack
-    if not inside and limits.method != "none":
-        warnings.append("the estimate lies outside its interval; trust the interval")
-    return tuple(warnings)
+    return warnings
 
 
 def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatArray:

@@ -346,8 +346,16 @@ def slice_estimate(
     choice("interval", part.interval, ("auto", method, "betting", "none"))
     if not part.n_labels:
         estimate = undefined_estimate(part, part.bounds, "label of this slice")
-    elif part.finite or part.interval == "betting":
-        estimate = _bounded(part)
+    elif part.finite:  # the mean of losses in [A, B] is A + (B - A) times a ratio between 0 and 1
+        low, high = bounds
+        unit = np.clip((losses - low) / (high - low), 0, 1)
+        pairs = Pairs.over_part(unit, inside, pool_size, part.draws, "label of this slice")
+        estimate = scaled(ratio_estimate(pairs, part), high - low, low)
+    elif part.interval == "betting":
+        raise InputError(
+            f"interval='betting' needs losses with bounds; these have {bounds}. Declare "
+            f"them, for example bounds=(0, 1)."
+        )
     else:
         estimate = _continuous(part, method)
     return replace(estimate, pool_size=pool_size, n_labels=part.n_labels)
@@ -383,19 +391,6 @@ class _Part(Look):
     def spread(self, variance: FloatArray) -> bool:
         """True if the losses differ by more than rounding."""
         return float(variance) > (_SAME * float(np.abs(self.losses[self.inside]).max())) ** 2
-
-
-def _bounded(part: _Part) -> Estimate:
-    """The mean of losses in [A, B] as A + (B - A) times a ratio between 0 and 1."""
-    low, high = part.bounds
-    if not part.finite:
-        raise InputError(
-            f"interval='betting' needs losses with bounds; these have {part.bounds}. Declare "
-            f"them, for example bounds=(0, 1)."
-        )
-    unit = np.clip((part.losses - low) / (high - low), 0, 1)
-    pairs = Pairs.over_part(unit, part.inside, part.pool_size, part.draws, "label of this slice")
-    return scaled(ratio_estimate(pairs, part), high - low, low)
 
 
 def _continuous(part: _Part, method: str) -> Estimate:
