@@ -2,7 +2,7 @@
 
 A design is thin where its weights are so uneven that the labels are worth only a few uniform
 ones (`design_size`). R_PURE and R_LURE are the plain and the levelled unbiased risk estimator
-(`pure`, `lure`).
+(`lure`).
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from levelled._check import LARGEST, FloatArray, between, choice, floats, same_length, whole
 from levelled.draws import Draws, check_draws, check_losses
 from levelled.errors import InputError
-from levelled.estimators import lure, pure
+from levelled.estimators import lure
 from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.intervals.hedged import COLUMNS, hedged_interval
 from levelled.estimators.intervals.limits import (
@@ -50,7 +50,6 @@ from levelled.estimators.moments import (
 )
 from levelled.estimators.record import Estimate
 
-ESTIMATORS = ("lure", "pure", "naive", "murthy", "ramped")
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
 """A predictor of the loss: its value at each drawn item, and its sum over what was left."""
@@ -73,44 +72,6 @@ class LossSample:
     """The variance that the predictor behind "ramped" draws expects of the estimate."""
     budget: int | None = None
     """The number of labels that was fixed beforehand, where an interval depends on it."""
-
-    @classmethod
-    def of(
-        cls,
-        losses: ArrayLike,
-        draws: Draws,
-        estimator: str,
-        level: float,
-        bounds: tuple[float, float] | None,
-        control: Control | None,
-        population: bool,
-        budget: int | None = None,
-    ) -> "LossSample":
-        """Check the arguments of `estimate` and compute what all intervals need."""
-        losses = check_losses(losses, draws)
-        if not len(losses):
-            raise InputError("An estimate needs at least one label.")
-        choice("estimator", estimator, ESTIMATORS)
-        if estimator == "naive":
-            uniform = uniform_probability(draws.pool_size, len(draws))
-            draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
-        predicted, jump = None, 0.0
-        if estimator == "ramped":
-            control = control_columns("design", None, draws)
-            predicted, jump = _predicted(draws)
-        limits = bounds_of(losses, bounds)
-        return cls(
-            losses=losses,
-            draws=draws,
-            level=between("level", level, 0, 1, open_=True),
-            bounds=limits,
-            kind=kind_of(losses, limits),
-            moments=_moments(losses, draws, estimator, control, population),
-            population=population,
-            predicted_variance=predicted,
-            predicted_jump=jump,
-            budget=None if budget is None else whole("budget", budget, least=len(losses)),
-        )
 
     @property
     def complete(self) -> bool:
@@ -181,7 +142,7 @@ def kind_of(losses: FloatArray, bounds: Bounds) -> Kind:
 def control_columns(
     control: ArrayLike | str | None, control_mean: float | None, draws: Draws
 ) -> Control | None:
-    """The predictor that the arguments of `estimate` describe, as `pure.terms` takes it."""
+    """The predictor that the arguments of `estimate` describe, as `lure.terms` takes it."""
     if control is None:
         if control_mean is not None:
             raise InputError("control_mean is the pool mean of control: give control as well.")
@@ -430,9 +391,9 @@ def _why_logical(sample: LossSample, method: str) -> str:
 
 _WEIGHTS = {
     "lure": lure.lure_weights,
-    "pure": pure.pure_weights,
-    "naive": pure.naive_weights,
-    "murthy": pure.murthy_weights,
+    "pure": lure.pure_weights,
+    "naive": lure.naive_weights,
+    "murthy": lure.murthy_weights,
     "ramped": lure.lure_weights,
 }
 
@@ -483,7 +444,29 @@ def estimate(
     """
     choice("interval", interval, INTERVALS)
     columns = control_columns(control, control_mean, draws)
-    sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population, budget)
+    values = check_losses(losses, draws)
+    if not len(values):
+        raise InputError("An estimate needs at least one label.")
+    choice("estimator", estimator, tuple(_WEIGHTS))
+    if estimator == "naive":
+        uniform = uniform_probability(draws.pool_size, len(draws))
+        draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
+    predictor, predicted, jump = columns, None, 0.0
+    if estimator == "ramped":
+        predictor, (predicted, jump) = control_columns("design", None, draws), _predicted(draws)
+    limits = bounds_of(values, bounds)
+    sample = LossSample(
+        losses=values,
+        draws=draws,
+        level=between("level", level, 0, 1, open_=True),
+        bounds=limits,
+        kind=kind_of(values, limits),
+        moments=_moments(values, draws, estimator, predictor, population),
+        population=population,
+        predicted_variance=predicted,
+        predicted_jump=jump,
+        budget=None if budget is None else whole("budget", budget, least=len(values)),
+    )
     weights = _WEIGHTS[estimator](draws)
     (low, high), method, notes = interval_for(sample, interval)
     stderr = float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
@@ -570,7 +553,7 @@ def running_naive(losses: FloatArray, probability: FloatArray, pool_size: int) -
 
 def running_pure(losses: FloatArray, probability: FloatArray, pool_size: int) -> FloatArray:
     """R_PURE of every prefix, [..., M]: the mean of the first m terms."""
-    total = np.cumsum(pure.terms(losses, probability, pool_size), axis=-1)
+    total = np.cumsum(lure.terms(losses, probability, pool_size), axis=-1)
     return total / np.arange(1, losses.shape[-1] + 1)
 
 

@@ -116,7 +116,14 @@ def calibration(
     check_draws(draws, labels=labels, proba=proba)
     look = Look(draws, level, interval)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
-    edges = _edges(bins)
+    edges = floats("bins", bins)
+    if edges.ndim == 0 and edges >= 1 and edges == np.floor(edges):
+        edges = np.linspace(0, 1, int(edges) + 1)
+    rising = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
+    if not rising or edges[0] != 0 or edges[-1] != 1:
+        raise InputError(
+            f"bins must be a number of bins, or edges rising from 0 to 1; it is {bins!r}."
+        )
     place = np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = replace(look, level=1 - (1 - look.level) / len(filled))
@@ -203,16 +210,6 @@ def _confidence(
             "and the name of that class as positive."
         )
     return is_class(label, positive).astype(np.float64), pool
-
-
-def _edges(bins: int | ArrayLike) -> FloatArray:
-    edges = floats("bins", bins)
-    if edges.ndim == 0 and edges >= 1 and edges == np.floor(edges):
-        return np.linspace(0, 1, int(edges) + 1)
-    rising = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
-    if rising and edges[0] == 0 and edges[-1] == 1:
-        return edges
-    raise InputError(f"bins must be a number of bins, or edges rising from 0 to 1; it is {bins!r}.")
 
 
 def auc(
