@@ -349,7 +349,10 @@ def _shift(
     With labels the risks are compared, else the mean prediction of each class: by Welch's test,
     with a nominal rate of false alarms of 0.3% for all classes together.
     """
-    X, y = _rows_and_labels(test)
+    parts = test if isinstance(test, tuple) else (test, None)
+    if len(parts) != 2 or n_rows(parts[0], "test") < 2:
+        raise InputError("test must be rows, two or more, or a pair of rows and their labels.")
+    X, y = parts
     if y is None:
         return _shift_of_predictions(judged, task, draws, X)
     labels = class_names("The labels of test", y) if task.classes is not None else np.asarray(y)
@@ -418,13 +421,6 @@ def _largest_gap(
         beyond = np.abs(z) / t_quantile(variance**2 / known, 1 - ALARM / (2 * C))
     at = int(np.argmax(np.nan_to_num(beyond)))
     return _Gap(float(gap[at]), float(z[at]), bool(beyond[at] > 1))
-
-
-def _rows_and_labels(test: Test) -> tuple[Rows, ArrayLike | None]:
-    parts = test if isinstance(test, tuple) else (test, None)
-    if len(parts) != 2 or n_rows(parts[0], "test") < 2:
-        raise InputError("test must be rows, two or more, or a pair of rows and their labels.")
-    return parts
 
 
 def _check_labels(X: Rows, labels: NDArray[Any], task: PredictionTask) -> None:

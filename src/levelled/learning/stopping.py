@@ -164,7 +164,8 @@ def _make_doubling(
         weights = example_weights(examples, settings.weights) if is_weighted else None
         X = take(X_pool, examples.rows)
         models.append(fit_copy(seeded_model(settings), task, X, examples.labels, weights))
-    return _Doubling(*models, t, task, limit)
+    before, after = models
+    return _Doubling(before, after, t, task, limit)
 
 
 def _is_constant(model: Model, X_pool: Rows) -> bool:
