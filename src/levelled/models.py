@@ -258,15 +258,6 @@ def fit_copy(
     return call_model(model, what, lambda: fit(untrained, X, y, weights), X)
 
 
-def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:
-    """The error of a model when it is fitted with weights that are all one; "" if it has none."""
-    try:
-        fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a model cannot do
-        return error_line(error)
-    return ""
-
-
 T = TypeVar("T")
 _LONGEST = 300
 

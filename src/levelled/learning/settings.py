@@ -83,9 +83,7 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
 
 
 def pool_scores(
-    score: str | Score,
-    model: Model,
-    ensemble: Ensemble,
+    settings: "LearnerSettings",
     task: PredictionTask,
     X_pool: Rows,
     labelled: IntArray,
@@ -98,7 +96,8 @@ def pool_scores(
     since each draw records its probability. Labelled rows get a score too, which costs less than
     copying the others out of the pool.
     """
-    X = take(X_pool, labelled)
+    model, ensemble, X = settings.model, settings.ensemble, take(X_pool, labelled)
+    score = chosen_score(settings.score, model)
     n_out = 1 if task.classes is None else len(task.classes)
     if callable(score):
         trained = _trained_copy(model, task, X, task.labels, rng=rng)
@@ -304,11 +303,6 @@ class LearnerSettings:
                 f"chance: raise floor=, as in floor=0.1."
             )
 
-    @property
-    def chosen_score(self) -> str | Score:
-        """The score that "auto" stands for, or the score itself."""
-        return chosen_score(self.score, self.model)
-
 
 PARAMETERS = ("model", "X_pool", *(one.name for one in fields(LearnerSettings)[1:]))
 """The names of the parameters of a learner, in their order."""
@@ -325,7 +319,7 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
             "imaginary parts features of their own."
         )
     _check_first_row(settings.model, X_pool)
-    if settings.chosen_score == "geometric":
+    if chosen_score(settings.score, settings.model) == "geometric":
         if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
             raise InputError(
                 f'score="geometric" measures distances between rows of numbers, and X_pool is a '
