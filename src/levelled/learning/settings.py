@@ -17,6 +17,7 @@ from levelled.models import (
     PredictionTask,
     Rows,
     aligned_proba,
+    at_last_step,
     call_function,
     call_model,
     check_model,
@@ -170,7 +171,7 @@ def sampler(
         return np.asarray(proba.detach().cpu().numpy() if hasattr(proba, "detach") else proba)
 
     def of_forest(rows: Rows) -> FloatArray:
-        forest, inputs = _at_last_step(trained, rows)
+        forest, inputs = at_last_step(trained, rows)
         # Trees are fitted on plain arrays, and would warn about names of columns.
         inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
         method = "predict" if task.classes is None else "predict_proba"
@@ -236,16 +237,6 @@ def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
         return np.stack([aligned_proba(one, X, task.classes) for one in members], axis=1)
 
     return sample
-
-
-def _at_last_step(model: Any, X: Rows) -> tuple[Any, Rows]:  # noqa: ANN401
-    """The last step of a trained model, however deep, and the rows as they reach it."""
-    if hasattr(model, "best_estimator_"):  # of a search, that which it chose
-        return _at_last_step(model.best_estimator_, X)
-    if getattr(model, "steps", None):
-        inputs = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return _at_last_step(model.steps[-1][1], inputs)
-    return model, X
 
 
 def _is_forest(model: object) -> bool:
