@@ -38,11 +38,13 @@ from levelled.models import (
     Predictions,
     PredictionTask,
     Rows,
+    error_line,
+    fit,
     make_task,
     n_rows,
     seeded_copy,
     takes_weights,
-    weights_error,
+    untrained_copy,
 )
 
 Test = Rows | tuple[Rows, ArrayLike]
@@ -205,10 +207,11 @@ def _fit_corrected(
     try:
         return cross_fit(model, task, X, fold, weights)
     except InputError:
-        error = weights_error(model, task, X)
-        if not error:
-            raise
-        return f"{type(model).__name__} takes no sample_weight: {error}"
+        try:  # with weights that are all one, whatever a model cannot do
+            fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            return f"{type(model).__name__} takes no sample_weight: {error_line(error)}"
+        raise
 
 
 def _make_verdict(
