@@ -26,11 +26,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray, whole
+from levelled._check import FloatArray, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError, WeightError
 from levelled.samplers import blocks
-from levelled.samplers.blocks import FARTHEST, check_drawable, probabilities, scaled, uniform
+from levelled.samplers.blocks import (
+    FARTHEST,
+    check_drawable,
+    check_seed,
+    probabilities,
+    scaled,
+    uniform,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +67,9 @@ def first_words(prefix: bytes, texts: pa.StringArray) -> _Words:
     words = np.empty(len(texts), np.uint64)
     for start in range(0, len(texts), _TEXTS):
         chunk = texts.slice(start, _TEXTS)
-        data, edges = _bytes_and_edges(chunk)
+        _, offsets, buffer = chunk.buffers()
+        edges = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        data = np.frombuffer(buffer or b"", np.uint8)
         length = np.diff(edges)
         long = len(prefix) + length > _LONGEST
         block = _message(prefix, data, edges, np.where(long, 0, length))
@@ -70,12 +79,6 @@ def first_words(prefix: bytes, texts: pa.StringArray) -> _Words:
             whole = hashlib.md5(prefix + text, usedforsecurity=False).digest()
             words[start + at] = int.from_bytes(whole[:8], "big")
     return words
-
-
-def _bytes_and_edges(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    _, offsets, data = texts.buffers()
-    edges = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(data or b"", np.uint8), edges
 
 
 def _message(
@@ -255,13 +258,6 @@ class KeyedRace:
         object.__setattr__(self, "seed", check_seed(self.seed))
 
 
-def check_seed(seed: int) -> int:
-    """Return a seed that all races take."""
-    if whole("seed", seed, least=0) >= 2**128:
-        raise InputError(f"seed must be below 2**128; it is {seed}.")
-    return int(seed)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedPart:
     """The result of a race by key over some of the rows.
@@ -297,8 +293,11 @@ def keyed_part(
     words = first_words(f"{race.seed}:".encode(), ids.cast(pa.string()))
     _check_distinct(words, ids)
     number, shift = scaled(weights[drawable], log=race.log)
-    keys = _keys(words[drawable], weights[drawable], log=race.log)
-    at = _smallest(keys, race.k + 1, until)
+    waits = -np.log(uniform(words[drawable]))
+    keys = np.log(waits) - weights[drawable] if race.log else waits / weights[drawable]
+    if len(keys) > race.k + 1:
+        until = min(until, np.partition(keys, race.k)[race.k])
+    at = np.flatnonzero(keys <= until)
     row = drawable[at]
     leaders = {
         "id": ids.take(pa.array(row)),
@@ -321,7 +320,9 @@ def keyed_part(
 def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
     """The draws of a race over batches, in one pass; rows are counted from the first batch on."""
     parts, n_rows, until = [], 0, np.inf
-    for batch in _pieces(batches):
+    # Not too many rows at a time for the cache.
+    pieces = (one.slice(at, _ROWS) for one in batches for at in range(0, one.num_rows, _ROWS))
+    for batch in pieces:
         parts.append(keyed_part(batch, race, first_row=n_rows, until=until))
         n_rows += batch.num_rows
         if sum(one.leaders.num_rows for one in parts) > 2 * race.k + 2:
@@ -329,13 +330,6 @@ def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
             until = parts[0].until
     check_drawable(race.k, n_rows, 0)
     return draws_of(join(parts))
-
-
-def _pieces(batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows, not too many at a time for the cache."""
-    for batch in batches:
-        for start in range(0, batch.num_rows, _ROWS):
-            yield batch.slice(start, _ROWS)
 
 
 def join(parts: Iterable[KeyedPart]) -> KeyedPart:
@@ -382,19 +376,6 @@ def draws_of(part: KeyedPart) -> Draws:
         part.excluded,
         ids=drawn.column("id").to_pylist(),
     )
-
-
-def _keys(words: NDArray[np.uint64], weights: FloatArray, *, log: bool) -> FloatArray:
-    """The keys of items, or with log-weights the logarithms of the keys."""
-    waits = -np.log(uniform(words))
-    return np.log(waits) - weights if log else waits / weights
-
-
-def _smallest(keys: FloatArray, n: int, until: float) -> IntArray:
-    """The places of the n smallest keys that are not above `until`, and of all that equal them."""
-    if len(keys) > n:
-        until = min(until, np.partition(keys, n - 1)[n - 1])
-    return np.flatnonzero(keys <= until)
 
 
 def _in_order(leaders: pa.Table, n: int) -> pa.Table:

@@ -6,7 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -217,9 +217,11 @@ def _with_grades(items: list[Item]) -> list[Item]:
 def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) -> Item:
     attachments = as_object(sample.get("attachments"))
     messages = [_message(one, attachments) for one in objects(sample.get("messages"))]
+    roles = [one["role"] for one in messages]
     shown = {
         "input": _input(sample.get("input"), attachments),
-        "messages": messages if _is_conversation(messages) else None,
+        # More is to be seen than one input and one output.
+        "messages": messages if roles not in ([], ["user", "assistant"]) else None,
         "output": _output(sample.get("output"), attachments),
         "choices": lines_of(sample.get("choices")),
         "target": lines_of(sample.get("target")),
@@ -264,11 +266,6 @@ def _message(one: Mapping[str, Any], attachments: Mapping[str, str]) -> dict[str
         for call in objects(one.get("tool_calls"))
     ]
     return message(one.get("role"), _resolve(_text(one.get("content")), attachments), calls)
-
-
-def _is_conversation(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """True if there is more to see than one input and one output."""
-    return [one["role"] for one in messages] != ["user", "assistant"] and len(messages) > 0
 
 
 def _input(value: object, attachments: Mapping[str, str]) -> str | None:
