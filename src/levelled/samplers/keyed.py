@@ -291,7 +291,11 @@ def keyed_part(
     weights = _weights(batch, race, ids)
     drawable = np.flatnonzero(weights > (-np.inf if race.log else 0.0))
     words = first_words(f"{race.seed}:".encode(), ids.cast(pa.string()))
-    _check_distinct(words, ids)
+    ordered = np.sort(words)  # sorting hashes is quicker than comparing ids
+    for word in ordered[1:][ordered[1:] == ordered[:-1]]:
+        same = ids.take(np.flatnonzero(words == word)).to_pylist()
+        if len(set(same)) < len(same):
+            raise _repeated(max(same, key=same.count))
     number, shift = scaled(weights[drawable], log=race.log)
     waits = -np.log(uniform(words[drawable]))
     keys = np.log(waits) - weights[drawable] if race.log else waits / weights[drawable]
@@ -419,15 +423,6 @@ def _check_weights(weights: FloatArray, race: KeyedRace, ids: pa.Array) -> None:
     raise WeightError("", at, float(weights[at]))
 
 
-def _check_distinct(words: NDArray[np.uint64], ids: pa.Array) -> None:
-    """Refuse a batch in which an id comes twice; sorting hashes is quicker than comparing ids."""
-    ordered = np.sort(words)
-    for word in ordered[1:][ordered[1:] == ordered[:-1]]:
-        same = ids.take(np.flatnonzero(words == word)).to_pylist()
-        if len(set(same)) < len(same):
-            raise _repeated(max(same, key=same.count))
-
-
 def _repeated(one: str | int) -> InputError:
     return InputError(
         f"The id {one!r} comes twice. An item is drawn by its id, so each row needs one of its own."
@@ -518,19 +513,15 @@ def _parts_in(table: pa.Table) -> Iterator[KeyedPart]:
     for at in range(table.num_rows):
         row = {name: table.column(name)[at] for name in table.column_names}
         totals = json.loads(row["totals"].as_py())
+        leaders = {name: row[name].values for name in _LEADERS}
+        if leaders["id"].type == pa.large_string():  # engines may have made it so
+            leaders["id"] = leaders["id"].cast(pa.string())
         yield KeyedPart(
             **{name: row[name].as_py() for name in _ABOUT},
             seed=int(row["seed"].as_py()),
             totals={float(shift): Fraction(total) for shift, total in totals.items()},
-            leaders=pa.table({name: _values(row[name].values) for name in _LEADERS}),
+            leaders=pa.table(leaders),
         )
-
-
-def _values(values: pa.Array) -> pa.Array:
-    """Engines may have made texts large ones."""
-    import pyarrow as pa
-
-    return values.cast(pa.string()) if values.type == pa.large_string() else values
 
 
 def as_table(batch: object) -> pa.Table:

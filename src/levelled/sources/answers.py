@@ -77,7 +77,10 @@ def read_answers(
                 f"meant: leave out or rename one of the two."
             )
     answers = [
-        replace(_check_row(row, number, name, id_column), remarks=_remarks_of(row, remarks))
+        replace(
+            _check_row(row, number, name, id_column),
+            remarks={one: row[one] for one in remarks if row.get(one) not in (None, "")},
+        )
         for number, row in enumerate(rows, start=1)
     ]
     for one in answers:
@@ -187,11 +190,6 @@ def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -
     if label == "" or (isinstance(label, float) and math.isnan(label)):
         label = None
     return AnswerRow(number, None if draw is None else _draw(draw, where), item, label)
-
-
-def _remarks_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The values of some columns, without those that are empty."""
-    return {name: row[name] for name in names if row.get(name) not in (None, "")}
 
 
 def _draw(value: object, where: str) -> int:

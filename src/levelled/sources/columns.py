@@ -231,8 +231,11 @@ def _probabilities(
     names = dict.fromkeys(schema.names)
     own = _by_class(names, "proba_") or _by_class(names, "prediction_proba_")
     single = [name for name in _PROBA if name in names]
-    if not own and not single:
-        own = _short_names(schema, declared)
+    if not own and not single:  # numeric columns p_<class>: two or more, or all that were declared
+        short = _by_class([field.name for field in schema if is_number(field.type)], "p_")
+        wanted = {*short} if declared is None else {*declared}
+        short = {name: column for name, column in short.items() if name in wanted}
+        own = short if len(short) >= len(declared or ("", "")) else {}
     if len(single) + bool(own) > 1:
         both = list_names([*single, *own.values()][:2])
         raise PoolError(f"The columns {both} both hold probabilities: keep one.")
@@ -255,16 +258,6 @@ def _probabilities(
         if isinstance(group, dict):
             group[class_text(label)] = name
     return groups
-
-
-def _short_names(schema: pa.Schema, declared: Columns | None) -> dict[str, str]:
-    """Numeric columns p_<class>, if there are two or more, or all that were declared."""
-    numeric = [field.name for field in schema if is_number(field.type)]
-    columns = _by_class(numeric, "p_")
-    if declared is not None:
-        wanted = {*declared}
-        columns = {name: column for name, column in columns.items() if name in wanted}
-    return columns if len(columns) >= len(declared or ("", "")) else {}
 
 
 def _by_class(names: Iterable[str], prefix: str) -> dict[str, str]:

@@ -57,29 +57,8 @@ class ColumnChoices:
         return cls(**values)
 
 
-def choose_columns(
-    id_column: str,
-    pred_column: str | None,
-    judge_columns: Sequence[str],
-    show: Sequence[str] | None,
-    hide: Sequence[str],
-    reader: str | None,
-) -> ColumnChoices:
-    """The choices of a caller; a text in place of a list names columns with commas between."""
-    if show is not None and hide:
-        raise PoolError(
-            "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
-            "the two."
-        )
-    judges = _names(judge_columns)
-    if pred_column is not None and pred_column in judges:
-        raise PoolError(f"The column {pred_column!r} cannot be a judge and the prediction at once.")
-    return ColumnChoices(
-        id_column, pred_column, judges, None if show is None else _names(show), _names(hide), reader
-    )
-
-
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Distinct names; a text in place of a list names columns with commas between."""
     names = columns.split(",") if isinstance(columns, str) else columns
     return tuple(dict.fromkeys(names))
 
@@ -373,12 +352,18 @@ def open_pool(
     from levelled.sources.features import described_by, feature_columns
     from levelled.sources.readers import find_source
     from levelled.sources.reading import columns_of
-    from levelled.sources.rows import Files
 
-    choices = choose_columns(id_column, pred_column, judge_columns, show, hide, reader)
+    if show is not None and hide:
+        raise PoolError(
+            "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
+            "the two."
+        )
+    judges, shown = _names(judge_columns), None if show is None else _names(show)
+    if pred_column is not None and pred_column in judges:
+        raise PoolError(f"The column {pred_column!r} cannot be a judge and the prediction at once.")
+    choices = ColumnChoices(id_column, pred_column, judges, shown, _names(hide), reader)
     name, origin, outputs = find_source(source, choices)
     choices = replace(choices, reader="plain" if outputs is None else outputs.reader)
-    untyped = isinstance(origin, Files) and origin.format == "csv"
     by = (slices,) if isinstance(slices, str) else tuple(slices)
     roles = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
     if features is None:
@@ -386,7 +371,7 @@ def open_pool(
     elif features:
         own = feature_columns(origin.schema, features, others=[roles.id], name="the pool")
         roles = replace(roles, features=own)
-    columns = columns_of(origin, roles, untyped=untyped, stream_above=stream_above)
+    columns = columns_of(origin, roles, stream_above)
     return Pool(name, origin, roles, columns, choices, outputs)
 
 

@@ -451,12 +451,13 @@ _MOST_CLASSES = 10_000
 
 
 def columns_of(
-    origin: Origin, roles: Roles, *, untyped: bool, stream_above: int | None
+    origin: Origin, roles: Roles, stream_above: int | None
 ) -> PoolColumns | StreamedColumns:
     """The columns of a pool: held in memory, or read in passes if they are many bytes in Parquet.
 
     `stream_above` is that number of bytes; None takes LEVELLED_STREAM_ABOVE, or 64 MB.
     """
+    untyped = isinstance(origin, Files) and origin.format == "csv"
     if isinstance(origin, Files) and origin.format == "parquet":
         if stream_above is None:
             text = os.environ.get("LEVELLED_STREAM_ABOVE") or str(_STREAM_ABOVE)

@@ -13,7 +13,14 @@ from typing import TYPE_CHECKING, Any, Protocol
 import pyarrow.parquet as pq
 
 from levelled.errors import PoolError
-from levelled.sources.files import ENDINGS, PathName, local_path, local_places, name_unreadable
+from levelled.sources.files import (
+    ENDINGS,
+    PathName,
+    json_objects,
+    local_path,
+    local_places,
+    name_unreadable,
+)
 from levelled.sources.readers import (
     argilla,
     deepeval,
@@ -30,10 +37,8 @@ from levelled.sources.readers.items import (
     Contents,
     Outputs,
     check_size,
-    first_line,
     make_outputs,
     read_document,
-    read_lines,
 )
 from levelled.sources.rows import Files, FilesInMemory, Frame, Origin, as_table, open_csv
 
@@ -150,24 +155,19 @@ def _read_file(path: Path) -> Outputs | None:
     kind = ENDINGS.get(ending)
     with name_unreadable(path, kind or ending.removeprefix(".")):
         if kind == "jsonl":
-            sample = first_line(path)
-            name = None if sample is None else _match(sample, is_list=True)
-            return None if name is None else _read_json(name, read_lines(path), path)
+            return _of_lines(path)
         if kind == "csv":
             return _of_csv(path)
         if kind == "parquet":
             return _of_parquet(path)
         if ending == ".json":
             return _of_document(path)
-        if ending == ".eval" or (_is_zip(path) and inspect_ai.is_archive(path)):
+        with path.open("rb") as file:
+            is_zip = file.read(len(_ZIP)) == _ZIP
+        if ending == ".eval" or (is_zip and inspect_ai.is_archive(path)):
             contents = inspect_ai.read_archive(path)
             return make_outputs("inspect", TITLES["inspect"], contents, str(path))
     return None
-
-
-def _is_zip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_ZIP)) == _ZIP
 
 
 def _of_document(path: Path) -> Outputs:
@@ -185,6 +185,20 @@ def _of_document(path: Path) -> Outputs:
     return _read_json(name, document, path)
 
 
+def _of_lines(path: Path) -> Outputs | None:
+    try:
+        with path.open("rb") as file:
+            sample = next(json_objects(file, str(path)), None)
+    except PoolError:
+        return None  # whoever reads the file as a plain pool says what is wrong
+    name = None if sample is None else _match(sample, is_list=True)
+    if name is None:
+        return None
+    check_size(path)
+    with path.open("rb") as file:
+        return _read_json(name, [*json_objects(file, str(path))], path)
+
+
 def _of_csv(path: Path) -> Outputs | None:
     with open_csv(path) as file:
         if not mlflow.is_table(file.schema.names):
@@ -195,7 +209,7 @@ def _of_csv(path: Path) -> Outputs | None:
 
 def _of_parquet(path: Path) -> Outputs | None:
     schema = pq.read_schema(path)
-    if hugging_face.is_schema(schema):
+    if b"huggingface" in (schema.metadata or {}) and hugging_face.is_schema(schema):
         return hugging_face.read_parquet(path)
     if not mlflow.is_table(schema.names):
         return None

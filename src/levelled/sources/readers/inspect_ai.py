@@ -133,7 +133,9 @@ def read_archive(path: Path) -> Contents:
             raise PoolError(f"{path} has no header.json: it is no whole log of Inspect.")
         header = parse_json(members.read(start), f"{start} in {path}")
         _check_version(header, path)
-        return _contents(header, _samples(members, path), str(path))
+        names = filter(_SAMPLE.fullmatch, members)
+        samples = (parse_json(members.read(name), f"{name} in {path}") for name in names)
+        return _contents(header, samples, str(path))
 
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
@@ -146,12 +148,6 @@ def read(document: Mapping[str, Any], name: str) -> Contents:
     _check_version(document, name)
     samples = document.get("samples")
     return _contents(document, samples if isinstance(samples, list) else [], name)
-
-
-def _samples(members: Members, path: Path) -> Iterator[Any]:
-    for name in members:
-        if _SAMPLE.fullmatch(name):
-            yield parse_json(members.read(name), f"{name} in {path}")
 
 
 def _check_version(header: object, name: object) -> None:
