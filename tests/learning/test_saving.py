@@ -200,6 +200,7 @@ def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
         begun().save(tmp_path / "file")
 
 
+@pytest.mark.filterwarnings("ignore:levelled.bayes is")  # the old name of a module is in the file
 def test_a_folder_of_the_first_version_is_read() -> None:
     pytest.importorskip("torch")
     folder = Path(__file__).parent / "first_version"
