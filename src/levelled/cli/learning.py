@@ -11,7 +11,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import Form, Format
+from levelled.cli.show import Form, Format
 
 if TYPE_CHECKING:
     from levelled.learning.simulation import LabelledPool, Simulation

@@ -13,7 +13,7 @@ import typer
 import levelled as lv
 from levelled._files import replace_file
 from levelled.cli import show
-from levelled.cli.options import (
+from levelled.cli.show import (
     DEFAULT_STORAGE,
     Form,
     Format,
@@ -25,16 +25,16 @@ from levelled.cli.options import (
 )
 
 if TYPE_CHECKING:
-    from levelled.campaigns import Audit, Campaign, Figure, GateClaim
+    from levelled.campaigns import Campaign, Figure, GateClaim
     from levelled.estimators import Estimate
     from levelled.metrics.judge import JudgeReport
 
-NOT_REACHED = 3
-"""The exit code while an interval is wider than its target."""
+NOT_YET, REFUTED = 3, 4
+"""The exit codes while a target is not reached or a claim not decided, and once it is refuted."""
 
 
 def estimate(
-    name: Name,
+    campaign: "Campaign",
     watch: Annotated[
         bool, typer.Option("--watch", help="Print it again whenever labels come in.")
     ] = False,
@@ -44,10 +44,8 @@ def estimate(
     ] = None,
     every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks of --watch.")] = 1.0,
     form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Print each metric with its interval; the exit code is 3 until the target is reached."""
-    campaign = lv.load_campaign(name, storage=storage)
     chosen = show.chosen(form)
     if watch:
         looks = campaign.watch(target_width=target_width, every=every)
@@ -59,7 +57,7 @@ def estimate(
         _show_figures(figures, chosen, campaign, last_hash)
     campaign.keep()
     if not reached:
-        raise typer.Exit(NOT_REACHED)
+        raise typer.Exit(NOT_YET)
 
 
 def _show_looks(
@@ -97,7 +95,7 @@ def _show_figures(
 
 
 def compare(
-    name: Name,
+    campaign: "Campaign",
     model: Annotated[str, typer.Argument(help="Name of the model.", show_default=False)],
     against: Annotated[
         str | None, typer.Option(help="Name of the other model; by default the first one.")
@@ -106,12 +104,10 @@ def compare(
         str | None, typer.Option(help="Metric to compare; by default all of the campaign.")
     ] = None,
     form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Say which of two models is better, from the same labels, and by how much."""
     from levelled.campaigns.figures.comparing import why_not_compared
 
-    campaign = lv.load_campaign(name, storage=storage)
     comparisons = campaign.compare(model, against, metric)
     notes = [f"note: {text}" for one in comparisons for text in one.difference.warnings]
     texts = [*(f"{one.metric}: {one.verdict}" for one in comparisons), *dict.fromkeys(notes)]
@@ -191,10 +187,6 @@ def _cells(estimate: "Estimate") -> tuple[str, str]:
     return value, f"{estimate.low:.3f} to {estimate.high:.3f}"
 
 
-NOT_YET, REFUTED = 3, 4
-"""The exit codes while a claim is not decided, and once one is refuted."""
-
-
 _CLAIM = re.compile(r"\s*(?P<metric>\S.*?)\s*(?P<sign>>=|<=)\s*(?P<limit>[^<>=]+?)\s*", re.DOTALL)
 
 
@@ -271,7 +263,11 @@ def gate(
     show.data(form, rows, lambda: show.lines(claims, 1000))
     if junit is not None:
         _write_junit(junit, name, claims, allow_undecided=allow_undecided)
-    raise typer.Exit(_exit_code(claims, allow_undecided=allow_undecided))
+    words = {one.word for one in claims}
+    if "refuted" in words:
+        raise typer.Exit(REFUTED)
+    passing = {"shown", "not yet"} if allow_undecided else {"shown"}
+    raise typer.Exit(0 if words and words <= passing else NOT_YET)
 
 
 class _Asked(NamedTuple):
@@ -310,15 +306,6 @@ def _gate(campaign: "Campaign", one: _Asked, model: str | None, level: float | N
         model=model,
         level=level,
     )
-
-
-def _exit_code(claims: "Sequence[GateClaim]", *, allow_undecided: bool) -> int:
-    """The code of the worst word."""
-    words = {one.word for one in claims}
-    passing = {"shown", "not yet"} if allow_undecided else {"shown"}
-    if "refuted" in words:
-        return REFUTED
-    return 0 if words and words <= passing else NOT_YET
 
 
 def _write_junit(
@@ -394,15 +381,6 @@ def audit(
             f"the signature is of {signed.campaign!r} after {signed.n_events:,} events, and not of "
             f"this log"
         )
-    _show_audit(result)
-    if sign is not None:
-        written = out or Path("audit.json")
-        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
-        show.tell(f"signed: {written}")
-
-
-def _show_audit(result: "Audit") -> None:
-    """Print the differences and end with 1, or print ok and the last hash."""
     for note in result.notes:
         show.tell(f"not checked: {note}")
     show.lines(result, 1000)
@@ -412,24 +390,26 @@ def _show_audit(result: "Audit") -> None:
     if result.since:
         unchanged = result.n_events - result.since
         typer.echo(f"events up to {unchanged:,} unchanged, {result.since:,} more since")
+    if sign is not None:
+        written = out or Path("audit.json")
+        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
+        show.tell(f"signed: {written}")
 
 
 def report(
-    name: Name,
+    campaign: "Campaign",
     out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write a campaign as one HTML file: figures, plots, settings and corrections."""
-    lv.load_campaign(name, storage=storage).report(out)
+    campaign.report(out)
     show.tell(f"written: {out}")
 
 
 def export(
-    name: Name,
+    campaign: "Campaign",
     out: Annotated[Path, typer.Option(help="A file ending in .parquet, .csv or .jsonl.")],
     raw: Raw = False,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write draws, labels, predictions and training weights to a file."""
-    lv.load_campaign(name, storage=storage).export(out, raw=raw)
+    campaign.export(out, raw=raw)
     show.tell(f"written: {out}")

@@ -211,7 +211,12 @@ class _WholeScreen:
                     return text
                 if key in (Key.ESCAPE, Key.END_OF_INPUT):
                     return None
-                text = _edited(text, key)
+                if key is Key.BACKSPACE:
+                    text = text[:-1]
+                elif key is Key.CLEAR:
+                    text = ""
+                elif isinstance(key, str):
+                    text += key
         finally:
             self._page = before
 
@@ -236,11 +241,9 @@ class _WholeScreen:
         width, height = self._console.size
         page = self._page
         body = _render_lines(self._console, page.body(width), width)
-        below = [
-            *self._lines(page.prompt, "bold", width),
-            *self._lines(page.message, "yellow", width),
-        ]
-        below = [*below, *self._lines(page.keys, "dim", width)][: max(height - 4, 1)]
+        parts = ((page.prompt, "bold"), (page.message, "yellow"), (page.keys, "dim"))
+        below = [line for text, style in parts for line in self._lines(text, style, width)]
+        below = below[: max(height - 4, 1)]
         self._rows = max(height - len(below) - 3, 1)
         self._longest_top = max(len(body) - self._rows, 0)
         self._top = min(self._top, self._longest_top)
@@ -267,10 +270,10 @@ class _WholeScreen:
         return [Segment(f"{text} {'─' * width}"[:width] if text else "─" * width, Style(dim=True))]
 
     def _position(self, n: int) -> str:
+        if n <= self._rows:
+            return ""
         last = min(self._top + self._rows, n)
-        return (
-            f"─── lines {self._top + 1} to {last} of {n}, ↓ ↑ to scroll" if n > self._rows else ""
-        )
+        return f"─── lines {self._top + 1} to {last} of {n}, ↓ ↑ to scroll"
 
 
 def _render_lines(
@@ -285,15 +288,6 @@ def _render_lines(
         [Segment(show.plain(one.text, LONGEST), one.style) for one in line if not one.control]
         for line in console.render_lines(Group(*shown), options, pad=False)
     ]
-
-
-def _edited(text: str, key: Key | str) -> str:
-    """A line after one more key."""
-    if key is Key.BACKSPACE:
-        return text[:-1]
-    if key is Key.CLEAR:
-        return ""
-    return text + key if isinstance(key, str) else text
 
 
 class _LineScreen:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from levelled.campaigns.options import OPTIONS
 from levelled.cli import show
 from levelled.cli.managing import PORT
 from levelled.cli.managing import serve as serve_campaigns
-from levelled.cli.options import (
+from levelled.cli.show import (
     DEFAULT_STORAGE,
     Address,
     BackendName,
@@ -21,9 +21,6 @@ from levelled.cli.options import (
     Workers,
     takes,
 )
-
-if TYPE_CHECKING:
-    pass
 
 
 def demo(
@@ -198,6 +195,7 @@ def simulate(
     width factor says the same of the interval that is shown. Coverage of static and adaptive
     campaigns is that of five planned looks at once.
     """
+    from levelled._optional import optional
     from levelled.backends import named
     from levelled.simulation import (
         METHODS,
@@ -209,11 +207,19 @@ def simulate(
     from levelled.simulation.methods import SLOW
     from levelled.simulation.running import check_budgets, check_methods, factor_table
 
-    _check_out(out)
+    if out is not None:
+        if out.suffix.lower() not in (".png", ".svg", ".pdf") or not out.parent.is_dir():
+            raise lv.errors.InputError(
+                f"--out must be a .png, .svg or .pdf file in a folder that exists: {out}."
+            )
+        optional("matplotlib", extra="plots")
     run = show.with_progress(named(backend, workers=workers, address=address), "simulating")
     known = known_losses(pool, label, metric, **columns)
     names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
-    sizes = check_budgets(_numbers(budgets), len(known))
+    parts = [part.strip() for part in budgets.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise typer.BadParameter(f"--budgets must be whole numbers, as 100,500; it is {budgets!r}.")
+    sizes = check_budgets([int(part) for part in parts], len(known))
     show.tell(f"{len(known):,} items, {known.metric} {known.risk:.4g} from all labels")
     left_out = [name for name in METHODS if name not in (*names, *SLOW)]
     if methods == "all" and left_out:
@@ -225,23 +231,3 @@ def simulate(
     if out is not None:
         plot_factors(rows, about=about).savefig(out, dpi=200)
         show.tell(f"written: {out}")
-
-
-def _numbers(text: str) -> list[int]:
-    """The numbers of an option such as 100,500."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise typer.BadParameter(f"--budgets must be whole numbers, as 100,500; it is {text!r}.")
-    return [int(part) for part in parts]
-
-
-def _check_out(out: Path | None) -> None:
-    """Refuse a file that no plot can be written to, before the work begins."""
-    from levelled._optional import optional
-    from levelled.errors import InputError
-
-    if out is None:
-        return
-    if out.suffix.lower() not in (".png", ".svg", ".pdf") or not out.parent.is_dir():
-        raise InputError(f"--out must be a .png, .svg or .pdf file in a folder that exists: {out}.")
-    optional("matplotlib", extra="plots")
