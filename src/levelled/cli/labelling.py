@@ -21,6 +21,8 @@ from levelled.cli.show import (
     Reason,
     ScoreFiles,
     Storage,
+    argument,
+    flag,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 def ask(
     name: Name,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of items.")] = 1,
+    count: Annotated[int, flag("Number of items.", "-n", "--count", min=1)] = 1,
     form: Format = None,
     raw: Raw = False,
     owner: Owner = None,
@@ -160,7 +162,7 @@ def skip(
 def unlabelable(
     campaign: "Campaign",
     draw: Draw,
-    reason: Annotated[str, typer.Option(help="Why it cannot be labelled.")],
+    reason: Annotated[str, flag("Why it cannot be labelled.")],
     owner: Owner = None,
 ) -> None:
     """Mark an item that cannot be labelled; estimates are then over the items that can."""
@@ -172,15 +174,12 @@ def amend(
     campaign: "Campaign",
     what: Annotated[
         str,
-        typer.Argument(
+        argument(
+            "Number of a draw, or a file of corrections like those of tell; - is stdin.",
             metavar="DRAW|FILE",
-            help="Number of a draw, or a file of corrections like those of tell; - is stdin.",
-            show_default=False,
         ),
     ],
-    label: Annotated[
-        str | None, typer.Argument(help="The correct label of the draw.", show_default=False)
-    ] = None,
+    label: Annotated[str | None, argument("The correct label of the draw.")] = None,
     owner: Owner = None,
 ) -> None:
     """Replace labels, all or none; those before stay in the log and in the report."""
@@ -212,11 +211,10 @@ def mine(campaign: "Campaign", form: Format = None, raw: Raw = False, owner: Own
 def return_(
     campaign: "Campaign",
     draw: Annotated[
-        list[int] | None,
-        typer.Option(min=1, help="Number of a draw; may be repeated. By default all."),
+        list[int] | None, flag("Number of a draw; may be repeated. By default all.", min=1)
     ] = None,
     everyone: Annotated[
-        bool, typer.Option("--all", help="Also items of other labellers, to free them.")
+        bool, flag("Also items of other labellers, to free them.", "--all")
     ] = False,
     owner: Owner = None,
 ) -> None:
