@@ -167,6 +167,7 @@ def learn(
     Risks are measured on the part of the pool that was not drawn, unless --test or --hold-out says
     otherwise.
     """
+    from levelled._optional import optional
     from levelled.learning.files import name_gaps, read_labelled_pool
     from levelled.learning.settings import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
@@ -195,7 +196,13 @@ def learn(
         params: dict[str, Any] = {"score": chosen, "proposal": proposal, "weights": weights.value}
         params |= {"ensemble": ensemble, "floor": floor, "start": start}
         simulation = Simulation(labelled, own, label_counts(start, batch, budget), params)
-        _make_folder(out, compare)
+        if out is not None:  # before the work begins
+            for place in (out, *out.parents):
+                if place.is_file():
+                    raise lv.errors.InputError(f"--out must be a folder, and {place} is a file.")
+            out.mkdir(parents=True, exist_ok=True)
+            if compare:
+                optional("matplotlib", extra="plots")
         for note in _notes(labelled, budget, start):
             show.tell(note)
         about = f"{budget} of {len(labelled.pool)} items, {model}, {chosen}, {proposal}"
@@ -266,31 +273,16 @@ def _notes(labelled: "LabelledPool", budget: int, start: int) -> Iterator[str]:
         )
 
 
-def _make_folder(out: Path | None, compare: bool) -> None:
-    """Make the folder, and load the plotting library, before the work begins."""
-    from levelled._optional import optional
-    from levelled.errors import InputError
-
-    if out is not None:
-        for place in (out, *out.parents):
-            if place.is_file():
-                raise InputError(f"--out must be a folder, and {place} is a file.")
-        out.mkdir(parents=True, exist_ok=True)
-        if compare:
-            optional("matplotlib", extra="plots")
-
-
 @contextmanager
 def _in_options(model: str) -> Iterator[None]:
     """Report errors and warnings in one line each, with options in place of parameters."""
-    from levelled.errors import InputError
     from levelled.learning.files import catch_errors
 
     try:
         with catch_errors(model, lambda warning: show.tell(f"note: {warning}")):
             yield
-    except InputError as refused:
-        raise InputError(_name_options(str(refused))) from refused
+    except lv.errors.InputError as refused:
+        raise lv.errors.InputError(_name_options(str(refused))) from refused
 
 
 def _name_options(message: str) -> str:

@@ -1,16 +1,15 @@
-"""Items, questions and guidelines as pages show them: Markdown as HTML, images by address."""
+"""Items and guidelines as pages show them: Markdown as HTML, images by address."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from functools import cache
-from hashlib import sha256
 from typing import Any
 from urllib.parse import quote
 
 import nh3
 from markdown_it import MarkdownIt
 
-from levelled.campaigns import Ask, Campaign
+from levelled.campaigns import Ask
 from levelled.campaigns.people.shown import fields_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.sources.content import ShownField
@@ -19,22 +18,6 @@ from levelled.sources.content import ShownField
 def shown_item(settings: CampaignSettings, ask: Ask) -> dict[str, Any]:
     """An item that was asked for, with the kind of each field and the HTML of Markdown."""
     return {**asdict(ask), "fields": render_fields(fields_of(settings, ask.data))}
-
-
-def page_settings(campaign: Campaign) -> dict[str, Any]:
-    """The questions, the label first, the guidelines, and a key for what a browser keeps.
-
-    The key names the pool and the seed, which decide the draws, so an answer that a browser has
-    kept is never sent to another campaign of the same name.
-    """
-    settings = campaign.settings
-    text = settings.guidelines
-    identity = f"{settings.name} {settings.fingerprint} {settings.seed}"
-    return {
-        "questions": [asdict(one) for one in campaign.questions],
-        "guidelines": {"text": text, "html": render_markdown(text)} if text else None,
-        "key": sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16],
-    }
 
 
 def render_fields(fields: Sequence[ShownField]) -> list[dict[str, Any]]:

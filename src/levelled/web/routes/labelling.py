@@ -1,7 +1,7 @@
 """Routes of labellers: ask, tell, skip, undo, and their own items."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from starlette.exceptions import HTTPException
@@ -111,7 +111,23 @@ def history(
 ) -> Reply:
     """The labeller's last labels, the newest first."""
     with campaign.looking() as one:
-        return Reply(_last_labels(one, visitor.name, n))
+        state, owner = one.state, visitor.name
+    own = [(one, draw) for draw, one in state.answers.items() if one.by == owner]
+    own += [(o, draw) for draw, others in state.opinions.items() for o in others if o.by == owner]
+    last = sorted(own, key=lambda pair: -pair[0].place)[:n]
+    return Reply(
+        [
+            {
+                "draw": draw,
+                "id": state.draws[draw - 1].id,
+                "label": shown_label(state.settings, draw, one.label),
+                "note": one.note,
+                "rubric": {**one.rubric},
+                "at": one.at,
+            }
+            for one, draw in last
+        ]
+    )
 
 
 @router.get("/items/{draw}", response_model=ItemReply)
@@ -129,31 +145,12 @@ def item(campaign: Named, visitor: AnyVisitor, draw: Annotated[int, Path(ge=1)])
     return Reply(shown_item(state.settings, ask))
 
 
-def _last_labels(campaign: Campaign, owner: str, n: int) -> list[dict[str, Any]]:
-    state = campaign.state
-    own = [(one, draw) for draw, one in state.answers.items() if one.by == owner]
-    own += [(o, draw) for draw, others in state.opinions.items() for o in others if o.by == owner]
-    last = sorted(own, key=lambda pair: -pair[0].place)[:n]
-    return [
-        {
-            "draw": draw,
-            "id": state.draws[draw - 1].id,
-            "label": shown_label(state.settings, draw, one.label),
-            "note": one.note,
-            "rubric": {**one.rubric},
-            "at": one.at,
-        }
-        for one, draw in last
-    ]
-
-
 def _open_asks(campaign: Campaign, owner: str) -> list[Ask]:
     """The open items of a labeller, as they were asked for."""
     state = campaign.state
+    settings, draws = state.settings, state.draws
     return [
-        Ask(
-            one.draw, one.id, shown_data(state.settings, state.draws[one.draw - 1]), one.until or ""
-        )
+        Ask(one.draw, one.id, shown_data(settings, draws[one.draw - 1]), one.until or "")
         for one in campaign.open_items()
         if one.owner == owner
     ]
