@@ -1,7 +1,7 @@
 """`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `mine`, `return`, `open` and `undo`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -125,27 +125,23 @@ def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
     """The rows of a file of answers, each with its place for messages; - is standard input."""
     source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
     questions = [one.name for one in campaign.settings.questions]
-    rows = lv.sources.read_answers(source, remarks=["note", "rubric", *questions])
-    return [
-        {
-            "draw": row.draw,
-            "id": row.id,
-            "label": row.label,
-            "where": f"Row {row.row} of {name}",
-            **_remarks_of(row.remarks, questions),
-        }
-        for row in rows
-    ]
-
-
-def _remarks_of(remarks: "Mapping[str, Any]", questions: "Sequence[str]") -> dict[str, Any]:
-    """The note and the rubric of a row: answers in columns, or in an object "rubric"."""
-    note, rubric = remarks.get("note"), remarks.get("rubric")
-    answers = {name: remarks[name] for name in questions if name in remarks}
-    return {
-        "note": None if note is None else str(note),
-        "rubric": {**rubric, **answers} if isinstance(rubric, dict) else answers or rubric,
-    }
+    rows = []
+    for row in lv.sources.read_answers(source, remarks=["note", "rubric", *questions]):
+        note, rubric = row.remarks.get("note"), row.remarks.get("rubric")
+        answers = {one: row.remarks[one] for one in questions if one in row.remarks}
+        if isinstance(rubric, dict):  # answers are in columns, or in this object
+            answers = {**rubric, **answers}
+        rows.append(
+            {
+                "draw": row.draw,
+                "id": row.id,
+                "label": row.label,
+                "where": f"Row {row.row} of {name}",
+                "note": None if note is None else str(note),
+                "rubric": answers or rubric,
+            }
+        )
+    return rows
 
 
 def skip(

@@ -26,6 +26,20 @@ from levelled.cli.show import (
     takes,
 )
 
+PORT = 8765
+token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
+storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
+_EXTRAS = {
+    "matplotlib": "plots",
+    "scikit-learn": "sklearn",
+    "pandas": "pandas",
+    "torch": "torch",
+    "psycopg": "postgres",
+    "distributed": "dask",
+    "ray": "ray",
+    "fastapi": "web",
+}
 _OF_COLUMNS = ("classes", "id_column", "pred_column", "judge_columns", "show", "hide", "reader")
 
 
@@ -232,12 +246,6 @@ def delete(
     show.tell(f"deleted {name}")
 
 
-PORT = 8765
-
-
-token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
-
-
 class Role(StrEnum):
     """What a token allows."""
 
@@ -305,13 +313,11 @@ def add(
 @token_app.command(name="list")
 def list_tokens(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List who has a token; the tokens themselves are not kept."""
+    columns = ["name", "role", "created"]
     with lv.campaigns.open_store(storage, create=False) as store:
         tokens = store.tokens.all()
-    rows: list[dict[str, Any]] = [
-        {"name": one.name, "role": one.role, "created": one.created} for one in tokens
-    ]
+    rows = [{column: getattr(one, column) for column in columns} for one in tokens]
     cells = [[show.plain(value) for value in row.values()] for row in rows]
-    columns = ["name", "role", "created"]
     show.data(form, rows, lambda: show.show_rows("Tokens", columns, cells, figures=False))
 
 
@@ -326,24 +332,6 @@ def remove(
     if not count:
         raise lv.errors.InputError(f"{name!r} has no token: levelled token list shows all.")
     show.tell(f"removed {count} {'token' if count == 1 else 'tokens'} of {name}")
-
-
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
-
-
-_EXTRAS = {
-    "matplotlib": "plots",
-    "scikit-learn": "sklearn",
-    "pandas": "pandas",
-    "torch": "torch",
-    "psycopg": "postgres",
-    "distributed": "dask",
-    "ray": "ray",
-    "fastapi": "web",
-}
-
-
-storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
 
 
 @storage_app.command()

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 from xml.etree import ElementTree as ET
 
 import typer
@@ -222,11 +222,11 @@ def gate(
     """
     asked = [_read_claim(text) for text in claim]
     if better_than is not None:
-        asked.insert(0, _Asked(metric, "better than", margin, better_than))
+        asked.insert(0, {"metric": metric, "better_than": better_than, "margin": margin})
     if at_most is not None:
-        asked.insert(0, _Asked(metric, "<=", at_most))
+        asked.insert(0, {"metric": metric, "at_most": at_most})
     if at_least is not None:
-        asked.insert(0, _Asked(metric, ">=", at_least))
+        asked.insert(0, {"metric": metric, "at_least": at_least})
     if not asked or (metric is not None and len(asked) == len(claim)):
         raise typer.BadParameter("say what to decide, as by --at-least 0.92.", param_hint="NAME")
     if margin and better_than is None:
@@ -237,7 +237,7 @@ def gate(
     claims: list[GateClaim] = []
     with suppress(KeyboardInterrupt):  # the way to stop waiting
         for _ in campaign.changes(every=every, timeout=timeout if wait else 0):
-            claims = [_gate(campaign, one, model, level) for one in asked]
+            claims = [campaign.gate(**one, model=model, level=level) for one in asked]
             if all(one.word != "not yet" for one in claims):
                 break
     about = {"campaign": campaign.name, "last_hash": campaign.last_hash}
@@ -252,17 +252,8 @@ def gate(
     raise typer.Exit(0 if words and words <= passing else NOT_YET)
 
 
-class _Asked(NamedTuple):
-    """A claim as it was asked: a metric and its limit, or the margin over another model."""
-
-    metric: str | None
-    relation: str
-    limit: float
-    against: str | None = None
-
-
-def _read_claim(text: str) -> _Asked:
-    """A claim that is written as METRIC>=LIMIT or METRIC<=LIMIT."""
+def _read_claim(text: str) -> dict[str, Any]:
+    """A claim that is written as METRIC>=LIMIT or METRIC<=LIMIT, as `Campaign.gate` takes it."""
     match = _CLAIM.fullmatch(text)
     if match is None:
         raise typer.BadParameter(
@@ -270,24 +261,12 @@ def _read_claim(text: str) -> _Asked:
             param_hint="--claim",
         )
     try:
-        return _Asked(match["metric"], match["sign"], float(match["limit"]))
+        limit = "at_least" if match["sign"] == ">=" else "at_most"
+        return {"metric": match["metric"], limit: float(match["limit"])}
     except ValueError as wrong:
         raise typer.BadParameter(
             f"{match['limit']!r} in {text!r} is no number.", param_hint="--claim"
         ) from wrong
-
-
-def _gate(campaign: "Campaign", one: _Asked, model: str | None, level: float | None) -> "GateClaim":
-    """The word on a claim."""
-    return campaign.gate(
-        one.metric,
-        at_least=one.limit if one.relation == ">=" else None,
-        at_most=one.limit if one.relation == "<=" else None,
-        better_than=one.against,
-        margin=0.0 if one.against is None else one.limit,
-        model=model,
-        level=level,
-    )
 
 
 def _write_junit(

@@ -211,14 +211,11 @@ class Guard:
             if refusal is not None:
                 await refusal(scope, receive, send_on)
             else:
-                limited = _limited(receive, self._limit(scope), Headers(scope=scope))
-                await self._app(scope, limited, send_on)
+                is_upload = _path(scope).startswith("/api/files/")
+                most = self._settings.upload_limit if is_upload else BODY_LIMIT
+                await self._app(scope, _limited(receive, most, Headers(scope=scope)), send_on)
         finally:
             self._journal.request(scope, status, time.perf_counter() - began)
-
-    def _limit(self, scope: Scope) -> int:
-        is_upload = _path(scope).startswith("/api/files/")
-        return self._settings.upload_limit if is_upload else BODY_LIMIT
 
     async def _admit(self, scope: Scope) -> Response | None:
         """The refusal of a request, or the cookie of a new visitor; None to go on."""

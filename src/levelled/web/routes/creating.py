@@ -11,10 +11,8 @@ from levelled.errors import InputError, LevelledError
 from levelled.metrics.named import NAMES, fitting_metrics
 from levelled.sources import open_pool, shown_fields
 from levelled.web.files import ServedFiles, refuse_bomb
-from levelled.web.replies import Reply
-from levelled.web.routes.bodies import CreateBody, Done, LookBody
-from levelled.web.routes.shared import ERRORS, Analyst
-from levelled.web.shown_items import render_fields
+from levelled.web.replies import Reply, render_fields
+from levelled.web.routes.shared import ERRORS, Analyst, CreateBody, Done, LookBody
 
 router = APIRouter(prefix="/api", tags=["creating"], responses=ERRORS)
 

@@ -9,20 +9,23 @@ from starlette.exceptions import HTTPException
 from levelled.campaigns import Ask, Campaign
 from levelled.campaigns.people.shown import shown_data, shown_label
 from levelled.campaigns.settings import CampaignSettings
-from levelled.web.replies import Reply
-from levelled.web.routes.bodies import (
+from levelled.web.replies import Reply, shown_item
+from levelled.web.routes.shared import (
+    ERRORS,
     Answers,
+    AnyVisitor,
     AskBody,
     Asked,
     Done,
     DrawsBody,
     ItemReply,
+    Named,
     OwnerBody,
     ReasonBody,
     RenewBody,
+    done,
+    owner_of,
 )
-from levelled.web.routes.shared import ERRORS, AnyVisitor, Named, owner_of
-from levelled.web.shown_items import shown_item
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["labelling"], responses=ERRORS)
 
@@ -159,8 +162,3 @@ def _open_asks(campaign: Campaign, owner: str) -> list[Ask]:
 def _asked(settings: CampaignSettings, asks: list[Ask], note: str | None) -> Reply:
     """The reply with items; to render them may take a while, so nobody waits for it."""
     return Reply({"items": [shown_item(settings, one) for one in asks], "note": note})
-
-
-def done(campaign: Campaign, draws: list[int]) -> Reply:
-    """The reply to a step that was taken."""
-    return Reply({"n_events": campaign.n_events, "draws": draws})

@@ -12,11 +12,19 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.summary import summarise
 from levelled.errors import InputError
 from levelled.web.guard import Visitor
-from levelled.web.replies import Reply
-from levelled.web.routes.bodies import Amendment, ChangeBody, CloseBody, Done
-from levelled.web.routes.labelling import done
-from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named, owner_of
-from levelled.web.shown_items import render_markdown
+from levelled.web.replies import Reply, render_markdown
+from levelled.web.routes.shared import (
+    ERRORS,
+    Amendment,
+    Analyst,
+    AnyVisitor,
+    ChangeBody,
+    CloseBody,
+    Done,
+    Named,
+    done,
+    owner_of,
+)
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=ERRORS)
 
