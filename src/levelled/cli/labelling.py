@@ -1,7 +1,7 @@
 """`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `mine`, `return`, `open` and `undo`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -21,6 +21,8 @@ from levelled.cli.show import (
     Reason,
     ScoreFiles,
     Storage,
+    argument,
+    flag,
 )
 
 if TYPE_CHECKING:
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
 
 def ask(
     name: Name,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of items.")] = 1,
+    count: Annotated[int, flag("Number of items.", "-n", "--count", min=1)] = 1,
     form: Format = None,
     raw: Raw = False,
     owner: Owner = None,
@@ -123,27 +125,23 @@ def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
     """The rows of a file of answers, each with its place for messages; - is standard input."""
     source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
     questions = [one.name for one in campaign.settings.questions]
-    rows = lv.sources.read_answers(source, remarks=["note", "rubric", *questions])
-    return [
-        {
-            "draw": row.draw,
-            "id": row.id,
-            "label": row.label,
-            "where": f"Row {row.row} of {name}",
-            **_remarks_of(row.remarks, questions),
-        }
-        for row in rows
-    ]
-
-
-def _remarks_of(remarks: "Mapping[str, Any]", questions: "Sequence[str]") -> dict[str, Any]:
-    """The note and the rubric of a row: answers in columns, or in an object "rubric"."""
-    note, rubric = remarks.get("note"), remarks.get("rubric")
-    answers = {name: remarks[name] for name in questions if name in remarks}
-    return {
-        "note": None if note is None else str(note),
-        "rubric": {**rubric, **answers} if isinstance(rubric, dict) else answers or rubric,
-    }
+    rows = []
+    for row in lv.sources.read_answers(source, remarks=["note", "rubric", *questions]):
+        note, rubric = row.remarks.get("note"), row.remarks.get("rubric")
+        answers = {one: row.remarks[one] for one in questions if one in row.remarks}
+        if isinstance(rubric, dict):  # answers are in columns, or in this object
+            answers = {**rubric, **answers}
+        rows.append(
+            {
+                "draw": row.draw,
+                "id": row.id,
+                "label": row.label,
+                "where": f"Row {row.row} of {name}",
+                "note": None if note is None else str(note),
+                "rubric": answers or rubric,
+            }
+        )
+    return rows
 
 
 def skip(
@@ -160,7 +158,7 @@ def skip(
 def unlabelable(
     campaign: "Campaign",
     draw: Draw,
-    reason: Annotated[str, typer.Option(help="Why it cannot be labelled.")],
+    reason: Annotated[str, flag("Why it cannot be labelled.")],
     owner: Owner = None,
 ) -> None:
     """Mark an item that cannot be labelled; estimates are then over the items that can."""
@@ -172,15 +170,12 @@ def amend(
     campaign: "Campaign",
     what: Annotated[
         str,
-        typer.Argument(
+        argument(
+            "Number of a draw, or a file of corrections like those of tell; - is stdin.",
             metavar="DRAW|FILE",
-            help="Number of a draw, or a file of corrections like those of tell; - is stdin.",
-            show_default=False,
         ),
     ],
-    label: Annotated[
-        str | None, typer.Argument(help="The correct label of the draw.", show_default=False)
-    ] = None,
+    label: Annotated[str | None, argument("The correct label of the draw.")] = None,
     owner: Owner = None,
 ) -> None:
     """Replace labels, all or none; those before stay in the log and in the report."""
@@ -212,11 +207,10 @@ def mine(campaign: "Campaign", form: Format = None, raw: Raw = False, owner: Own
 def return_(
     campaign: "Campaign",
     draw: Annotated[
-        list[int] | None,
-        typer.Option(min=1, help="Number of a draw; may be repeated. By default all."),
+        list[int] | None, flag("Number of a draw; may be repeated. By default all.", min=1)
     ] = None,
     everyone: Annotated[
-        bool, typer.Option("--all", help="Also items of other labellers, to free them.")
+        bool, flag("Also items of other labellers, to free them.", "--all")
     ] = False,
     owner: Owner = None,
 ) -> None:

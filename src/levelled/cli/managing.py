@@ -21,15 +21,31 @@ from levelled.cli.show import (
     PoolFile,
     Reason,
     Storage,
+    argument,
+    flag,
     takes,
 )
 
+PORT = 8765
+token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
+storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
+_EXTRAS = {
+    "matplotlib": "plots",
+    "scikit-learn": "sklearn",
+    "pandas": "pandas",
+    "torch": "torch",
+    "psycopg": "postgres",
+    "distributed": "dask",
+    "ray": "ray",
+    "fastapi": "web",
+}
 _OF_COLUMNS = ("classes", "id_column", "pred_column", "judge_columns", "show", "hide", "reader")
 
 
 @takes(*(OPTIONS[name] for name in _OF_COLUMNS))
 def look(
-    pool: Annotated[str, typer.Argument(help="File or folder.", show_default=False)],
+    pool: Annotated[str, argument("File or folder.")],
     form: Format = None,
     **columns: Any,  # noqa: ANN401
 ) -> None:
@@ -55,12 +71,10 @@ def look(
 def create(
     name: Name,
     pool: Annotated[
-        list[str],
-        typer.Option(help="File, folder or pattern with the predictions; may be repeated."),
+        list[str], flag("File, folder or pattern with the predictions; may be repeated.")
     ],
     metric: Annotated[
-        list[str],
-        typer.Option(help="Metric to estimate; the first decides which items are drawn."),
+        list[str], flag("Metric to estimate; the first decides which items are drawn.")
     ] = ["error"],  # noqa: B006
     storage: Storage = DEFAULT_STORAGE,
     **options: Any,  # noqa: ANN401
@@ -115,8 +129,8 @@ def change(
 
 def attach(
     campaign: "lv.Campaign",
-    predictions: Annotated[Path, typer.Option(help="File with the other model's predictions.")],
-    model: Annotated[str, typer.Option(help="Name of the other model.")],
+    predictions: Annotated[Path, flag("File with the other model's predictions.")],
+    model: Annotated[str, flag("Name of the other model.")],
 ) -> None:
     """Estimate another model from the labels that are already there."""
     campaign.attach(str(predictions), model)
@@ -125,10 +139,7 @@ def attach(
 
 def rescore(
     campaign: "lv.Campaign",
-    pool: Annotated[
-        Path,
-        typer.Option(help="File of ids with a column loss_hat or columns surrogate_<class>."),
-    ],
+    pool: Annotated[Path, flag("File of ids with a column loss_hat or columns surrogate_<class>.")],
     owner: Owner = None,
 ) -> None:
     """Replace the predicted losses that guide the draws, from the next item on."""
@@ -218,7 +229,7 @@ def rename(campaign: "lv.Campaign", new_name: NewName, owner: Owner = None) -> N
 
 def delete(
     campaign: "lv.Campaign",
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for the name first.")] = False,
+    yes: Annotated[bool, flag("Do not ask for the name first.", "--yes")] = False,
 ) -> None:
     """Delete a campaign with all its labels for good; asks for its name first."""
     name = campaign.name
@@ -235,12 +246,6 @@ def delete(
     show.tell(f"deleted {name}")
 
 
-PORT = 8765
-
-
-token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
-
-
 class Role(StrEnum):
     """What a token allows."""
 
@@ -249,26 +254,19 @@ class Role(StrEnum):
 
 
 def serve(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="A file to create a campaign from.", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, argument("A file to create a campaign from.")] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine need tokens.")
+        str, flag("Address to listen on; others than this machine need tokens.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = PORT,
-    root_path: Annotated[
-        str, typer.Option(help="Path that a proxy puts in front, such as /levelled.")
-    ] = "",
+    port: Annotated[int, flag("Port to listen on.", min=1, max=65535)] = PORT,
+    root_path: Annotated[str, flag("Path that a proxy puts in front, such as /levelled.")] = "",
     allow_host: Annotated[
-        list[str],
-        typer.Option(help="A further name of the server, behind a proxy; may be repeated."),
+        list[str], flag("A further name of the server, behind a proxy; may be repeated.")
     ] = [],  # noqa: B006
     uploads: Annotated[
-        Path | None,
-        typer.Option(help="Folder of files to create campaigns from, and for uploads."),
+        Path | None, flag("Folder of files to create campaigns from, and for uploads.")
     ] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder of the items' images.")] = None,
+    images: Annotated[Path | None, flag("Folder of the items' images.")] = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
@@ -296,10 +294,10 @@ def serve(
 
 @token_app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="Name of the person.", show_default=False)],
-    role: Annotated[Role, typer.Option(help="What the person may do.")] = Role.labeller,
+    name: Annotated[str, argument("Name of the person.")],
+    role: Annotated[Role, flag("What the person may do.")] = Role.labeller,
     url: Annotated[
-        str, typer.Option(help="Address at which the server is reached, for the link.")
+        str, flag("Address at which the server is reached, for the link.")
     ] = f"http://127.0.0.1:{PORT}/",
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
@@ -315,19 +313,17 @@ def add(
 @token_app.command(name="list")
 def list_tokens(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List who has a token; the tokens themselves are not kept."""
+    columns = ["name", "role", "created"]
     with lv.campaigns.open_store(storage, create=False) as store:
         tokens = store.tokens.all()
-    rows: list[dict[str, Any]] = [
-        {"name": one.name, "role": one.role, "created": one.created} for one in tokens
-    ]
+    rows = [{column: getattr(one, column) for column in columns} for one in tokens]
     cells = [[show.plain(value) for value in row.values()] for row in rows]
-    columns = ["name", "role", "created"]
     show.data(form, rows, lambda: show.show_rows("Tokens", columns, cells, figures=False))
 
 
 @token_app.command()
 def remove(
-    name: Annotated[str, typer.Argument(help="Name of the person.", show_default=False)],
+    name: Annotated[str, argument("Name of the person.")],
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Remove all tokens of a person; pages that are open stop working within a second."""
@@ -336,24 +332,6 @@ def remove(
     if not count:
         raise lv.errors.InputError(f"{name!r} has no token: levelled token list shows all.")
     show.tell(f"removed {count} {'token' if count == 1 else 'tokens'} of {name}")
-
-
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
-
-
-_EXTRAS = {
-    "matplotlib": "plots",
-    "scikit-learn": "sklearn",
-    "pandas": "pandas",
-    "torch": "torch",
-    "psycopg": "postgres",
-    "distributed": "dask",
-    "ray": "ray",
-    "fastapi": "web",
-}
-
-
-storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
 
 
 @storage_app.command()
@@ -368,8 +346,8 @@ def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
 
 @storage_app.command()
 def backup(
-    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
-    file: Annotated[str, typer.Argument(help="The new SQLite file to write.", show_default=False)],
+    source: Annotated[str, argument("The storage to read.")],
+    file: Annotated[str, argument("The new SQLite file to write.")],
 ) -> None:
     """Write a storage to a new file, also while others use it and before an upgrade."""
     show.tell(f"written: {lv.campaigns.backup(source, file)}")
@@ -377,8 +355,8 @@ def backup(
 
 @storage_app.command()
 def copy(
-    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
-    target: Annotated[str, typer.Argument(help="The storage to write.", show_default=False)],
+    source: Annotated[str, argument("The storage to read.")],
+    target: Annotated[str, argument("The storage to write.")],
 ) -> None:
     """Copy all campaigns to another storage, event by event, with the same hashes.
 

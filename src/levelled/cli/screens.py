@@ -249,11 +249,15 @@ class _WholeScreen:
         self._top = min(self._top, self._longest_top)
         shown = body[self._top : self._top + self._rows]
         shown += [[] for _ in range(self._rows - len(shown))]
+        position = ""
+        if len(body) > self._rows:
+            last = min(self._top + self._rows, len(body))
+            position = f"─── lines {self._top + 1} to {last} of {len(body)}, ↓ ↑ to scroll"
         lines = [
             self._lines(page.title, "bold", width)[0],
             self._rule(width, ""),
             *shown,
-            self._rule(width, self._position(len(body))),
+            self._rule(width, position),
             *below,
         ]
         self._console.print(FullScreen(SegmentLines(lines[:height], new_lines=True)), end="")
@@ -268,12 +272,6 @@ class _WholeScreen:
         from rich.style import Style
 
         return [Segment(f"{text} {'─' * width}"[:width] if text else "─" * width, Style(dim=True))]
-
-    def _position(self, n: int) -> str:
-        if n <= self._rows:
-            return ""
-        last = min(self._top + self._rows, n)
-        return f"─── lines {self._top + 1} to {last} of {n}, ↓ ↑ to scroll"
 
 
 def _render_lines(

@@ -34,6 +34,16 @@ class Form(StrEnum):
     csv = "csv"
 
 
+def argument(about: str, **more: Any) -> Any:  # noqa: ANN401
+    """An argument of a command, with its help."""
+    return typer.Argument(help=about, show_default=False, **more)
+
+
+def flag(about: str, *names: str, **more: Any) -> Any:  # noqa: ANN401
+    """An option of a command, with its help, and its names where they are not the parameter's."""
+    return typer.Option(*names, help=about, **more)
+
+
 def _campaigns(ctx: typer.Context, incomplete: str) -> list[str]:
     """The campaigns whose name begins like this, for the completion of the shell."""
     from levelled.campaigns import open_store
@@ -46,53 +56,43 @@ def _campaigns(ctx: typer.Context, incomplete: str) -> list[str]:
         return []
 
 
-Name = Annotated[
-    str,
-    typer.Argument(help="Name of the campaign.", show_default=False, autocompletion=_campaigns),
-]
-NewName = Annotated[str, typer.Argument(help="New name of the campaign.", show_default=False)]
-Draw = Annotated[int, typer.Argument(help="Number of the draw.", show_default=False)]
+Name = Annotated[str, argument("Name of the campaign.", autocompletion=_campaigns)]
+NewName = Annotated[str, argument("New name of the campaign.")]
+Draw = Annotated[int, argument("Number of the draw.")]
 Storage = Annotated[
-    str,
-    typer.Option(envvar="LEVELLED_STORAGE", help="Database of the campaigns.", show_envvar=True),
+    str, flag("Database of the campaigns.", envvar="LEVELLED_STORAGE", show_envvar=True)
 ]
 Owner = Annotated[
-    str | None,
-    typer.Option(envvar="LEVELLED_OWNER", help="Name of the labeller.", show_envvar=True),
+    str | None, flag("Name of the labeller.", envvar="LEVELLED_OWNER", show_envvar=True)
 ]
-Reason = Annotated[str, typer.Option(help="The reason, for the record.")]
+Reason = Annotated[str, flag("The reason, for the record.")]
 Raw = Annotated[
-    bool,
-    typer.Option(
-        "--raw", help="Leave cells of CSV as they are, also those that a spreadsheet computes."
-    ),
+    bool, flag("Leave cells of CSV as they are, also those that a spreadsheet computes.", "--raw")
 ]
 Format = Annotated[
     Form | None,
-    typer.Option(
+    flag(
+        "Format of the data: by default a table on a terminal, json elsewhere.",
         "--format",
         envvar="LEVELLED_FORMAT",
-        help="Format of the data: by default a table on a terminal, json elsewhere.",
         show_default=False,
     ),
 ]
 PoolFile = Annotated[
-    str | None,
-    typer.Option("--pool", help="The pool file, if it has moved.", show_default=False),
+    str | None, flag("The pool file, if it has moved.", "--pool", show_default=False)
 ]
 ScoreFiles = Annotated[
-    list[str],
-    typer.Option("--scores", help="A file it was rescored with, if it has moved; repeatable."),
+    list[str], flag("A file it was rescored with, if it has moved; repeatable.", "--scores")
 ]
-ClassNames = Annotated[str | None, typer.Option(metavar="A,B,...", help=OPTIONS["classes"].help)]
-Workers = Annotated[int, typer.Option(min=1, help="Number of processes on this machine.")]
+ClassNames = Annotated[str | None, flag(OPTIONS["classes"].help, metavar="A,B,...")]
+Workers = Annotated[int, flag("Number of processes on this machine.", min=1)]
 BackendName = Annotated[
-    str, typer.Option("--backend", help="Where the work runs: local, or a dask or ray cluster.")
+    str, flag("Where the work runs: local, or a dask or ray cluster.", "--backend")
 ]
 Address = Annotated[
     str | None,
-    typer.Option(
-        help="Address of the dask or ray cluster, as HOST:PORT; by default one is started here.",
+    flag(
+        "Address of the dask or ray cluster, as HOST:PORT; by default one is started here.",
         show_default=False,
     ),
 ]
