@@ -51,8 +51,7 @@ from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Store
 from levelled.errors import InputError
-from levelled.metrics.comparison import Comparison
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Comparison, Figure
 from levelled.metrics.judge import JudgeReport
 from levelled.metrics.planning import Plan
 from levelled.reports import Report, page

@@ -10,7 +10,7 @@ from levelled._check import between, choice, whole
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.campaigns.people.questions import Question, parse_question
 from levelled.errors import CampaignError, InputError, InputTypeError
-from levelled.estimators.intervals.looks import SHARE, PlannedLook
+from levelled.estimators.intervals.limits import SHARE, PlannedLook
 from levelled.metrics.named import Metric, parse_metric
 from levelled.sources import ColumnChoices
 

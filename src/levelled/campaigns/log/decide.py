@@ -44,7 +44,7 @@ from levelled.campaigns.people.questions import check_remarks, merge_remarks
 from levelled.campaigns.people.shown import shown_data, stored_label
 from levelled.campaigns.settings import check_option, looks_to_json
 from levelled.errors import CampaignError, LevelledError
-from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
+from levelled.estimators.intervals.limits import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
 
 Made = TypeVar("Made", bound=Event)
