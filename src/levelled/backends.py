@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from types import ModuleType
@@ -218,7 +218,7 @@ def ray(address: str | None = None, *, workers: int = 1) -> Backend:
             futures = [task.remote(shared, batch) for batch in batches]
             try:
                 for future in futures:
-                    with _silence():
+                    with redirect_stdout(io.StringIO()):  # Ray prints of its workers there
                         results = package.get(future)
                     yield from results
             except package.exceptions.RayTaskError as wrong:
@@ -246,31 +246,22 @@ def _connect_ray(address: str | None, workers: int) -> Iterator[ModuleType]:
         return
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is not None:
-        _join(package, address, quiet)
+        check_server(address, "Ray", "'ray start --head'")
+        try:
+            package.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as wrong:
+            raise InputError(
+                f"The Ray cluster at {address} cannot be used: {wrong}. If it asks for a token, "
+                f"set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
+            ) from wrong
     else:
         own = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
         package.init(num_cpus=workers, **own, **quiet)
     try:
         yield package
     finally:
-        with _silence():
+        with redirect_stdout(io.StringIO()):
             package.shutdown()
-
-
-def _join(package: ModuleType, address: str, quiet: Mapping[str, object]) -> None:
-    check_server(address, "Ray", "'ray start --head'")
-    try:
-        package.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as wrong:
-        raise InputError(
-            f"The Ray cluster at {address} cannot be used: {wrong}. If it asks for a token, set "
-            f"RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
-        ) from wrong
-
-
-def _silence() -> redirect_stdout[io.StringIO]:
-    """Keep what Ray prints of its workers out of the data on stdout."""
-    return redirect_stdout(io.StringIO())
 
 
 _CLUSTERS = {"dask": dask, "ray": ray}

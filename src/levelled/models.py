@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import math
 import re
 import sys
 import textwrap
@@ -36,18 +35,6 @@ def n_rows(X: Rows, name: str = "X") -> int:
     if np.ma.is_masked(X):
         raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
     return int(shape[0]) if shape else len(X)
-
-
-def n_features(X: Rows) -> int:
-    """The number of features of an item, or of numbers in an image.
-
-    >>> n_features(np.zeros((5, 3))), n_features(np.zeros((5, 28, 28)))
-    (3, 784)
-    """
-    shape = np.shape(take(X, np.zeros(1, dtype=np.int64)))
-    if len(shape) < 2:
-        raise AttributeError(f"The items of a {type(X).__name__} have no features to count.")
-    return math.prod(shape[1:])
 
 
 def take(X: Rows, index: IntArray) -> Rows:
@@ -164,7 +151,16 @@ class PredictionTask:
     def losses(self, labels: NDArray[Any], predictions: Predictions) -> FloatArray:
         """The loss of each prediction."""
         if self.own is not None:
-            return _own_losses(self.own, labels, predictions)
+            name, n = getattr(self.own, "__name__", type(self.own).__name__), len(labels)
+            what = f"judge {n} predictions"
+            values = call_function(self.own, what, labels.copy(), predictions)
+            losses = floats(f"The losses of {name}", values, ndim=1)
+            if len(losses) != n:
+                raise InputError(
+                    f"The loss {name} must give one loss a prediction: it gave {len(losses)} for "
+                    f"{n}."
+                )
+            return losses
         if self.by_probability:
             index = np.searchsorted(self.classes, labels)  # type: ignore[arg-type]
             if self.loss == "log_loss":
@@ -172,18 +168,6 @@ class PredictionTask:
             return brier(index, predictions)
         plain = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
         return plain[self.loss](labels, predictions)
-
-
-def _own_losses(own: OwnLoss, labels: NDArray[Any], predictions: Predictions) -> FloatArray:
-    name = getattr(own, "__name__", type(own).__name__)
-    values = call_function(own, f"judge {len(labels)} predictions", labels.copy(), predictions)
-    losses = floats(f"The losses of {name}", values, ndim=1)
-    if len(losses) != len(labels):
-        raise InputError(
-            f"The loss {name} must give one loss a prediction: it gave {len(losses)} for "
-            f"{len(labels)}."
-        )
-    return losses
 
 
 class _Constant:
@@ -256,15 +240,6 @@ def fit_copy(
     what = f"be fitted {how} to {len(y)} labels"
     untrained = untrained_copy(model) if seed is None else seeded_copy(model, seed)
     return call_model(model, what, lambda: fit(untrained, X, y, weights), X)
-
-
-def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:
-    """The error of a model when it is fitted with weights that are all one; "" if it has none."""
-    try:
-        fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a model cannot do
-        return error_line(error)
-    return ""
 
 
 T = TypeVar("T")
@@ -429,15 +404,21 @@ def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) 
     model.fit(copy_rows(X), labels.copy(), **_weight_argument(model, weights))
     if hasattr(model, "predict_proba") and not hasattr(model, "classes_"):
         with suppress(AttributeError):  # `proba` then raises the error
-            _fitted_last_step(model).classes_ = np.unique(labels)
+            at_last_step(model)[0].classes_ = np.unique(labels)
     return model
 
 
-def _fitted_last_step(model: Any) -> Any:  # noqa: ANN401
-    """The fitted last step of pipelines and searches, which take their classes from it."""
-    if hasattr(model, "best_estimator_"):
-        return _fitted_last_step(model.best_estimator_)
-    return _fitted_last_step(model.steps[-1][1]) if getattr(model, "steps", None) else model
+def at_last_step(model: Any, X: Rows = None) -> tuple[Any, Rows]:  # noqa: ANN401
+    """The fitted last step of pipelines and searches, however deep, and the rows as they reach it.
+
+    Pipelines and searches take their classes from that step.
+    """
+    if hasattr(model, "best_estimator_"):  # of a search, that which it chose
+        return at_last_step(model.best_estimator_, X)
+    if getattr(model, "steps", None):
+        inputs = X if X is None or len(model.steps) == 1 else model[:-1].transform(X)
+        return at_last_step(model.steps[-1][1], inputs)
+    return model, X
 
 
 def _weight_argument(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:

@@ -12,7 +12,6 @@ from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.drawing import draw_events
-from levelled.campaigns.drawing.drivers import check_kind
 from levelled.campaigns.drawing.learnt import (
     CampaignPredictor,
     learnt_sections,
@@ -22,6 +21,7 @@ from levelled.campaigns.drawing.learnt import (
 from levelled.campaigns.drawing.pools import (
     CampaignPool,
     attach_event,
+    check_kind,
     place_of,
     predicted_numbers,
 )

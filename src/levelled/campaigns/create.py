@@ -14,17 +14,15 @@ import numpy as np
 
 from levelled.campaigns.campaign import AHEAD, Campaign
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.drivers import (
+from levelled.campaigns.drawing.pools import (
     check_drive,
     check_guarantee,
-    choose_kind,
-    outlines_of,
-)
-from levelled.campaigns.drawing.pools import (
     check_model_name,
     check_predicted_losses,
+    choose_kind,
     looks_over,
     open_moved_scores,
+    outlines_of,
     place_of,
     pool_options,
     settings_of_pool,

@@ -152,7 +152,13 @@ class MeanGame:
                 f"{m}."
             )
         check_bounds(np.asarray(loss), self.bounds)
-        self._check_columns(weight, columns)
+        _check_maximum("max_weight", weight, columns)
+        if "control" in columns:
+            control = columns["control"]
+            _check_maximum("max_weighted_control", weight * control, columns)
+            if self.bounded:
+                headroom = weight * (self.bounds[1] - control)
+                _check_maximum("max_weighted_headroom", headroom, columns)
 
         def side(sign: int) -> dict[str, Bet]:
             bets: dict[str, Bet] = {}
@@ -197,28 +203,14 @@ class MeanGame:
         if "max_weight" in columns and middle != end:
             reach = columns["max_weight"] * (sign * (middle - end))
             predictions["middle"] = middle, middle * left, reach
-        headroom = columns.get("max_weighted_headroom")
-        largest = self._largest_control(columns) if sign == 1 else headroom
+        largest = columns.get("max_weighted_control" if sign == 1 else "max_weighted_headroom")
+        if sign == 1 and largest is not None and low < 0:
+            # An upper bound on max_rem w (g - A), from columns that are made for A = 0.
+            heaviest = columns.get("max_weight")
+            largest = None if heaviest is None else largest - low * heaviest
         if largest is not None and {"control", "control_left"} <= columns.keys():
             predictions["control"] = columns["control"], columns["control_left"], largest
         return predictions
-
-    def _largest_control(self, columns: Columns) -> Number | None:
-        """An upper bound on max_rem w (g - A), from columns that are made for A = 0."""
-        largest, lowest = columns.get("max_weighted_control"), self.bounds[0]
-        if largest is None or lowest >= 0:
-            return largest
-        return largest - lowest * columns["max_weight"] if "max_weight" in columns else None
-
-    def _check_columns(self, weight: Number, columns: Columns) -> None:
-        """Refuse maxima that the drawn item itself exceeds."""
-        _check_maximum("max_weight", weight, columns)
-        if "control" in columns:
-            control = columns["control"]
-            _check_maximum("max_weighted_control", weight * control, columns)
-            if self.bounded:
-                own = weight * (self.bounds[1] - control)
-                _check_maximum("max_weighted_headroom", own, columns)
 
     def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
         """The sums after label m."""
@@ -273,8 +265,21 @@ class RatioGame:
         left, weight = N - m + 1, 1 / (N * q)
         if left < 1:
             raise DrawsError(f"All {N} items of the pool have their label: there is no label {m}.")
-        self._check_label(a, d, before_d)
-        reach = self._reach(columns)
+        if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
+            raise LossError(
+                f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
+                f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
+            )
+        mean = self.denominator_mean
+        if mean is not None and np.any(before_d + d > mean * N * (1 + 1e-9)):
+            raise LossError(
+                f"The denominators seen sum to {np.max(before_d + d):g}, more than "
+                f"denominator_mean = {mean:g} times the pool size {N}. It is to be the exact mean "
+                f"over the pool."
+            )
+        reach = columns.get("max_weighted_denominator")  # a bound r on w D
+        if reach is None and "max_weight" in columns:
+            reach = self.d_max * columns["max_weight"]
         if reach is not None and not np.all(weight * d <= reach * (1 + _SLACK)):
             raise DrawsError(
                 f"The drawn item of label {m} has a larger weight than the largest that was "
@@ -296,26 +301,6 @@ class RatioGame:
         """Equal weights of the strategies, whatever the design."""
         return equal_prior(variants)
 
-    def _reach(self, columns: Columns) -> Number | None:
-        """The bound r on w D, from the largest w D or else from the largest w."""
-        if "max_weighted_denominator" in columns:
-            return columns["max_weighted_denominator"]
-        return self.d_max * columns["max_weight"] if "max_weight" in columns else None
-
-    def _check_label(self, a: Number, d: Number, before: Number) -> None:
-        if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
-            raise LossError(
-                f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
-                f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
-            )
-        mean = self.denominator_mean
-        if mean is not None and np.any(before + d > mean * self.pool_size * (1 + 1e-9)):
-            raise LossError(
-                f"The denominators seen sum to {np.max(before + d):g}, more than denominator_mean "
-                f"= {mean:g} times the pool size {self.pool_size}. It is to be the exact mean "
-                f"over the pool."
-            )
-
     def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
         """The sums after label m."""
         return sums[0] + label[0], sums[1] + label[1]
@@ -331,6 +316,7 @@ class RatioGame:
 
 
 def _check_maximum(name: str, own: Number, columns: Columns) -> None:
+    """Refuse a maximum that the drawn item itself exceeds."""
     if name not in columns:
         return
     largest = columns[name]
@@ -537,8 +523,8 @@ class Betting(Watch):
         if estimate <= 0:
             return
         candidates = game.ends[0] + estimate * np.geomspace(1e-4, 2, N_CANDIDATES)
-        candidates = candidates[candidates > state.wealth.low]
         start = state.wealth
+        candidates = candidates[candidates > start.low]
         wealth = Wealth.start(candidates, start.variants, start.prior, start.low, np.inf)
         for m, bets in enumerate(self._history, start=1):
             wealth = place_bets(game, wealth, m, bets)
