@@ -18,10 +18,10 @@ from numpy.random import Generator
 
 from levelled._check import BoolArray, choice
 from levelled._optional import optional
-from levelled.metrics.judge import Kappa
+from levelled.metrics.judging import Kappa
 from levelled.metrics.named import ClassRatio, Metric
 from levelled.metrics.predicted import predicted_ratio_estimate
-from levelled.metrics.ratio import Look
+from levelled.metrics.ratios import Look
 from levelled.reports import plots
 from levelled.simulation import METHODS, KnownLosses, Method, Reading, known_losses
 from levelled.simulation.methods import LEVEL, draw_in_rounds, planned_looks

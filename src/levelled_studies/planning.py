@@ -17,7 +17,7 @@ from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import moments
 from levelled.metrics.named import Metric, parse_metric
 from levelled.metrics.planning import Pilot, PlanRequest, plan_pool
-from levelled.metrics.ratio import ratio_moments, wilson_limits
+from levelled.metrics.ratios import ratio_moments, wilson_limits
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.proposals import mixture, proportional
 from levelled.reports.plots import canvas, footnote

@@ -18,7 +18,7 @@ from levelled.draws import Draws
 from levelled.estimators import Estimate
 from levelled.metrics import f1, macro, precision, recall
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.ratio import Look
+from levelled.metrics.ratios import Look
 from levelled.proposals import mixture, proportional
 from levelled_studies.betting_truth import ratio_rejected_at
 from levelled_studies.interval_cells import LEVEL, Cell, summarise_cells

@@ -15,7 +15,7 @@ from levelled.metrics.design import (
     loss_scales,
     weighted_quantiles,
 )
-from levelled.metrics.ratio import ratio_moments, wilson_limits
+from levelled.metrics.ratios import ratio_moments, wilson_limits
 from levelled.proposals import mixture, proportional, uniform
 from levelled_studies import exact
 from levelled_studies.trajectories import frozen

@@ -7,7 +7,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate
 from levelled.metrics import correlation, judge, kappa
-from levelled.metrics.judge import Kappa, decide_unattended
+from levelled.metrics.judging import Kappa, decide_unattended
 
 N = 400
 

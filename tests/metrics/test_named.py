@@ -12,7 +12,7 @@ import levelled as lv
 from levelled import losses, metrics
 from levelled.errors import InputError, LossError
 from levelled.metrics.named import Metric, fitting_metrics, parse_metric
-from levelled.metrics.ratio import Look, ratio_estimate
+from levelled.metrics.ratios import Look, ratio_estimate
 from levelled.predictions import PoolPredictions
 from levelled.sources import open_pool
 from metrics.samples import NAMES, WEIGHTED, everything, mail

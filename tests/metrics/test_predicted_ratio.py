@@ -10,7 +10,7 @@ from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.metrics.classification import outcomes, pairs_of, terms
 from levelled.metrics.predicted import PredictedRatio, predicted_ratio_estimate
-from levelled.metrics.ratio import Look, Pairs
+from levelled.metrics.ratios import Look, Pairs
 from levelled.samplers import ClassChance, FrozenProposal
 from paths import expectation
 

@@ -8,7 +8,7 @@ import pytest
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.metrics.predicted import has_slice_columns, predicted_slice_estimate
-from levelled.metrics.ratio import Look
+from levelled.metrics.ratios import Look
 from levelled.samplers import FrozenProposal, PoolSlices
 from levelled_studies.exact import every_path
 

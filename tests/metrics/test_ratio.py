@@ -3,7 +3,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.estimators import lure
-from levelled.metrics.ratio import (
+from levelled.metrics.ratios import (
     mean_limits,
     mean_of_ratios,
     ratio_moments,

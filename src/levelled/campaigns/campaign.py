@@ -52,7 +52,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Store
 from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison, Figure
-from levelled.metrics.judge import JudgeReport
+from levelled.metrics.judging import JudgeReport
 from levelled.metrics.planning import Plan
 from levelled.reports import Report, page
 from levelled.sources import Pool, open_pool

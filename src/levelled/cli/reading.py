@@ -29,7 +29,7 @@ from levelled.cli.show import (
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign, Figure, GateClaim
     from levelled.estimators import Estimate
-    from levelled.metrics.judge import JudgeReport
+    from levelled.metrics.judging import JudgeReport
 
 NOT_YET, REFUTED = 3, 4
 """The exit codes while a target is not reached or a claim not decided, and once it is refuted."""

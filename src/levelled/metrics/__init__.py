@@ -14,38 +14,49 @@ start with `pool_` are in the order of the items and cover the whole pool. A met
 undefined so far has the value None, and limits that say what is possible.
 """
 
-from levelled.metrics.averages import (
-    Slice,
-    SliceTable,
-    accuracy,
-    average,
-    brier,
-    by_slice,
-    error,
-    log_loss,
-    mae,
-    mean,
-    mse,
-    share,
-)
-from levelled.metrics.calibration import Bin, Calibration, auc, calibration
-from levelled.metrics.classification import (
-    Confusion,
-    balanced_accuracy,
-    confusion,
-    f1,
-    f_beta,
-    macro,
-    micro,
-    per_class,
-    precision,
-    recall,
-    specificity,
-)
-from levelled.metrics.comparison import Comparison, Ranking, compare, compare_all, compare_metric
-from levelled.metrics.judge import Decision, JudgeReport, Part, correlation, judge, kappa
-from levelled.metrics.planning import Plan, plan
-from levelled.metrics.ratio import ratio
+from typing import TYPE_CHECKING
+
+from levelled._optional import lazy_names
+
+if TYPE_CHECKING:
+    from levelled.metrics.averages import (
+        Slice,
+        SliceTable,
+        accuracy,
+        average,
+        brier,
+        by_slice,
+        error,
+        log_loss,
+        mae,
+        mean,
+        mse,
+        share,
+    )
+    from levelled.metrics.classification import (
+        Confusion,
+        balanced_accuracy,
+        confusion,
+        f1,
+        f_beta,
+        macro,
+        micro,
+        per_class,
+        precision,
+        recall,
+        specificity,
+    )
+    from levelled.metrics.comparison import (
+        Comparison,
+        Ranking,
+        compare,
+        compare_all,
+        compare_metric,
+    )
+    from levelled.metrics.curves import Bin, Calibration, auc, calibration
+    from levelled.metrics.judging import Decision, JudgeReport, Part, correlation, judge, kappa
+    from levelled.metrics.planning import Plan, plan
+    from levelled.metrics.ratios import ratio
 
 __all__ = [
     "Bin",
@@ -90,3 +101,22 @@ __all__ = [
     "share",
     "specificity",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "levelled.metrics.averages": "Slice SliceTable accuracy average brier by_slice error "
+        "log_loss mae mean mse share",
+        "levelled.metrics.curves": "Bin Calibration auc calibration",
+        "levelled.metrics.classification": "Confusion balanced_accuracy confusion f1 f_beta macro "
+        "micro per_class precision recall specificity",
+        "levelled.metrics.comparison": "Comparison Ranking compare compare_all compare_metric",
+        "levelled.metrics.judging": "Decision JudgeReport Part correlation judge kappa",
+        "levelled.metrics.planning": "Plan plan",
+        "levelled.metrics.ratios": "ratio",
+    },
+)
+
+
+def __dir__() -> list[str]:
+    return [*__all__]

@@ -33,7 +33,7 @@ from levelled.labels import (
     quantity_notes,
     refuse_fractions,
 )
-from levelled.metrics.ratio import (
+from levelled.metrics.ratios import (
     Limits,
     Look,
     Pairs,

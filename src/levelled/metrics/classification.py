@@ -35,7 +35,7 @@ from levelled.labels import (
     refuse_fractions,
 )
 from levelled.metrics.averages import complement
-from levelled.metrics.ratio import (
+from levelled.metrics.ratios import (
     Limits,
     Look,
     Pairs,

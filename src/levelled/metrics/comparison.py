@@ -38,7 +38,7 @@ from levelled.estimators.moments import heaviest_size, moments, worth
 from levelled.estimators.record import Estimate, align, cells, footnotes
 from levelled.labels import Class, check_same_kind, class_names
 from levelled.metrics.classification import ClassMetric, ClassSample, class_pairs
-from levelled.metrics.ratio import (
+from levelled.metrics.ratios import (
     Limits,
     Look,
     Pairs,

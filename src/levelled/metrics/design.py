@@ -26,7 +26,7 @@ from levelled.estimators.moments import Moments
 from levelled.labels import class_texts
 from levelled.losses import Reals
 from levelled.metrics.named import Metric
-from levelled.metrics.ratio import RatioMoments, wilson_limits
+from levelled.metrics.ratios import RatioMoments, wilson_limits
 from levelled.predictions import Categorical, PoolPredictions
 
 LEAST = 1e-6

@@ -40,7 +40,7 @@ from levelled.labels import (
 )
 from levelled.metrics.averages import complement
 from levelled.metrics.classification import pairs_of, terms
-from levelled.metrics.ratio import Pairs
+from levelled.metrics.ratios import Pairs
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.scores import expected_loss, root_mean_squared_loss
 

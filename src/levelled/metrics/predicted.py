@@ -28,7 +28,7 @@ from levelled.draws import Draws
 from levelled.estimators.intervals.limits import PRIOR_DF, blend, leaning, t_quantile
 from levelled.estimators.moments import Moments, moments, ramp_of, ramped_shares_of, worth
 from levelled.estimators.record import Estimate
-from levelled.metrics.ratio import (
+from levelled.metrics.ratios import (
     FORMS,
     Limits,
     Look,

@@ -22,7 +22,7 @@ from levelled.labels import Label
 from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.named import ERROR, ClassRatio, Metric, parse_metric
 from levelled.metrics.predicted import COLUMNS, predicted_ratio_estimate
-from levelled.metrics.ratio import Look, ratio_estimate
+from levelled.metrics.ratios import Look, ratio_estimate
 from levelled.samplers import FrozenProposal
 from levelled.sources import Pool, open_pool
 from levelled.sources.features import with_lengths

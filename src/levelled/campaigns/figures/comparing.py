@@ -23,7 +23,7 @@ from levelled.estimators import Estimate, estimate
 from levelled.metrics.averages import slice_estimate
 from levelled.metrics.comparison import Comparison, Figure, ratio_difference
 from levelled.metrics.named import Metric
-from levelled.metrics.ratio import Look, scaled
+from levelled.metrics.ratios import Look, scaled
 
 _USED_UP = "all planned looks are used up: later labels do not change this comparison"
 

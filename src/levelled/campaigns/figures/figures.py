@@ -35,7 +35,7 @@ from levelled.metrics.predicted import (
     predicted_ratio_estimate,
     predicted_slice_estimate,
 )
-from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled
+from levelled.metrics.ratios import Look, Pairs, ratio_estimate, scaled
 
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "

@@ -26,7 +26,7 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, InputError
 from levelled.estimators import Estimate
 from levelled.metrics.named import Metric
-from levelled.metrics.ratio import scaled
+from levelled.metrics.ratios import scaled
 
 Word = Literal["shown", "refuted", "not yet"]
 Relation = Literal["at least", "at most", "better than"]

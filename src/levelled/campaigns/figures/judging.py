@@ -20,7 +20,7 @@ from levelled.errors import CampaignError
 from levelled.estimators import Estimate
 from levelled.labels import list_names
 from levelled.metrics.comparison import Comparison
-from levelled.metrics.judge import (
+from levelled.metrics.judging import (
     JudgeReport,
     Kappa,
     Part,

@@ -21,7 +21,7 @@ from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 from levelled.labels import Label
 from levelled.metrics.named import Metric
-from levelled.metrics.ratio import Pairs, Unseen
+from levelled.metrics.ratios import Pairs, Unseen
 
 AnyGame = Betting | RatioBetting | Hedged
 _GAMES: Mapping[str, type[AnyGame]] = {

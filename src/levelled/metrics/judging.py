@@ -27,7 +27,7 @@ from levelled.metrics.averages import EstimateOptions, accuracy, mae, mean, shar
 from levelled.metrics.classification import ClassOptions, precision, recall, specificity
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.named import Bounds, LabelledItems, Metric, Values
-from levelled.metrics.ratio import Look, Pairs, ratio_estimate, scaled, undefined_estimate
+from levelled.metrics.ratios import Look, Pairs, ratio_estimate, scaled, undefined_estimate
 from levelled.predictions import Categorical, as_verdicts, verdict_chances
 
 

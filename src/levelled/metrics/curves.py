@@ -18,7 +18,7 @@ from levelled.estimators.moments import Moments, design_size, effective_size, mo
 from levelled.estimators.record import Estimate, align, cells, footnotes
 from levelled.labels import Class, class_names, class_numbers, is_class
 from levelled.metrics.averages import label_columns
-from levelled.metrics.ratio import (
+from levelled.metrics.ratios import (
     MOST,
     Limits,
     Look,
