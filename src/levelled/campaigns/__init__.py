@@ -8,17 +8,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
-    from levelled.campaigns.campaign import Campaign
-    from levelled.campaigns.create import create_campaign, load_campaign
+    from levelled.campaigns.campaign import Campaign, load_campaign
+    from levelled.campaigns.create import create_campaign
     from levelled.campaigns.drawing.learnt import CampaignPredictor
     from levelled.campaigns.drawing.planning import plan_campaign
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
     from levelled.campaigns.log.records import Ask, OpenItem
-    from levelled.campaigns.people.agreement import Agreement
-    from levelled.campaigns.people.pace import Pace
-    from levelled.campaigns.people.questions import Question
+    from levelled.campaigns.people.labellers import Agreement, Pace
+    from levelled.campaigns.settings import Question
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
     from levelled.metrics.figure import Figure
 
@@ -57,13 +56,13 @@ _HOME = {
     "GateClaim": "campaigns.figures.gate",
     "OpenItem": "campaigns.log.records",
     "Pace": "campaigns.people.pace",
-    "Question": "campaigns.people.questions",
+    "Question": "campaigns.questions",
     "Upgrade": "campaigns.stores",
     "backup": "campaigns.stores",
     "copy": "campaigns.stores",
     "create_campaign": "campaigns.create",
     "draw_from_file": "campaigns.file_draws",
-    "load_campaign": "campaigns.create",
+    "load_campaign": "campaigns.campaign",
     "open_store": "campaigns.stores",
     "place_of": "campaigns.stores",
     "plan_campaign": "campaigns.drawing.planning",

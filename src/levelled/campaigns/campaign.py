@@ -18,7 +18,9 @@ from levelled.campaigns.drawing.planning import plan_further
 from levelled.campaigns.drawing.pools import (
     CampaignPool,
     attach_event,
+    open_moved_scores,
     place_of,
+    pool_options,
     predicted_numbers,
 )
 from levelled.campaigns.figures.comparing import (
@@ -38,14 +40,11 @@ from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.log import CampaignLog, Decision
 from levelled.campaigns.log.records import Ask, OpenItem
-from levelled.campaigns.log.rules import check_width
-from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.people.agreement import Agreement, agreement_of
-from levelled.campaigns.people.pace import Pace, paces_of
-from levelled.campaigns.people.questions import Question
+from levelled.campaigns.log.state import CampaignState, check_width
+from levelled.campaigns.people.labellers import Agreement, Pace, agreement_of, paces_of
 from levelled.campaigns.people.shown import label_question
-from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.stores import Store
+from levelled.campaigns.settings import CampaignSettings, Question
+from levelled.campaigns.stores import DEFAULT_STORAGE, Store, open_store
 from levelled.errors import InputError
 from levelled.metrics.comparison import Comparison
 from levelled.metrics.figure import Figure
@@ -561,3 +560,26 @@ class Campaign:
 def _check_seconds(seconds: int | None) -> int | None:
     """The length of a lease, a whole number of seconds; None is that of the campaign."""
     return None if seconds is None else whole("lease_seconds", seconds, least=1)
+
+
+def load_campaign(
+    name: str,
+    *,
+    storage: str | Path = DEFAULT_STORAGE,
+    pool: Any = None,  # noqa: ANN401
+    scores: Any = (),  # noqa: ANN401
+) -> Campaign:
+    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
+
+    `scores` are those that it was rescored with, one of them or a list.
+    """
+    store = open_store(storage, create=False)
+    campaign = Campaign(name, store)
+    state, opened = campaign.state, None  # refuses a name that is not there
+    moved = open_moved_scores(state, scores)
+    if pool is not None:
+        opened = open_pool(pool, **pool_options(state.settings))
+    if moved or opened is not None:
+        campaign = Campaign(name, store, pool=opened, scores=moved)
+        campaign.pool()  # refuses another pool than the one on record
+    return campaign

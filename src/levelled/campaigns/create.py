@@ -1,4 +1,4 @@
-"""Create a campaign, or load one."""
+"""Create a campaign."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial, wraps
 from os import PathLike
-from pathlib import Path
 from typing import Any, ParamSpec
 
 import numpy as np
 
-from levelled.campaigns.campaign import AHEAD, Campaign
+from levelled.campaigns.campaign import AHEAD, Campaign, load_campaign
 from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.drivers import (
     check_drive,
@@ -24,14 +23,12 @@ from levelled.campaigns.drawing.pools import (
     check_model_name,
     check_predicted_losses,
     looks_over,
-    open_moved_scores,
     place_of,
-    pool_options,
     settings_of_pool,
 )
 from levelled.campaigns.log.events import Answered, Created, Drawn, Event, Leased
 from levelled.campaigns.log.records import to_plain
-from levelled.campaigns.log.rules import check_labels, check_name, check_width
+from levelled.campaigns.log.state import check_labels, check_name, check_width
 from levelled.campaigns.options import (
     ARGUMENTS,
     OPTIONS,
@@ -39,15 +36,14 @@ from levelled.campaigns.options import (
     NewCampaign,
     describe_arguments,
 )
-from levelled.campaigns.people.questions import check_questions
 from levelled.campaigns.people.shown import (
     check_folder,
     check_guidelines,
     check_shown,
     open_for_pair,
 )
-from levelled.campaigns.settings import CampaignSettings, check_option
-from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
+from levelled.campaigns.settings import CampaignSettings, check_option, check_questions
+from levelled.campaigns.stores import find_store, open_store
 from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
@@ -115,29 +111,6 @@ def create_campaign(new: NewCampaign) -> Campaign:
             f"load it (load_if_exists=True, or just ask)."
         ) from there
     return Campaign(new.name, store, pool=pool)
-
-
-def load_campaign(
-    name: str,
-    *,
-    storage: str | Path = DEFAULT_STORAGE,
-    pool: Any = None,  # noqa: ANN401
-    scores: Any = (),  # noqa: ANN401
-) -> Campaign:
-    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
-
-    `scores` are those that it was rescored with, one of them or a list.
-    """
-    store = open_store(storage, create=False)
-    campaign = Campaign(name, store)
-    state, opened = campaign.state, None  # refuses a name that is not there
-    moved = open_moved_scores(state, scores)
-    if pool is not None:
-        opened = open_pool(pool, **pool_options(state.settings))
-    if moved or opened is not None:
-        campaign = Campaign(name, store, pool=opened, scores=moved)
-        campaign.pool()  # refuses another pool than the one on record
-    return campaign
 
 
 def _open(new: NewCampaign) -> Pool:

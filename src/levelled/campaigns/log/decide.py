@@ -28,7 +28,8 @@ from levelled.campaigns.log.events import (
     Withdrawn,
 )
 from levelled.campaigns.log.records import Answer, Ask, DrawnItem, OpenItem
-from levelled.campaigns.log.rules import (
+from levelled.campaigns.log.state import (
+    CampaignState,
     check_labels,
     check_owner,
     check_text,
@@ -38,11 +39,9 @@ from levelled.campaigns.log.rules import (
     name_owner,
     refuse_closed,
 )
-from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import OPTIONS
-from levelled.campaigns.people.questions import check_remarks, merge_remarks
 from levelled.campaigns.people.shown import shown_data, stored_label
-from levelled.campaigns.settings import check_option, looks_to_json
+from levelled.campaigns.settings import check_option, check_remarks, looks_to_json, merge_remarks
 from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label

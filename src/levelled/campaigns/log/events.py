@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from levelled.campaigns.log.hashing import canonical
 from levelled.campaigns.log.records import (
     Answer,
     Attached,
@@ -22,18 +21,24 @@ from levelled.campaigns.log.records import (
     Rescored,
     Round,
     Unlabelable,
+    canonical,
     from_plain,
 )
-from levelled.campaigns.log.rules import (
+from levelled.campaigns.log.state import (
+    CampaignState,
+    StateBuilder,
     check_labels,
     check_name,
     why_closed,
     why_not_asked,
     why_settled,
 )
-from levelled.campaigns.log.state import CampaignState, StateBuilder
-from levelled.campaigns.people.questions import check_remarks, merge_remarks
-from levelled.campaigns.settings import CampaignSettings, looks_from_json
+from levelled.campaigns.settings import (
+    CampaignSettings,
+    check_remarks,
+    looks_from_json,
+    merge_remarks,
+)
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 

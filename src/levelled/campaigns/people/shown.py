@@ -11,8 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from levelled.campaigns.log.records import DrawnItem
-from levelled.campaigns.people.questions import Question
-from levelled.campaigns.settings import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.errors import CampaignError
 from levelled.labels import list_names
 from levelled.metrics.named import Mean, Share
