@@ -18,8 +18,6 @@ from levelled.errors import DrawsError, InputError
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Draws", "check_draws", "check_losses", "check_pool_column"]
-
 _METADATA = b"levelled.draws"
 _LEAST_PROBABILITY = 1e-100  # its weight times a loss is still a number
 

@@ -14,26 +14,6 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import LARGEST, BoolArray, FloatArray, IntArray, as_array, floats
 from levelled.errors import InputError
 
-__all__ = [
-    "Class",
-    "Id",
-    "ItemValues",
-    "Label",
-    "as_classes",
-    "as_numbers",
-    "check_class",
-    "check_same_kind",
-    "class_names",
-    "class_numbers",
-    "class_text",
-    "class_texts",
-    "is_class",
-    "is_number",
-    "list_names",
-    "quantity_notes",
-    "refuse_fractions",
-]
-
 Label = str | int | float | bool
 """A person's label of an item: the name of a class, or a number."""
 Class = Label

@@ -21,7 +21,7 @@ from levelled.estimators.intervals.hedged import COLUMNS
 from levelled.reports import plots
 from levelled.simulation import KnownLosses, known_losses
 from levelled.simulation.methods import LEVEL, draw_frozen, draw_in_rounds
-from levelled.surrogates.proposal import GUARANTEED_FLOOR
+from levelled.surrogates.driver import GUARANTEED_FLOOR
 from levelled_studies.betting_truth import hedged_rejected_at, rejected_at
 from levelled_studies.study import Claim, Plot, Row, Study, StudySettings
 

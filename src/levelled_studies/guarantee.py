@@ -22,7 +22,7 @@ from levelled.samplers import FrozenProposal, RunProposal
 from levelled.simulation import KnownLosses
 from levelled.simulation.methods import LEVEL, draw_in_rounds
 from levelled.surrogates import Covariates, Driver, LossPredictor, LossRun
-from levelled.surrogates.proposal import GUARANTEED_FLOOR
+from levelled.surrogates.driver import GUARANTEED_FLOOR
 from levelled_studies.betting_truth import hedged_rejected_at
 from levelled_studies.study import Claim, Plot, Study, StudySettings
 

@@ -10,8 +10,8 @@ import levelled as lv
 from advice.samples import WeightedMean, bent_line, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import Thumb, Verdict, advise
+from levelled.advice.correcting import ALARM, apply_thumbs
 from levelled.advice.evidence import CrossFit, Evidence, assign_folds, cross_fit, measure_evidence
-from levelled.advice.thumbs import ALARM, apply_thumbs
 from levelled.errors import InputError
 from levelled.models import PredictionTask, make_task
 

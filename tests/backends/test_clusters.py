@@ -2,7 +2,7 @@ import socket
 
 import pytest
 
-from levelled.backends.clusters import check_place, check_server, split_batches
+from levelled.backends import check_place, check_server, split_batches
 from levelled.errors import InputError
 
 

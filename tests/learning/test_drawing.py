@@ -24,8 +24,7 @@ from levelled.learning.drawing import (
     seed_for,
 )
 from levelled.learning.settings import LearnerSettings
-from levelled.proposals import boltzmann, mixture, power
-from levelled.proposals.named import NAMES
+from levelled.proposals import NAMES, boltzmann, mixture, power
 from levelled_studies.exact import every_path
 
 X = np.array([[-2.0, 0.3], [-0.4, 1.0], [0.1, -0.5], [0.6, 0.2], [1.9, -1.0]])

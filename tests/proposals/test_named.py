@@ -4,8 +4,7 @@ import numpy as np
 import pytest
 
 from levelled.errors import InputError
-from levelled.proposals import boltzmann, power, rank
-from levelled.proposals.named import NAMES, odds, parse
+from levelled.proposals import NAMES, boltzmann, parse_proposal, power, proposal_odds, rank
 
 SCORES = np.array([0.5, 2.0, 3.0, 1.0])
 
@@ -24,7 +23,7 @@ SCORES = np.array([0.5, 2.0, 3.0, 1.0])
     ],
 )
 def test_a_name_stands_for_its_proposal(name: str, expected: np.ndarray) -> None:
-    np.testing.assert_allclose(parse(name)(SCORES), expected)
+    np.testing.assert_allclose(parse_proposal(name)(SCORES), expected)
 
 
 @pytest.mark.parametrize("strength", ["-2", "nan", "inf", "-inf", "1e999"])
@@ -34,7 +33,7 @@ def test_a_strength_that_no_proposal_has_is_refused_before_there_are_scores(
 ) -> None:
     says = f"proposal='{name}:{strength}': the strength of {name} is a number of at least 0"
     with pytest.raises(InputError, match=says):
-        parse(f"{name}:{strength}")
+        parse_proposal(f"{name}:{strength}")
 
 
 @pytest.mark.parametrize(
@@ -50,27 +49,27 @@ def test_a_strength_that_no_proposal_has_is_refused_before_there_are_scores(
 )
 def test_what_is_no_name_is_refused(spec: object, says: str) -> None:
     with pytest.raises(InputError, match=says):
-        parse(spec)
+        parse_proposal(spec)
 
 
 def test_a_caller_may_allow_some_names_alone() -> None:
     assert set(NAMES) > {"power"}
     with pytest.raises(InputError, match="proposal must be one of power; it is 'rank'"):
-        parse("rank", ["power"])
+        parse_proposal("rank", ["power"])
 
 
 @pytest.mark.parametrize("name", ["boltzmann:2", "power:2", "proportional", "uniform"])
 def test_odds_are_the_ratios_of_probabilities_to_that_of_the_best(name: str) -> None:
-    p, ratios = parse(name)(SCORES), odds(name, SCORES, SCORES)
+    p, ratios = parse_proposal(name)(SCORES), proposal_odds(name, SCORES, SCORES)
     assert ratios is not None
     np.testing.assert_allclose(ratios, p / p.max())
 
 
 @pytest.mark.parametrize("name", ["boltzmann", "power", "proportional", "uniform"])
 def test_scores_that_are_all_the_same_have_even_odds(name: str) -> None:
-    np.testing.assert_array_equal(odds(name, np.array([5.0, 7.0]), np.zeros(3)), 1)
+    np.testing.assert_array_equal(proposal_odds(name, np.array([5.0, 7.0]), np.zeros(3)), 1)
 
 
 @pytest.mark.parametrize("name", ["rank:2", "epsilon_greedy"])
 def test_proposals_of_the_order_of_scores_have_no_odds(name: str) -> None:
-    assert odds(name, SCORES, SCORES) is None
+    assert proposal_odds(name, SCORES, SCORES) is None

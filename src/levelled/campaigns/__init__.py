@@ -10,8 +10,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
     from levelled.campaigns.campaign import Campaign, load_campaign
     from levelled.campaigns.create import create_campaign
-    from levelled.campaigns.drawing.learnt import CampaignPredictor
-    from levelled.campaigns.drawing.planning import plan_campaign
+    from levelled.campaigns.drawing.learnt import CampaignPredictor, plan_campaign
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
@@ -65,7 +64,7 @@ _HOME = {
     "load_campaign": "campaigns.campaign",
     "open_store": "campaigns.stores",
     "place_of": "campaigns.stores",
-    "plan_campaign": "campaigns.drawing.planning",
+    "plan_campaign": "campaigns.drawing.learnt",
     "upgrade": "campaigns.stores",
 }
 

@@ -13,8 +13,12 @@ from levelled._optional import optional
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.drawing import draw_events
 from levelled.campaigns.drawing.drivers import check_kind
-from levelled.campaigns.drawing.learnt import CampaignPredictor, learnt_sections, predictor_of
-from levelled.campaigns.drawing.planning import plan_further
+from levelled.campaigns.drawing.learnt import (
+    CampaignPredictor,
+    learnt_sections,
+    plan_further,
+    predictor_of,
+)
 from levelled.campaigns.drawing.pools import (
     CampaignPool,
     attach_event,

@@ -14,7 +14,7 @@ from levelled.errors import InputError, ProposalError
 from levelled.labels import Label, class_names
 from levelled.learning.settings import LearnerSettings, geometric_scores, pool_scores
 from levelled.models import Rows, call_function, make_task
-from levelled.proposals import checked, floored, named, uniform
+from levelled.proposals import checked, floored, parse_proposal, proposal_odds, uniform
 from levelled.samplers import race
 
 Labels = ArrayLike | Sequence[Label | None] | None
@@ -266,7 +266,7 @@ def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Nex
     p = probabilities(settings.proposal, left, floor=settings.floor)
     if callable(settings.proposal) or state.hazards is None:
         return NextDraw(p, None)
-    odds = named.odds(settings.proposal, scores[drawn], left)
+    odds = proposal_odds(settings.proposal, scores[drawn], left)
     share = settings.floor / len(left)
     best = p.max() - share
     return NextDraw(p, None if odds is None else best * odds + share)
@@ -308,7 +308,7 @@ def probabilities(
                 f"The proposal gave {len(p)} probabilities for the {len(scores)} items left."
             )
         return p
-    p = floored(named.parse(proposal)(scores), floor, None)
+    p = floored(parse_proposal(proposal)(scores), floor, None)
     if not p.min():
         n_zero = len(p) - np.count_nonzero(p)
         raise ProposalError(

@@ -8,8 +8,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, choice, whole
 from levelled.advice import Verdict
-from levelled.advice.correcting import FOLDS, Correction
-from levelled.advice.thumbs import Test
+from levelled.advice.correcting import FOLDS, Correction, Test
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.learning import saving, training

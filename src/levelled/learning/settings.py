@@ -33,7 +33,7 @@ from levelled.models import (
     wants_columns,
     wants_dense,
 )
-from levelled.proposals import named
+from levelled.proposals import parse_proposal
 
 Score = Callable[[Model, Rows], ArrayLike]
 """A trained model and rows -> a score for each row."""
@@ -426,7 +426,7 @@ def _check_proposal(proposal: str | Propose, floor: float) -> None:
     """Refuse what is neither a function nor the name of a proposal, and a share of 0 for all."""
     if callable(proposal):
         return
-    named.parse(proposal)
+    parse_proposal(proposal)
     if proposal == "epsilon_greedy" and not floor:
         raise ProposalError(
             f"proposal={proposal!r} is the best item alone, and floor=0 gives no other a "

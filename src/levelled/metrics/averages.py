@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, TypedDict, Unpack
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from levelled import losses
 from levelled._check import BoolArray, FloatArray, choice, floats, same_length
@@ -321,7 +321,12 @@ def by_slice(
     """
     loss, look = check_losses(losses, draws), Look(draws, level, interval)
     limits = bounds_of(loss, bounds)
-    drawn, pool = _check_slices(slices, pool_slices, draws)
+    check_draws(draws, slices=slices)
+    drawn, pool = class_names("slices", slices), class_names("pool_slices", pool_slices)
+    same_length(slices=drawn, draws=draws.index)
+    if (drawn.dtype.kind == "U") != (pool.dtype.kind == "U"):
+        raise InputError(f"slices hold {drawn.dtype}, pool_slices {pool.dtype}: write both alike.")
+    check_pool_column("slices", drawn, pool, draws)
     names, sizes = np.unique(pool, return_counts=True)
     each = replace(look, level=1 - (1 - look.level) / len(names)) if simultaneous else look
     rows = []
@@ -398,8 +403,8 @@ def _continuous(part: _Part, method: str) -> Estimate:
     draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
     ratio = draws_ratio(part.losses * D, D, draws)
     total = np.asarray(part.losses[part.inside].sum())
-    low, high = logical_limits(total, count, part.pool_size, part.bounds)
-    possible = float(low), float(high)
+    least, most = logical_limits(total, count, part.pool_size, part.bounds)
+    possible = float(least), float(most)
 
     def asymptotic() -> Limits | None:
         hidden = not part.spread(ratio.residual.variance) or (
@@ -415,7 +420,13 @@ def _continuous(part: _Part, method: str) -> Estimate:
             df=np.minimum(ratio.residual.df, count - 1),
         )
         limits = (log_t_interval if method == "log_t" else t_interval)(moments, part.level)
-        return _widen_for_excluded(limits, part)
+        low, high = (float(limit) for limit in limits)
+        # As if the items that could never be drawn were in this slice.
+        share = min(part.draws.excluded, part.pool_size - count) / part.pool_size
+        if not share:
+            return low, high
+        A, B = part.bounds
+        return low * (1 - share) + A * share, high * (1 - share) + B * share
 
     variance, methods = ratio.residual.variance, {method: asymptotic}
     estimate = make_estimate(part, ratio.value, variance, part.inside, possible, methods)
@@ -430,25 +441,3 @@ def _notes(part: _Part, estimate: Estimate, method: str) -> tuple[str, ...]:
     if estimate.interval == "logical" and part.alike and not part.finite:
         return (f"{_ALIKE}: declare bounds for a narrower interval",)
     return ()
-
-
-def _widen_for_excluded(limits: tuple[FloatArray, FloatArray], part: _Part) -> Limits:
-    """Limits widened as if the items that could never be drawn were in this slice."""
-    low, high = (float(limit) for limit in limits)
-    share = min(part.draws.excluded, part.pool_size - part.n_labels) / part.pool_size
-    if not share:
-        return low, high
-    least, most = part.bounds
-    return low * (1 - share) + least * share, high * (1 - share) + most * share
-
-
-def _check_slices(
-    slices: ArrayLike, pool_slices: ArrayLike, draws: Draws
-) -> tuple[NDArray[Any], NDArray[Any]]:
-    check_draws(draws, slices=slices)
-    drawn, pool = class_names("slices", slices), class_names("pool_slices", pool_slices)
-    same_length(slices=drawn, draws=draws.index)
-    if (drawn.dtype.kind == "U") != (pool.dtype.kind == "U"):
-        raise InputError(f"slices hold {drawn.dtype}, pool_slices {pool.dtype}: write both alike.")
-    check_pool_column("slices", drawn, pool, draws)
-    return drawn, pool

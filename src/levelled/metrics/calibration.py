@@ -116,14 +116,11 @@ def calibration(
     check_draws(draws, labels=labels, proba=proba)
     look = Look(draws, level, interval)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
-    return _by_bins(hit, confidence, _edges(bins), look)
-
-
-def _by_bins(hit: FloatArray, confidence: FloatArray, edges: FloatArray, look: Look) -> Calibration:
-    draws, place = look.draws, np.searchsorted(edges[1:-1], confidence, side="right")
+    edges = _edges(bins)
+    place = np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = replace(look, level=1 - (1 - look.level) / len(filled))
-    bins, sure, residuals = [], [], np.zeros(len(draws))
+    found, sure, residuals = [], [], np.zeros(len(draws))
     for at in filled:
         members, inside = place == at, (place == at)[draws.index]
         pairs = Pairs.over_part(hit, inside, int(members.sum()), draws, "label in this bin")
@@ -137,13 +134,13 @@ def _by_bins(hit: FloatArray, confidence: FloatArray, edges: FloatArray, look: L
             confidence=float(confidence[members].mean()),
             accuracy=ratio_estimate(pairs, look),
         )
-        bins.append(one)
+        found.append(one)
         if one.accuracy.value is not None:
             # The residuals of the error: each bin's, by its share and the sign of its gap.
             sign = np.sign(one.accuracy.value - one.confidence)
             ratio = draws_ratio(pairs.numerator, pairs.denominator, draws)
             residuals += one.share * sign * ratio.residuals
-    return Calibration(tuple(bins), _error(bins, sure, residuals, look))
+    return Calibration(tuple(found), _error(found, sure, residuals, look))
 
 
 def _error(
@@ -262,7 +259,12 @@ def auc(
     possible = (value, value) if len(draws) == N else (0.0, 1.0)
     units, methods = np.ones(len(draws), dtype=bool), {"wilson": asymptotic}
     estimate = make_estimate(look, value, joint.variance, units, possible, methods)
-    return replace(estimate, warnings=(*estimate.warnings, *_floor_notes(draws)))
+    # With a floor of 0.5 no weight exceeds 2, and the effective sample is half the labels or more.
+    largest = float(ranked_weights(draws.probability, N).max())
+    if design_size(draws) >= 0.5 * len(draws) and largest <= 2.2:
+        return estimate
+    note = "AUC weighs pairs of items: give the proposal a floor of at least 0.5"
+    return replace(estimate, warnings=(*estimate.warnings, note))
 
 
 def _area(
@@ -332,14 +334,3 @@ def _sides(
         f"Give scores [M] with the positive class, or scores [M, C] with the names of their C "
         f"classes; scores have shape {score.shape}."
     )
-
-
-def _floor_notes(draws: Draws) -> tuple[str, ...]:
-    """A warning unless the draws look like a proposal with a floor of 0.5.
-
-    With such a floor no weight exceeds 2, and the effective sample is at least half the labels.
-    """
-    largest = float(ranked_weights(draws.probability, draws.pool_size).max())
-    if design_size(draws) >= 0.5 * len(draws) and largest <= 2.2:
-        return ()
-    return ("AUC weighs pairs of items: give the proposal a floor of at least 0.5",)

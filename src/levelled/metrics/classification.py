@@ -19,7 +19,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal, TypedDict, Unpack, get_args
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, between, choice, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
@@ -109,7 +109,14 @@ class ClassSample(Look):
             columns["pool_pred"] = class_names("pool_pred", pool_pred)
         check_same_kind(**columns)
         refuse_fractions(**columns)
-        names = _distinct(columns, classes)
+        if classes is None:
+            names = tuple(sorted({one for column in columns.values() for one in column.tolist()}))
+        else:
+            names = tuple(class_names("classes", classes).tolist())
+        if classes is not None and (len(set(names)) != len(names) or not names):
+            raise InputError(
+                f"classes must be distinct names, one or more; they are {list_names(names)}."
+            )
         codes = {name: class_numbers(name, values, names) for name, values in columns.items()}
         pool, declared = codes.get("pool_pred"), classes is not None
         if pool is not None:
@@ -318,20 +325,6 @@ def _of_class(
     return ratio_estimate(class_pairs(metric, sample, positive, beta), sample)
 
 
-def _distinct(
-    columns: dict[str, NDArray[Any]], classes: Sequence[Class] | None
-) -> tuple[Class, ...]:
-    """The declared classes, refusing repeats, or else those that the columns hold."""
-    if classes is None:
-        return tuple(sorted({one for column in columns.values() for one in column.tolist()}))
-    names = tuple(class_names("classes", classes).tolist())
-    if len(set(names)) != len(names) or not names:
-        raise InputError(
-            f"classes must be distinct names, one or more; they are {list_names(names)}."
-        )
-    return names
-
-
 def macro(
     metric: ClassMetric,
     labels: ArrayLike,
@@ -432,10 +425,8 @@ def _mean(parts: Sequence[Pairs], sample: ClassSample) -> Estimate:
         most = max(part.most for part in parts)
         return widen_for_excluded(limits, rarest, most, sample.draws)
 
-    units, methods = (
-        np.any([part.denominator > 0 for part in parts], axis=0),
-        {"wilson": asymptotic},
-    )
+    units = np.any([part.denominator > 0 for part in parts], axis=0)
+    methods = {"wilson": asymptotic}
     return make_estimate(sample, value, joint.variance, units, (low, high), methods)
 
 

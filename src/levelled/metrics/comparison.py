@@ -89,7 +89,8 @@ class Comparison:
         (low, high), level = self._gain, self.difference.level
         if self.better is None:
             if low == high:
-                return f"{self.model} and {self.against} are equally good{self._where}"
+                where = "this pool" if self.slice is None else self.slice
+                return f"{self.model} and {self.against} are equally good on {where}"
             better, worse = self._number(max(high, 0)), self._number(max(-low, 0))
             return (
                 f"cannot tell yet: {self.model} may be better by up to {better} or worse by up to "
@@ -103,10 +104,6 @@ class Comparison:
             f"{self.better} is better by {gain}{self._unit} [{near}, {far}], "
             f"{100 * level:.4g}% confidence"
         )
-
-    @property
-    def _where(self) -> str:
-        return " on this pool" if self.slice is None else f" on {self.slice}"
 
     @property
     def _unit(self) -> str:
@@ -352,7 +349,9 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
     0.5
     """
     choice("interval", look.interval, ("auto", "cp_safe", "none"))
-    possible = _possible(parts)
+    ends = [(one.possible, other.possible) for one, other in parts]
+    least = float(np.mean([first[0] - second[1] for first, second in ends]))
+    possible = least, float(np.mean([first[1] - second[0] for first, second in ends]))
     for pairs in (one for both in parts for one in both):
         if not pairs.denominator.any():
             return undefined_estimate(look, possible, pairs.what, final=pairs.settled)
@@ -384,14 +383,6 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
     units = np.any([one.denominator > 0 for both in parts for one in both], axis=0)
     est = make_estimate(look, value, joint.variance, units, possible, {"cp_safe": limits})
     return replace(est, worth=worth(joint, residuals, q))
-
-
-def _possible(parts: Sequence[Both]) -> Limits:
-    """Limits of the difference that the labels so far leave possible."""
-    limits = [(one.possible, other.possible) for one, other in parts]
-    low = np.mean([first[0] - second[1] for first, second in limits])
-    high = np.mean([first[1] - second[0] for first, second in limits])
-    return float(low), float(high)
 
 
 def _signed_losses(

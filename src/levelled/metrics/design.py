@@ -316,14 +316,19 @@ def _average(design: Design, outcomes: Outcomes, level: float) -> tuple[FloatArr
     B = outcomes.bound
     loss = outcomes.losses / B if np.isfinite(B) else outcomes.losses
     variances = design.variances(outcomes.expect(loss), outcomes.expect(loss**2))
-    R, w = design.mean(outcomes.expect(loss)), design.weight
+    R, w, N = design.mean(outcomes.expect(loss)), design.weight, design.pool_size
     second, third, fourth = (
         design.mean(w ** (k - 1) * outcomes.expect(loss**k)) for k in (2, 3, 4)
     )
     if not np.isfinite(B):
         central = fourth - 4 * R * third + 6 * R**2 * second - 3 * R**4
         df = 2 * (second - R**2) ** 2 / max(central, 1e-300)
-        return variances, lambda M, V: _log_t_width(R, V, np.clip(M * df - 1, 1, M), level)
+
+        def log_t_width(M: int, V: float) -> float:
+            t = float(t_quantile(np.clip(M * df - 1, 1, M), (1 + level) / 2))
+            return float(2 * R * np.sinh(min(t * np.sqrt(V) / R, 700.0)))
+
+        return variances, log_t_width
     share = float(design.count @ (design.q * outcomes.expect((loss > 0).astype(np.float64))))
     uneven = fourth / second**2 - 1 / share
 
@@ -331,28 +336,18 @@ def _average(design: Design, outcomes: Outcomes, level: float) -> tuple[FloatArr
         # Errors that carry the unevenness are missing from a typical sample if they are rare.
         typical = M / (M + fourth / second**2)
         r = max(min(uneven / M, 1 - 1 / (M * share)) * typical, 1e-9)
-        return B * _cp_safe_width(design, M, R, V, 2 / r, level)
+        size = binomial_size(
+            np.asarray(R),
+            np.asarray(V),
+            kish=np.asarray(-np.log1p(-M / N) * N / design.mean(w)),
+            errors=np.asarray(M * R / max(float(w.max()), 1.0)),
+            df=np.asarray(max(2 / r, 1.0)),
+            level=level,
+        )
+        low, high = clopper_pearson(size * R, size, level)
+        return B * (min(float(high) + 0.5 / N, 1.0) - max(float(low) - 0.5 / N, 0.0))
 
     return variances, width
-
-
-def _log_t_width(R: float, V: float, df: FloatArray, level: float) -> float:
-    t = float(t_quantile(df, (1 + level) / 2))
-    return float(2 * R * np.sinh(min(t * np.sqrt(V) / R, 700.0)))
-
-
-def _cp_safe_width(design: Design, M: int, R: float, V: float, df: float, level: float) -> float:
-    N, w = design.pool_size, design.weight
-    size = binomial_size(
-        np.asarray(R),
-        np.asarray(V),
-        kish=np.asarray(-np.log1p(-M / N) * N / design.mean(w)),
-        errors=np.asarray(M * R / max(float(w.max()), 1.0)),
-        df=np.asarray(max(df, 1.0)),
-        level=level,
-    )
-    low, high = clopper_pearson(size * R, size, level)
-    return min(float(high) + 0.5 / N, 1.0) - max(float(low) - 0.5 / N, 0.0)
 
 
 def _ratio(design: Design, outcomes: Outcomes, level: float) -> tuple[FloatArray, WidthOf]:

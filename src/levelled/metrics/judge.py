@@ -13,9 +13,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, floats, same_length
+from levelled._check import between, floats, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators import lure
@@ -301,7 +301,13 @@ def judge(
             raise InputError("Ratings have no positive class: leave positive or bounds out.")
         given, rated, all_rated = (floats(name, one, ndim=1) for name, one in named.items())
         check_pool_column("verdicts", rated, all_rated, draws)
-        return _ratings(given, rated, all_rated, draws, as_bounds(bounds), options)
+        (low, high), raw = as_bounds(bounds), float(all_rated.mean())
+        rating: EstimateOptions = {"control": rated, "control_mean": raw}
+        rate = mean(given, draws, bounds=(low, high), **(options | rating))
+        low, high = min(low, float(all_rated.min())), max(high, float(all_rated.max()))
+        apart = mae(given, rated, draws, bounds=(0.0, high - low), **options)
+        figures = rating_figures(rate, raw, apart, correlation(given, rated, draws, level=level))
+        return JudgeReport("judge", None, raw, rate, figures)
     y, v, pool = (as_classes(name, class_names(name, values)) for name, values in named.items())
     check_pool_column("verdicts", v, pool, draws)
     names, codes = np.unique(pool, return_inverse=True)
@@ -323,45 +329,16 @@ def judge(
     chance = verdict_chances(coded)[:, coded.values.index(one)]
     control: EstimateOptions = {"control": chance[draws.index], "control_mean": chance.mean()}
     rate = share(y, draws, of=one, **(options | control))
-    figures = _class_figures(y, v, pool, draws, one, options)
-    decision = decide_unattended(figures["TPR"], figures["TNR"], tpr, tnr)
-    return JudgeReport("judge", one, float(np.mean(pool == one)), rate, figures, decision=decision)
-
-
-def _class_figures(
-    y: NDArray[np.str_],
-    v: NDArray[np.str_],
-    pool: NDArray[np.str_],
-    draws: Draws,
-    positive: str,
-    options: EstimateOptions,
-) -> dict[str, Estimate]:
-    level, interval = options["level"], options["interval"]
     of_class: ClassOptions = {"pool_pred": pool, "level": level, "interval": interval}
-    return {
-        "TPR": recall(y, v, draws, positive=positive, **of_class),
-        "TNR": specificity(y, v, draws, positive=positive, **of_class),
-        "precision": precision(y, v, draws, positive=positive, **of_class),
+    figures = {
+        "TPR": recall(y, v, draws, positive=one, **of_class),
+        "TNR": specificity(y, v, draws, positive=one, **of_class),
+        "precision": precision(y, v, draws, positive=one, **of_class),
         "agreement": accuracy(y, v, draws, **options),
         "kappa": kappa(y, v, draws, pool_pred=pool, level=level, interval=interval),
     }
-
-
-def _ratings(
-    y: FloatArray,
-    v: FloatArray,
-    pool: FloatArray,
-    draws: Draws,
-    bounds: tuple[float, float],
-    options: EstimateOptions,
-) -> JudgeReport:
-    raw = float(pool.mean())
-    control: EstimateOptions = {"control": v, "control_mean": raw}
-    rate = mean(y, draws, bounds=bounds, **(options | control))
-    low, high = min(bounds[0], float(pool.min())), max(bounds[1], float(pool.max()))
-    apart = mae(y, v, draws, bounds=(0.0, high - low), **options)
-    figures = rating_figures(rate, raw, apart, correlation(y, v, draws, level=options["level"]))
-    return JudgeReport("judge", None, raw, rate, figures)
+    decision = decide_unattended(figures["TPR"], figures["TNR"], tpr, tnr)
+    return JudgeReport("judge", one, float(np.mean(pool == one)), rate, figures, decision=decision)
 
 
 def rating_figures(
@@ -398,17 +375,17 @@ def decide_unattended(TPR: Estimate, TNR: Estimate, tpr: float, tnr: float) -> D
         )
         return Decision("yes", f"{limits}, {100 * TPR.level:.4g}% confidence")
     needed = [_labels_to_decide(*pair) for pair in open_.values()]
-    known = [n for n in needed if n is not None]
-    labels = max(known) if len(known) == len(needed) else None
+    labels = None if None in needed else max(filter(None, needed))
     limits = " and ".join(
         f"its {name} lies between {one.low:.3f} and {one.high:.3f} ({least:g} asked)"
         for name, (one, least) in open_.items()
     )
+    then = f"about {labels} labels in all decide it"
     if labels is None:
-        return Decision("not shown yet", f"{limits}; more labels may decide it", None)
-    if labels >= TPR.pool_size:
-        return Decision("not shown yet", f"{limits}; it may take all labels of the pool", labels)
-    return Decision("not shown yet", f"{limits}; about {labels} labels in all decide it", labels)
+        then = "more labels may decide it"
+    elif labels >= TPR.pool_size:
+        then = "it may take all labels of the pool"
+    return Decision("not shown yet", f"{limits}; {then}", labels)
 
 
 def _labels_to_decide(one: Estimate, asked: float) -> int | None:

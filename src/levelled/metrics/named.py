@@ -342,8 +342,6 @@ class NumberLosses(Metric):
         return Values(loss(as_numbers("labels", items.labels), as_numbers("pred", items.pred)))
 
 
-__all__ = ["NAMES", "PLAIN", "ClassRatio", "Mean", "Metric", "OwnLosses", "Share", "parse_metric"]
-
 NAMES = (
     "error",
     "accuracy",
@@ -419,8 +417,9 @@ class Mean(Metric):
 
     def worth(self, classes: Sequence[str] | None) -> FloatArray | None:
         """The number of each class, within the bounds, if all classes are numbers."""
-        numbers = _numbers_of(classes)
-        return None if numbers is None else self._clip(numbers)
+        if classes is None or not all(map(is_number, classes)):
+            return None
+        return self._clip(np.array([float(name) for name in classes]))
 
     def _interest(self, predictions: PoolPredictions) -> FloatArray | None:
         return predictions.label_sd(self.worth(predictions.classes))
@@ -546,12 +545,12 @@ PLAIN: dict[str, Metric] = {
 """Metrics that take nothing after their name."""
 
 _OF_CLASS: dict[str, Callable[..., Metric]] = {
-    "share": Share,
     "precision": partial(ClassRatio, ratio="precision", d_max=1.0),
     "recall": partial(ClassRatio, ratio="recall", d_max=1.0),
     "f1": partial(ClassRatio, ratio="f1", d_max=2.0),
+    "share": Share,
 }
-"""Metrics of one class."""
+"""Metrics of one class, the most usual first."""
 
 
 def _import_losses(name: str, module: str, attribute: str) -> Metric:
@@ -593,14 +592,6 @@ def _indicator(name: str, values: ItemValues, positive: str) -> FloatArray:
     return (as_classes(name, values) == positive).astype(np.float64)
 
 
-def _numbers_of(classes: Sequence[str] | None) -> FloatArray | None:
-    """The classes as numbers, if all of them are."""
-    try:
-        return None if classes is None else floats("classes", [float(name) for name in classes])
-    except ValueError:
-        return None
-
-
 def _number_in(name: str, text: str) -> float:
     if not is_number(text):
         raise InputError(
@@ -620,9 +611,6 @@ def _one_line(wrong: Exception) -> str:
     return f"{type(wrong).__name__}: {wrong}".partition("\n")[0]
 
 
-_OF_A_CLASS = ("precision", "recall", "f1", "share")
-
-
 def fitting_metrics(predictions: PoolPredictions, most_classes: int = 20) -> list[str]:
     """The names of the metrics that a pool can estimate, the most usual first.
 
@@ -635,7 +623,7 @@ def fitting_metrics(predictions: PoolPredictions, most_classes: int = 20) -> lis
     """
     classes = _classes(predictions)
     some = classes if len(classes) <= most_classes else ()
-    names = [*PLAIN, *(f"{head}:{name}" for head in _OF_A_CLASS for name in some)]
+    names = [*PLAIN, *(f"{head}:{name}" for head in _OF_CLASS for name in some)]
     return [name for name in names if _fits(name, predictions)]
 
 

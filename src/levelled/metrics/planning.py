@@ -261,7 +261,13 @@ def _summarise(
     values = np.array([design.value(each) for each in outcomes])
     values = 1 - values if metric.complemented else values
     if request.expected is not None:
-        _check_reach(request.expected, values)
+        # Refuse a value that no distribution of the labels gives, or nearly so.
+        low, high = float(values.min()), float(values.max())
+        if not 0.8 * low <= request.expected <= high + 0.2 * (1 - high):
+            raise InputError(
+                f"With these predictions the value may be between {low:.3g} and {high:.3g}, and "
+                f"{request.expected:g} is expected: check the predictions, or leave it out."
+            )
         is_share = metric.bounds == (0.0, 1.0)
         log_weight = log_weight + believe(values, request.expected, is_share=is_share)
     weight = np.exp(log_weight - log_weight.max())
@@ -299,16 +305,6 @@ def _make_plan(
         expected_high=float(value[2]),
         n_labels=n_labels,
     )
-
-
-def _check_reach(expected: float, values: FloatArray) -> None:
-    """Refuse a value that no distribution of the labels gives, or nearly so."""
-    low, high = float(values.min()), float(values.max())
-    if not 0.8 * low <= expected <= high + 0.2 * (1 - high):
-        raise InputError(
-            f"With these predictions the value may be between {low:.3g} and {high:.3g}, and "
-            f"{expected:g} is expected: check the predictions, or leave it out."
-        )
 
 
 def _as_predictions(
@@ -350,19 +346,16 @@ def _plan_numbers(
             "Every expected loss is 0: give as label a distribution that allows for mistakes."
         )
     rows, count = representatives(weights, root, np.zeros(len(root), dtype=bool))
-    values, chance = _nodes(label, rows)
+    if isinstance(label, Normal):
+        nodes, chance = np.polynomial.hermite_e.hermegauss(40)
+        values = label.mean[rows, None] + label.sd[rows, None] * nodes
+        chance = chance / chance.sum()
+    else:
+        values = floats("label", label, ndim=2)[rows]
+        chance = np.full(values.shape[1], 1 / values.shape[1])
     error = np.abs(values - floats("pred", pred, ndim=1)[rows, None])
     loss = error**2 if metric.loss == "squared" else error
     probability = np.broadcast_to(chance, loss.shape)
     scales, log_weight = loss_scales()
     outcomes = [Outcomes(probability, scale * loss, None, np.inf) for scale in scales]
     return _summarise(request, outcomes, log_weight, count, weights[rows])
-
-
-def _nodes(label: ArrayLike | Normal, rows: IntArray) -> tuple[FloatArray, FloatArray]:
-    """Possible labels [G, K] of some items, and the chance of each."""
-    if isinstance(label, Normal):
-        nodes, chance = np.polynomial.hermite_e.hermegauss(40)
-        return label.mean[rows, None] + label.sd[rows, None] * nodes, chance / chance.sum()
-    values = floats("label", label, ndim=2)[rows]
-    return values, np.full(values.shape[1], 1 / values.shape[1])

@@ -91,6 +91,10 @@ class PredictedRatio:
         names = ("true_positive_variance", "false_negative_variance")
         spread = np.array([ramped_shares_of(draws) ** 2 @ design[name] for name in names])
         sides = np.stack([pairs.numerator > 0, pairs.numerator < pairs.denominator])
+        # Items that the predictor expects to be right are the heavy ones. While hardly any has
+        # turned out wrong, the labels say little of the variance, however many errors they hold.
+        weights = 1 / (draws.pool_size * draws.probability)
+        relative = np.minimum(weights / design.get("max_weight", weights), 1.0)
         return cls(
             A,
             D,
@@ -98,7 +102,7 @@ class PredictedRatio:
             with_covariance((FORMS @ effects.T) ** 2 @ spread),
             replace(found, value=found.value[3], variance=found.variance[3], df=found.df[3]),
             forms[3] @ values,
-            float(min(sides @ _relative_weights(draws))),
+            float(min(sides @ relative)),
         )
 
     @property
@@ -158,16 +162,6 @@ def predicted_ratio_estimate(pairs: Pairs, predicted: BoolArray, look: Look) -> 
     methods = {"fieller": lambda: limits}
     est = make_estimate(look, ratio.value, shown, units, pairs.possible, methods)
     return _with_worth(est, ratio.residual, np.asarray(variance), ratio.residuals, draws)
-
-
-def _relative_weights(draws: Draws) -> FloatArray:
-    """The weight of each draw over the largest it could have had.
-
-    Items that the predictor expects to be right are the heavy ones. While hardly any of them has
-    turned out wrong, the labels say little of the variance, however many errors they hold.
-    """
-    weights = 1 / (draws.pool_size * draws.probability)
-    return np.minimum(weights / (draws.design or {}).get("max_weight", weights), 1.0)
 
 
 _COLUMNS = ("control_left", "predicted_variance", "predicted_skew")

@@ -22,7 +22,7 @@ from levelled.estimators.moments import estimator_shares, moments, ramp_of
 from levelled.samplers import FrozenProposal
 from levelled.simulation.known import KnownLosses
 from levelled.surrogates import next_round_size
-from levelled.surrogates.proposal import GUARANTEED_FLOOR
+from levelled.surrogates.driver import GUARANTEED_FLOOR
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -1,16 +1,18 @@
 """Predictors of the loss that learn from the labels of a campaign, and the proposals they make."""
 
 from levelled.surrogates.covariates import Covariates, Reduction, Scaling, ScoreColumns
-from levelled.surrogates.driver import Driver, LossRun, next_round_size
-from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
-from levelled.surrogates.proposal import (
+from levelled.surrogates.driver import (
     AverageAim,
     ClassShare,
+    Driver,
     LearntClass,
+    LossRun,
     RatioAim,
     floor_after,
+    next_round_size,
     water_filled,
 )
+from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 
 __all__ = [
     "AverageAim",

@@ -23,7 +23,6 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.predictions import PoolPredictions
-from levelled.proposals import named
 from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
 from levelled.sources import Pool
 from levelled.surrogates import LossPredictor, next_round_size
@@ -63,7 +62,7 @@ def _frozen_weights(runs: Runs, settings: CampaignSettings) -> FloatArray:
     choice("score", settings.score, SCORES)
     if settings.kind == "uniform":
         return proposals.mixture(proposals.uniform(settings.pool_size), share=1.0)
-    propose = named.parse(settings.proposal, PROPOSALS)
+    propose = proposals.parse_proposal(settings.proposal, PROPOSALS)
     return proposals.mixture(propose(_scores(runs, settings)), share=settings.floor)
 
 

@@ -38,8 +38,7 @@ from levelled.surrogates import (
     Scaling,
     ScoreColumns,
 )
-from levelled.surrogates.driver import keep_single
-from levelled.surrogates.proposal import GUARANTEED_FLOOR, Aim
+from levelled.surrogates.driver import GUARANTEED_FLOOR, Aim, keep_single
 
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 _FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)

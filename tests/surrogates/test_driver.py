@@ -16,7 +16,7 @@ from levelled.surrogates import (
     next_round_size,
     water_filled,
 )
-from levelled.surrogates.proposal import balanced_shares, importance_of
+from levelled.surrogates.driver import balanced_shares, importance_of
 
 SPREADS = st.lists(st.floats(0, 10, allow_subnormal=False), min_size=1, max_size=40)
 FLOORS = st.floats(0.05, 1.0)

@@ -1,4 +1,4 @@
-"""What backends on clusters share: batches of work, and addresses that answer."""
+"""Backends: functions shaped like `map` that run work in processes or on a cluster."""
 
 import io
 import logging
@@ -12,10 +12,40 @@ from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 
-from levelled._check import whole
+from levelled._check import choice, whole
 from levelled._optional import optional
-from levelled.backends.local import Backend
 from levelled.errors import InputError, LevelledError
+
+__all__ = ["Backend", "dask", "local", "named", "ray"]
+
+Backend = Callable[[Callable[[Any], Any], Sequence[Any]], Iterator[Any]]
+"""Takes a function and its arguments; gives the results in the order of the arguments."""
+
+
+def local(workers: int = 1) -> Backend:
+    """A backend that uses this process alone, or several processes of this machine.
+
+    >>> list(local()(abs, [-1, 2]))
+    [1, 2]
+    """
+    if whole("workers", workers, least=1) == 1:
+        return map
+
+    def processes(function: Callable[[Any], Any], items: Sequence[Any]) -> Iterator[Any]:
+        from joblib import Parallel, delayed
+        from joblib.externals.loky.process_executor import TerminatedWorkerError
+
+        run = Parallel(n_jobs=workers, return_as="generator")
+        try:
+            yield from run(delayed(function)(item) for item in items)
+        except TerminatedWorkerError as wrong:
+            raise LevelledError(
+                "One of the processes was ended by the system, most often for lack of memory. Run "
+                "it again, with fewer workers if necessary: saved results are kept."
+            ) from wrong
+
+    return processes
+
 
 PATIENCE = 5
 """Seconds that a server has to answer."""
@@ -241,3 +271,21 @@ def _join(package: ModuleType, address: str, quiet: Mapping[str, object]) -> Non
 def _silence() -> redirect_stdout[io.StringIO]:
     """Keep what Ray prints of its workers out of the data on stdout."""
     return redirect_stdout(io.StringIO())
+
+
+_CLUSTERS = {"dask": dask, "ray": ray}
+
+
+def named(name: str, *, workers: int = 1, address: str | None = None) -> Backend:
+    """The backend of that name: local, dask or ray.
+
+    >>> list(named("local")(abs, [-1, 2]))
+    [1, 2]
+    """
+    if choice("backend", name, ("local", *_CLUSTERS)) != "local":
+        return _CLUSTERS[name](address, workers=workers)
+    if address is not None:
+        raise InputError(
+            f"The address {address} needs the kind of its cluster too: the backend dask or ray."
+        )
+    return local(workers)
