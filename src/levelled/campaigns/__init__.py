@@ -45,7 +45,7 @@ __all__ = [
 ]
 
 _HOME = {
-    "Agreement": "campaigns.people.agreement",
+    "Agreement": "campaigns.people.labellers",
     "Ask": "campaigns.log.records",
     "Audit": "campaigns.audit",
     "Campaign": "campaigns.campaign",
@@ -54,8 +54,8 @@ _HOME = {
     "Figure": "metrics.figure",
     "GateClaim": "campaigns.figures.gate",
     "OpenItem": "campaigns.log.records",
-    "Pace": "campaigns.people.pace",
-    "Question": "campaigns.questions",
+    "Pace": "campaigns.people.labellers",
+    "Question": "campaigns.settings",
     "Upgrade": "campaigns.stores",
     "backup": "campaigns.stores",
     "copy": "campaigns.stores",
