@@ -232,7 +232,17 @@ def _moment(
     if cap is not None and loss != "log_loss":
         raise InputError(f"cap bounds the log_loss; {loss} takes none.")
     if loss in ("squared", "absolute"):
-        return _moment_of_errors(pred, label, 2 * power if loss == "squared" else power)
+        degree = 2 * power if loss == "squared" else power
+        with np.errstate(over="ignore", invalid="ignore"):
+            if isinstance(label, Normal):
+                bias = np.abs(_errors(label.mean, pred))
+                return _representable(_normal_moment(bias, label.sd, degree))
+            values = floats("label", label, ndim=2)
+            if not values.shape[1]:
+                raise InputError(
+                    f"label needs a value or more an item; its shape is {values.shape}."
+                )
+            return _representable(np.mean(np.abs(_errors(values, pred)) ** degree, axis=1))
     if isinstance(label, Normal):
         raise InputError(f"{loss} is a loss of classes: label must be their probabilities [N, C].")
     chance = distributions("label", label).astype(np.float64)
@@ -272,19 +282,8 @@ def _minus_log(p: Reals, cap: float | None) -> FloatArray:
     return loss if cap is None else np.where(impossible, cap, np.minimum(loss, cap))
 
 
-def _moment_of_errors(pred: ArrayLike, label: ArrayLike | Normal, degree: int) -> FloatArray:
-    """E|label - pred|^degree for degree 1, 2 or 4."""
-    with np.errstate(over="ignore", invalid="ignore"):
-        if isinstance(label, Normal):
-            bias = np.abs(_errors(label.mean, pred))
-            return _representable(_normal_moment(bias, label.sd, degree))
-        values = floats("label", label, ndim=2)
-        if not values.shape[1]:
-            raise InputError(f"label needs a value or more an item; its shape is {values.shape}.")
-        return _representable(np.mean(np.abs(_errors(values, pred)) ** degree, axis=1))
-
-
 def _normal_moment(bias: FloatArray, sd: FloatArray, degree: int) -> FloatArray:
+    """E|label - pred|^degree of normal labels, for degree 1, 2 or 4."""
     if degree == 2:
         return bias**2 + sd**2
     if degree == 4:

@@ -379,21 +379,7 @@ def not_trained(message: str) -> NotTrainedError:
     return cast(NotTrainedError, type("NotTrainedError", bases, remade)(message))
 
 
-def wants_columns(model: Any) -> bool:  # noqa: ANN401
-    """True for those models of scikit-learn that say they take only rows of features."""
-    tags = _first_tags(model)
-    if tags is None:
-        return False
-    return tags.input_tags.two_d_array and not (tags.no_validation or tags.input_tags.one_d_array)
-
-
-def wants_dense(model: Any) -> bool:  # noqa: ANN401
-    """True for those models of scikit-learn that say they take no sparse data."""
-    tags = _first_tags(model)
-    return tags is not None and not (tags.no_validation or tags.input_tags.sparse)
-
-
-def _first_tags(model: Any) -> Any:  # noqa: ANN401
+def first_tags(model: Any) -> Any:  # noqa: ANN401
     """The tags of a model of scikit-learn, or of the first step of a pipeline; else None."""
     while getattr(model, "steps", None):
         model = model.steps[0][1]

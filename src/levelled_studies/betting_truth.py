@@ -12,9 +12,8 @@ from numpy.typing import ArrayLike
 from levelled._check import LARGEST, FloatArray, IntArray, floats
 from levelled.errors import DrawsError, InputError
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.betting import COLUMNS, MeanGame, RatioGame
+from levelled.estimators.intervals.betting import COLUMNS, Game, MeanGame, RatioGame
 from levelled.estimators.intervals.wealth import (
-    Game,
     Values,
     Wealth,
     bet_table,

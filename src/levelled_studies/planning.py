@@ -12,8 +12,7 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.intervals.limits import cp_safe
-from levelled.estimators.intervals.looks import SHARE, plan_looks
+from levelled.estimators.intervals.limits import SHARE, cp_safe, plan_looks
 from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import moments
 from levelled.metrics.named import Metric, parse_metric

@@ -9,7 +9,7 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 
 POOL, TRUTH = spam(300)
 ADAPTIVE: dict[str, Any] = {"kind": "adaptive", "slices": ["country"], "budget": 60, "looks": 1}

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from levelled.estimators import Estimate
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 from levelled.reports.numbers import (
     figure_cells,
     figure_notes,

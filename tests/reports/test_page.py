@@ -6,7 +6,7 @@ from html.parser import HTMLParser
 import pytest
 
 from levelled.estimators import Estimate
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 from levelled.reports import Report, Section, html_headline, html_sections, page
 
 ESTIMATE = Estimate(

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.people.labellers import Agreement, Pace
     from levelled.campaigns.settings import Question
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
-    from levelled.metrics.figure import Figure
+    from levelled.metrics.comparison import Figure
 
 __all__ = [
     "Agreement",
@@ -51,7 +51,7 @@ _HOME = {
     "Campaign": "campaigns.campaign",
     "CampaignDiagnosis": "campaigns.figures.figures",
     "CampaignPredictor": "campaigns.drawing.learnt",
-    "Figure": "metrics.figure",
+    "Figure": "metrics.comparison",
     "GateClaim": "campaigns.figures.gate",
     "OpenItem": "campaigns.log.records",
     "Pace": "campaigns.people.labellers",

@@ -43,8 +43,7 @@ if TYPE_CHECKING:
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.people.labellers import Agreement, Pace
-    from levelled.metrics.comparison import Comparison
-    from levelled.metrics.figure import Figure
+    from levelled.metrics.comparison import Comparison, Figure
     from levelled.metrics.judge import JudgeReport
     from levelled.metrics.planning import Plan
     from levelled.reports import Report

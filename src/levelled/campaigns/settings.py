@@ -21,7 +21,7 @@ from typing import Any, Union, cast, get_args, get_origin, get_type_hints
 from levelled._check import between, choice, whole
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.errors import CampaignError, InputError, InputTypeError
-from levelled.estimators.intervals.looks import SHARE, PlannedLook
+from levelled.estimators.intervals.limits import SHARE, PlannedLook
 from levelled.labels import Label, as_numbers, class_text, list_names
 from levelled.metrics.named import Metric, parse_metric
 from levelled.sources import ColumnChoices

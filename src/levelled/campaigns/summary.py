@@ -7,7 +7,7 @@ from typing import Any
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import OPTIONS, CampaignOptions
 from levelled.campaigns.people.labellers import agreement_of
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 
 
 def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:

@@ -279,7 +279,14 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
         size = design_size(draws)
         method = _default(sample, size) if wanted == "auto" else wanted
         _check_method(sample, method, size)
-        notes = _doubts(sample, method, size)
+        M, count = len(draws), int(np.count_nonzero(sample.losses))
+        if size < min(_POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
+            notes.append(thin_warning(draws, size))
+        if method == "t" and count < _FEW:
+            notes.append(
+                f"only {count} losses differ from 0, too few to judge their spread: declare "
+                f"bounds, or label more"
+            )
         limits, why = _limits(sample, method), ""
         if limits is None:
             why = f"{_why_logical(sample, method)}; the interval is what is logically possible"
@@ -302,19 +309,6 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
     return Interval(low, high, method, tuple(notes))
 
 
-def _doubts(sample: LossSample, method: str, size: float) -> list[str]:
-    """Warnings about a thin design, or about few losses that differ from 0."""
-    notes, M, count = [], len(sample.draws), int(np.count_nonzero(sample.losses))
-    if size < min(_POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
-        notes.append(thin_warning(sample.draws, size))
-    if method == "t" and count < _FEW:
-        notes.append(
-            f"only {count} losses differ from 0, too few to judge their spread: declare bounds, or "
-            f"label more"
-        )
-    return notes
-
-
 def _default(sample: LossSample, size: float) -> str:
     """The default method for a number of labels that was fixed beforehand."""
     bounded = bool(np.isfinite(sample.bounds).all())
@@ -331,25 +325,23 @@ def _default(sample: LossSample, size: float) -> str:
 
 def _check_method(sample: LossSample, method: str, size: float) -> None:
     """Refuse a method that does not hold for these losses."""
-    signed = sample.kind == "signed"
+    signed, bounded = sample.kind == "signed", bool(np.isfinite(sample.bounds).all())
     if sample.population and (method not in _FIXED or (method == "cp_safe" and signed)):
         instead = "t" if signed else ", ".join(_FIXED)
         raise InputError(f"There is no {method!r} interval for the population: use {instead}.")
-    if method == "cp_safe" and not np.isfinite(sample.bounds).all():
+    if method == "cp_safe" and not bounded:
         raise InputError(
             f"interval='cp_safe' is for losses with bounds; these have {sample.bounds}. Declare "
             f"them, for example bounds=(0, 1), or leave the choice to interval='auto'."
         )
-    if method == "score_t" and (
-        sample.predicted_variance is None or not np.isfinite(sample.bounds).all()
-    ):
+    if method == "score_t" and (sample.predicted_variance is None or not bounded):
         raise InputError(
             "interval='score_t' is for estimator='ramped' and losses with bounds: declare them, or "
             "leave the choice to interval='auto'."
         )
     if method == "hedged":
         _check_hedged(sample)
-    if method in ("log_t", "anytime") and sample.kind == "signed":
+    if method in ("log_t", "anytime") and signed:
         instead = "'t'" if method == "log_t" else "'betting' with declared bounds"
         raise InputError(
             f"interval={method!r} is for losses that are never negative: use {instead}."
@@ -383,25 +375,27 @@ def _check_hedged(sample: LossSample) -> None:
 def _limits(sample: LossSample, method: str) -> Limits | None:
     """The limits that a method computes, or None where it has none for these labels."""
     summary, level, draws = sample.moments, sample.level, sample.draws
+    q, N, design = draws.probability, draws.pool_size, draws.design or {}
     if method == "betting":
-        return _betting(sample)
+        if np.isinf(sample.bounds[0]):
+            return None
+        low, high = betting_interval(
+            sample.losses, q, N, sample.bounds, level, design=design, excluded=draws.excluded
+        )
+        return (low, high) if low < high else None
     if method == "hedged":
-        q, N, design = draws.probability, draws.pool_size, draws.design or {}
         return hedged_interval(sample.losses, q, N, sample.budget or N, level, design=design)
     if summary.budget < {"cp_safe": 2, "anytime": ANYTIME_LEAST}.get(method, 1):
         return None
-    weights = ranked_weights(draws.probability, draws.pool_size)
     if method == "cp_safe":
-        return _cp_safe(sample, weights)
-    if method == "score_t":
+        limits = _cp_safe(sample)
+    elif method == "score_t":
         predicted = np.asarray(sample.predicted_variance)
-        low, high = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
-        return float(low), float(high)
-    if method == "anytime" and sample.kind == "0/1":
-        width = boundary(summary.budget, draws.pool_size, level)
+        limits = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
+    elif method == "anytime" and sample.kind == "0/1":
         size = design_size(draws)
-        binomial = effective(summary, sample.losses, weights, level, design_size=size)
-        limits = wilson(*binomial, width)
+        binomial = effective(summary, sample.losses, sample.weights, level, design_size=size)
+        limits = wilson(*binomial, boundary(summary.budget, N, level))
     elif not sample.has_spread or (method != "t" and summary.value <= 0):
         return None
     else:
@@ -410,32 +404,21 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
     return float(limits[0]), float(limits[1])
 
 
-def _cp_safe(sample: LossSample, weights: FloatArray) -> Limits:
+def _cp_safe(sample: LossSample) -> tuple[FloatArray, FloatArray]:
     """`cp_safe` of losses as shares of their upper bound; of signed ones by square-and-add."""
-    lowest, highest = sample.bounds
-    if sample.kind != "signed":
-        scaled, losses = sample.moments.over(highest), sample.losses / highest
-        size, population = design_size(sample.draws), sample.population
-        low, high = cp_safe(
-            scaled, losses, weights, sample.level, design_size=size, population=population
-        )
-        return float(low * highest), float(high * highest)
-    q, N, size = sample.draws.probability, sample.draws.pool_size, heaviest_size(sample.draws)
-    low, high = signed_cp_safe(
-        sample.losses, q, N, sample.level, bounds=(lowest, highest), size=size
+    draws, level, most = sample.draws, sample.level, sample.bounds[1]
+    if sample.kind == "signed":
+        q, N, size = draws.probability, draws.pool_size, heaviest_size(draws)
+        return signed_cp_safe(sample.losses, q, N, level, bounds=sample.bounds, size=size)
+    low, high = cp_safe(
+        sample.moments.over(most),
+        sample.losses / most,
+        sample.weights,
+        level,
+        design_size=design_size(draws),
+        population=sample.population,
     )
-    return float(low), float(high)
-
-
-def _betting(sample: LossSample) -> Limits | None:
-    draws, bounds, level = sample.draws, sample.bounds, sample.level
-    if np.isinf(bounds[0]):
-        return None
-    q, N = draws.probability, draws.pool_size
-    low, high = betting_interval(
-        sample.losses, q, N, bounds, level, design=draws.design, excluded=draws.excluded
-    )
-    return (low, high) if low < high else None
+    return low * most, high * most
 
 
 def _why_logical(sample: LossSample, method: str) -> str:
@@ -511,13 +494,14 @@ def estimate(
     sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population, budget)
     weights = _WEIGHTS[estimator](draws)
     limits = interval_for(sample, interval)
+    stderr = float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
     return Estimate(
         value=value,
         low=limits.low,
         high=limits.high,
         level=sample.level,
-        stderr=_stderr(sample),
+        stderr=0.0 if sample.complete else stderr,
         n_labels=sample.moments.budget,
         pool_size=sample.moments.pool_size,
         ess=effective_size(weights),
@@ -552,12 +536,6 @@ def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str,
         f"the spread of loss minus control rests on about {size:.0f} of {len(residuals)} labels, "
         f"too few to judge the control by: {then}",
     )
-
-
-def _stderr(sample: LossSample) -> float | None:
-    if sample.complete:
-        return 0.0
-    return float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
 
 
 def _warnings(

@@ -2,7 +2,6 @@
 
 from levelled.learning.learner import ActiveLearner
 from levelled.learning.stopping import Stopping
-from levelled.learning.training import Blend, blend
-from levelled.learning.weights import training_weights, weighted_loss
+from levelled.learning.training import Blend, blend, training_weights, weighted_loss
 
 __all__ = ["ActiveLearner", "Blend", "Stopping", "blend", "training_weights", "weighted_loss"]

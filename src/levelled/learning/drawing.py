@@ -12,10 +12,11 @@ from levelled._check import FloatArray, IntArray, check_order
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.labels import Label, class_names
-from levelled.learning.settings import LearnerSettings, geometric_scores, pool_scores
-from levelled.models import Rows, call_function, make_task
+from levelled.learning.settings import LearnerSettings, blocks, pool_scores
+from levelled.models import Rows, call_function, make_task, take
 from levelled.proposals import checked, floored, parse_proposal, proposal_odds, uniform
 from levelled.samplers import race
+from levelled.scores import geometric
 
 Labels = ArrayLike | Sequence[Label | None] | None
 """One label or many; None is an item that cannot be labelled."""
@@ -177,19 +178,17 @@ def _plain_labels(labels: Labels) -> list[Label | None]:
         several = [labels]
     values = several.tolist() if hasattr(several, "tolist") else list(several)
     present = [value for value in values if value is not None]
-    if any(_is_missing(value) for value in present):
-        raise InputError("labels must be finite; tell None for an item that cannot be labelled.")
+    pandas = sys.modules.get("pandas")  # a value of pandas has imported it
+    for value in present:
+        is_number = isinstance(value, float | np.floating)
+        missing = pandas is not None and (value is pandas.NA or value is pandas.NaT)
+        if missing or (is_number and not np.isfinite(value)):
+            raise InputError(
+                "labels must be finite; tell None for an item that cannot be labelled."
+            )
     check_one_kind(present)
     names = iter(class_names("labels", present).tolist() if present else [])
     return [None if value is None else next(names) for value in values]
-
-
-def _is_missing(label: object) -> bool:
-    """True for NaN, infinity and the values that pandas writes where there is none."""
-    if isinstance(label, float | np.floating):
-        return not np.isfinite(label)
-    pandas = sys.modules.get("pandas")  # a value of pandas has imported it
-    return pandas is not None and (label is pandas.NA or label is pandas.NaT)
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:
@@ -334,7 +333,9 @@ def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Flo
     if score == "uniform" or len(examples) < max(settings.start, 1):
         return None
     if score == "geometric":
-        return geometric_scores(X_pool, state.draws.index)
+        near = np.asarray(take(X_pool, state.draws.index))
+        parts = blocks(X_pool, near[:1].size)
+        return np.concatenate([geometric(np.asarray(rows), near) for rows in parts])
     task = make_task(settings.model, examples.labels, "auto")
     if task.classes is not None and len(task.classes) < 2:
         return None

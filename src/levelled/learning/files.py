@@ -26,7 +26,7 @@ from levelled.draws import Draws
 from levelled.errors import InputError, LevelledError, PoolError
 from levelled.learning.drawing import Examples, LearnerState, add_labels, check_one_kind
 from levelled.learning.simulation import LabelledPool, TestSet, make_labelled_pool, split_pool
-from levelled.learning.weights import training_weights
+from levelled.learning.training import training_weights
 from levelled.models import Model, error_line
 from levelled.sources import AnswerRow, read_answers
 from levelled.sources.features import (
@@ -39,6 +39,7 @@ from levelled.sources.features import (
 )
 from levelled.sources.rows import Files
 
+_MODELS = ("logistic", "ridge", "forest", "boosting")
 MOST_CLASSES = 20
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
 
@@ -56,7 +57,15 @@ def make_model(name: str, labels: Sequence[Any]) -> Model:
             f"model= must be one of {', '.join(_MODELS)}, or package.module:name for a model of "
             f"your own; it is {name!r}."
         )
-    return _MODELS[name](labels)
+    if name in ("logistic", "ridge"):
+        return _make_linear(name, labels)
+    kind = "Classifier" if _are_classes(labels) else "Regressor"
+    ensemble = _sklearn("ensemble")
+    if name == "forest":
+        return cast(Model, getattr(ensemble, f"RandomForest{kind}")())
+    # Its own default, 20 items a leaf, would not split the first 40 labels even once.
+    make = getattr(ensemble, f"HistGradientBoosting{kind}")
+    return cast(Model, make(max_iter=50, min_samples_leaf=5))
 
 
 @contextmanager
@@ -108,44 +117,24 @@ def _is_model(thing: object) -> bool:
     return not isinstance(thing, type) and hasattr(thing, "fit") and hasattr(thing, "predict")
 
 
-def _make_logistic(labels: Sequence[Any]) -> Model:
-    if not _are_classes(labels):
+def _make_linear(name: str, labels: Sequence[Any]) -> Model:
+    """A linear model on features of mean 0 and variance 1, so that their units do not matter."""
+    text = next((label for label in labels if isinstance(label, str)), None)
+    if name == "logistic" and not _are_classes(labels):
         raise InputError(
             f"logistic tells classes apart, and the labels are numbers of {len(set(labels))} "
             f"values, such as {(_fractions(labels) or labels)[0]:g}. Use ridge, forest or boosting "
             f"to predict them, or write classes as text."
         )
-    return _on_scaled_features(_sklearn("linear_model").LogisticRegression(max_iter=1000))
-
-
-def _make_ridge(labels: Sequence[Any]) -> Model:
-    text = next((label for label in labels if isinstance(label, str)), None)
-    if text is not None:
+    if name == "ridge" and text is not None:
         raise InputError(
             f"ridge predicts numbers, and there is a label {_short(text)}. To tell classes apart "
             f"use logistic, forest or boosting."
         )
-    return _on_scaled_features(_sklearn("linear_model").Ridge())
-
-
-def _make_forest(labels: Sequence[Any]) -> Model:
-    kind = "Classifier" if _are_classes(labels) else "Regressor"
-    return cast(Model, getattr(_sklearn("ensemble"), f"RandomForest{kind}")())
-
-
-def _make_boosting(labels: Sequence[Any]) -> Model:
-    kind = "Classifier" if _are_classes(labels) else "Regressor"
-    make = getattr(_sklearn("ensemble"), f"HistGradientBoosting{kind}")
-    # Its own default, 20 items a leaf, would not split the first 40 labels even once.
-    return cast(Model, make(max_iter=50, min_samples_leaf=5))
-
-
-_MODELS: dict[str, Callable[[Sequence[Any]], Model]] = {
-    "logistic": _make_logistic,
-    "ridge": _make_ridge,
-    "forest": _make_forest,
-    "boosting": _make_boosting,
-}
+    linear = _sklearn("linear_model")
+    model = linear.Ridge() if name == "ridge" else linear.LogisticRegression(max_iter=1000)
+    scaler = _sklearn("preprocessing").StandardScaler()
+    return cast(Model, _sklearn("pipeline").make_pipeline(scaler, model))
 
 
 def _are_classes(labels: Sequence[Any]) -> bool:
@@ -157,12 +146,6 @@ def _are_classes(labels: Sequence[Any]) -> bool:
 
 def _fractions(labels: Sequence[Any]) -> list[float]:
     return [one for one in labels if isinstance(one, float) and not one.is_integer()]
-
-
-def _on_scaled_features(model: Any) -> Model:  # noqa: ANN401
-    """The model on features of mean 0 and variance 1, so that units of features do not matter."""
-    scaler = _sklearn("preprocessing").StandardScaler()
-    return cast(Model, _sklearn("pipeline").make_pipeline(scaler, model))
 
 
 def _sklearn(part: str) -> Any:  # noqa: ANN401
@@ -309,11 +292,20 @@ def read_drawn_labels(
         unlabelable = read_flags(path, "unlabelable")[order]
     examples = _settled(answers, draws, unlabelable, path)
     if items is None:
-        columns = _columns(path, schema, features, [id_column, *(about.get("design") or [])])
+        others = [id_column, *(about.get("design") or [])]
+        try:
+            columns = feature_columns(schema, features, others=others, name=path)
+        except PoolError as none:
+            raise PoolError(f"{none} Features that are in the pool are read with pool=.") from none
         X = read_numbers(path, columns)[order][examples.places]
     else:
-        columns = items.columns
-        X = items.X[items.rows_of(_ids([answers[at] for at in examples.places], path))]
+        ids = [answers[at].id for at in examples.places]
+        known = [one for one in ids if one is not None]
+        if len(known) < len(ids):
+            raise PoolError(
+                f"{path} has rows without an id, so their features cannot be looked up."
+            )
+        columns, X = items.columns, items.X[items.rows_of(known)]
     notes = tuple(_notes(examples, len(draws)))
     return DrawnLabels(X, examples.labels, examples.labelled_draws(), columns, notes)
 
@@ -393,22 +385,6 @@ def _settled(
         f"{path} has no label that can be used: draw {n_settled + 1} has none yet, and weights "
         f"need all draws before theirs. Label that draw, or mark it in a column 'unlabelable'."
     )
-
-
-def _columns(
-    path: str, schema: pa.Schema, wanted: Sequence[str], others: Sequence[str]
-) -> tuple[str, ...]:
-    try:
-        return feature_columns(schema, wanted, others=others, name=path)
-    except PoolError as none:
-        raise PoolError(f"{none} Features that are in the pool are read with pool=.") from none
-
-
-def _ids(answers: Sequence[AnswerRow], path: str) -> list[str | int]:
-    ids = [answer.id for answer in answers if answer.id is not None]
-    if len(ids) < len(answers):
-        raise PoolError(f"{path} has rows without an id, so their features cannot be looked up.")
-    return ids
 
 
 def _notes(examples: Examples, n_draws: int) -> Iterator[str]:

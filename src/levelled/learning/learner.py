@@ -43,91 +43,7 @@ if TYPE_CHECKING:
     from levelled.campaigns import Campaign
 
 
-class LastFit:
-    """The part of a learner that is there once it was trained."""
-
-    model: Model
-    X_pool: Rows
-    _trained: TrainedModel | None
-
-    def predict(self, X: Rows) -> NDArray[Any]:
-        """The prediction of the trained model for each row."""
-        return self._call("predict", X)
-
-    def predict_proba(self, X: Rows) -> FloatArray:
-        """The probabilities of `classes_` by the trained model, for each row."""
-        return self._call("predict_proba", X)
-
-    def _call(self, method: str, X: Rows) -> NDArray[Any]:
-        return call_model(
-            self.model, "predict", lambda: np.asarray(getattr(self.model_, method)(read_only(X))), X
-        )
-
-    @property
-    def model_(self) -> Any:  # noqa: ANN401
-        """The trained model: a `Blend` where weights="auto" corrected in part."""
-        return self._last_fit().model
-
-    @property
-    def sample_weight_(self) -> FloatArray:
-        """The weight of each label in the last `fit`; those of the corrected model in a blend."""
-        return self._last_fit().weights.copy()
-
-    @property
-    def weights_(self) -> str:
-        """The weights that the last `fit` used: "lure", "pure", "none", or "auto" for a blend."""
-        return self._last_fit().kind
-
-    @property
-    def correction_(self) -> Blend | None:
-        """Share, evidence and both models of the last `fit`; None if weights were not "auto"."""
-        return self._last_fit().blend
-
-    @property
-    def verdict_(self) -> Verdict | None:
-        """The verdict that decided at the last `fit`; None if its weights were not "auto"."""
-        return None if self.correction_ is None else self.correction_.verdict
-
-    @property
-    def index_(self) -> IntArray:
-        """The rows that the last `fit` was trained on, in the order of their draws."""
-        return self._last_fit().rows.copy()
-
-    @property
-    def labels_(self) -> NDArray[Any]:
-        """The labels that the last `fit` was trained on, in the order of their draws."""
-        return self._last_fit().labels.copy()
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes of a classifier, in their order."""
-        classes = self._last_fit().classes
-        if classes is None:
-            raise AttributeError(f"{type(self.model).__name__} is no classifier.")
-        return classes.copy()
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features of an item; a trained learner has it if its pool has columns."""
-        self._last_fit()
-        return n_features(self.X_pool)
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """True if there is a trained model; scikit-learn calls this."""
-        return self._trained is not None
-
-    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
-        """The tags of the model; scikit-learn calls this."""
-        model: Any = self.model
-        return model.__sklearn_tags__()
-
-    def _last_fit(self) -> TrainedModel:
-        if self._trained is None:
-            raise not_trained("The learner has not been trained yet: call fit() first.")
-        return self._trained
-
-
-class ActiveLearner(LastFit):
+class ActiveLearner:
     """A model that chooses the items it is trained on, with the probability of each choice.
 
     `ask` draws rows of the pool by the score of a model trained on the labels so far, `tell`
@@ -183,7 +99,7 @@ class ActiveLearner(LastFit):
             model, score, proposal, weights, ensemble, floor, start, seed
         )
         self._state = empty_state(check_pool(self._settings, X_pool))
-        self._trained: training.TrainedModel | None = None
+        self._trained: TrainedModel | None = None
         self._last_correction: tuple[Loss | OwnLoss, Correction] | None = None
         self.note: str | None = None
         """A note of the last `ask`, `fit` or `save` on its result, if there is one."""
@@ -253,7 +169,12 @@ class ActiveLearner(LastFit):
         self._trained = training.train(
             self._settings, self.X_pool, self._state, correction, single=single
         )
-        self.note = training.note_pending(self._state)
+        n_pending, self.note = len(self.pending), None
+        if n_pending:
+            self.note = f"{n_pending} of {len(self.draws)} draws wait for their labels"
+            unused = len(self) - len(self._state.settled())
+            more = f", and {unused} later labels are not used until then"
+            self.note += more if unused else ""
         return self
 
     def advise(
@@ -341,8 +262,90 @@ class ActiveLearner(LastFit):
         learner = cls(model, X_pool, **params)
         state = saving.state_from_campaign(campaign.state, learner.draws.pool_size, ids)
         learner._state = training.check_labels_suit(model, state)
-        learner.note = saving.note_left_out(campaign.state)
+        first = campaign.state.n_settled + 1
+        n_after = sum(draw >= first for draw in campaign.state.answers)
+        if n_after:
+            learner.note = (
+                f"{n_after} labels of {campaign.state.settings.name!r} after draw {first}, which "
+                f"has none, are left out, and their rows may be drawn again"
+            )
         return learner
+
+    def predict(self, X: Rows) -> NDArray[Any]:
+        """The prediction of the trained model for each row."""
+        return self._call("predict", X)
+
+    def predict_proba(self, X: Rows) -> FloatArray:
+        """The probabilities of `classes_` by the trained model, for each row."""
+        return self._call("predict_proba", X)
+
+    def _call(self, method: str, X: Rows) -> NDArray[Any]:
+        return call_model(
+            self.model, "predict", lambda: np.asarray(getattr(self.model_, method)(read_only(X))), X
+        )
+
+    @property
+    def model_(self) -> Any:  # noqa: ANN401
+        """The trained model: a `Blend` where weights="auto" corrected in part."""
+        return self._last_fit().model
+
+    @property
+    def sample_weight_(self) -> FloatArray:
+        """The weight of each label in the last `fit`; those of the corrected model in a blend."""
+        return self._last_fit().weights.copy()
+
+    @property
+    def weights_(self) -> str:
+        """The weights that the last `fit` used: "lure", "pure", "none", or "auto" for a blend."""
+        return self._last_fit().kind
+
+    @property
+    def correction_(self) -> Blend | None:
+        """Share, evidence and both models of the last `fit`; None if weights were not "auto"."""
+        return self._last_fit().blend
+
+    @property
+    def verdict_(self) -> Verdict | None:
+        """The verdict that decided at the last `fit`; None if its weights were not "auto"."""
+        return None if self.correction_ is None else self.correction_.verdict
+
+    @property
+    def index_(self) -> IntArray:
+        """The rows that the last `fit` was trained on, in the order of their draws."""
+        return self._last_fit().rows.copy()
+
+    @property
+    def labels_(self) -> NDArray[Any]:
+        """The labels that the last `fit` was trained on, in the order of their draws."""
+        return self._last_fit().labels.copy()
+
+    @property
+    def classes_(self) -> NDArray[Any]:
+        """The classes of a classifier, in their order."""
+        classes = self._last_fit().classes
+        if classes is None:
+            raise AttributeError(f"{type(self.model).__name__} is no classifier.")
+        return classes.copy()
+
+    @property
+    def n_features_in_(self) -> int:
+        """The number of features of an item; a trained learner has it if its pool has columns."""
+        self._last_fit()
+        return n_features(self.X_pool)
+
+    def __sklearn_is_fitted__(self) -> bool:
+        """True if there is a trained model; scikit-learn calls this."""
+        return self._trained is not None
+
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """The tags of the model; scikit-learn calls this."""
+        model: Any = self.model
+        return model.__sklearn_tags__()
+
+    def _last_fit(self) -> TrainedModel:
+        if self._trained is None:
+            raise not_trained("The learner has not been trained yet: call fit() first.")
+        return self._trained
 
     def get_params(self, deep: bool = True) -> dict[str, Any]:
         """The parameters as they were given; `deep` adds those of the model, as model__C."""

@@ -244,7 +244,14 @@ def state_from_campaign(
     base = settled_draws(campaign)
     rows = base.draws.index
     if ids is not None:
-        row_of = _rows_by_id(ids, N)
+        array = np.asarray(ids)
+        names = [str(one) for one in array.tolist()] if array.ndim == 1 else []
+        if len(set(names)) != N or len(names) != N:
+            raise InputError(
+                f"ids must be {N} different ids, one for each row of X_pool; there are "
+                f"{len(names)}, {len(set(names))} of them different."
+            )
+        row_of = {name: row for row, name in enumerate(names)}
         drawn = [str(item.id) for item in campaign.draws[: len(base)]]
         unknown = [one for one in drawn if one not in row_of]
         if unknown:
@@ -254,25 +261,3 @@ def state_from_campaign(
     design = None if most is None else {"max_weight": most}
     draws = Draws(rows, base.draws.probability, N, design=design)
     return LearnerState(draws, dict(zip(rows.tolist(), base.labels, strict=True)))
-
-
-def note_left_out(campaign: "CampaignState") -> str | None:
-    """A note on the labels of a campaign that come after a gap, if there are any."""
-    n = sum(draw > campaign.n_settled for draw in campaign.answers)
-    if not n:
-        return None
-    return (
-        f"{n} labels of {campaign.settings.name!r} after draw {campaign.n_settled + 1}, which has "
-        f"none, are left out, and their rows may be drawn again"
-    )
-
-
-def _rows_by_id(ids: ArrayLike, pool_size: int) -> Mapping[str, int]:
-    array = np.asarray(ids)
-    names = [str(one) for one in array.tolist()] if array.ndim == 1 else []
-    if len(set(names)) != pool_size or len(names) != pool_size:
-        raise InputError(
-            f"ids must be {pool_size} different ids, one for each row of X_pool; there are "
-            f"{len(names)}, {len(set(names))} of them different."
-        )
-    return {name: row for row, name in enumerate(names)}

@@ -3,7 +3,7 @@
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any, Literal
+from typing import Any, Literal, get_args
 
 import numpy as np
 from numpy.random import Generator
@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from levelled import scores
 from levelled._check import FloatArray, IntArray, between, choice, floats, whole
 from levelled.errors import InputError, ProposalError
-from levelled.learning.weights import KINDS
 from levelled.models import (
     Model,
     PredictionTask,
@@ -21,6 +20,7 @@ from levelled.models import (
     call_function,
     call_model,
     check_model,
+    first_tags,
     fit_copy,
     last_step,
     model_kind,
@@ -30,8 +30,6 @@ from levelled.models import (
     take,
     takes_weights,
     untrained_copy,
-    wants_columns,
-    wants_dense,
 )
 from levelled.proposals import parse_proposal
 
@@ -75,19 +73,13 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
     if score in _OF_PROBA and hasattr(model, "predict"):  # without it, fit adds both
         _check_proba(model)
     if score in _OF_SAMPLES:
-        _check_kind(score, model)
+        wrong, right = ("classifier", "bald") if score == "variance" else ("regressor", "variance")
+        if model_kind(model) == wrong:
+            raise InputError(
+                f"score={score!r} does not fit {type(model).__name__}, which is a {wrong}: use "
+                f"{right!r}."
+            )
         check_samples(model, ensemble)
-
-
-def check_distances(X_pool: Rows) -> None:
-    """Refuse a pool whose rows have no distances, which score="geometric" needs."""
-    if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
-        raise InputError(
-            f'score="geometric" measures distances between rows of numbers, and X_pool is a '
-            f"{type(X_pool).__name__}. Make it a dense array, or use another score, such as "
-            f'"variance" with ensemble=10 for a regressor.'
-        )
-    floats("X_pool", np.asarray(take(X_pool, np.array([0]))), finite=False)
 
 
 def pool_scores(
@@ -124,13 +116,6 @@ def pool_scores(
     return _in_blocks(model, X_pool, n_out, lambda rows: of_samples(sample(rows)))
 
 
-def geometric_scores(X_pool: Rows, drawn: IntArray) -> FloatArray:
-    """Summed squared distance of each row of the pool to the rows drawn; features are numbers."""
-    near = np.asarray(take(X_pool, drawn))
-    parts = [scores.geometric(np.asarray(rows), near) for rows in blocks(X_pool, near[:1].size)]
-    return np.concatenate(parts)
-
-
 def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
     """The rows in order, some at a time, without copies where the container allows it.
 
@@ -144,15 +129,6 @@ def blocks(X: Rows, n_out: int) -> Iterator[Rows]:
         rows = slice(start, start + size)
         part = X.iloc[rows] if hasattr(X, "iloc") else X[rows]
         yield part if sparse else read_only(part)  # rows of a sparse matrix are a copy
-
-
-def _check_kind(score: str | Score, model: Model) -> None:
-    wrong, right = ("classifier", "bald") if score == "variance" else ("regressor", "variance")
-    if model_kind(model) == wrong:
-        raise InputError(
-            f"score={score!r} does not fit {type(model).__name__}, which is a {wrong}: use "
-            f"{right!r}."
-        )
 
 
 def _in_blocks(model: Model, X: Rows, n_out: int, job: Callable[[Rows], FloatArray]) -> FloatArray:
@@ -184,13 +160,24 @@ def sampler(
     y = task.labels
     if not isinstance(ensemble, int | None):
         return _of_members([_trained_copy(one, task, X, y, rng=rng) for one in ensemble], task)
-    if hasattr(model, "sample_proba"):
-        return _of_network(_trained_copy(model, task, X, y, rng=rng), ensemble or _SAMPLES)
-    if ensemble is not None:
+    if ensemble is not None and not hasattr(model, "sample_proba"):
         chosen = [_resample(task, rng) for _ in range(ensemble)]
         members = [_trained_copy(model, task, take(X, at), y[at], rng=rng) for at in chosen]
         return _of_members(members, task)
-    return _of_forest(_trained_copy(model, task, X, y, rng=rng), task)
+    trained: Any = _trained_copy(model, task, X, y, rng=rng)
+
+    def of_network(rows: Rows) -> FloatArray:
+        proba = trained.sample_proba(rows, ensemble or _SAMPLES)
+        return np.asarray(proba.detach().cpu().numpy() if hasattr(proba, "detach") else proba)
+
+    def of_forest(rows: Rows) -> FloatArray:
+        forest, inputs = _at_last_step(trained, rows)
+        # Trees are fitted on plain arrays, and would warn about names of columns.
+        inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
+        method = "predict" if task.classes is None else "predict_proba"
+        return np.stack([getattr(tree, method)(inputs) for tree in forest.estimators_], axis=1)
+
+    return of_network if hasattr(model, "sample_proba") else of_forest
 
 
 def check_samples(model: Model, ensemble: Ensemble) -> None:
@@ -252,27 +239,6 @@ def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
     return sample
 
 
-def _of_network(network: Any, n_samples: int) -> Sampler:  # noqa: ANN401
-    def sample(X: Rows) -> FloatArray:
-        proba = network.sample_proba(X, n_samples)
-        return np.asarray(proba.detach().cpu().numpy() if hasattr(proba, "detach") else proba)
-
-    return sample
-
-
-def _of_forest(model: Any, task: PredictionTask) -> Sampler:  # noqa: ANN401
-    """The trees of a forest, which may be the last step of a pipeline."""
-
-    def sample(X: Rows) -> FloatArray:
-        forest, inputs = _at_last_step(model, X)
-        # Trees are fitted on plain arrays, and would warn about names of columns.
-        inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
-        method = "predict" if task.classes is None else "predict_proba"
-        return np.stack([getattr(tree, method)(inputs) for tree in forest.estimators_], axis=1)
-
-    return sample
-
-
 def _at_last_step(model: Any, X: Rows) -> tuple[Any, Rows]:  # noqa: ANN401
     """The last step of a trained model, however deep, and the rows as they reach it."""
     if hasattr(model, "best_estimator_"):  # of a search, that which it chose
@@ -314,7 +280,12 @@ class LearnerSettings:
 
     def __post_init__(self) -> None:
         check_model("model", self.model)
-        _check_weights(self.weights, self.model)
+        choice("weights", self.weights, get_args(Weights))
+        if self.weights in ("lure", "pure") and not takes_weights(self.model):
+            raise InputError(
+                f"{type(self.model).__name__} takes no sample_weight, so its training cannot be "
+                f'corrected. Choose another model=, or weights="none".'
+            )
         checked = {
             "ensemble": _check_ensemble(self.ensemble),
             "floor": between("floor", self.floor, 0, 1),
@@ -324,7 +295,14 @@ class LearnerSettings:
         for name, value in checked.items():
             object.__setattr__(self, name, value)
         check_score(self.score, self.model, self.ensemble)
-        _check_proposal(self.proposal, self.floor)
+        if callable(self.proposal):
+            return
+        parse_proposal(self.proposal)
+        if self.proposal == "epsilon_greedy" and not self.floor:
+            raise ProposalError(
+                f"proposal={self.proposal!r} is the best item alone, and floor=0 gives no other a "
+                f"chance: raise floor=, as in floor=0.1."
+            )
 
     @property
     def chosen_score(self) -> str | Score:
@@ -341,11 +319,20 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
     N = n_rows(X_pool, "X_pool")
     if not N:
         raise InputError("X_pool must hold one row an item, and it has none.")
-    _check_numbers(settings.model, X_pool)
-    if not hasattr(X_pool, "tocsr"):
-        _check_first_row(settings.model, X_pool)
+    if getattr(getattr(X_pool, "dtype", None), "kind", "") == "c":
+        raise InputError(
+            "Complex data not supported: X_pool holds complex numbers. Make their real and "
+            "imaginary parts features of their own."
+        )
+    _check_first_row(settings.model, X_pool)
     if settings.chosen_score == "geometric":
-        check_distances(X_pool)
+        if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
+            raise InputError(
+                f'score="geometric" measures distances between rows of numbers, and X_pool is a '
+                f"{type(X_pool).__name__}. Make it a dense array, or use another score, such as "
+                f'"variance" with ensemble=10 for a regressor.'
+            )
+        floats("X_pool", np.asarray(take(X_pool, np.array([0]))), finite=False)
     return N
 
 
@@ -376,37 +363,29 @@ def change_settings(settings: LearnerSettings, params: Mapping[str, Any]) -> Lea
     return replace(settings, **plain)
 
 
-def _check_numbers(model: Model, X_pool: Rows) -> None:
-    """Refuse complex numbers, and a sparse pool if the model takes none."""
-    if getattr(getattr(X_pool, "dtype", None), "kind", "") == "c":
-        raise InputError(
-            "Complex data not supported: X_pool holds complex numbers. Make their real and "
-            "imaginary parts features of their own."
-        )
-    if hasattr(X_pool, "tocsr") and wants_dense(model):
-        raise InputError(
-            f"Sparse data is not supported by {type(model).__name__}, and X_pool is a "
-            f"{type(X_pool).__name__}: make it dense, X_pool.toarray(), or take another model."
-        )
-
-
 def _check_first_row(model: Model, X_pool: Rows) -> None:
-    """Refuse a pool of which no rows can be taken, or one number an item where rows are wanted."""
+    """Refuse a pool whose rows cannot be taken, or are not those that scikit-learn's model wants.
+
+    Those are a sparse pool, and one number an item where rows of features are wanted.
+    """
+    name = type(model).__name__
+    if hasattr(X_pool, "tocsr"):
+        tags = first_tags(model)
+        if tags is not None and not (tags.no_validation or tags.input_tags.sparse):
+            raise InputError(
+                f"Sparse data is not supported by {name}, and X_pool is a "
+                f"{type(X_pool).__name__}: make it dense, X_pool.toarray(), or take another model."
+            )
+        return
     first = take(X_pool, np.zeros(1, dtype=np.int64))
     plain = isinstance(first, np.ndarray) and first.ndim == 1 and first.dtype.kind in "biuf"
-    if plain and wants_columns(model):
+    tags = first_tags(model) if plain else None
+    if tags is None or tags.no_validation or tags.input_tags.one_d_array:
+        return
+    if tags.input_tags.two_d_array:
         raise InputError(
-            f"X_pool has one number an item, shape {X_pool.shape}, and {type(model).__name__} "
-            f"wants rows of features: write X_pool.reshape(-1, 1) for a single feature."
-        )
-
-
-def _check_weights(weights: str, model: Model) -> None:
-    choice("weights", weights, (*KINDS, "auto"))
-    if weights in ("lure", "pure") and not takes_weights(model):
-        raise InputError(
-            f"{type(model).__name__} takes no sample_weight, so its training cannot be corrected. "
-            f'Choose another model=, or weights="none".'
+            f"X_pool has one number an item, shape {X_pool.shape}, and {name} wants rows of "
+            f"features: write X_pool.reshape(-1, 1) for a single feature."
         )
 
 
@@ -420,15 +399,3 @@ def _check_ensemble(ensemble: Any) -> Ensemble:  # noqa: ANN401
     for number, member in enumerate(ensemble):
         check_model(f"ensemble[{number}]", member)
     return ensemble
-
-
-def _check_proposal(proposal: str | Propose, floor: float) -> None:
-    """Refuse what is neither a function nor the name of a proposal, and a share of 0 for all."""
-    if callable(proposal):
-        return
-    parse_proposal(proposal)
-    if proposal == "epsilon_greedy" and not floor:
-        raise ProposalError(
-            f"proposal={proposal!r} is the best item alone, and floor=0 gives no other a "
-            f"chance: raise floor=, as in floor=0.1."
-        )

@@ -263,23 +263,19 @@ def summarise(steps: Iterable[Risks | None], n: int) -> list[Row]:
             at.setdefault(step[0], []).append(step[1])
     rows = []
     for n_labels, risks in at.items():
-        complete = [one | _differences(one) for one in risks if one]
+        complete = []
+        for one in filter(None, risks):
+            gains = {column: one["naive"] - one[way] for column, way in _GAINS.items()}
+            least = _ROUNDING * abs(one["naive"])
+            complete.append(
+                one | {name: 0.0 if abs(gain) <= least else gain for name, gain in gains.items()}
+            )
         row: Row = {"labels": n_labels}
         for name in (*_WEIGHTS, *_GAINS):
             values = [one[name] for one in complete] if len(complete) == n else []
             row[name], row[f"{name}_stderr"] = _mean(np.array(values))
         rows.append(row)
     return rows
-
-
-def _differences(risks: dict[str, float]) -> dict[str, float]:
-    """The gain over plain training of each way that has a column for it."""
-    plain = risks["naive"]
-    gains = {column: plain - risks[way] for column, way in _GAINS.items()}
-    return {
-        column: 0.0 if abs(gain) <= _ROUNDING * abs(plain) else gain
-        for column, gain in gains.items()
-    }
 
 
 def _mean(values: FloatArray) -> tuple[float | None, float | None]:
@@ -323,8 +319,7 @@ def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # no
     plot, (above, below) = plots.canvas(rows=2, height=4.2)
     curves = [(above, name, title, *_STYLES[name]) for name, title in _TITLES.items()]
     curves += [
-        (below, name, title, *_STYLES[way])
-        for (name, title), way in zip(_TITLES_OF_GAINS.items(), ("lure", "share"), strict=True)
+        (below, name, title, *_STYLES[_GAINS[name]]) for name, title in _TITLES_OF_GAINS.items()
     ]
     for axes, name, title, colour, dashes in curves:
         measured = [row for row in rows if row[name] is not None]

@@ -154,26 +154,18 @@ def _make_doubling(
             f"gain. Give bound=, the loss from which on all count alike."
         )
     limit = between("bound", limit, 0, np.inf, open_=True)
-    before, after = (_model_after(settings, X_pool, state, task, n) for n in (t // 2, t))
+    # With weights="auto" the models are trained without weights: its decision depends on all
+    # labels, and these models must depend on the first ones alone.
+    is_weighted, models = settings.weights in ("lure", "pure"), []
+    for n in (t // 2, t):
+        examples = state.settled(n)
+        if not len(examples):
+            raise InputError(f"None of the first {n} draws could be labelled.")
+        weights = example_weights(examples, settings.weights) if is_weighted else None
+        X = take(X_pool, examples.rows)
+        models.append(fit_copy(seeded_model(settings), task, X, examples.labels, weights))
+    before, after = models
     return _Doubling(before, after, t, task, limit)
-
-
-def _model_after(
-    settings: LearnerSettings, X_pool: Rows, state: LearnerState, task: PredictionTask, n: int
-) -> Model:
-    """The model trained on the first n draws; with weights="auto" it is trained without weights.
-
-    The decision of "auto" depends on all labels, and these models must depend on the first n
-    alone.
-    """
-    examples = state.settled(n)
-    if not len(examples):
-        raise InputError(f"None of the first {n} draws could be labelled.")
-    weights: FloatArray | None = None
-    if settings.weights in ("lure", "pure"):
-        weights = example_weights(examples, settings.weights)
-    X = take(X_pool, examples.rows)
-    return fit_copy(seeded_model(settings), task, X, examples.labels, weights)
 
 
 def _is_constant(model: Model, X_pool: Rows) -> bool:

@@ -1,21 +1,28 @@
-"""Train the model on the settled labels, with the weights of the settings."""
+"""Train the model on the settled labels, with the weights of the settings.
+
+R_LURE, the levelled unbiased risk estimator, and R_PURE, the plain one, are weighted means of the
+losses of drawn items that estimate the mean loss over the pool without bias. The weights also go
+with the loss of a torch model.
+"""
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from types import ModuleType
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, choice, floats
+from levelled._optional import optional
 from levelled.advice import Verdict
 from levelled.advice.correcting import HALF, Correction, judge_correction
 from levelled.advice.evidence import inclusion_weights
-from levelled.draws import Draws
+from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
+from levelled.estimators import lure_weights, naive_weights, pure_weights
 from levelled.learning.drawing import FIT, Examples, LearnerState, seed_for
 from levelled.learning.settings import LearnerSettings
-from levelled.learning.weights import training_weights
 from levelled.models import (
     Loss,
     Model,
@@ -31,6 +38,90 @@ from levelled.models import (
     seeded_copy,
     take,
 )
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+
+_WEIGHTS = {"lure": lure_weights, "pure": pure_weights, "none": naive_weights}
+
+
+def training_weights(
+    draws: Draws | tuple[ArrayLike, ArrayLike, int],
+    kind: Literal["lure", "pure", "none"] = "lure",
+    normalise: Literal["mean", "sum"] = "mean",
+) -> FloatArray:
+    """A weight for each drawn item, with which the training loss estimates that of the pool.
+
+    `draws` may be a tuple (index, probability, pool_size), in the order of drawing. The weights
+    depend on the number of draws: compute them anew when labels are added.
+
+    `normalise` names the divisor of the weighted losses:
+
+        "mean"   by M:        R_LURE = 1/M sum_m v_m L_m;  weights average one in expectation
+        "sum"    by nothing:  v_m / sum v, which sum to one
+
+    "mean" is unbiased, and keeps a penalty such as scikit-learn's C at the strength it
+    has without weights. "sum" is for weighted averages (`numpy.average`, the metrics of
+    scikit-learn); it has a bias of about 1/M.
+
+    >>> draws = Draws([2, 0], [0.5, 0.25], pool_size=4)
+    >>> training_weights(draws).round(3)
+    array([0.667, 1.333])
+    >>> training_weights(draws, "pure", normalise="sum").round(3)
+    array([0.429, 0.571])
+    >>> training_weights(([2, 0], [0.5, 0.25], 4)).round(3)
+    array([0.667, 1.333])
+    """
+    choice("kind", kind, (*_WEIGHTS,))
+    choice("normalise", normalise, ("mean", "sum"))
+    if isinstance(draws, tuple) and len(draws) == 3:
+        draws = Draws(*draws)  # type: ignore[arg-type]  # made into arrays there
+    check_draws(draws)
+    weights = _WEIGHTS[kind](draws)
+    return weights if normalise == "mean" else weights / weights.sum()
+
+
+def weighted_loss(losses: "Tensor", weights: ArrayLike) -> "Tensor":
+    """The mean of weighted losses of a torch model, ready for `backward`.
+
+        1/M sum_m v_m L_m
+
+    `losses` are those of each example, `reduction="none"` in torch; `weights` are the
+    `training_weights` of the same examples, which are constants. In a mini-batch the mean is
+    over the batch, and its expectation over random batches is the mean over all M. Losses of
+    half precision, which a large weight would make infinite, are averaged in float32.
+
+    >>> torch = optional("torch", extra="torch")
+    >>> weighted_loss(torch.tensor([3.0, 6.0]), [0.5, 1.5])
+    tensor(5.2500)
+    """
+    torch = optional("torch", extra="torch")
+    _check_losses(torch, losses)
+    if isinstance(weights, torch.Tensor):
+        weights = weights.detach().cpu().double().numpy()  # NumPy knows no bfloat16
+    values = floats("weights", np.asarray(weights), ndim=1)
+    if len(values) != len(losses):
+        raise InputError(f"{len(losses)} losses need {len(losses)} weights, not {len(values)}.")
+    precision = torch.promote_types(losses.dtype, torch.float32)
+    scale = torch.as_tensor(values, dtype=precision, device=losses.device)
+    mean: Tensor = (scale * losses).mean()
+    return mean
+
+
+def _check_losses(torch: ModuleType, losses: "Tensor") -> None:
+    if not isinstance(losses, torch.Tensor) or losses.ndim != 1:
+        shape = tuple(getattr(losses, "shape", ()))
+        raise InputError(
+            f"losses must be a torch tensor with one loss an example; this is a "
+            f"{type(losses).__name__} of shape {shape}. Give the loss reduction='none'."
+        )
+    if not losses.is_floating_point():
+        raise InputError(
+            f"losses must be of a floating type to be learned from; they are {losses.dtype}."
+        )
+    if not len(losses):
+        raise InputError("There are no losses to average: leave empty batches out.")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)
@@ -170,37 +261,23 @@ def judge_settled(
     state: LearnerState,
     **options: Any,  # noqa: ANN401
 ) -> Correction:
-    """The correction that the settled labels support; options are those of `advise`."""
+    """The correction that the settled labels support; options are those of `advise`.
+
+    Weights are by the chance of each example to be drawn by now, or those of R_LURE.
+    """
     examples = _settled_examples(state)
+    if state.hazards is None or len(state.draws) == state.draws.pool_size:
+        weights = example_weights(examples, "lure")  # nothing is left to weight in a drawn pool
+    else:  # hazards are those of all draws; draws that are not settled take their part of them
+        settled = len(examples.draws) / len(state.draws)
+        weights = inclusion_weights(settled * state.hazards[examples.rows])
     return judge_correction(
         seeded_model(settings),
         take(X_pool, examples.rows),
         examples.labels,
         examples.labelled_draws(),
-        **{"seed": settings.seed, "weights": _correction_weights(state, examples), **options},
+        **{"seed": settings.seed, "weights": weights, **options},
     )
-
-
-def _correction_weights(state: LearnerState, examples: Examples) -> FloatArray:
-    """Weights by the chance of each example to be drawn by now, or those of R_LURE.
-
-    Hazards are those of all draws; draws that are not settled take their part of them. In a pool
-    that is drawn completely nothing is left to weight.
-    """
-    if state.hazards is None or len(state.draws) == state.draws.pool_size:
-        return example_weights(examples, "lure")
-    settled = len(examples.draws) / len(state.draws)
-    return inclusion_weights(settled * state.hazards[examples.rows])
-
-
-def note_pending(state: LearnerState) -> str | None:
-    """A note on draws that wait for their labels, if there are any."""
-    n_pending = len(state.pending)
-    if not n_pending:
-        return None
-    unused = state.n_labels - len(state.settled())
-    note = f"{n_pending} of {len(state.draws)} draws wait for their labels"
-    return f"{note}, and {unused} later labels are not used until then" if unused else note
 
 
 def _settled_examples(state: LearnerState) -> Examples:

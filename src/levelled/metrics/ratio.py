@@ -225,22 +225,6 @@ def middle_and_half(A: float, D: float, variances: FloatArray) -> tuple[float, f
     return middle, float(np.sqrt(max(middle**2 - (A**2 - VA) / square, 0.0)))
 
 
-def fieller_limits(
-    numerator: FloatArray, denominator: FloatArray, ratio: RatioMoments, draws: Draws, level: float
-) -> tuple[float, float] | None:
-    """The limits from draws alone; `ratio` are their moments.
-
-    The variances count as known from 2 labels for each one on the rarer side, A > 0 or A < D.
-    """
-    values = np.stack([numerator, denominator])
-    found = moments(FORMS @ values, draws.probability, draws.pool_size)
-    df = np.clip(np.minimum(ratio.residual.df, _MOST_DF * ratio.minority), 1.0, None)
-    t = float(t_quantile(df, (1 + level) / 2))
-    A, D = found.value[:2].tolist()
-    solved = middle_and_half(A, D, t**2 * with_covariance(found.variance))
-    return None if solved is None else (solved[0] - solved[1], solved[0] + solved[1])
-
-
 Limits = tuple[float, float]
 Unseen = Sequence[tuple[int, Sequence[tuple[float, float]]]]
 """Items without a label, in groups: how many, and the pairs (A, D) that each may turn out as."""
@@ -369,21 +353,29 @@ def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
     draws, D = look.draws, pairs.denominator
     if not D.any():
         return undefined_estimate(look, pairs.possible, pairs.what, final=pairs.settled)
-    moments = draws_ratio(pairs.numerator, D, draws)
+    found = draws_ratio(pairs.numerator, D, draws)
 
     def asymptotic() -> Limits | None:
-        limits: Limits | None = fieller_limits(pairs.numerator, D, moments, draws, look.level)
         if pairs.is_share:
-            low, high = wilson_limits(moments, look.level)
-            limits = float(low), float(high)
-        if limits is None:  # the denominator is not clear of 0
-            return None
-        return widen_for_excluded(limits, float(moments.denominator), pairs.most, draws)
+            low, high = wilson_limits(found, look.level)
+        else:
+            values = FORMS @ np.stack([pairs.numerator, D])
+            spread = moments(values, draws.probability, draws.pool_size)
+            # The variances count as known from 2 labels for each one on the rarer side.
+            df = np.clip(np.minimum(found.residual.df, _MOST_DF * found.minority), 1.0, None)
+            t = float(t_quantile(df, (1 + look.level) / 2))
+            A, B = spread.value[:2].tolist()
+            solved = middle_and_half(A, B, t**2 * with_covariance(spread.variance))
+            if solved is None:  # the denominator is not clear of 0
+                return None
+            middle, half = solved
+            low, high = np.asarray(middle - half), np.asarray(middle + half)
+        return widen_for_excluded((low, high), float(found.denominator), pairs.most, draws)
 
     methods = {fixed: asymptotic, "betting": lambda: _betting(pairs, look)}
-    variance = moments.residual.variance
-    est = make_estimate(look, moments.value, variance, D > 0, pairs.possible, methods)
-    return replace(est, worth=worth(moments.residual, moments.residuals, draws.probability))
+    variance = found.residual.variance
+    est = make_estimate(look, found.value, variance, D > 0, pairs.possible, methods)
+    return replace(est, worth=worth(found.residual, found.residuals, draws.probability))
 
 
 def make_estimate(

@@ -5,7 +5,7 @@ from math import isfinite
 
 import numpy as np
 
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 
 VALIDITY = {
     "betting": "valid however often you look",

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled.errors import MissingExtraError
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 from levelled.reports.numbers import (
     FIXED,
     VALIDITY,

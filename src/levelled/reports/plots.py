@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from levelled._check import FloatArray, IntArray
 from levelled._optional import optional
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 from levelled.reports.numbers import is_in_per_cent
 
 Axes = Any

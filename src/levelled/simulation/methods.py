@@ -16,7 +16,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
-from levelled.estimators.intervals.looks import SHARE, PlannedLook, plan_looks
+from levelled.estimators.intervals.limits import SHARE, PlannedLook, plan_looks
 from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import estimator_shares, moments, ramp_of
 from levelled.samplers import FrozenProposal

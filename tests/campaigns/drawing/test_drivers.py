@@ -14,7 +14,7 @@ from levelled.campaigns import Campaign, load_campaign
 from levelled.campaigns.drawing.drivers import driver_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Figure
 from levelled.metrics.named import parse_metric
 from levelled.metrics.predicted import COLUMNS
 from levelled.sources import open_pool

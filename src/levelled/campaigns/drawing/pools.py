@@ -16,7 +16,7 @@ from levelled.campaigns.log.records import Attached, DrawnItem, Rescored
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
-from levelled.estimators.intervals.looks import (
+from levelled.estimators.intervals.limits import (
     SHARE,
     PlannedLook,
     plan_looks,

@@ -21,8 +21,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.estimators import Estimate, estimate
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.comparison import Comparison, ratio_difference
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Comparison, Figure, ratio_difference
 from levelled.metrics.named import Metric
 from levelled.metrics.ratio import Look, scaled
 

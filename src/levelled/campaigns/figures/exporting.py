@@ -16,8 +16,7 @@ from levelled.campaigns.people.shown import shown_pair
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.estimators import lure_weights
-from levelled.metrics.comparison import Comparison
-from levelled.metrics.figure import Figure
+from levelled.metrics.comparison import Comparison, Figure
 from levelled.reports import Report, Section
 
 if TYPE_CHECKING:

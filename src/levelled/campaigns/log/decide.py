@@ -43,7 +43,7 @@ from levelled.campaigns.options import OPTIONS
 from levelled.campaigns.people.shown import shown_data, stored_label
 from levelled.campaigns.settings import check_option, check_remarks, looks_to_json, merge_remarks
 from levelled.errors import CampaignError, LevelledError
-from levelled.estimators.intervals.looks import SHARE, PlannedLook, replan_looks
+from levelled.estimators.intervals.limits import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
 
 Made = TypeVar("Made", bound=Event)

@@ -35,8 +35,8 @@ to which most items contribute nothing; r is a bound on w D over the items that 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from dataclasses import dataclass, fields, replace
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -52,15 +52,15 @@ from levelled.estimators.intervals.wealth import (
     Sides,
     Values,
     Variants,
-    Watch,
     Wealth,
     as_tested,
+    bet_table,
     equal_prior,
     finite_number,
     normalised_prior,
     pack,
-    place_bets,
     spread_candidates,
+    step,
     unpack,
 )
 
@@ -172,7 +172,13 @@ class MeanGame:
         equal, largest = equal_prior(variants), columns.get("max_weight")
         if largest is None:
             return equal
-        uneven = normalised_prior(*(_uneven_weights(names) for names in variants))
+        sides = []
+        for names in variants:
+            far = "middle" in names
+            shares = {"bound": 0.2 if far else 0.3, "middle": 0.3, "control": 0.5}
+            stakes = _STAKES_FAR if far else _STAKES_NEAR
+            sides.append(np.outer([shares[name] for name in names], stakes))
+        uneven = normalised_prior(*sides)
         weight = np.asarray(largest) * (self.pool_size / self.drawable)
         return np.where(weight > _UNEVEN, uneven, equal)
 
@@ -324,13 +330,6 @@ class RatioGame:
         return (a / pool_d, (a + pool_d - d) / pool_d) if pool_d > 0 else self.ends
 
 
-def _uneven_weights(names: tuple[str, ...]) -> FloatArray:
-    """The uneven prior's weights [variants, fractions] on a side with these variants."""
-    far = "middle" in names
-    shares = {"bound": 0.2 if far else 0.3, "middle": 0.3, "control": 0.5}
-    return np.outer([shares[name] for name in names], _STAKES_FAR if far else _STAKES_NEAR)
-
-
 def _check_maximum(name: str, own: Number, columns: Columns) -> None:
     if name not in columns:
         return
@@ -343,6 +342,120 @@ def _check_maximum(name: str, own: Number, columns: Columns) -> None:
             f"item's own is larger by {by:.3g}. Give the columns of the step at which the draw "
             f"was made, with the item still in the pool, and for the same bounds."
         )
+
+
+_FORMAT = 2  # of what to_dict writes; it holds amounts for the present FRACTIONS
+
+Game = MeanGame | RatioGame
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class BettingState:
+    """The number of labels so far, the sums over them, and the wealth they have led to."""
+
+    n_labels: int
+    sums: tuple[float, ...]
+    wealth: Wealth
+
+
+class Watch:
+    """The interval of a game, kept up to date label by label."""
+
+    _game: Game
+    _game_type: ClassVar[type[Game]]
+    """Its fields are the arguments of the constructor."""
+
+    def __init__(self, game: Game) -> None:
+        self._game = game
+        wealth = Wealth.start(np.empty(0), ((), ()), equal_prior(((), ())), *game.ends)
+        self._state = BettingState(0, (0.0,) * len(game.sum_names), wealth)
+
+    def __len__(self) -> int:
+        return self._state.n_labels
+
+    def interval(self) -> tuple[float, float]:
+        """The limits after the labels so far: the nearest rejected candidates, if possible."""
+        state = self._state
+        lowest, highest = self._game.possible(state.n_labels, state.sums)
+        low, high = state.wealth.low, state.wealth.high
+        return min(max(low, lowest), highest), max(min(high, highest), lowest)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain values, ready for JSON, from which `from_dict` continues exactly."""
+        state = self._state
+        return {
+            "format": _FORMAT,
+            **{name: _plain(getattr(self._game, name)) for name in self._arguments()},
+            "n_labels": state.n_labels,
+            **dict(zip(self._game.sum_names, state.sums, strict=True)),
+            "variants": [list(names) for names in state.wealth.variants],
+            "wealth": state.wealth.to_dict(),
+        }
+
+    @classmethod
+    def from_dict(cls, stored: Mapping[str, Any]) -> Self:
+        """Restore what `to_dict` wrote."""
+        try:
+            if stored["format"] != _FORMAT:
+                raise InputError(f"format {stored['format']!r} is not {_FORMAT}")
+            watch = cls(**{name: _restored(stored[name]) for name in cls._arguments()})
+            watch._restore(stored)
+        except (KeyError, TypeError, ValueError) as wrong:
+            name = cls.__name__
+            raise InputError(f"This is not what {name}.to_dict writes: {wrong!r}.") from wrong
+        return watch
+
+    @classmethod
+    def _arguments(cls) -> list[str]:
+        return [field.name for field in fields(cls._game_type)]
+
+    def _restore(self, stored: Mapping[str, Any]) -> None:
+        below, above = (tuple(names) for names in stored["variants"])
+        sums = tuple(stored[name] for name in self._game.sum_names)
+        wealth = Wealth.from_dict(stored["wealth"], (below, above))
+        self._state = BettingState(stored["n_labels"], sums, wealth)
+
+    def _add(
+        self, label: Mapping[str, float], q: float, columns: Mapping[str, float | None]
+    ) -> FloatArray:
+        """Add one label and return its bets; a label with anything wrong changes nothing."""
+        game, state, m = self._game, self._state, self._state.n_labels + 1
+        values = tuple(finite_number(name, value) for name, value in label.items())
+        q = finite_number("q", q)
+        if not 0 < q <= 1:
+            raise DrawsError(
+                f"q must be above 0 and at most 1, the probability that the item had when it was "
+                f"drawn; it is {q}."
+            )
+        q = max(q, 1 / LARGEST)  # such an item is never seen, and a smaller weight wins less
+        present = {name: finite_number(name, x) for name, x in columns.items() if x is not None}
+        sides = game.bets(m, values, q, state.sums, present)
+        wealth = state.wealth
+        if m == 1:
+            names = tuple(sides[0]), tuple(sides[1])
+            prior = game.prior(names, present)
+            wealth = Wealth.start(game.first_candidates(), names, prior, *game.ends)
+        bets = bet_table(sides, wealth.variants)
+        wealth = place_bets(game, wealth, m, bets)
+        sums = tuple(float(total) for total in game.add(m, values, q, state.sums))
+        self._state = BettingState(m, sums, wealth)
+        return bets
+
+
+def place_bets(game: Game, wealth: Wealth, m: int, bets: FloatArray) -> Wealth:
+    """The wealth after the bets of label m."""
+    scale = game.scale(wealth.candidates)
+    return step(wealth, bets, m=m, level=game.level, scale=scale, mirror=game.mirror)
+
+
+def _plain(setting: Any) -> Any:  # noqa: ANN401
+    """A setting of a game, ready for JSON: tuples are lists, and an infinite bound is None."""
+    return [None if x == np.inf else x for x in setting] if type(setting) is tuple else setting
+
+
+def _restored(setting: Any) -> Any:  # noqa: ANN401
+    """The setting that `_plain` wrote."""
+    return [np.inf if x is None else x for x in setting] if type(setting) is list else setting
 
 
 class Betting(Watch):
@@ -491,11 +604,8 @@ class RatioBetting(Watch):
         `max_weight` is the largest 1/(N q(n)) over the items that could then be drawn, and
         `max_weighted_denominator` the largest D(n)/(N q(n)) if all D are known, which is better.
         """
-        columns = {
-            "max_weight": max_weight,
-            "max_weighted_denominator": max_weighted_denominator,
-        }
-        self._add({"a": a, "d": d}, q, columns)
+        widths = {"max_weight": max_weight, "max_weighted_denominator": max_weighted_denominator}
+        self._add({"a": a, "d": d}, q, widths)
 
 
 def betting_interval(

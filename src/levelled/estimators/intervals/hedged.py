@@ -279,32 +279,22 @@ def new_prices(mu: FloatArray, prices: FloatArray, offer: Offer, gain: Number) -
     ratio = np.broadcast_to((mu - offer.seen) / expected, prices.shape)
     ratio = np.maximum(ratio, _LEAST_RATIO)
     jump = np.maximum(offer.skew / np.maximum(offer.variance, _TINY), _LEAST_JUMP)
-    below = _stake_below(prices[0], offer, excess[0], ratio[0], jump)
-    above = _stake_above(prices[1], offer, excess[1], np.minimum(ratio[1], 1), jump)
+    # The stake that mu is too low: on many jumps.
+    size = _FINE * jump
+    rate = _OPTIMISM * offer.n_left * offer.variance * ratio[0] / size**2
+    stake = poisson_stake(prices[0], rate, many=True) / size
+    below = _limited(stake, excess[0] + offer.most_below)
+    # The stake that mu is too high: on few jumps.
+    less, unseen = np.minimum(ratio[1], 1), _UNSEEN * np.maximum(excess[1], 0)
+    variance = np.maximum(offer.variance * less + unseen * jump, _TINY)
+    size = _COARSE * (offer.skew * less + unseen * jump**2) / variance
+    size = np.maximum(size, _HEAVIEST * offer.most_above)
+    rate = _OPTIMISM * offer.n_left * variance / size**2
+    stake = poisson_stake(prices[1], rate, many=False) / size
+    above = _limited(stake, offer.most_above - excess[1])
     surplus = gain - excess
     factors = np.stack([1 + below * surplus[0], 1 - above * surplus[1]])
     return np.asarray(prices * np.maximum(factors, 1 - _MOST))
-
-
-def _stake_below(
-    price: FloatArray, offer: Offer, excess: FloatArray, ratio: FloatArray, jump: Number
-) -> FloatArray:
-    """The stake that mu is too low: on many jumps."""
-    size = _FINE * jump
-    rate = _OPTIMISM * offer.n_left * offer.variance * ratio / size**2
-    return _limited(poisson_stake(price, rate, many=True) / size, excess + offer.most_below)
-
-
-def _stake_above(
-    price: FloatArray, offer: Offer, excess: FloatArray, ratio: FloatArray, jump: Number
-) -> FloatArray:
-    """The stake that mu is too high: on few jumps."""
-    unseen = _UNSEEN * np.maximum(excess, 0)
-    variance = np.maximum(offer.variance * ratio + unseen * jump, _TINY)
-    size = _COARSE * (offer.skew * ratio + unseen * jump**2) / variance
-    size = np.maximum(size, _HEAVIEST * offer.most_above)
-    rate = _OPTIMISM * offer.n_left * variance / size**2
-    return _limited(poisson_stake(price, rate, many=False) / size, offer.most_above - excess)
 
 
 def _limited(stake: FloatArray, worst: FloatArray) -> FloatArray:
