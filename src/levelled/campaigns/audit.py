@@ -8,9 +8,10 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from numbers import Real
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeGuard
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
@@ -50,13 +51,6 @@ from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_sampled
 from levelled.surrogates.covariates import SCORES
-
-if TYPE_CHECKING:
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import (
-        Ed25519PrivateKey,
-        Ed25519PublicKey,
-    )
-
 
 _ROUNDING, _FITTED = 1e-12, 1e-6
 """The relative difference allowed between two machines: of probabilities, and of fitted numbers."""
@@ -342,6 +336,7 @@ def _compare_figures(state: CampaignState) -> Iterator[str]:
 
 
 _MAKE = "openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout"
+_LOADING = "cryptography.hazmat.primitives.serialization"
 
 
 class LogEnd(NamedTuple):
@@ -359,16 +354,22 @@ class LogEnd(NamedTuple):
 
 def write_signature(end: LogEnd, key: Path, out: Path) -> None:
     """Sign the end of a log with the private key in a PEM file, and write both as JSON."""
-    signature = _private_key(key).sign(end.message).hex()
+    loading = optional(_LOADING, extra="signing")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    load = partial(loading.load_pem_private_key, password=None)
+    signature = _load_key(key, "private", Ed25519PrivateKey, load).sign(end.message).hex()
     plain = {**end._asdict(), "algorithm": "Ed25519", "signature": signature}
     out.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def read_signature(path: Path, key: Path) -> LogEnd:
     """The end of a log that was signed; refuses a signature that does not fit the public key."""
-    public = _public_key(key)
+    loading = optional(_LOADING, extra="signing")
     from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
 
+    public = _load_key(key, "public", Ed25519PublicKey, loading.load_pem_public_key)
     try:
         plain = json.loads(path.read_text(encoding="utf-8"))
         end = LogEnd(str(plain["campaign"]), int(plain["n_events"]), str(plain["last_hash"]))
@@ -385,36 +386,15 @@ def read_signature(path: Path, key: Path) -> LogEnd:
     return end
 
 
-def _private_key(path: Path) -> "Ed25519PrivateKey":
-    loading = optional("cryptography.hazmat.primitives.serialization", extra="signing")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-
-    key = _load(path, lambda data: loading.load_pem_private_key(data, password=None))
-    if not isinstance(key, Ed25519PrivateKey):
-        raise _refused(path, "private")
-    return key
-
-
-def _public_key(path: Path) -> "Ed25519PublicKey":
-    loading = optional("cryptography.hazmat.primitives.serialization", extra="signing")
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
-
-    key = _load(path, loading.load_pem_public_key)
-    if not isinstance(key, Ed25519PublicKey):
-        raise _refused(path, "public")
-    return key
-
-
-def _load(path: Path, load: Any) -> object:  # noqa: ANN401
+def _load_key(path: Path, name: str, kind: type[Any], load: Callable[[bytes], object]) -> Any:  # noqa: ANN401
     from cryptography.exceptions import UnsupportedAlgorithm
 
     try:
-        return load(path.read_bytes())
+        key = load(path.read_bytes())
     except (ValueError, TypeError, UnsupportedAlgorithm):  # no key, or one with a password
-        return None
-
-
-def _refused(path: Path, kind: str) -> InputError:
-    return InputError(
-        f"{path} is no {kind} Ed25519 key in PEM without a password. To make a pair: {_MAKE}"
-    )
+        key = None
+    if not isinstance(key, kind):
+        raise InputError(
+            f"{path} is no {name} Ed25519 key in PEM without a password. To make a pair: {_MAKE}"
+        )
+    return key

@@ -37,10 +37,11 @@ from levelled.campaigns.options import (
     describe_arguments,
 )
 from levelled.campaigns.people.shown import (
+    TIE,
     check_folder,
     check_guidelines,
     check_shown,
-    open_for_pair,
+    refuse_no_pair,
 )
 from levelled.campaigns.settings import CampaignSettings, check_option, check_questions
 from levelled.campaigns.stores import find_store, open_store
@@ -117,7 +118,11 @@ def _open(new: NewCampaign) -> Pool:
     """The pool with the columns that were named, and the lengths of texts where none were."""
     columns = {one.name: getattr(new, one.name) for one in fields(ColumnChoices)}
     open_with = partial(open_pool, new.pool, slices=new.slices, features=new.features, **columns)
-    opened = open_for_pair(open_with, new.classes, new.pair)
+    if new.pair:
+        refuse_no_pair(new.pair)
+    opened = open_with(classes=new.classes)
+    if new.pair and opened.classes is None:  # where nothing names them
+        opened = open_with(classes=[*new.pair, TIE])
     return opened if new.features is not None else with_lengths(opened)
 
 

@@ -159,8 +159,12 @@ def _to_arrays(state: CampaignState, cache: FigureCache) -> dict[str, NDArray[An
         plain, its_arrays = part.to_arrays()
         columns.append(plain)
         arrays |= {f"draws{at}.{name}": values for name, values in its_arrays.items()}
+    # Losses of the present labels, by code of Levelled: a user's own may change.
+    own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
     losses = [
-        (key, kept) for key, kept in cache.losses.items() if _can_be_kept(state, key[0], kept)
+        (key, kept)
+        for key, kept in cache.losses.items()
+        if key[0] not in own and kept.labels == labels_of(state, len(kept.labels))
     ]
     arrays |= {f"losses{at}": kept.table for at, (_, kept) in enumerate(losses)}
     plain = {
@@ -171,12 +175,6 @@ def _to_arrays(state: CampaignState, cache: FigureCache) -> dict[str, NDArray[An
         "losses": [key for key, _ in losses],
     }
     return {**arrays, "plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
-
-
-def _can_be_kept(state: CampaignState, metric: str, kept: KeptLosses) -> bool:
-    """True for losses of the present labels, by code of Levelled: a user's own may change."""
-    own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
-    return metric not in own and kept.labels == labels_of(state, len(kept.labels))
 
 
 def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[CampaignState, FigureCache]:
