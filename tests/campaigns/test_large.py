@@ -14,7 +14,7 @@ import pytest
 from campaigns.simulated import label, numbers, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.errors import CampaignError
-from levelled.sources import places, rows
+from levelled.sources import files, rows
 
 N, N_LABELS = 300, 35
 SPAM, LABELS = spam(N, seed=3)
@@ -188,7 +188,7 @@ def test_a_sampled_fingerprint_is_on_record_and_the_audit_says_so(
 ) -> None:
     read_in_runs(monkeypatch)
     whole = run(tmp_path, SPAM, "whole", "error")
-    monkeypatch.setattr(places, "_LARGE", 100)
+    monkeypatch.setattr(files, "_LARGE", 100)
     sampled = run(tmp_path, SPAM, "sampled", "error")
     assert sampled.state.settings.fingerprint.startswith("parquet-sample:")
     assert ":" not in whole.state.settings.fingerprint

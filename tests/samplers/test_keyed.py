@@ -18,8 +18,7 @@ from levelled._check import FloatArray
 from levelled.errors import InputError, LevelledError, ProposalError
 from levelled.samplers import finish, merge, race_batches, race_part
 from levelled.samplers.blocks import uniform
-from levelled.samplers.keyed import exact_sum
-from levelled.samplers.md5 import first_words
+from levelled.samplers.keyed import exact_sum, first_words
 
 
 def pool(n: int, *, seed: int = 0, sigma: float = 1.0) -> pa.Table:

@@ -15,9 +15,8 @@ from levelled.labels import Id, list_names
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.samplers import Part, finish
-from levelled.sources.columns import Roles
+from levelled.sources.columns import Roles, batch_ids
 from levelled.sources.files import PathName
-from levelled.sources.ids import batch_ids
 from levelled.sources.races import (
     ColumnWeights,
     EqualWeights,

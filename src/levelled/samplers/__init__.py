@@ -7,8 +7,13 @@ engines: its draws depend on seed, ids and weights alone. `select_statement` wri
 which a database draws the same rows, `draws_from_result` reads its result.
 """
 
-from levelled.samplers.design import ClassChance, with_design
-from levelled.samplers.frozen import FrozenProposal, PoolSlices, RunProposal
+from levelled.samplers.frozen import (
+    ClassChance,
+    FrozenProposal,
+    PoolSlices,
+    RunProposal,
+    with_design,
+)
 from levelled.samplers.keyed import race_part
 from levelled.samplers.race import RacePart as Part
 from levelled.samplers.race import finish, merge, part, race, race_batches

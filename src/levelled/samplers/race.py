@@ -16,7 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, WeightError
+from levelled.errors import InputError, ProposalError, WeightError
 from levelled.samplers import blocks
 from levelled.samplers.blocks import (
     Blocks,
@@ -26,9 +26,9 @@ from levelled.samplers.blocks import (
     cut,
     leaders,
     probabilities,
+    running_sum,
     scaled,
 )
-from levelled.samplers.design import design_of_weights
 from levelled.samplers.keyed import (
     KeyedRace,
     as_table,
@@ -111,7 +111,7 @@ def _never_drawn(part: RacePart, place: IntArray) -> tuple[float, float]:
 
 
 def _design_of(part: RacePart, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
-    """The design columns of frozen weights, which are relative to e^top here."""
+    """The columns `max_weight` and `dispersion` of `with_design`; weights are relative to e^top."""
     table, leaders = part.blocks, part.leaders
     table = table[table["total"] > 0]
     top = table["shift"].max()
@@ -120,7 +120,25 @@ def _design_of(part: RacePart, place: IntArray, q: FloatArray, N: int) -> Mappin
         start = float((rest * np.exp(top - shift)).sum())
         most = 1 / (table["least"] * np.exp(table["shift"] - top)).min()
         weight = _in_units_of(top, leaders)
-        return design_of_weights(weight, weight / q, start, most, N)
+        left, each = weight / q, 1 / weight[::-1]
+        maxima = np.maximum.accumulate(np.append(most, each))[:0:-1]
+        sums = running_sum(each, start=start)[::-1]
+        design = {
+            "max_weight": left / N * maxima,
+            "dispersion": left * sums / (N - np.arange(len(weight))) ** 2.0,
+        }
+    check_finite(design)
+    return design
+
+
+def check_finite(design: Mapping[str, FloatArray]) -> None:
+    """Refuse design columns that do not fit a float."""
+    if not all(np.isfinite(column).all() for column in design.values()):
+        raise ProposalError(
+            "Some weights are so small, by themselves or beside others, that 1 / q does not fit a "
+            "float, so an estimate would depend on items that are never drawn. Mix the weights "
+            "with uniform ones, for example by mixture(probabilities, share=0.05) or --floor 0.05."
+        )
 
 
 def _rest(part: RacePart, place: IntArray, name: str) -> tuple[FloatArray, FloatArray]:

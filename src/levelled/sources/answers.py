@@ -18,7 +18,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from levelled.errors import PoolError
 from levelled.labels import Id, Label
-from levelled.sources.files import PathName, format_of, json_objects, one_file
+from levelled.sources.files import PathName, format_of, json_objects, name_unreadable, one_file
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -128,8 +128,6 @@ def _of_format(
             raise PoolError(f"{name} cannot be read: {wrong.strerror or wrong}.") from wrong
         return [*json_objects(io.BytesIO(data), name)]
     import pyarrow.parquet as pq
-
-    from levelled.sources.places import name_unreadable
 
     with name_unreadable(name, kind):
         if kind == "csv":
@@ -249,7 +247,6 @@ def read_result(path: PathName) -> pa.Table:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
-    from levelled.sources.places import name_unreadable
     from levelled.sources.rows import open_csv
 
     file = one_file(path, "the result of a SELECT is one")

@@ -21,10 +21,10 @@ from levelled.sources.columns import (
     is_number,
     is_text,
     length_columns,
+    rows_of,
     shorten,
 )
 from levelled.sources.files import SIGNS, PathName
-from levelled.sources.ids import rows_of
 from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
 from levelled.sources.rows import Files, Origin

@@ -24,9 +24,8 @@ if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
     from levelled.sources.columns import Roles
     from levelled.sources.readers.items import Outputs
-    from levelled.sources.reading import PoolColumns
+    from levelled.sources.reading import PoolColumns, StreamedColumns
     from levelled.sources.rows import Origin
-    from levelled.sources.streaming import StreamedColumns
 
 
 @dataclass(frozen=True, slots=True)
@@ -374,8 +373,8 @@ def open_pool(
     """
     from levelled.sources.columns import roles_of
     from levelled.sources.readers import find_source
+    from levelled.sources.reading import columns_of
     from levelled.sources.rows import Files
-    from levelled.sources.streaming import columns_of
 
     choices = choose_columns(id_column, pred_column, judge_columns, show, hide, reader)
     name, origin, outputs = find_source(source, choices)

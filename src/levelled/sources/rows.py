@@ -30,19 +30,17 @@ from levelled.sources.columns import Roles, check_repeats, is_number, is_text
 from levelled.sources.files import (
     LONGEST,
     PathName,
-    format_of,
-    is_sampled,
-    json_lines,
-    json_objects,
-    parse_object,
-)
-from levelled.sources.places import (
     Place,
     digest,
     find_places,
+    format_of,
     is_large,
+    is_sampled,
+    json_lines,
+    json_objects,
     name_unreadable,
     one_line,
+    parse_object,
     sample_digest,
 )
 

@@ -12,7 +12,7 @@ import pytest
 from campaigns.simulated import label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.errors import CampaignError
-from levelled.sources import places, rows
+from levelled.sources import files, rows
 
 SPAM, LABELS = spam(120, seed=4)
 TRUTH: dict[Any, Any] = {**LABELS}
@@ -56,7 +56,7 @@ def test_files_are_hashed_once_in_a_process(
     n_hashed: Callable[[], int],
     large: int,
 ) -> None:
-    monkeypatch.setattr(places, "_LARGE", large)
+    monkeypatch.setattr(files, "_LARGE", large)
     campaign = begin(tmp_path)
     for _ in range(5):
         label(campaign, 5, TRUTH)
@@ -70,7 +70,7 @@ def test_a_campaign_keeps_its_kind_of_fingerprint_at_one_reading(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, n_hashed: Callable[[], int]
 ) -> None:
     label(begin(tmp_path), 30, TRUTH)
-    monkeypatch.setattr(places, "_LARGE", 100)
+    monkeypatch.setattr(files, "_LARGE", 100)
     before = n_hashed()
     again = load_campaign("spam", storage=tmp_path / "c.db")
     label(again, 50, TRUTH)

@@ -13,8 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
 import pyarrow.parquet as pq
 
 from levelled.errors import PoolError
-from levelled.sources.files import ENDINGS, PathName, local_path
-from levelled.sources.places import local_places, name_unreadable
+from levelled.sources.files import ENDINGS, PathName, local_path, local_places, name_unreadable
 from levelled.sources.readers import (
     argilla,
     deepeval,

@@ -5,7 +5,7 @@ import pyarrow as pa
 from hypothesis import given
 from hypothesis import strategies as st
 
-from levelled.samplers.md5 import first_words
+from levelled.samplers.keyed import first_words
 
 
 def one_by_one(prefix: bytes, texts: list[str]) -> list[int]:

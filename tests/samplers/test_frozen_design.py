@@ -5,7 +5,7 @@ from levelled import Draws
 from levelled._check import BoolArray, FloatArray
 from levelled.errors import InputError, ProposalError
 from levelled.samplers import ClassChance, race, with_design
-from levelled.samplers import design as design_module
+from levelled.samplers import frozen as design_module
 
 
 def step_by_step(

@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from levelled.errors import PoolError
-from levelled.sources import ids as module
-from levelled.sources.ids import check_unique, rows_of
+from levelled.sources import columns as module
+from levelled.sources.columns import check_unique, rows_of
 
 TEXT = st.text(min_size=1, max_size=20)
 

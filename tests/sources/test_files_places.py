@@ -7,13 +7,13 @@ import pyarrow.parquet as pq
 import pytest
 
 from levelled.errors import PoolError
-from levelled.sources import open_pool, places
-from levelled.sources.files import is_sampled
-from levelled.sources.places import (
+from levelled.sources import files, open_pool
+from levelled.sources.files import (
     Place,
     digest,
     find_places,
     is_large,
+    is_sampled,
     local_places,
     sample_digest,
 )
@@ -51,7 +51,7 @@ def test_a_folder_without_a_file_to_read_is_refused_in_one_sentence(tmp_path: Pa
 def write(path: Path, n: int = 1000, seed: int = 0) -> Place:
     table = pa.table({"id": np.arange(n), "score": np.random.default_rng(seed).random(n)})
     pq.write_table(table, path)
-    return Place(str(path), str(path))
+    return local_places([path])[0]
 
 
 def test_it_says_what_it_is_and_stays_the_same(tmp_path: Path) -> None:
@@ -83,7 +83,7 @@ def test_only_large_parquet_files_are_sampled(
     place, text = write(tmp_path / "a.parquet"), tmp_path / "a.csv"
     text.write_text("id,pred\n1,x\n")
     whole = open_pool(place.path).fingerprint
-    monkeypatch.setattr(places, "_LARGE", 4)
+    monkeypatch.setattr(files, "_LARGE", 4)
     assert (is_large([place]), is_large(find_places(text))) == (True, False)
     pool = open_pool(place.path)
     assert pool.fingerprint == sample_digest([place])
