@@ -5,8 +5,9 @@
 Parts are loaded at first use, so that importing Levelled costs no more than importing NumPy.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from levelled._optional import lazy_names
 
 __version__ = "0.1.0"
 
@@ -71,32 +72,19 @@ __all__ = [
     "sources",
 ]
 
-_HOME = {
-    "Campaign": "campaigns",
-    "Draws": "draws",
-    "Estimate": "estimators",
-    "LevelledError": "errors",
-    "Pool": "sources",
-    "open_pool": "sources",
-    "Verdict": "advice",
-    "advise": "advice",
-    "create_campaign": "campaigns",
-    "load_campaign": "campaigns",
-    "estimate": "estimators",
-    "lure_weights": "estimators",
-    "naive_weights": "estimators",
-    "pure_weights": "estimators",
-    "running": "estimators",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name not in __all__:
-        raise AttributeError(f"module 'levelled' has no attribute {name!r}")
-    home = importlib.import_module(f"levelled.{_HOME.get(name, name)}")
-    value = getattr(home, name) if name in _HOME else home
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "levelled.advice": "Verdict advise",
+        "levelled.campaigns": "Campaign create_campaign load_campaign",
+        "levelled.draws": "Draws",
+        "levelled.errors": "LevelledError",
+        "levelled.estimators": "Estimate estimate lure_weights naive_weights pure_weights running",
+        "levelled.sources": "Pool open_pool",
+    },
+    parts="advice backends campaigns errors estimators learning losses metrics proposals samplers "
+    "scores simulation sources",
+)
 
 
 def __dir__() -> list[str]:

@@ -3,8 +3,9 @@
 Parts are loaded at first use: a command that lists campaigns needs no estimator.
 """
 
-import importlib
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from levelled._optional import lazy_names
 
 if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
@@ -44,37 +45,23 @@ __all__ = [
     "upgrade",
 ]
 
-_HOME = {
-    "Agreement": "campaigns.people.labellers",
-    "Ask": "campaigns.log.records",
-    "Audit": "campaigns.audit",
-    "Campaign": "campaigns.campaign",
-    "CampaignDiagnosis": "campaigns.figures.figures",
-    "CampaignPredictor": "campaigns.drawing.learnt",
-    "Figure": "metrics.comparison",
-    "GateClaim": "campaigns.figures.gate",
-    "OpenItem": "campaigns.log.records",
-    "Pace": "campaigns.people.labellers",
-    "Question": "campaigns.settings",
-    "Upgrade": "campaigns.stores",
-    "backup": "campaigns.stores",
-    "copy": "campaigns.stores",
-    "create_campaign": "campaigns.create",
-    "draw_from_file": "campaigns.file_draws",
-    "load_campaign": "campaigns.campaign",
-    "open_store": "campaigns.stores",
-    "place_of": "campaigns.stores",
-    "plan_campaign": "campaigns.drawing.learnt",
-    "upgrade": "campaigns.stores",
-}
-
-
-def __getattr__(name: str) -> Any:  # noqa: ANN401
-    if name not in _HOME:
-        raise AttributeError(f"module 'levelled.campaigns' has no attribute {name!r}")
-    value = getattr(importlib.import_module(f"levelled.{_HOME[name]}"), name)
-    globals()[name] = value
-    return value
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "levelled.campaigns.audit": "Audit",
+        "levelled.campaigns.campaign": "Campaign load_campaign",
+        "levelled.campaigns.create": "create_campaign",
+        "levelled.campaigns.drawing.learnt": "CampaignPredictor plan_campaign",
+        "levelled.campaigns.figures.figures": "CampaignDiagnosis",
+        "levelled.campaigns.figures.gate": "GateClaim",
+        "levelled.campaigns.file_draws": "draw_from_file",
+        "levelled.campaigns.log.records": "Ask OpenItem",
+        "levelled.campaigns.people.labellers": "Agreement Pace",
+        "levelled.campaigns.settings": "Question",
+        "levelled.campaigns.stores": "Upgrade backup copy open_store place_of upgrade",
+        "levelled.metrics.comparison": "Figure",
+    },
+)
 
 
 def __dir__() -> list[str]:
