@@ -24,8 +24,8 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from levelled import Draws
+from levelled.campaigns.file_draws import ColumnWeights, race_units
 from levelled.samplers import finish, race
-from levelled.sources.races import ColumnWeights, race_units
 from levelled.sources.rows import Files
 
 MOST = 10**8

@@ -5,7 +5,7 @@ import logging
 import os
 import socket
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, redirect_stdout, suppress
 from functools import partial
 from types import ModuleType
@@ -246,7 +246,14 @@ def _connect_ray(address: str | None, workers: int) -> Iterator[ModuleType]:
         return
     quiet = {"log_to_driver": False, "logging_level": logging.ERROR}
     if address is not None:
-        _join(package, address, quiet)
+        check_server(address, "Ray", "'ray start --head'")
+        try:
+            package.init(address=address, **quiet)
+        except (ConnectionError, ValueError, RuntimeError) as wrong:
+            raise InputError(
+                f"The Ray cluster at {address} cannot be used: {wrong}. If it asks for a token, "
+                f"set RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
+            ) from wrong
     else:
         own = {"include_dashboard": False, "object_store_memory": _OBJECT_STORE}
         package.init(num_cpus=workers, **own, **quiet)
@@ -255,17 +262,6 @@ def _connect_ray(address: str | None, workers: int) -> Iterator[ModuleType]:
     finally:
         with _silence():
             package.shutdown()
-
-
-def _join(package: ModuleType, address: str, quiet: Mapping[str, object]) -> None:
-    check_server(address, "Ray", "'ray start --head'")
-    try:
-        package.init(address=address, **quiet)
-    except (ConnectionError, ValueError, RuntimeError) as wrong:
-        raise InputError(
-            f"The Ray cluster at {address} cannot be used: {wrong}. If it asks for a token, set "
-            f"RAY_AUTH_MODE=token and RAY_AUTH_TOKEN."
-        ) from wrong
 
 
 def _silence() -> redirect_stdout[io.StringIO]:

@@ -258,15 +258,6 @@ def fit_copy(
     return call_model(model, what, lambda: fit(untrained, X, y, weights), X)
 
 
-def weights_error(model: Model, task: PredictionTask, X: Rows) -> str:
-    """The error of a model when it is fitted with weights that are all one; "" if it has none."""
-    try:
-        fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
-    except (Exception, SystemExit) as error:  # noqa: BLE001  # whatever a model cannot do
-        return error_line(error)
-    return ""
-
-
 T = TypeVar("T")
 _LONGEST = 300
 
@@ -429,15 +420,21 @@ def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) 
     model.fit(copy_rows(X), labels.copy(), **_weight_argument(model, weights))
     if hasattr(model, "predict_proba") and not hasattr(model, "classes_"):
         with suppress(AttributeError):  # `proba` then raises the error
-            _fitted_last_step(model).classes_ = np.unique(labels)
+            at_last_step(model)[0].classes_ = np.unique(labels)
     return model
 
 
-def _fitted_last_step(model: Any) -> Any:  # noqa: ANN401
-    """The fitted last step of pipelines and searches, which take their classes from it."""
-    if hasattr(model, "best_estimator_"):
-        return _fitted_last_step(model.best_estimator_)
-    return _fitted_last_step(model.steps[-1][1]) if getattr(model, "steps", None) else model
+def at_last_step(model: Any, X: Rows = None) -> tuple[Any, Rows]:  # noqa: ANN401
+    """The fitted last step of pipelines and searches, however deep, and the rows as they reach it.
+
+    Pipelines and searches take their classes from that step.
+    """
+    if hasattr(model, "best_estimator_"):  # of a search, that which it chose
+        return at_last_step(model.best_estimator_, X)
+    if getattr(model, "steps", None):
+        inputs = X if X is None or len(model.steps) == 1 else model[:-1].transform(X)
+        return at_last_step(model.steps[-1][1], inputs)
+    return model, X
 
 
 def _weight_argument(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:

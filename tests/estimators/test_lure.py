@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
-from levelled.estimators import lure, lure_weights, naive_weights, pure, pure_weights, running
+from levelled.estimators import lure, lure_weights, naive_weights, pure_weights, running
 from levelled.estimators.moments import uniform_probability
 from levelled_studies.exact import every_path
 from paths import LOSSES, POSITIVE, chase_large_losses, optimal
@@ -19,7 +19,7 @@ def uniform_draws(pool_size: int, budget: int) -> Draws:
 def test_the_two_forms_of_lure_and_of_pure_agree(budget: int) -> None:
     for draws, _ in every_path(5, budget, chase_large_losses(LOSSES)):
         losses = LOSSES[draws.index]
-        a, c = pure.terms(losses, draws.probability, 5), lure.levels(5, budget)
+        a, c = lure.terms(losses, draws.probability, 5), lure.levels(5, budget)
         assert np.mean(lure_weights(draws) * losses) == pytest.approx(np.mean(c * a), abs=1e-10)
         assert np.mean(pure_weights(draws) * losses) == pytest.approx(np.mean(a), abs=1e-10)
 
@@ -49,7 +49,7 @@ def test_the_optimal_proposal_makes_both_estimators_exact(budget: int) -> None:
         for weights in (pure_weights, lure_weights):
             risk = np.mean(weights(draws) * losses)
             assert risk == pytest.approx(POSITIVE.mean(), abs=1e-10)
-        terms = pure.terms(losses, draws.probability, 6)
+        terms = lure.terms(losses, draws.probability, 6)
         np.testing.assert_allclose(terms, POSITIVE.mean(), atol=1e-10)
 
 
@@ -72,7 +72,7 @@ def test_two_proposals_estimate_a_signed_mean_exactly() -> None:
 
 def test_weights_take_leading_axes() -> None:
     q = np.random.default_rng(0).uniform(0.1, 0.9, size=(2, 3, 4))
-    for weights in (lure.weights, pure.weights):
+    for weights in (lure.weights, lure.plain_weights):
         together = weights(q, 9)
         assert together.shape == q.shape
         np.testing.assert_array_equal(together[1, 2], weights(q[1, 2], 9))
@@ -93,4 +93,4 @@ probabilities = st.lists(st.floats(1e-6, 1), min_size=1, max_size=8).map(np.arra
 @given(probabilities, st.integers(9, 10**12))
 def test_weights_are_never_negative(q: FloatArray, pool_size: int) -> None:
     assert (lure.weights(q, pool_size) >= -1e-9).all()
-    assert (pure.weights(q, pool_size) >= 0).all()
+    assert (lure.plain_weights(q, pool_size) >= 0).all()

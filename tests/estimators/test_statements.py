@@ -8,7 +8,7 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators import lure, lure_weights, pure
+from levelled.estimators import lure, lure_weights
 from levelled_studies.exact import Propose, every_path
 from paths import LOSSES, chase_large_losses, expectation, uniform
 
@@ -17,7 +17,7 @@ CHASE = chase_large_losses(LOSSES)
 
 
 def terms(draws: Draws) -> FloatArray:
-    return pure.terms(LOSSES[draws.index], draws.probability, len(LOSSES))
+    return lure.terms(LOSSES[draws.index], draws.probability, len(LOSSES))
 
 
 def test_any_constant_combination_of_the_terms_is_unbiased() -> None:

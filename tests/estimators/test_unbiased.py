@@ -5,7 +5,7 @@ import pytest
 
 from levelled._check import FloatArray
 from levelled.draws import Draws
-from levelled.estimators import lure_weights, naive_weights, pure, pure_weights
+from levelled.estimators import lure, lure_weights, naive_weights, pure_weights
 from levelled_studies.exact import Propose, every_path
 from paths import LOSSES, POSITIVE, Weights, chase_large_losses, expectation, ignoring, uniform
 
@@ -40,7 +40,7 @@ def test_the_naive_estimator_misses_in_the_same_harness(budget: int) -> None:
 
 def test_each_term_is_unbiased_given_the_draws_before_it() -> None:
     expected = expectation(
-        lambda draws: pure.terms(LOSSES[draws.index], draws.probability, 5),
+        lambda draws: lure.terms(LOSSES[draws.index], draws.probability, 5),
         5,
         4,
         chase_large_losses(LOSSES),
@@ -56,7 +56,7 @@ def test_the_difference_form_is_unbiased_for_a_predictor_refitted_after_every_la
             fitted = (LOSSES + losses[:m].sum()) ** 2 / 10  # any function of the past and the item
             control[m] = fitted[draws.index[m]]
             left[m] = np.delete(fitted, draws.index[:m]).sum()
-        return pure.terms(losses, draws.probability, 5, control=control, control_left=left)
+        return lure.terms(losses, draws.probability, 5, control=control, control_left=left)
 
     expected = expectation(terms, 5, 4, chase_large_losses(LOSSES))
     np.testing.assert_allclose(expected, LOSSES.mean(), atol=1e-10)
@@ -100,7 +100,7 @@ def test_an_ignored_set_that_varies_biases_each_term_by_what_it_ignored_there() 
         return np.array([LOSSES[3], second, 0.0])
 
     terms = expectation(
-        lambda draws: pure.terms(LOSSES[draws.index], draws.probability, 5), 5, 3, propose
+        lambda draws: lure.terms(LOSSES[draws.index], draws.probability, 5), 5, 3, propose
     )
     bias = expectation(ignored_losses, 5, 3, propose) / 5
     np.testing.assert_allclose(terms, LOSSES.mean() - bias, atol=1e-10)

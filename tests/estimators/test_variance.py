@@ -7,7 +7,7 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
-from levelled.estimators import lure, lure_weights, pure, pure_weights
+from levelled.estimators import lure, lure_weights, pure_weights
 from levelled.estimators.moments import degrees_of_freedom, moments, variance
 from levelled.proposals import optimal_for_gradient
 from levelled_studies.exact import (
@@ -259,4 +259,4 @@ def test_variance_and_degrees_of_freedom_take_leading_axes() -> None:
 
 def test_equal_terms_have_as_many_degrees_of_freedom_as_draws_less_one() -> None:
     assert degrees_of_freedom(np.ones(5), np.full(5, 0.2)) == 4
-    assert pure.terms(np.zeros(5), np.full(5, 0.2), 9).tolist() == [0] * 5
+    assert lure.terms(np.zeros(5), np.full(5, 0.2), 9).tolist() == [0] * 5

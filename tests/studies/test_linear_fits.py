@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from levelled._check import FloatArray
-from levelled.estimators import lure, pure
+from levelled.estimators import lure
 from levelled_studies.linear import data
 from levelled_studies.linear.experiment import draw, geometric
 from levelled_studies.linear.fits import Line, fit, risk, running_moments
@@ -29,7 +29,7 @@ def test_lines_and_risks_from_cumulative_sums_are_those_of_weighted_least_square
     for row, (x, y, q) in enumerate(zip(*(a[:, :budget] for a in drawn), strict=True)):
         weight = {
             "naive": np.ones(budget),
-            "PURE": pure.weights(q, 101),
+            "PURE": lure.plain_weights(q, 101),
             "LURE": lure.weights(q, 101),
         }[objective]
         root = np.sqrt(np.maximum(weight, 0))

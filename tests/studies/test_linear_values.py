@@ -12,7 +12,7 @@ import pyarrow as pa
 import pytest
 
 from levelled._check import FloatArray
-from levelled.estimators import lure, pure
+from levelled.estimators import lure
 from levelled_studies import find
 from levelled_studies.linear import data, experiment
 from levelled_studies.linear.settings import LinearSettings
@@ -23,7 +23,7 @@ FEW = 10
 """Trajectories, the fewest that the settings take."""
 WEIGHTS: dict[str, Callable[[FloatArray, int], FloatArray]] = {
     "naive": lambda q, N: np.ones(len(q)),
-    "PURE": pure.weights,
+    "PURE": lure.plain_weights,
     "LURE": lure.weights,
 }
 POOL, UNSEEN = data.pool(), data.unseen()

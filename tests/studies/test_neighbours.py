@@ -13,7 +13,7 @@ pytest.importorskip("sklearn")
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure_weights
-from levelled.estimators.pure import murthy_weights
+from levelled.estimators.lure import murthy_weights
 from levelled.simulation import KnownLosses, known_losses, repeat_methods
 from levelled_studies import find
 from levelled_studies.efficiency.pools import load_task

@@ -38,11 +38,13 @@ from levelled.models import (
     Predictions,
     PredictionTask,
     Rows,
+    error_line,
+    fit,
     make_task,
     n_rows,
     seeded_copy,
     takes_weights,
-    weights_error,
+    untrained_copy,
 )
 
 Test = Rows | tuple[Rows, ArrayLike]
@@ -205,10 +207,11 @@ def _fit_corrected(
     try:
         return cross_fit(model, task, X, fold, weights)
     except InputError:
-        error = weights_error(model, task, X)
-        if not error:
-            raise
-        return f"{type(model).__name__} takes no sample_weight: {error}"
+        try:  # with weights that are all one, whatever a model cannot do
+            fit(untrained_copy(model), X, task.labels, np.ones(len(task.labels)))
+        except (Exception, SystemExit) as error:  # noqa: BLE001
+            return f"{type(model).__name__} takes no sample_weight: {error_line(error)}"
+        raise
 
 
 def _make_verdict(
@@ -349,7 +352,10 @@ def _shift(
     With labels the risks are compared, else the mean prediction of each class: by Welch's test,
     with a nominal rate of false alarms of 0.3% for all classes together.
     """
-    X, y = _rows_and_labels(test)
+    parts = test if isinstance(test, tuple) else (test, None)
+    if len(parts) != 2 or n_rows(parts[0], "test") < 2:
+        raise InputError("test must be rows, two or more, or a pair of rows and their labels.")
+    X, y = parts
     if y is None:
         return _shift_of_predictions(judged, task, draws, X)
     labels = class_names("The labels of test", y) if task.classes is not None else np.asarray(y)
@@ -418,13 +424,6 @@ def _largest_gap(
         beyond = np.abs(z) / t_quantile(variance**2 / known, 1 - ALARM / (2 * C))
     at = int(np.argmax(np.nan_to_num(beyond)))
     return _Gap(float(gap[at]), float(z[at]), bool(beyond[at] > 1))
-
-
-def _rows_and_labels(test: Test) -> tuple[Rows, ArrayLike | None]:
-    parts = test if isinstance(test, tuple) else (test, None)
-    if len(parts) != 2 or n_rows(parts[0], "test") < 2:
-        raise InputError("test must be rows, two or more, or a pair of rows and their labels.")
-    return parts
 
 
 def _check_labels(X: Rows, labels: NDArray[Any], task: PredictionTask) -> None:

@@ -4,7 +4,7 @@ Each labelled item has its loss under a model that was trained without it. These
 two biases, the risks, and the two measurements of how far to correct.
 """
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from math import isfinite
 from typing import Any, Literal, NamedTuple
@@ -391,7 +391,13 @@ def log_loss_share(
     highest = min(_FAR, -1 / min(more.min(), -1 / _FAR))
     inside = 1e-9 * (highest - lowest)
     lowest, highest = lowest + inside, highest - inside
-    value = _root(lambda share: float(slopes(share).sum()), lowest, highest)
+    # Where the slope, which falls, is 0, or the end of the range that is nearest to that.
+    if slopes(lowest).sum() <= 0:
+        value = float(lowest)
+    elif slopes(highest).sum() >= 0:
+        value = float(highest)
+    else:
+        value = float(brentq(lambda share: float(slopes(share).sum()), lowest, highest))
     slope = slopes(value)
     return Measured(value, _sandwich(slope, slope**2 / weights))
 
@@ -416,10 +422,3 @@ def combine_shares(on_labels: float, held_out: Measured) -> float:
 def _sandwich(slope: FloatArray, curvature: FloatArray) -> float:
     """sd(slope) / (sqrt(M) mean curvature), the standard error of a minimum."""
     return float(np.std(slope, ddof=1) / np.sqrt(len(slope)) / curvature.mean())
-
-
-def _root(decreasing: Callable[[float], float], low: float, high: float) -> float:
-    """Where a decreasing function is 0, or the end of the range that is nearest to it."""
-    if decreasing(low) <= 0:
-        return low
-    return high if decreasing(high) >= 0 else float(brentq(decreasing, low, high))

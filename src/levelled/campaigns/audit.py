@@ -16,14 +16,14 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from levelled._optional import optional
-from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.drivers import (
-    begin_round,
+from levelled.campaigns.drawing.drawing import begin_round, draw_again, driver_of
+from levelled.campaigns.drawing.pools import (
+    attach_event,
     check_guarantee,
     check_kind,
-    driver_of,
+    looks_over,
+    settings_of_pool,
 )
-from levelled.campaigns.drawing.pools import attach_event, looks_over, settings_of_pool
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide

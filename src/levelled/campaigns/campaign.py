@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.drawing.drawing import draw_events
-from levelled.campaigns.drawing.drivers import check_kind
 from levelled.campaigns.drawing.pools import (
     CampaignPool,
     attach_event,
+    check_kind,
     open_moved_scores,
     place_of,
     pool_options,

@@ -13,16 +13,14 @@ import numpy as np
 
 from levelled.campaigns.campaign import AHEAD, Campaign, load_campaign
 from levelled.campaigns.drawing.drawing import draw_again
-from levelled.campaigns.drawing.drivers import (
+from levelled.campaigns.drawing.pools import (
     check_drive,
     check_guarantee,
-    choose_kind,
-    outlines_of,
-)
-from levelled.campaigns.drawing.pools import (
     check_model_name,
     check_predicted_losses,
+    choose_kind,
     looks_over,
+    outlines_of,
     place_of,
     settings_of_pool,
 )

@@ -1,38 +1,41 @@
-"""Draws from files of any size, without a campaign."""
+"""Draws from files of any size, without a campaign: a race over units of files.
+
+Units are read by several threads and merged as they come. Rows are drawn by weights of a column, by
+predictions, or all the same.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
-from itertools import chain
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from itertools import chain, islice
+from math import fsum
+from typing import TypeVar
 
 import numpy as np
+import pyarrow as pa
 
 from levelled._check import FloatArray, IntArray, between, whole
 from levelled.draws import Draws
-from levelled.errors import InputError, PoolError, ProposalError
+from levelled.errors import InputError, PoolError, ProposalError, WeightError
 from levelled.labels import Id, list_names
 from levelled.metrics.named import parse_metric
 from levelled.predictions import PoolPredictions
-from levelled.samplers import Part, finish
-from levelled.sources.columns import Roles, batch_ids
+from levelled.samplers.blocks import check_total, cut
+from levelled.samplers.keyed import name_row, weights_of
+from levelled.samplers.race import Parts, RacePart, finish, merge, part, whole_blocks
+from levelled.sources.columns import Roles, batch_ids, is_number, roles_of
 from levelled.sources.files import PathName
-from levelled.sources.races import (
-    ColumnWeights,
-    EqualWeights,
-    PredictionWeights,
-    Progress,
-    UnitWeights,
-    in_threads,
-    mix_units,
-    name_place,
-    prediction_weights,
-    race_units,
-)
+from levelled.sources.pool import ColumnChoices
+from levelled.sources.reading import read_columns
 from levelled.sources.rows import Files, taken
 
 _FLOOR = 0.5
 """The share of the probability that is spread evenly where a metric scores the rows."""
+_ROWS = 1 << 20
+"""Rows of equal weight that are made at once."""
 
 
 def draw_from_file(
@@ -111,7 +114,13 @@ def draw_from_file(
         )
     if isinstance(weights, PredictionWeights):
         note(f"weights: {weights.origin}")
-    count = _counter(progress, units.n_rows, passes=1 + mixed)
+    done, n_rows = 0, units.n_rows
+
+    def count(rows: int) -> None:
+        nonlocal done
+        done += rows
+        progress(done, None if n_rows is None else (1 + mixed) * n_rows)
+
     try:
         if mixed:
             weights = mix_units(weights, share, threads=threads, progress=count)
@@ -124,38 +133,19 @@ def draw_from_file(
             threads=threads,
             progress=count,
         )
-        draws = _finish(merged, note)
+        try:
+            draws = finish(merged)
+        except ProposalError as wrong:
+            if not merged.design:
+                raise
+            draws = finish(replace(merged, design=False))
+            note(f"no design columns: {wrong}")
         ids = _read_ids(units, draws.index, id_column, threads)
     except InputError:
         _refuse_change(units)  # the more likely cause, if there is one
         raise
     _refuse_change(units)
     return replace(draws, ids=ids)
-
-
-def _finish(merged: Part, note: Callable[[str], object]) -> Draws:
-    """The draws, without design columns if these cannot be computed."""
-    try:
-        return finish(merged)
-    except ProposalError as wrong:
-        if not merged.design:
-            raise
-        draws = finish(replace(merged, design=False))
-        note(f"no design columns: {wrong}")
-        return draws
-
-
-def _counter(
-    progress: Callable[[int, int | None], object], n_rows: int | None, passes: int
-) -> Progress:
-    done = 0
-
-    def count(rows: int) -> None:
-        nonlocal done
-        done += rows
-        progress(done, None if n_rows is None else passes * n_rows)
-
-    return count
 
 
 def _choose_weights(
@@ -173,20 +163,38 @@ def _choose_weights(
     if weight is not None:
         return ColumnWeights(units, weight, log)
     if metric is not None:
-        parsed = parse_metric(metric)
+        parsed, choices = parse_metric(metric), ColumnChoices(id_column)
+        roles = roles_of(units.schema, classes=classes, slices=(), choices=choices)
+        first = roles.models[:1]
+        pred = {model: column for model, column in roles.pred.items() if model in first}
+        proba = {model: columns for model, columns in roles.proba.items() if model in first}
 
         def score(predictions: PoolPredictions) -> FloatArray:
             parsed.require(predictions)
             return parsed.score(predictions)
 
-        return prediction_weights(units, score, metric, classes=classes, id_column=id_column)
+        roles = replace(roles, id="", pred=pred, proba=proba)
+        return PredictionWeights(units, metric, score=score, roles=roles)
     return EqualWeights(units)
 
 
 def _read_ids(units: Files, rows: IntArray, column: str, threads: int | None) -> list[Id]:
     """The ids of some rows, of which only the units that hold them are read."""
+
+    def unit_ids(part: tuple[int, IntArray]) -> list[Id]:
+        unit, inside = part
+        found: list[Id] = []
+        for batch in taken(units.unit_batches(unit, Roles(column)), inside):
+            ids = batch.column(0).to_pylist()
+            missing = [at for at, one in enumerate(ids) if one in (None, "")]
+            if missing:
+                place = name_place(units, unit, int(inside[len(found) + missing[0]]))
+                raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
+            found += batch_ids(batch, column, 0).to_pylist()
+        return found
+
     order = np.sort(rows)
-    found = in_threads(lambda part: _unit_ids(units, *part, column), units.parts(order), threads)
+    found = in_threads(unit_ids, units.parts(order), threads)
     name = dict(zip(order.tolist(), chain.from_iterable(found), strict=True))
     row_of: dict[Id, int] = {}
     for row, one in name.items():
@@ -198,21 +206,241 @@ def _read_ids(units: Files, rows: IntArray, column: str, threads: int | None) ->
     return [name[row] for row in rows.tolist()]
 
 
-def _unit_ids(units: Files, unit: int, rows: IntArray, column: str) -> list[Id]:
-    """The ids of some rows of a unit, which increase; it is read up to the last of them."""
-    found: list[Id] = []
-    for batch in taken(units.unit_batches(unit, Roles(column)), rows):
-        missing = [at for at, one in enumerate(batch.column(0).to_pylist()) if one in (None, "")]
-        if missing:
-            place = name_place(units, unit, int(rows[len(found) + missing[0]]))
-            raise PoolError(f"{place} was drawn and has no id in the column {column!r}.")
-        found += batch_ids(batch, column, 0).to_pylist()
-    return found
-
-
 def _refuse_change(units: Files) -> None:
     if name := units.changed_file():
         raise PoolError(
             f"{name} changed while it was read, so the draws would be of no pool at all. Draw "
             f"again once nothing writes to it."
         )
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class UnitWeights:
+    """Weights of the rows of files, unit by unit; `column` is what errors call them."""
+
+    units: Files
+    column: str = ""
+    log: bool = False
+
+    def arrays(self, unit: int) -> Iterator[FloatArray]:
+        """The weights of one unit, in pieces."""
+        raise NotImplementedError
+
+    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
+        """An error about the weight of one row, in words of the user."""
+        return name_row(wrong, name_place(self.units, unit, row), self.column, log=self.log)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class ColumnWeights(UnitWeights):
+    """Weights as a column gives them, or their logarithms."""
+
+    def __post_init__(self) -> None:
+        schema, column = self.units.schema, self.column
+        if column not in schema.names:
+            there = list_names(schema.names, 12)
+            raise PoolError(f"The files have no column {column!r} of weights; they have {there}.")
+        if not is_number(kind := schema.field(column).type):
+            where = f" of {self.units.file(0)}" if self.units.n_units else ""
+            raise PoolError(f"The column {column!r}{where} must hold numbers; it holds {kind}.")
+
+    def arrays(self, unit: int) -> Iterator[FloatArray]:
+        """The column in one unit, in pieces."""
+        first_row = 0
+        for batch in self.units.unit_batches(unit, Roles("", score=self.column)):
+            try:
+                yield weights_of(batch.column(self.column), self.column, "The pool")
+            except WeightError as wrong:
+                raise self.name(wrong, unit, first_row + wrong.row) from None
+            first_row += len(batch)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class EqualWeights(UnitWeights):
+    """The same weight for all rows; Parquet files need not be read for it."""
+
+    def arrays(self, unit: int) -> Iterator[FloatArray]:
+        """As many ones as the unit has rows."""
+        n = self.units.length(unit)
+        return (np.ones(min(_ROWS, n - start)) for start in range(0, n, _ROWS))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class PredictionWeights(UnitWeights):
+    """The interest of each row by a score of its predictions, as a campaign computes it."""
+
+    score: Callable[[PoolPredictions], FloatArray] = field(kw_only=True)
+    roles: Roles = field(kw_only=True)
+    """The columns of the first model's predictions."""
+
+    @property
+    def origin(self) -> str:
+        """The columns that the scores come from, in words."""
+        roles = self.roles
+        if roles.score is not None:
+            return f"the column {roles.score!r}, not the predictions"
+        losses = () if roles.loss_hat is None else (roles.loss_hat,)
+        names = (*losses, *roles.surrogate, *(one for two in roles.proba.values() for one in two))
+        if not names:
+            return "all the same, because no column predicts the loss"
+        return f"the expected loss, by the columns {list_names(names, 12)}"
+
+    def arrays(self, unit: int) -> Iterator[FloatArray]:
+        """The scores of one unit, in pieces."""
+        row, model = self.units.start(unit), (*self.roles.models, "")[0]
+        for batch in self.units.unit_batches(unit, self.roles):
+            try:
+                if len(batch):
+                    columns = read_columns([batch], self.roles, first_row=row)
+                    yield self.score(columns.predictions(model, self.roles.classes))
+            except InputError as wrong:
+                file = self.units.file(unit)
+                raise PoolError(f"In {file}, items being rows counted from 0: {wrong}") from wrong
+            row += len(batch)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class MixedWeights(UnitWeights):
+    """A share of the probability is spread evenly, the rest goes by other weights.
+
+    w = floor / N + (1 - floor) s / S,    S the total of the weights s
+    """
+
+    of: UnitWeights = field(kw_only=True)
+    floor: float = field(kw_only=True)
+    n_rows: int = field(kw_only=True)
+    total: float = field(kw_only=True)
+    """The total of the other weights in units of e^shift."""
+    shift: float = 0.0
+
+    def arrays(self, unit: int) -> Iterator[FloatArray]:
+        """The mixed weights of one unit, in pieces."""
+        for weights in self.of.arrays(unit):
+            share = np.exp(weights - self.shift) if self.of.log else weights
+            yield self.floor / self.n_rows + (1 - self.floor) * (share / self.total)
+
+    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
+        """An error about the weight of one row, in words of the user."""
+        return self.of.name(wrong, unit, row)
+
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+Progress = Callable[[int], object]
+"""It is called with the number of rows that have been read since it was called before."""
+
+
+def name_place(units: Files, unit: int, row: int) -> str:
+    """One row of a unit in words that begin a sentence."""
+    return f"Row {units.start(unit) + row} (counted from 0) of {units.file(unit)}"
+
+
+def race_units(
+    weights: UnitWeights,
+    k: int,
+    *,
+    seed: int,
+    design: bool = False,
+    allow_zero: bool = False,
+    threads: int | None = None,
+    progress: Progress = lambda rows: None,
+) -> RacePart:
+    """The race over all units as one part, the same for any number of threads."""
+    parts = Parts()
+
+    def race_unit(unit: int) -> RacePart:
+        def race_piece(array: FloatArray, first_row: int) -> RacePart:
+            return part(
+                array,
+                k,
+                seed=seed,
+                unit=unit,
+                first_row=first_row,
+                log=weights.log,
+                design=design,
+                allow_zero=allow_zero,
+                log_until=parts.log_until,
+            )
+
+        return merge(_each_piece(race_piece, weights, unit))
+
+    for one in in_threads(race_unit, _numbers(weights), threads):
+        parts.add(one)
+        progress(int(one.blocks["rows"].sum()))
+    return parts.merged()
+
+
+def mix_units(
+    weights: UnitWeights,
+    floor: float,
+    *,
+    threads: int | None = None,
+    progress: Progress = lambda rows: None,
+) -> MixedWeights:
+    """Mix weights with uniform ones, after a pass that adds them up.
+
+    The total is the exact sum of the sums of all blocks, rounded once, so that it does not depend
+    on their order.
+    """
+
+    def add_up(unit: int) -> list[tuple[FloatArray, FloatArray, int]]:
+        def add_piece(array: FloatArray, _: int) -> tuple[FloatArray, FloatArray, int]:
+            pool = cut(array, log=weights.log, allow_zero=True)
+            return pool.total, pool.shift, len(array)
+
+        return [*_each_piece(add_piece, weights, unit)]
+
+    totals, shifts, n_rows = [], [], 0
+    for unit in in_threads(add_up, _numbers(weights), threads):
+        for total, shift, rows in unit:
+            totals.append(total[total > 0])
+            shifts.append(shift[total > 0])
+            n_rows += rows
+            progress(rows)
+    total, shift = np.concatenate(totals), np.concatenate(shifts)
+    if not len(total):
+        raise ProposalError(f"All {n_rows} weights are zero, so no item can be drawn by them.")
+    top = float(shift.max())
+    with np.errstate(over="ignore"):
+        check_total(total.sum())
+    whole_total = fsum(total * np.exp(shift - top))
+    return MixedWeights(
+        weights.units, of=weights, floor=floor, n_rows=n_rows, total=whole_total, shift=top
+    )
+
+
+def in_threads(
+    function: Callable[[Item], Result], items: Iterable[Item], threads: int | None = None
+) -> Iterator[Result]:
+    """The results in the order of the items, of which few are in work or waiting at a time."""
+    n = pa.cpu_count() if threads is None else whole("threads", threads, least=1)
+    rest = iter(items)
+    with ThreadPoolExecutor(n) as pool:
+        running = deque(pool.submit(function, item) for item in islice(rest, 2 * n))
+        try:
+            while running:
+                yield running.popleft().result()
+                running.extend(pool.submit(function, item) for item in islice(rest, 1))
+        finally:
+            for one in running:
+                one.cancel()
+
+
+def _numbers(weights: UnitWeights) -> range:
+    if not weights.units.n_units:
+        raise PoolError("The pool is empty: it has columns, but not a single row.")
+    return range(weights.units.n_units)
+
+
+def _each_piece(
+    function: Callable[[FloatArray, int], Result], weights: UnitWeights, unit: int
+) -> Iterator[Result]:
+    """The results for pieces of whole blocks and their first rows; errors name rows of the unit."""
+    first_row = 0
+    for array in whole_blocks(weights.arrays(unit)):
+        try:
+            result = function(array, first_row)
+        except WeightError as wrong:
+            raise weights.name(wrong, unit, first_row + wrong.row) from None
+        yield result
+        first_row += len(array)

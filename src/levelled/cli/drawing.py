@@ -96,10 +96,20 @@ def draw(
             f"A pool is one name, and {show.plain(context.args[0])} is a further one. Put a "
             f"pattern in quotes: levelled draw 'pool/*.parquet'."
         )
-    _check_source(pool, count, sql, table, from_result)
+    if sum(one is not None for one in (pool, sql, from_result)) != 1:
+        raise typer.BadParameter("Name one of a pool, --sql with --table, and --from-result.")
+    if (sql is None) != (table is None):
+        raise typer.BadParameter("--sql and --table go together.")
+    if count is None and from_result is None:
+        raise typer.BadParameter("say how many items to draw.", param_hint="-k")
     seed = secrets.randbits(32) if seed is None else seed
     if from_result is not None:
-        _show_result(context, from_result, out, form)
+        others = ("count", "weight", "seed", "allow_zero", "id_column")
+        _refuse(context, "--from-result", *_FOR_FILES, *others)
+        _check_out(context, out, str(from_result))
+        draws = lv.samplers.draws_from_result(lv.sources.read_result(from_result))
+        _show_draws(draws, out, form, ["draw", "id", "probability"])
+        show.tell(f"{_count(draws)}, as {from_result} says")
     elif sql is not None:
         _refuse(context, f"--sql {sql}", *_FOR_FILES, "out", "form")
         statement = lv.samplers.select_statement(
@@ -113,7 +123,13 @@ def draw(
         )
         typer.echo(statement)
     elif pool is not None:
-        _check_weights(context, weight, metric)
+        if weight is not None:
+            _refuse(context, "--weight", "metric", "classes")
+        elif metric is not None:
+            _refuse(context, "--metric", "log")
+        else:
+            equal = "equal weights: name --weight or --metric"
+            _refuse(context, equal, "log", "classes", "floor", "allow_zero")
         _check_out(context, out, pool)
         notes: list[str] = []
         with show.row_counter(f"opening {pool}") as progress:
@@ -136,43 +152,6 @@ def draw(
         _show_draws(draws, out, form, ["draw", "row", "id", "probability"])
         for line in (*notes, f"{_count(draws)}, with seed {seed}"):
             show.tell(line)
-
-
-def _show_result(context: typer.Context, result: Path, out: Path | None, form: Form | None) -> None:
-    """Write or print the draws in the result of a SELECT."""
-    others = ("count", "weight", "seed", "allow_zero", "id_column")
-    _refuse(context, "--from-result", *_FOR_FILES, *others)
-    _check_out(context, out, str(result))
-    draws = lv.samplers.draws_from_result(lv.sources.read_result(result))
-    _show_draws(draws, out, form, ["draw", "id", "probability"])
-    show.tell(f"{_count(draws)}, as {result} says")
-
-
-def _check_source(
-    pool: str | None,
-    count: int | None,
-    sql: DialectName | None,
-    table: str | None,
-    from_result: Path | None,
-) -> None:
-    """Refuse options from which it is not clear what to draw from."""
-    if sum(one is not None for one in (pool, sql, from_result)) != 1:
-        raise typer.BadParameter("Name one of a pool, --sql with --table, and --from-result.")
-    if (sql is None) != (table is None):
-        raise typer.BadParameter("--sql and --table go together.")
-    if count is None and from_result is None:
-        raise typer.BadParameter("say how many items to draw.", param_hint="-k")
-
-
-def _check_weights(context: typer.Context, weight: str | None, metric: str | None) -> None:
-    """Refuse options that the weights have no use for."""
-    if weight is not None:
-        _refuse(context, "--weight", "metric", "classes")
-    elif metric is not None:
-        _refuse(context, "--metric", "log")
-    else:
-        equal = "equal weights: name --weight or --metric"
-        _refuse(context, equal, "log", "classes", "floor", "allow_zero")
 
 
 def _check_out(context: typer.Context, out: Path | None, source: str) -> None:

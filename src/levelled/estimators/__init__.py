@@ -12,9 +12,8 @@ from levelled.estimators.intervals.betting import (
     running_betting,
 )
 from levelled.estimators.intervals.hedged import Hedged, hedged_interval
-from levelled.estimators.lure import lure_weights
+from levelled.estimators.lure import lure_weights, murthy_weights, naive_weights, pure_weights
 from levelled.estimators.moments import Diagnosis, Moments, diagnose, moments
-from levelled.estimators.pure import murthy_weights, naive_weights, pure_weights
 from levelled.estimators.record import Estimate
 
 __all__ = [

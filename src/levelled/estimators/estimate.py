@@ -2,7 +2,7 @@
 
 A design is thin where its weights are so uneven that the labels are worth only a few uniform
 ones (`design_size`). R_PURE and R_LURE are the plain and the levelled unbiased risk estimator
-(`pure`, `lure`).
+(`lure`).
 """
 
 from dataclasses import dataclass, replace
@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from levelled._check import LARGEST, FloatArray, between, choice, floats, same_length, whole
 from levelled.draws import Draws, check_draws, check_losses
 from levelled.errors import InputError
-from levelled.estimators import lure, pure
+from levelled.estimators import lure
 from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.intervals.hedged import COLUMNS, hedged_interval
 from levelled.estimators.intervals.limits import (
@@ -50,7 +50,6 @@ from levelled.estimators.moments import (
 )
 from levelled.estimators.record import Estimate
 
-ESTIMATORS = ("lure", "pure", "naive", "murthy", "ramped")
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
 """A predictor of the loss: its value at each drawn item, and its sum over what was left."""
@@ -73,44 +72,6 @@ class LossSample:
     """The variance that the predictor behind "ramped" draws expects of the estimate."""
     budget: int | None = None
     """The number of labels that was fixed beforehand, where an interval depends on it."""
-
-    @classmethod
-    def of(
-        cls,
-        losses: ArrayLike,
-        draws: Draws,
-        estimator: str,
-        level: float,
-        bounds: tuple[float, float] | None,
-        control: Control | None,
-        population: bool,
-        budget: int | None = None,
-    ) -> "LossSample":
-        """Check the arguments of `estimate` and compute what all intervals need."""
-        losses = check_losses(losses, draws)
-        if not len(losses):
-            raise InputError("An estimate needs at least one label.")
-        choice("estimator", estimator, ESTIMATORS)
-        if estimator == "naive":
-            uniform = uniform_probability(draws.pool_size, len(draws))
-            draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
-        predicted, jump = None, 0.0
-        if estimator == "ramped":
-            control = control_columns("design", None, draws)
-            predicted, jump = _predicted(draws)
-        limits = bounds_of(losses, bounds)
-        return cls(
-            losses=losses,
-            draws=draws,
-            level=between("level", level, 0, 1, open_=True),
-            bounds=limits,
-            kind=kind_of(losses, limits),
-            moments=_moments(losses, draws, estimator, control, population),
-            population=population,
-            predicted_variance=predicted,
-            predicted_jump=jump,
-            budget=None if budget is None else whole("budget", budget, least=len(losses)),
-        )
 
     @property
     def complete(self) -> bool:
@@ -181,7 +142,7 @@ def kind_of(losses: FloatArray, bounds: Bounds) -> Kind:
 def control_columns(
     control: ArrayLike | str | None, control_mean: float | None, draws: Draws
 ) -> Control | None:
-    """The predictor that the arguments of `estimate` describe, as `pure.terms` takes it."""
+    """The predictor that the arguments of `estimate` describe, as `lure.terms` takes it."""
     if control is None:
         if control_mean is not None:
             raise InputError("control_mean is the pool mean of control: give control as well.")
@@ -256,24 +217,16 @@ _FEW = 20
 Limits = tuple[float, float]
 
 
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """Limits, the method that computed them, and warnings for the reader."""
-
-    low: float
-    high: float
-    method: str
-    warnings: tuple[str, ...] = ()
-
-
-def interval_for(sample: LossSample, wanted: str) -> Interval:
+def interval_for(sample: LossSample, wanted: str) -> tuple[Limits, str, list[str]]:
     """The `wanted` interval, or with "auto" the one that holds for losses like these.
+
+    Returned are the limits, the method that computed them, and warnings for the reader.
 
     It is cut to what is logically possible, and widened by the items that could never be drawn.
     """
     (low, high), draws, notes = sample.possible, sample.draws, []
     if wanted == "none" and not sample.complete:
-        return Interval(low, high, "none")
+        return (low, high), "none", []
     method = "point"
     if not sample.complete:
         size = design_size(draws)
@@ -306,7 +259,7 @@ def interval_for(sample: LossSample, wanted: str) -> Interval:
             f"{draws.excluded} of {draws.pool_size} items could never be drawn; the interval "
             f"allows for any loss of theirs"
         )
-    return Interval(low, high, method, tuple(notes))
+    return (low, high), method, notes
 
 
 def _default(sample: LossSample, size: float) -> str:
@@ -438,9 +391,9 @@ def _why_logical(sample: LossSample, method: str) -> str:
 
 _WEIGHTS = {
     "lure": lure.lure_weights,
-    "pure": pure.pure_weights,
-    "naive": pure.naive_weights,
-    "murthy": pure.murthy_weights,
+    "pure": lure.pure_weights,
+    "naive": lure.naive_weights,
+    "murthy": lure.murthy_weights,
     "ramped": lure.lure_weights,
 }
 
@@ -491,15 +444,42 @@ def estimate(
     """
     choice("interval", interval, INTERVALS)
     columns = control_columns(control, control_mean, draws)
-    sample = LossSample.of(losses, draws, estimator, level, bounds, columns, population, budget)
+    values = check_losses(losses, draws)
+    if not len(values):
+        raise InputError("An estimate needs at least one label.")
+    choice("estimator", estimator, tuple(_WEIGHTS))
+    if estimator == "naive":
+        uniform = uniform_probability(draws.pool_size, len(draws))
+        draws = Draws(draws.index, uniform, draws.pool_size, draws.excluded)
+    predictor, predicted, jump = columns, None, 0.0
+    if estimator == "ramped":
+        predictor, (predicted, jump) = control_columns("design", None, draws), _predicted(draws)
+    limits = bounds_of(values, bounds)
+    sample = LossSample(
+        losses=values,
+        draws=draws,
+        level=between("level", level, 0, 1, open_=True),
+        bounds=limits,
+        kind=kind_of(values, limits),
+        moments=_moments(values, draws, estimator, predictor, population),
+        population=population,
+        predicted_variance=predicted,
+        predicted_jump=jump,
+        budget=None if budget is None else whole("budget", budget, least=len(values)),
+    )
     weights = _WEIGHTS[estimator](draws)
-    limits = interval_for(sample, interval)
+    (low, high), method, notes = interval_for(sample, interval)
     stderr = float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
+    warnings = _sample_warnings(sample, estimator) + notes
+    slack = 1e-9 * abs(value)
+    # An unbiased estimate may lie outside of what is possible.
+    if not low - slack <= value <= high + slack and method != "none":
+        warnings.append("the estimate lies outside its interval; trust the interval")
     return Estimate(
         value=value,
-        low=limits.low,
-        high=limits.high,
+        low=low,
+        high=high,
         level=sample.level,
         stderr=0.0 if sample.complete else stderr,
         n_labels=sample.moments.budget,
@@ -508,8 +488,8 @@ def estimate(
         max_weight=float(weights.max()),
         worth=sample.worth,
         estimator=estimator,
-        interval=limits.method,
-        warnings=_warnings(sample, estimator, value, limits) + _control_warnings(sample, columns),
+        interval=method,
+        warnings=(*warnings, *_control_warnings(sample, columns)),
     )
 
 
@@ -538,9 +518,7 @@ def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str,
     )
 
 
-def _warnings(
-    sample: LossSample, estimator: str, value: float, limits: Interval
-) -> tuple[str, ...]:
+def _sample_warnings(sample: LossSample, estimator: str) -> list[str]:
     warnings = []
     if estimator == "naive":
         warnings.append("the naive estimate is biased unless the draws were uniform")
@@ -551,13 +529,7 @@ def _warnings(
             f"the weights 1 / (left * probability) have the mean {mean:.2g} where 1 is expected: "
             f"are these probabilities of being drawn at all, instead of at each draw?"
         )
-    warnings.extend(limits.warnings)
-    # An unbiased estimate may lie outside of what is possible.
-    slack = 1e-9 * abs(value)
-    inside = limits.low - slack <= value <= limits.high + slack
-    if not inside and limits.method != "none":
-        warnings.append("the estimate lies outside its interval; trust the interval")
-    return tuple(warnings)
+    return warnings
 
 
 def running(losses: ArrayLike, draws: Draws, estimator: str = "lure") -> FloatArray:
@@ -581,7 +553,7 @@ def running_naive(losses: FloatArray, probability: FloatArray, pool_size: int) -
 
 def running_pure(losses: FloatArray, probability: FloatArray, pool_size: int) -> FloatArray:
     """R_PURE of every prefix, [..., M]: the mean of the first m terms."""
-    total = np.cumsum(pure.terms(losses, probability, pool_size), axis=-1)
+    total = np.cumsum(lure.terms(losses, probability, pool_size), axis=-1)
     return total / np.arange(1, losses.shape[-1] + 1)
 
 

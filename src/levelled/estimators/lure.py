@@ -1,9 +1,14 @@
-"""R_LURE, the levelled unbiased risk estimator."""
+"""R_LURE, the levelled unbiased risk estimator, and the naive one, R_PURE and Murthy's beside it.
+
+The terms of R_PURE, the plain unbiased risk estimator, are also those of R_LURE, of the variance
+and of betting.
+"""
 
 import numpy as np
 
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
+from levelled.errors import DrawsError
 
 RAMP = 0.15
 
@@ -86,3 +91,141 @@ def ranked_weights(probability: FloatArray, pool_size: int) -> FloatArray:
     """The weights w~_m = 1 / ((N - m + 1) q_m), of mean one at every step, one if uniform."""
     left = pool_size - np.arange(float(probability.shape[-1]))
     return 1 / (left * probability)
+
+
+def naive_weights(draws: Draws) -> FloatArray:
+    """Weights of one, for the unweighted mean of the drawn losses.
+
+        R_naive = 1/M sum_m L_m
+
+    It estimates the pool risk only if the draws were uniform. Theorem 6 of Farquhar, Gal and
+    Rainforth (2021) gives its mean and variance under any other proposal.
+
+    >>> naive_weights(Draws([2, 0], [0.5, 0.25], pool_size=4))
+    array([1., 1.])
+    """
+    check_draws(draws)
+    return np.ones(len(draws))
+
+
+def pure_weights(draws: Draws) -> FloatArray:
+    """Weights under which the mean of actively drawn losses is unbiased, in the plainest form.
+
+        R_PURE = 1/M sum_m (1/(N q_m) + (M - m)/N) L_m
+
+    With frozen scores it is Des Raj's mean of ordered estimators (1956). Prefer `lure_weights`:
+    its variance is lower wherever the proposal does not get worse as labels come in (Theorem 4),
+    and uniform draws then have weight one.
+
+    >>> pure_weights(Draws([2, 0], [0.5, 0.25], pool_size=4))
+    array([0.75, 1.  ])
+    """
+    check_draws(draws)
+    return plain_weights(draws.probability, draws.pool_size)
+
+
+def plain_weights(probability: FloatArray, pool_size: int) -> FloatArray:
+    """`pure_weights` of plain arrays: probabilities [..., M], with any leading axes."""
+    N, M = pool_size, probability.shape[-1]
+    m = np.arange(1, M + 1)
+    return 1 / (N * probability) + (M - m) / N
+
+
+def terms(
+    losses: FloatArray,
+    probability: FloatArray,
+    pool_size: int,
+    *,
+    control: FloatArray | None = None,
+    control_left: FloatArray | None = None,
+) -> FloatArray:
+    """The terms a_m, each an unbiased estimate of the pool risk given the draws before it.
+
+        a_m = w_m L_m + 1/N sum_{t<m} L_t,    w_m = 1/(N q_m)
+
+    Lemma 1 of Farquhar, Gal and Rainforth (2021); N a_m is the ordered estimator of Des Raj
+    (1956). R_PURE is their mean. With a predictor g_m of the loss that does not use label m,
+    the difference form has less variance the better it predicts:
+
+        a_m = w_m (L_m - g_m(i_m)) + 1/N (sum_{t<m} L_t + sum_{n not yet drawn} g_m(n))
+
+    `control` is g_m(i_m) and `control_left` the last sum, in which item m is still counted.
+    Arrays are [..., M].
+
+    >>> terms(np.array([1.0, 0.0]), np.array([0.5, 0.25]), 4)
+    array([0.5 , 0.25])
+    """
+    before = np.cumsum(losses, axis=-1) - losses
+    if control is None or control_left is None:
+        return (losses / probability + before) / pool_size
+    return ((losses - control) / probability + before + control_left) / pool_size
+
+
+_POINTS, _REACH = 801, 14.0  # of the integral, and how many widths it reaches
+_TAIL = 45.0  # e^-45 is negligible
+_HALVINGS, _NEAR = 80, 1e-4
+
+
+def murthy_weights(draws: Draws) -> FloatArray:
+    """Weights of R_LURE averaged over all orders of the drawn set, for frozen scores only.
+
+    With frozen probabilities p_i (summing to one), S the drawn set and rho = 1 - sum_S p_i the
+    mass not drawn, item i of S counts C_i times, its weight is M C_i / N, and
+
+        P(S) = int_0^inf rho e^(-rho t) prod_{j in S} (1 - e^(-p_j t)) dt
+        C_i  = the mean of 1 / (1 - e^(-p_i t)) under that integrand
+
+    Murthy (1957). It is the same for R_PURE, and never less precise than either; that shows once
+    a good part of the pool is labelled.
+    The draws must come from scores that never changed: `race` makes such draws.
+
+    >>> murthy_weights(Draws([2, 0], [0.25, 1 / 3], pool_size=4)).round(6)
+    array([1., 1.])
+    """
+    N, M = draws.pool_size, len(draws)
+    if M == 0 or N - draws.excluded == M:
+        return np.full(M, M / N)
+    p, rho = frozen_shares(draws.probability)
+    log_t = _integration_points(p, rho)
+    pt = np.exp(log_t) * p[:, None]
+    arrived = -np.expm1(-pt)  # 1 - e^(-p t), the chance that an item has arrived by t
+    log_integrand = log_t - rho * np.exp(log_t) + np.log(arrived).sum(axis=0)
+    density = np.exp(log_integrand - log_integrand.max())
+    return M / N * ((density / arrived).sum(axis=1) / density.sum())
+
+
+def _integration_points(p: FloatArray, rho: float) -> FloatArray:
+    """Points of s = log t that cover the integrand, evenly spaced.
+
+    Its logarithm is concave in s; the slope 1 - rho e^s + sum x/(e^x - 1), x = p e^s, has one
+    root, and the curvature there gives the width.
+    """
+    low, high = np.log(1e-6 / (p.max() + rho)), np.log(1e3 * (len(p) + 1) / rho)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _slope(middle, p, rho) > 0 else (low, middle)
+    curvature = (_slope(low - _NEAR, p, rho) - _slope(low + _NEAR, p, rho)) / (2 * _NEAR)
+    width = 1 / np.sqrt(curvature)
+    # To the left the integrand falls no faster than t^M.
+    left = max(_REACH * width, _TAIL / len(p))
+    return low + np.linspace(-left, _REACH * width, _POINTS)
+
+
+def _slope(s: float, p: FloatArray, rho: float) -> float:
+    x = np.minimum(p * np.exp(s), 700.0)  # beyond that an item has certainly arrived
+    return float(1 - rho * np.exp(s) + np.sum(x / np.expm1(x)))
+
+
+def frozen_shares(probability: FloatArray) -> tuple[FloatArray, float]:
+    """The frozen shares p behind successive draws, q_m = p_m / (1 - sum_{t<m} p_t), and the rest.
+
+    >>> frozen_shares(np.array([0.5, 0.5]))
+    (array([0.5 , 0.25]), 0.25)
+    """
+    left = np.append(1.0, np.cumprod(1 - probability))
+    if left[-1] <= 0:
+        raise DrawsError(
+            "Murthy's estimator needs scores that never changed, and mass on what is left: these "
+            "probabilities use up all of it before the pool is empty."
+        )
+    return probability * left[:-1], float(left[-1])

@@ -1,7 +1,7 @@
 """Value, variance and degrees of freedom of an estimate, and how much its draws are worth.
 
 The first three are all that an interval for a fixed number of labels needs. R_PURE and R_LURE are
-the plain and the levelled unbiased risk estimator (`pure`, `lure`).
+the plain and the levelled unbiased risk estimator (`lure`).
 """
 
 from dataclasses import dataclass, replace
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from levelled._check import FloatArray
 from levelled.draws import Draws, check_losses
 from levelled.errors import InputError
-from levelled.estimators import lure, pure
+from levelled.estimators import lure
 from levelled.estimators.lure import ranked_weights
 
 _NO_VARIANCE = 1e-12
@@ -73,11 +73,11 @@ def moments(
     """Moments of "lure", "pure" or "ramped" for losses and probabilities [..., M].
 
     The naive estimate is R_LURE with `uniform_probability`. With a predictor of the loss (the
-    columns of `pure.terms`) the moments are those of the difference form. `ramp` is for "ramped".
+    columns of `lure.terms`) the moments are those of the difference form. `ramp` is for "ramped".
     """
     N, M = pool_size, losses.shape[-1]
     shares = estimator_shares(estimator, N, M, ramp)
-    a = pure.terms(losses, probability, N, control=control, control_left=control_left)
+    a = lure.terms(losses, probability, N, control=control, control_left=control_left)
     return Moments(
         value=np.asarray(np.sum(shares * a, axis=-1)),
         variance=variance(a, shares),
@@ -223,7 +223,7 @@ def diagnose(losses: ArrayLike, draws: Draws) -> Diagnosis:
         raise InputError("There is nothing to diagnose before the first label.")
     weights = lure.lure_weights(draws)
     shares = lure.levels(N, M) / M
-    a = pure.terms(losses, draws.probability, N)
+    a = lure.terms(losses, draws.probability, N)
     squares = (shares * (a - np.sum(shares * a))) ** 2
     return Diagnosis(
         effective_size=effective_size(weights),

@@ -12,7 +12,7 @@ from levelled._check import FloatArray, IntArray, check_order
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.labels import Label, class_names
-from levelled.learning.settings import LearnerSettings, blocks, pool_scores
+from levelled.learning.settings import LearnerSettings, blocks, chosen_score, pool_scores
 from levelled.models import Rows, call_function, make_task, take
 from levelled.proposals import checked, floored, parse_proposal, proposal_odds, uniform
 from levelled.samplers import race
@@ -158,6 +158,7 @@ def add_labels(
 
 
 def _pairs(rows: ArrayLike, labels: Labels) -> Iterable[tuple[int, Label | None]]:
+    """Rows with their labels as values of Python; None is an item that cannot be labelled."""
     index = np.atleast_1d(np.asarray(rows))
     if index.ndim != 1 or (index.size and not np.issubdtype(index.dtype, np.integer)):
         raise InputError(
@@ -165,14 +166,6 @@ def _pairs(rows: ArrayLike, labels: Labels) -> Iterable[tuple[int, Label | None]
             f"{index.dtype} with shape {index.shape}."
         )
     check_order(index, labels=labels)
-    values = _plain_labels(labels)
-    if len(values) != len(index):
-        raise InputError(f"{len(index)} rows need {len(index)} labels, not {len(values)}.")
-    return zip(index.tolist(), values, strict=True)
-
-
-def _plain_labels(labels: Labels) -> list[Label | None]:
-    """Labels as values of Python; None is an item that cannot be labelled."""
     several: Any = labels
     if labels is None or isinstance(labels, str) or np.ndim(several) == 0:
         several = [labels]
@@ -188,7 +181,10 @@ def _plain_labels(labels: Labels) -> list[Label | None]:
             )
     check_one_kind(present)
     names = iter(class_names("labels", present).tolist() if present else [])
-    return [None if value is None else next(names) for value in values]
+    plain = [None if value is None else next(names) for value in values]
+    if len(plain) != len(index):
+        raise InputError(f"{len(index)} rows need {len(index)} labels, not {len(plain)}.")
+    return zip(index.tolist(), plain, strict=True)
 
 
 def check_one_kind(labels: Iterable[Any]) -> None:
@@ -250,7 +246,14 @@ def next_draws(
         state.draws.pool_size,
         design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
     )
-    return more, _add_hazards(state, proposal, len(more))
+    if state.hazards is None or proposal.drawn is None:
+        return more, None
+    hazards = np.empty(state.draws.pool_size)  # h_i + k p_i for every row i, after a batch of k
+    hazards[state.rows_left(np.arange(len(p)))] = p
+    hazards[state.draws.index] = proposal.drawn
+    hazards *= len(more)
+    hazards += state.hazards
+    return more, hazards
 
 
 def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> NextDraw:
@@ -269,20 +272,6 @@ def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Nex
     share = settings.floor / len(left)
     best = p.max() - share
     return NextDraw(p, None if odds is None else best * odds + share)
-
-
-def _add_hazards(state: LearnerState, proposal: NextDraw, k: int) -> FloatArray | None:
-    """The hazards after a batch of k: h_i + k p_i for every row i."""
-    if state.hazards is None or proposal.drawn is None:
-        return None
-    never = np.ones(state.draws.pool_size, dtype=bool)
-    never[state.draws.index] = False
-    hazards = np.empty(state.draws.pool_size)
-    hazards[never] = proposal.left
-    hazards[state.draws.index] = proposal.drawn
-    hazards *= k
-    hazards += state.hazards
-    return hazards
 
 
 def probabilities(
@@ -329,7 +318,7 @@ def seed_for(seed: int, purpose: int, n_drawn: int) -> int:
 
 def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray | None:
     """Scores of the whole pool, or None while draws are uniform."""
-    examples, score = state.labelled(), settings.chosen_score
+    examples, score = state.labelled(), chosen_score(settings.score, settings.model)
     if score == "uniform" or len(examples) < max(settings.start, 1):
         return None
     if score == "geometric":
@@ -340,6 +329,4 @@ def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> Flo
     if task.classes is not None and len(task.classes) < 2:
         return None
     rng = np.random.default_rng(seed_for(settings.seed, SCORE, len(state.draws)))
-    return pool_scores(
-        score, settings.model, settings.ensemble, task, X_pool, examples.rows, rng=rng
-    )
+    return pool_scores(settings, task, X_pool, examples.rows, rng=rng)

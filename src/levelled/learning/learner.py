@@ -24,8 +24,7 @@ from levelled.learning.settings import (
     check_pool,
     parameter,
 )
-from levelled.learning.stopping import Stopping, should_stop
-from levelled.learning.training import Blend, TrainedModel
+from levelled.learning.training import Blend, Stopping, TrainedModel, should_stop
 from levelled.models import (
     LOSSES,
     Loss,

@@ -17,6 +17,7 @@ from levelled.models import (
     PredictionTask,
     Rows,
     aligned_proba,
+    at_last_step,
     call_function,
     call_model,
     check_model,
@@ -83,9 +84,7 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
 
 
 def pool_scores(
-    score: str | Score,
-    model: Model,
-    ensemble: Ensemble,
+    settings: "LearnerSettings",
     task: PredictionTask,
     X_pool: Rows,
     labelled: IntArray,
@@ -98,7 +97,8 @@ def pool_scores(
     since each draw records its probability. Labelled rows get a score too, which costs less than
     copying the others out of the pool.
     """
-    X = take(X_pool, labelled)
+    model, ensemble, X = settings.model, settings.ensemble, take(X_pool, labelled)
+    score = chosen_score(settings.score, model)
     n_out = 1 if task.classes is None else len(task.classes)
     if callable(score):
         trained = _trained_copy(model, task, X, task.labels, rng=rng)
@@ -171,7 +171,7 @@ def sampler(
         return np.asarray(proba.detach().cpu().numpy() if hasattr(proba, "detach") else proba)
 
     def of_forest(rows: Rows) -> FloatArray:
-        forest, inputs = _at_last_step(trained, rows)
+        forest, inputs = at_last_step(trained, rows)
         # Trees are fitted on plain arrays, and would warn about names of columns.
         inputs = inputs if hasattr(inputs, "tocsr") else np.asarray(inputs, dtype=np.float32)
         method = "predict" if task.classes is None else "predict_proba"
@@ -239,16 +239,6 @@ def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
     return sample
 
 
-def _at_last_step(model: Any, X: Rows) -> tuple[Any, Rows]:  # noqa: ANN401
-    """The last step of a trained model, however deep, and the rows as they reach it."""
-    if hasattr(model, "best_estimator_"):  # of a search, that which it chose
-        return _at_last_step(model.best_estimator_, X)
-    if getattr(model, "steps", None):
-        inputs = model[:-1].transform(X) if len(model.steps) > 1 else X
-        return _at_last_step(model.steps[-1][1], inputs)
-    return model, X
-
-
 def _is_forest(model: object) -> bool:
     ensemble = sys.modules.get("sklearn.ensemble")  # a forest of scikit-learn has imported it
     return ensemble is not None and isinstance(
@@ -304,11 +294,6 @@ class LearnerSettings:
                 f"chance: raise floor=, as in floor=0.1."
             )
 
-    @property
-    def chosen_score(self) -> str | Score:
-        """The score that "auto" stands for, or the score itself."""
-        return chosen_score(self.score, self.model)
-
 
 PARAMETERS = ("model", "X_pool", *(one.name for one in fields(LearnerSettings)[1:]))
 """The names of the parameters of a learner, in their order."""
@@ -325,7 +310,7 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
             "imaginary parts features of their own."
         )
     _check_first_row(settings.model, X_pool)
-    if settings.chosen_score == "geometric":
+    if chosen_score(settings.score, settings.model) == "geometric":
         if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
             raise InputError(
                 f'score="geometric" measures distances between rows of numbers, and X_pool is a '

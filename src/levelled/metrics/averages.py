@@ -346,8 +346,16 @@ def slice_estimate(
     choice("interval", part.interval, ("auto", method, "betting", "none"))
     if not part.n_labels:
         estimate = undefined_estimate(part, part.bounds, "label of this slice")
-    elif part.finite or part.interval == "betting":
-        estimate = _bounded(part)
+    elif part.finite:  # the mean of losses in [A, B] is A + (B - A) times a ratio between 0 and 1
+        low, high = bounds
+        unit = np.clip((losses - low) / (high - low), 0, 1)
+        pairs = Pairs.over_part(unit, inside, pool_size, part.draws, "label of this slice")
+        estimate = scaled(ratio_estimate(pairs, part), high - low, low)
+    elif part.interval == "betting":
+        raise InputError(
+            f"interval='betting' needs losses with bounds; these have {bounds}. Declare "
+            f"them, for example bounds=(0, 1)."
+        )
     else:
         estimate = _continuous(part, method)
     return replace(estimate, pool_size=pool_size, n_labels=part.n_labels)
@@ -380,23 +388,6 @@ class _Part(Look):
         commonest = int(counts.max())
         return commonest > 1 and len(losses) - commonest < _RARE
 
-    def spread(self, variance: FloatArray) -> bool:
-        """True if the losses differ by more than rounding."""
-        return float(variance) > (_SAME * float(np.abs(self.losses[self.inside]).max())) ** 2
-
-
-def _bounded(part: _Part) -> Estimate:
-    """The mean of losses in [A, B] as A + (B - A) times a ratio between 0 and 1."""
-    low, high = part.bounds
-    if not part.finite:
-        raise InputError(
-            f"interval='betting' needs losses with bounds; these have {part.bounds}. Declare "
-            f"them, for example bounds=(0, 1)."
-        )
-    unit = np.clip((part.losses - low) / (high - low), 0, 1)
-    pairs = Pairs.over_part(unit, part.inside, part.pool_size, part.draws, "label of this slice")
-    return scaled(ratio_estimate(pairs, part), high - low, low)
-
 
 def _continuous(part: _Part, method: str) -> Estimate:
     """The mean of losses without an upper bound, or of either sign."""
@@ -407,9 +398,9 @@ def _continuous(part: _Part, method: str) -> Estimate:
     possible = float(least), float(most)
 
     def asymptotic() -> Limits | None:
-        hidden = not part.spread(ratio.residual.variance) or (
-            part.interval == "auto" and part.alike
-        )
+        rounding = (_SAME * float(np.abs(part.losses[part.inside]).max())) ** 2
+        same = not float(ratio.residual.variance) > rounding
+        hidden = same or (part.interval == "auto" and part.alike)
         if count < 2 or hidden or (ratio.value <= 0 and method == "log_t"):
             return None
         # The residuals sum to zero: theta^ itself has spent a degree of freedom.
@@ -430,14 +421,11 @@ def _continuous(part: _Part, method: str) -> Estimate:
 
     variance, methods = ratio.residual.variance, {method: asymptotic}
     estimate = make_estimate(part, ratio.value, variance, part.inside, possible, methods)
-    return replace(estimate, warnings=(*estimate.warnings, *_notes(part, estimate, method)))
-
-
-def _notes(part: _Part, estimate: Estimate, method: str) -> tuple[str, ...]:
-    few = part.n_labels < _FEW or part.alike
-    if estimate.interval == method and few:
-        why = f"only {part.n_labels} labels" if part.n_labels < _FEW else _ALIKE
-        return (f"{why}: the interval cannot allow for losses of a kind not seen yet",)
-    if estimate.interval == "logical" and part.alike and not part.finite:
-        return (f"{_ALIKE}: declare bounds for a narrower interval",)
-    return ()
+    if estimate.interval == method and (count < _FEW or part.alike):
+        why = f"only {count} labels" if count < _FEW else _ALIKE
+        note = f"{why}: the interval cannot allow for losses of a kind not seen yet"
+    elif estimate.interval == "logical" and part.alike and not part.finite:
+        note = f"{_ALIKE}: declare bounds for a narrower interval"
+    else:
+        return estimate
+    return replace(estimate, warnings=(*estimate.warnings, note))

@@ -116,7 +116,14 @@ def calibration(
     check_draws(draws, labels=labels, proba=proba)
     look = Look(draws, level, interval)
     hit, confidence = _confidence(labels, proba, draws, pool_proba, classes, positive)
-    edges = _edges(bins)
+    edges = floats("bins", bins)
+    if edges.ndim == 0 and edges >= 1 and edges == np.floor(edges):
+        edges = np.linspace(0, 1, int(edges) + 1)
+    rising = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
+    if not rising or edges[0] != 0 or edges[-1] != 1:
+        raise InputError(
+            f"bins must be a number of bins, or edges rising from 0 to 1; it is {bins!r}."
+        )
     place = np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = replace(look, level=1 - (1 - look.level) / len(filled))
@@ -205,16 +212,6 @@ def _confidence(
     return is_class(label, positive).astype(np.float64), pool
 
 
-def _edges(bins: int | ArrayLike) -> FloatArray:
-    edges = floats("bins", bins)
-    if edges.ndim == 0 and edges >= 1 and edges == np.floor(edges):
-        return np.linspace(0, 1, int(edges) + 1)
-    rising = edges.ndim == 1 and len(edges) > 1 and bool((np.diff(edges) > 0).all())
-    if rising and edges[0] == 0 and edges[-1] == 1:
-        return edges
-    raise InputError(f"bins must be a number of bins, or edges rising from 0 to 1; it is {bins!r}.")
-
-
 def auc(
     labels: ArrayLike,
     scores: ArrayLike,
@@ -248,9 +245,19 @@ def auc(
             final = len(draws) == draws.pool_size
             return undefined_estimate(look, (0.0, 1.0), what, final=final)
     weights, N = lure.lure_weights(draws), draws.pool_size
-    areas = [_area(is_positive, score, weights) for _, is_positive, score in sides]
-    values, residuals, sizes = zip(*areas, strict=True)
-    value, size = float(np.mean(values)), len(areas) * min(sizes)
+    values, residuals, sizes = [], [], []
+    for _, is_positive, score in sides:
+        # A positive item is above a share F of the negatives and a negative one below a share G of
+        # the positives. The first-order residual is (F - AUC) / mean(v pos) for the one,
+        # (G - AUC) / mean(v neg) for the other.
+        pos, neg = weights * is_positive, weights * ~is_positive
+        above, below = _below(score, neg), 1 - _below(score, pos)
+        area = float(np.clip(np.sum(pos * above) / pos.sum(), 0, 1))
+        residual = np.where(is_positive, (above - area) / pos.mean(), (below - area) / neg.mean())
+        values.append(area)
+        residuals.append(residual)
+        sizes.append(min(effective_size(pos), effective_size(neg)))  # Kish's, of the smaller side
+    value, size = float(np.mean(values)), len(sides) * min(sizes)
     joint = moments(np.mean(residuals, axis=0), draws.probability, N)
 
     def asymptotic() -> Limits | None:
@@ -265,22 +272,6 @@ def auc(
         return estimate
     note = "AUC weighs pairs of items: give the proposal a floor of at least 0.5"
     return replace(estimate, warnings=(*estimate.warnings, note))
-
-
-def _area(
-    is_positive: BoolArray, score: FloatArray, weights: FloatArray
-) -> tuple[float, FloatArray, float]:
-    """The area by sorting, its first-order residuals, and Kish's size of its smaller side.
-
-    A positive item is above a share F of the negatives and a negative one below a share G of the
-    positives. The residual is (F - AUC) / mean(v pos) for the one, (G - AUC) / mean(v neg) for
-    the other.
-    """
-    pos, neg = weights * is_positive, weights * ~is_positive
-    above, below = _below(score, neg), 1 - _below(score, pos)
-    value = float(np.clip(np.sum(pos * above) / pos.sum(), 0, 1))
-    residuals = np.where(is_positive, (above - value) / pos.mean(), (below - value) / neg.mean())
-    return value, residuals, min(effective_size(pos), effective_size(neg))
 
 
 def _below(score: FloatArray, weights: FloatArray) -> FloatArray:

@@ -377,7 +377,13 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
         )
         apart_low, apart_high = _apart(ratios, look)
         low, high = np.maximum(low, apart_low), np.minimum(high, apart_high)
-        slack = _slack_of_excluded(parts, ratios, draws)
+        if not draws.excluded:
+            return float(low), float(high)
+        # The most by which items that could never be drawn may move the difference.
+        hidden = [draws.excluded * one.most for both in parts for one in both]
+        seen = [N * float(one.denominator) for both in ratios for one in both]
+        shares = [some / (some + rest) for some, rest in zip(hidden, seen, strict=True)]
+        slack = 2 * sum(shares) / len(shares)
         return float(low) - slack, float(high) + slack
 
     value = np.mean([a.value - b.value for a, b in ratios], axis=0)
@@ -413,22 +419,6 @@ def _apart(ratios: Sequence[Sequence[RatioMoments]], look: Look) -> tuple[FloatA
             limits = mean_limits(models, value, joint, look.level)
         sides.append((value, *limits))
     return square_and_add(sides[0], sides[1])
-
-
-def _slack_of_excluded(
-    parts: Sequence[Both], ratios: Sequence[Sequence[RatioMoments]], draws: Draws
-) -> float:
-    """The most by which items that could never be drawn may move the difference."""
-    if not draws.excluded:
-        return 0.0
-    shares = [
-        draws.excluded
-        * pairs.most
-        / (draws.excluded * pairs.most + draws.pool_size * float(found.denominator))
-        for both, pair in zip(parts, ratios, strict=True)
-        for pairs, found in zip(both, pair, strict=True)
-    ]
-    return 2 * sum(shares) / len(shares)
 
 
 @dataclass(frozen=True, slots=True)

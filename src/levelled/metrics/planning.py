@@ -172,12 +172,31 @@ def plan(
     """
     request = PlanRequest(parse_metric(metric), width, level, looks, expected)
     floor = between("floor (the share of uniform draws)", floor, 0, 1)
-    if isinstance(request.metric, NumberLosses):
-        return _plan_numbers(request, request.metric, pred, label, floor)
-    predictions = _as_predictions(pred, label, classes)
-    score = request.metric.score(predictions)
-    weights = mixture(proportional(score, allow_zero=True), floor)
-    return plan_pool(request, predictions, weights)
+    if not isinstance(request.metric, NumberLosses):
+        predictions = _as_predictions(pred, label, classes)
+        score = request.metric.score(predictions)
+        weights = mixture(proportional(score, allow_zero=True), floor)
+        return plan_pool(request, predictions, weights)
+    root = root_mean_squared_loss(pred, label, loss=request.metric.loss)
+    weights = mixture(proportional(root, allow_zero=True), floor)
+    if label is None or not root.any():
+        raise InputError(
+            "Every expected loss is 0: give as label a distribution that allows for mistakes."
+        )
+    rows, count = representatives(weights, root, np.zeros(len(root), dtype=bool))
+    if isinstance(label, Normal):
+        nodes, chance = np.polynomial.hermite_e.hermegauss(40)
+        values = label.mean[rows, None] + label.sd[rows, None] * nodes
+        chance = chance / chance.sum()
+    else:
+        values = floats("label", label, ndim=2)[rows]
+        chance = np.full(values.shape[1], 1 / values.shape[1])
+    error = np.abs(values - floats("pred", pred, ndim=1)[rows, None])
+    losses = error**2 if request.metric.loss == "squared" else error
+    probability = np.broadcast_to(chance, losses.shape)
+    scales, log_weight = loss_scales()  # losses may be some times what is expected
+    outcomes = [Outcomes(probability, scale * losses, None, np.inf) for scale in scales]
+    return _summarise(request, outcomes, log_weight, count, weights[rows])
 
 
 def plan_pool(
@@ -329,33 +348,3 @@ def _as_predictions(
     return PoolPredictions(
         len(array), names, pred=Categorical(names, index), proba=proba, surrogate=surrogate
     )
-
-
-def _plan_numbers(
-    request: PlanRequest,
-    metric: NumberLosses,
-    pred: ArrayLike,
-    label: ArrayLike | Normal | None,
-    floor: float,
-) -> Plan:
-    """The plan of a metric of numbers, whose losses may be some times what is expected."""
-    root = root_mean_squared_loss(pred, label, loss=metric.loss)
-    weights = mixture(proportional(root, allow_zero=True), floor)
-    if label is None or not root.any():
-        raise InputError(
-            "Every expected loss is 0: give as label a distribution that allows for mistakes."
-        )
-    rows, count = representatives(weights, root, np.zeros(len(root), dtype=bool))
-    if isinstance(label, Normal):
-        nodes, chance = np.polynomial.hermite_e.hermegauss(40)
-        values = label.mean[rows, None] + label.sd[rows, None] * nodes
-        chance = chance / chance.sum()
-    else:
-        values = floats("label", label, ndim=2)[rows]
-        chance = np.full(values.shape[1], 1 / values.shape[1])
-    error = np.abs(values - floats("pred", pred, ndim=1)[rows, None])
-    loss = error**2 if metric.loss == "squared" else error
-    probability = np.broadcast_to(chance, loss.shape)
-    scales, log_weight = loss_scales()
-    outcomes = [Outcomes(probability, scale * loss, None, np.inf) for scale in scales]
-    return _summarise(request, outcomes, log_weight, count, weights[rows])

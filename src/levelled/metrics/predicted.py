@@ -4,7 +4,7 @@ A ratio of two pool means:
 
     theta^ = A^ / D^,    A^ = sum_m u_m a_m(A),    D^ = sum_m u_m a_m(D)
 
-with the difference form a_m of `levelled.estimators.pure` and the shares u_m of "ramped". The
+with the difference form a_m of `levelled.estimators.lure` and the shares u_m of "ramped". The
 predictor gives each item a chance h that its label is the positive class; A and D of the item
 follow from its label and its prediction, so h gives their expectations. A^ and D^ are exactly
 unbiased. The mean of A - theta D is 0 at the true theta, and the interval is where that cannot be

@@ -372,7 +372,17 @@ def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
             low, high = np.asarray(middle - half), np.asarray(middle + half)
         return widen_for_excluded((low, high), float(found.denominator), pairs.most, draws)
 
-    methods = {fixed: asymptotic, "betting": lambda: _betting(pairs, look)}
+    def betting() -> Limits | None:
+        if draws.excluded:
+            return None
+        watch = RatioBetting(draws.pool_size, pairs.most, look.level, pairs.denominator_mean)
+        weights = (draws.design or {}).get("max_weight", [None] * len(draws))
+        rows = zip(pairs.numerator, D, draws.probability, weights, strict=True)
+        for a, d, q, max_weight in rows:
+            watch.update(a, d, q, max_weight=max_weight)
+        return watch.interval()
+
+    methods = {fixed: asymptotic, "betting": betting}
     variance = found.residual.variance
     est = make_estimate(look, found.value, variance, D > 0, pairs.possible, methods)
     return replace(est, worth=worth(found.residual, found.residuals, draws.probability))
@@ -501,17 +511,3 @@ def _limits(
         note = f"no {method} interval after these labels; this one is what is logically possible"
         return possible, "logical", (*warnings, note)
     return (max(limits[0], possible[0]), min(limits[1], possible[1])), method, warnings
-
-
-def _betting(pairs: Pairs, look: Look) -> Limits | None:
-    """Limits valid however often one looks; None where items could never be drawn."""
-    draws = look.draws
-    if draws.excluded:
-        return None
-    watch = RatioBetting(draws.pool_size, pairs.most, look.level, pairs.denominator_mean)
-    weights = (draws.design or {}).get("max_weight")
-    for m, (a, d, q) in enumerate(
-        zip(pairs.numerator, pairs.denominator, draws.probability, strict=True)
-    ):
-        watch.update(a, d, q, max_weight=None if weights is None else weights[m])
-    return watch.interval()

@@ -23,7 +23,7 @@ from itertools import pairwise
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray
+from levelled._check import FloatArray, IntArray, whole
 from levelled.errors import InputError, ProposalError, WeightError
 
 BLOCK = 4096  # rows that share one Poisson process; a power of two
@@ -196,6 +196,13 @@ def scaled(weights: FloatArray, *, log: bool) -> tuple[FloatArray, FloatArray]:
         return weights, np.zeros(len(weights))
     shift = _shift(weights)
     return np.exp(weights - shift), shift
+
+
+def check_seed(seed: int) -> int:
+    """Return a seed that all races take."""
+    if whole("seed", seed, least=0) >= 2**128:
+        raise InputError(f"seed must be below 2**128; it is {seed}.")
+    return int(seed)
 
 
 def check_total(total: float) -> None:

@@ -77,58 +77,54 @@ def with_design(
     >>> {name: column.round(3).tolist() for name, column in draws.design.items()}
     {'max_weight': [2.0, 1.0], 'dispersion': [1.375, 1.111]}
     """
-    pool = _read_pool(draws, weights, log, control, bound, spread, third_moment, positive)
-    return add_design(draws, [pool])
+    array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
+    g = None if control is None else floats("control", control, ndim=1)
+    s = None if spread is None else floats("spread", spread, ndim=1)
+    t = None if third_moment is None else floats("third_moment", third_moment, ndim=1)
+    h = None if positive is None else floats("chance", positive.chance, ndim=1)
+    columns = {"weights": array, "control": g, "spread": s, "third_moment": t, "chance": h}
+    for name, values in columns.items():
+        if values is not None and len(values) != draws.pool_size:
+            raise InputError(
+                f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
+                f"{len(values)}."
+            )
+    cut(array, log=log, allow_zero=True)
+    if bound is not None:
+        bound = between("bound", bound, -np.inf, np.inf, open_=True)
+        if g is None:
+            raise InputError("A bound is of use only with a control: pass both or neither.")
+        if g.max() > bound:
+            raise InputError(
+                f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
+                f"it to the bound."
+            )
+    pool = FrozenProposal(np.arange(len(array)), len(array), array, g, bound, s, t, positive)
+    return _add_design(draws, [pool], float(array.max()), log=log)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class DesignRun:
-    """A run of rows that may be drawn: their weights and what is expected of their losses.
+def _add_design(
+    draws: Draws, runs: Iterable[FrozenProposal], largest: float, *, log: bool = False
+) -> Draws:
+    """Add the design columns of `with_design` in one pass over the runs of a pool, in order.
 
     `largest` is the largest weight of all runs.
     """
-
-    weights: FloatArray
-    largest: float
-    log: bool = False
-    control: FloatArray | None = None
-    bound: float | None = None
-    spread: FloatArray | None = None
-    third: FloatArray | None = None
-    positive: ClassChance | None = None
-
-    def terms(self, which: IntArray | BoolArray, rows: slice = _ALL) -> tuple[_Columns, _Columns]:
-        """The columns to add up over the items left, and those to take the largest of.
-
-        Weights are relative to the largest one, so that their sums fit a float.
-        """
-        weights, top = self.weights[rows][which], self.largest
-        weight = np.exp(weights - top) if self.log else weights / top
-        inverse = np.exp(top - weights) if self.log else top / weights
-        add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
-        if self.spread is not None:
-            add["spread"] = self.spread[rows][which] ** 2 * inverse
-        if self.third is not None:
-            add["third"] = self.third[rows][which] * inverse**2
-        if self.positive is not None:
-            add |= _positive_terms(self.positive.of(rows).of(which), inverse)
-        if self.control is not None:
-            g = add["control"] = self.control[rows][which]
-            most["max_weighted_control"] = g * inverse
-            if self.bound is not None:
-                most["max_weighted_headroom"] = (self.bound - g) * inverse
-        return add, most
-
-
-def add_design(draws: Draws, runs: Iterable[DesignRun]) -> Draws:
-    """Add the design columns of `with_design` in one pass over the runs of a pool, in order."""
-    found = _LeftItems(draws.index)
+    found = _LeftItems(draws.index, largest, log)
     with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         for run in runs:
             found.add(run)
         sums, maxima = found.sums(), found.maxima()
         left, N = sums["weight"], draws.pool_size
-        _check_probabilities(draws, found.at_draws["weight"] / left)
+        probability = found.at_draws["weight"] / left
+        wrong = np.flatnonzero(~np.isclose(probability, draws.probability, rtol=1e-6, atol=0.0))
+        if len(wrong):
+            m = wrong[0]
+            raise ProposalError(
+                f"Draw {m + 1} was recorded with probability {draws.probability[m]:.6g}, but these "
+                f"weights give it {probability[m]:.6g}. Pass the weights that the draws were made "
+                f"with."
+            )
         design = {name: left / N * most for name, most in maxima.items()}
         design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
         if "spread" in sums:
@@ -147,23 +143,13 @@ def add_design(draws: Draws, runs: Iterable[DesignRun]) -> Draws:
     return replace(draws, design=design)
 
 
-def _positive_terms(positive: ClassChance, inverse: FloatArray) -> _Columns:
-    """The columns of a positive class, each of them 0 outside its own part of the pool."""
-    h, predicted = positive.chance, positive.predicted
-    variance = h * (1 - h) * inverse
-    return {
-        "true_positives_left": h * predicted,
-        "false_negatives_left": h * ~predicted,
-        "true_positive_variance": variance * predicted,
-        "false_negative_variance": variance * ~predicted,
-    }
-
-
 @dataclass(slots=True)
 class _LeftItems:
     """Sums and maxima over the items left in the pool at each draw, itself included."""
 
     index: IntArray
+    largest: float
+    log: bool
     at_draws: _Columns = field(default_factory=dict)
     _drawn: IntArray = field(init=False)
     _order: IntArray = field(init=False)
@@ -176,17 +162,48 @@ class _LeftItems:
         self._order = np.argsort(self.index, kind="stable")
         self._drawn = self.index[self._order]
 
-    def add(self, run: DesignRun) -> None:
+    def add(self, run: FrozenProposal) -> None:
         """Take in the next run of rows."""
         for start in range(0, len(run.weights), _CHUNK):
             rows = slice(start, min(start + _CHUNK, len(run.weights)))
-            left = run.weights[rows] > (-np.inf if run.log else 0.0)
+            left = run.weights[rows] > (-np.inf if self.log else 0.0)
             left[self._inside(rows) - start] = False
-            add, most = run.terms(left, rows)
+            add, most = self._terms(run, left, rows)
             self._sums.append({name: column.sum() for name, column in add.items()})
             self._maxima.append({name: one.max(initial=-np.inf) for name, one in most.items()})
         self._keep(run)
         self._start += len(run.weights)
+
+    def _terms(
+        self, run: FrozenProposal, which: IntArray | BoolArray, rows: slice = _ALL
+    ) -> tuple[_Columns, _Columns]:
+        """The columns to add up over the items left, and those to take the largest of.
+
+        Weights are relative to the largest one, so that their sums fit a float.
+        """
+        weights, top = run.weights[rows][which], self.largest
+        weight = np.exp(weights - top) if self.log else weights / top
+        inverse = np.exp(top - weights) if self.log else top / weights
+        add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
+        if run.spread is not None:
+            add["spread"] = run.spread[rows][which] ** 2 * inverse
+        if run.third_moment is not None:
+            add["third"] = run.third_moment[rows][which] * inverse**2
+        if run.positive is not None:
+            h, predicted = run.positive.chance[rows][which], run.positive.predicted[rows][which]
+            variance = h * (1 - h) * inverse
+            add |= {  # each 0 outside its own part of the pool
+                "true_positives_left": h * predicted,
+                "false_negatives_left": h * ~predicted,
+                "true_positive_variance": variance * predicted,
+                "false_negative_variance": variance * ~predicted,
+            }
+        if run.control is not None:
+            g = add["control"] = run.control[rows][which]
+            most["max_weighted_control"] = g * inverse
+            if run.bound is not None:
+                most["max_weighted_headroom"] = (run.bound - g) * inverse
+        return add, most
 
     def _places(self, rows: slice) -> slice:
         ends = np.searchsorted(self._drawn - self._start, [rows.start, rows.stop])
@@ -196,11 +213,11 @@ class _LeftItems:
         """The drawn rows among these rows of the run."""
         return self._drawn[self._places(rows)] - self._start
 
-    def _keep(self, run: DesignRun) -> None:
+    def _keep(self, run: FrozenProposal) -> None:
         """Keep the terms of the rows of a run that were drawn, at their draws."""
         whole = slice(0, len(run.weights))
         draw, drawn = self._order[self._places(whole)], self._inside(whole)
-        add, most = run.terms(drawn)
+        add, most = self._terms(run, drawn)
         if run.positive is not None:
             add["positive_chance"] = run.positive.chance[drawn]
         for kept, columns in ((self.at_draws, add), (self._most, most)):
@@ -224,51 +241,6 @@ class _LeftItems:
             )[:0:-1]
             for name in self._maxima[0]
         }
-
-
-def _read_pool(
-    draws: Draws,
-    weights: ArrayLike,
-    log: bool,
-    control: ArrayLike | None,
-    bound: float | None,
-    spread: ArrayLike | None,
-    third_moment: ArrayLike | None,
-    positive: ClassChance | None,
-) -> DesignRun:
-    array = np.ascontiguousarray(floats("weights", weights, ndim=1, finite=False))
-    g = None if control is None else floats("control", control, ndim=1)
-    s = None if spread is None else floats("spread", spread, ndim=1)
-    t = None if third_moment is None else floats("third_moment", third_moment, ndim=1)
-    h = None if positive is None else floats("chance", positive.chance, ndim=1)
-    columns = {"weights": array, "control": g, "spread": s, "third_moment": t, "chance": h}
-    for name, values in columns.items():
-        if values is not None and len(values) != draws.pool_size:
-            raise InputError(
-                f"{name} must have one value an item of the pool ({draws.pool_size}); it has "
-                f"{len(values)}."
-            )
-    cut(array, log=log, allow_zero=True)
-    if bound is not None:
-        bound = between("bound", bound, -np.inf, np.inf, open_=True)
-        if g is None:
-            raise InputError("A bound is of use only with a control: pass both or neither.")
-        if g.max() > bound:
-            raise InputError(
-                f"The control predicts a loss of {g.max():g}, above the bound of {bound:g}. Clip "
-                f"it to the bound."
-            )
-    return DesignRun(array, float(array.max()), log, g, bound, s, t, positive)
-
-
-def _check_probabilities(draws: Draws, probability: FloatArray) -> None:
-    wrong = np.flatnonzero(~np.isclose(probability, draws.probability, rtol=1e-6, atol=0.0))
-    if len(wrong):
-        m = wrong[0]
-        raise ProposalError(
-            f"Draw {m + 1} was recorded with probability {draws.probability[m]:.6g}, but these "
-            f"weights give it {probability[m]:.6g}. Pass the weights that the draws were made with."
-        )
 
 
 _POWERS = {
@@ -449,7 +421,7 @@ def _fixed(weights: FloatArray, at: IntArray) -> Draws:
 def _from_pool(draws: Draws, runs: Iterable[FrozenProposal], largest: float) -> Draws:
     """Draws among the items left as draws from their pool, with their design columns."""
     seen = _Gathered(draws.index)
-    draws = add_design(draws, seen.through(runs, largest))
+    draws = _add_design(draws, seen.through(runs), largest)
     share = draws.pool_size / seen.pool_size
     design = {
         name: column * share ** _POWERS.get(name, 0)
@@ -475,7 +447,7 @@ class _Gathered:
     def __post_init__(self) -> None:
         self.rows = np.empty(len(self.index), dtype=np.int64)
 
-    def through(self, runs: Iterable[FrozenProposal], largest: float) -> Iterator[DesignRun]:
+    def through(self, runs: Iterable[FrozenProposal]) -> Iterator[FrozenProposal]:
         """Take in each run, and hand it on for the design columns."""
         for run in runs:
             self.pool_size, self.ramp = run.pool_size, run.ramp
@@ -486,15 +458,7 @@ class _Gathered:
             if run.slices:
                 self._add_slices(run, draw, at)
             self._start += len(run.rows)
-            yield DesignRun(
-                run.weights,
-                largest,
-                control=run.control,
-                bound=run.bound,
-                spread=run.spread,
-                third=run.third_moment,
-                positive=run.positive,
-            )
+            yield run
 
     def _add_slices(self, run: FrozenProposal, draw: IntArray, at: IntArray) -> None:
         """Add up `control_left`, `predicted_variance` and `predicted_skew` over each slice."""

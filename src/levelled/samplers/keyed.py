@@ -26,11 +26,18 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import FloatArray, IntArray, whole
+from levelled._check import FloatArray, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError, WeightError
 from levelled.samplers import blocks
-from levelled.samplers.blocks import FARTHEST, check_drawable, probabilities, scaled, uniform
+from levelled.samplers.blocks import (
+    FARTHEST,
+    check_drawable,
+    check_seed,
+    probabilities,
+    scaled,
+    uniform,
+)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -60,7 +67,9 @@ def first_words(prefix: bytes, texts: pa.StringArray) -> _Words:
     words = np.empty(len(texts), np.uint64)
     for start in range(0, len(texts), _TEXTS):
         chunk = texts.slice(start, _TEXTS)
-        data, edges = _bytes_and_edges(chunk)
+        _, offsets, buffer = chunk.buffers()
+        edges = np.frombuffer(offsets, np.int32)[chunk.offset : chunk.offset + len(chunk) + 1]
+        data = np.frombuffer(buffer or b"", np.uint8)
         length = np.diff(edges)
         long = len(prefix) + length > _LONGEST
         block = _message(prefix, data, edges, np.where(long, 0, length))
@@ -70,12 +79,6 @@ def first_words(prefix: bytes, texts: pa.StringArray) -> _Words:
             whole = hashlib.md5(prefix + text, usedforsecurity=False).digest()
             words[start + at] = int.from_bytes(whole[:8], "big")
     return words
-
-
-def _bytes_and_edges(texts: pa.StringArray) -> tuple[NDArray[np.uint8], NDArray[np.int32]]:
-    _, offsets, data = texts.buffers()
-    edges = np.frombuffer(offsets, np.int32)[texts.offset : texts.offset + len(texts) + 1]
-    return np.frombuffer(data or b"", np.uint8), edges
 
 
 def _message(
@@ -255,13 +258,6 @@ class KeyedRace:
         object.__setattr__(self, "seed", check_seed(self.seed))
 
 
-def check_seed(seed: int) -> int:
-    """Return a seed that all races take."""
-    if whole("seed", seed, least=0) >= 2**128:
-        raise InputError(f"seed must be below 2**128; it is {seed}.")
-    return int(seed)
-
-
 @dataclass(frozen=True, slots=True, eq=False)
 class KeyedPart:
     """The result of a race by key over some of the rows.
@@ -295,10 +291,17 @@ def keyed_part(
     weights = _weights(batch, race, ids)
     drawable = np.flatnonzero(weights > (-np.inf if race.log else 0.0))
     words = first_words(f"{race.seed}:".encode(), ids.cast(pa.string()))
-    _check_distinct(words, ids)
+    ordered = np.sort(words)  # sorting hashes is quicker than comparing ids
+    for word in ordered[1:][ordered[1:] == ordered[:-1]]:
+        same = ids.take(np.flatnonzero(words == word)).to_pylist()
+        if len(set(same)) < len(same):
+            raise _repeated(max(same, key=same.count))
     number, shift = scaled(weights[drawable], log=race.log)
-    keys = _keys(words[drawable], weights[drawable], log=race.log)
-    at = _smallest(keys, race.k + 1, until)
+    waits = -np.log(uniform(words[drawable]))
+    keys = np.log(waits) - weights[drawable] if race.log else waits / weights[drawable]
+    if len(keys) > race.k + 1:
+        until = min(until, np.partition(keys, race.k)[race.k])
+    at = np.flatnonzero(keys <= until)
     row = drawable[at]
     leaders = {
         "id": ids.take(pa.array(row)),
@@ -321,7 +324,9 @@ def keyed_part(
 def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
     """The draws of a race over batches, in one pass; rows are counted from the first batch on."""
     parts, n_rows, until = [], 0, np.inf
-    for batch in _pieces(batches):
+    # Not too many rows at a time for the cache.
+    pieces = (one.slice(at, _ROWS) for one in batches for at in range(0, one.num_rows, _ROWS))
+    for batch in pieces:
         parts.append(keyed_part(batch, race, first_row=n_rows, until=until))
         n_rows += batch.num_rows
         if sum(one.leaders.num_rows for one in parts) > 2 * race.k + 2:
@@ -329,13 +334,6 @@ def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
             until = parts[0].until
     check_drawable(race.k, n_rows, 0)
     return draws_of(join(parts))
-
-
-def _pieces(batches: Iterable[pa.Table]) -> Iterator[pa.Table]:
-    """The same rows, not too many at a time for the cache."""
-    for batch in batches:
-        for start in range(0, batch.num_rows, _ROWS):
-            yield batch.slice(start, _ROWS)
 
 
 def join(parts: Iterable[KeyedPart]) -> KeyedPart:
@@ -384,19 +382,6 @@ def draws_of(part: KeyedPart) -> Draws:
     )
 
 
-def _keys(words: NDArray[np.uint64], weights: FloatArray, *, log: bool) -> FloatArray:
-    """The keys of items, or with log-weights the logarithms of the keys."""
-    waits = -np.log(uniform(words))
-    return np.log(waits) - weights if log else waits / weights
-
-
-def _smallest(keys: FloatArray, n: int, until: float) -> IntArray:
-    """The places of the n smallest keys that are not above `until`, and of all that equal them."""
-    if len(keys) > n:
-        until = min(until, np.partition(keys, n - 1)[n - 1])
-    return np.flatnonzero(keys <= until)
-
-
 def _in_order(leaders: pa.Table, n: int) -> pa.Table:
     """The n rows with the smallest keys, in order; equal keys go by id."""
     keys = leaders.column("key").to_numpy()
@@ -436,15 +421,6 @@ def _check_weights(weights: FloatArray, race: KeyedRace, ids: pa.Array) -> None:
             f"has {weights[at]} in the column {race.weight!r}. Pass logarithms with log=True."
         )
     raise WeightError("", at, float(weights[at]))
-
-
-def _check_distinct(words: NDArray[np.uint64], ids: pa.Array) -> None:
-    """Refuse a batch in which an id comes twice; sorting hashes is quicker than comparing ids."""
-    ordered = np.sort(words)
-    for word in ordered[1:][ordered[1:] == ordered[:-1]]:
-        same = ids.take(np.flatnonzero(words == word)).to_pylist()
-        if len(set(same)) < len(same):
-            raise _repeated(max(same, key=same.count))
 
 
 def _repeated(one: str | int) -> InputError:
@@ -537,19 +513,15 @@ def _parts_in(table: pa.Table) -> Iterator[KeyedPart]:
     for at in range(table.num_rows):
         row = {name: table.column(name)[at] for name in table.column_names}
         totals = json.loads(row["totals"].as_py())
+        leaders = {name: row[name].values for name in _LEADERS}
+        if leaders["id"].type == pa.large_string():  # engines may have made it so
+            leaders["id"] = leaders["id"].cast(pa.string())
         yield KeyedPart(
             **{name: row[name].as_py() for name in _ABOUT},
             seed=int(row["seed"].as_py()),
             totals={float(shift): Fraction(total) for shift, total in totals.items()},
-            leaders=pa.table({name: _values(row[name].values) for name in _LEADERS}),
+            leaders=pa.table(leaders),
         )
-
-
-def _values(values: pa.Array) -> pa.Array:
-    """Engines may have made texts large ones."""
-    import pyarrow as pa
-
-    return values.cast(pa.string()) if values.type == pa.large_string() else values
 
 
 def as_table(batch: object) -> pa.Table:

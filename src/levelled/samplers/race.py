@@ -22,6 +22,7 @@ from levelled.samplers.blocks import (
     Blocks,
     Source,
     check_drawable,
+    check_seed,
     check_total,
     cut,
     leaders,
@@ -32,7 +33,6 @@ from levelled.samplers.blocks import (
 from levelled.samplers.keyed import (
     KeyedRace,
     as_table,
-    check_seed,
     column_of,
     draws_of,
     from_arrow,
@@ -97,17 +97,6 @@ class RacePart:
     def __repr__(self) -> str:
         units = len(np.unique(self.blocks["unit"]))
         return f"Part({self.blocks['rows'].sum()} rows of {units} units, k={self.k})"
-
-
-def _never_drawn(part: RacePart, place: IntArray) -> tuple[float, float]:
-    """The total weight that was never drawn, in units of e^shift, and that shift."""
-    with np.errstate(over="ignore"):
-        check_total(2 * part.blocks["total"].sum())  # room for rounding in the sums to come
-    rest, shift = _rest(part, place, "total")
-    if not len(rest):
-        return 0.0, -np.inf
-    top = shift.max()
-    return float((rest * np.exp(shift - top)).sum()), float(top)
 
 
 def _design_of(part: RacePart, place: IntArray, q: FloatArray, N: int) -> Mapping[str, FloatArray]:
@@ -185,14 +174,6 @@ def _in_units_of(shift: FloatArray | float, leaders: _Table) -> FloatArray:
     return np.asarray(leaders["weight"] * np.exp(leaders["shift"] - shift), dtype=np.float64)
 
 
-def _must_open(leaders: _Table, place: IntArray, table: _Table, design: bool) -> IntArray:
-    """The places whose leaders hold more than half of a total."""
-    names = ["total", "inverse"] if design else ["total"]
-    with np.errstate(over="ignore", divide="ignore"):
-        heavy = [_mass(leaders, place, table, name) > table[name] / 2 for name in names]
-    return np.flatnonzero(np.logical_or.reduce(heavy))
-
-
 def _least_left(pool: Blocks, leaders: _Table, block: IntArray) -> FloatArray:
     """The smallest weight of each block among the rows that are no leaders, in units of e^shift."""
     least, weights = pool.least.copy(), pool.weights[block * blocks.BLOCK + leaders["row"]]
@@ -205,15 +186,6 @@ def _least_left(pool: Blocks, leaders: _Table, block: IntArray) -> FloatArray:
     weight, shift = scaled(least[some], log=pool.log)
     least[some] = weight * np.exp(shift - pool.shift[some])
     return least
-
-
-def _find_blocks(leaders: _Table, table: _Table) -> IntArray:
-    """The place of each leader in a table of blocks, which is in order."""
-    units = np.unique(table["unit"])
-    keys, wanted = (
-        np.searchsorted(units, one["unit"]) << 40 | one["block"] for one in (table, leaders)
-    )
-    return np.searchsorted(keys, wanted)
 
 
 def _make_table(kind: np.dtype[np.void], *columns: ArrayLike) -> _Table:
@@ -314,9 +286,12 @@ def part(
     inverse, least = (pool.inverse, _least_left(pool, first, block)) if design else (np.nan, np.nan)
     numbers = first_block + np.arange(n)
     table = _make_table(_BLOCK_KIND, unit, numbers, rows, inverse, least, pool.total, pool.shift)
+    names = ["total", "inverse"] if design else ["total"]
+    with np.errstate(over="ignore", divide="ignore"):
+        heavy = [_mass(first, block, table, name) > table[name] / 2 for name in names]
     opened = {
-        (unit, first_block + int(at)): pool.rows(int(at)).copy()
-        for at in _must_open(first, block, table, design)
+        (unit, first_block + at): pool.rows(at).copy()
+        for at in np.flatnonzero(np.logical_or.reduce(heavy)).tolist()
     }
     return RacePart(k, seed, log, design, pool.excluded, table, first, opened)
 
@@ -339,7 +314,8 @@ def merge(parts: Any) -> RacePart | pa.Table:
     if is_arrow(parts[0]):
         return to_arrow(join(from_arrow(parts)))
     for one in parts:
-        _check_part(one, "merge takes an iterable of parts")
+        if not isinstance(one, RacePart):
+            raise _no_part(one, "merge takes an iterable of parts")
     if len(parts) == 1:
         return parts[0]
     if len({(one.k, one.seed, one.log, one.design) for one in parts}) > 1:
@@ -355,7 +331,11 @@ def merge(parts: Any) -> RacePart | pa.Table:
     first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])]
     first, dropped = first[:k], first[k:]
     if design:
-        at = _find_blocks(dropped, table)
+        units = np.unique(table["unit"])
+        keys, wanted = (
+            np.searchsorted(units, one["unit"]) << 40 | one["block"] for one in (table, dropped)
+        )
+        at = np.searchsorted(keys, wanted)
         np.minimum.at(table["least"], at, _in_units_of(table["shift"][at], dropped))
     places = {*zip(first["unit"].tolist(), first["block"].tolist(), strict=True)}
     opened = {at: rows for one in parts for at, rows in one.opened.items() if at in places}
@@ -370,24 +350,28 @@ def finish(part: RacePart | pa.Table) -> Draws:
     >>> finish(part([1.0, 2.0, 3.0], 2, seed=7))
     Draws(2 of 3, probabilities 0.333 to 0.75)
     """
-    if is_arrow(part):
-        return draws_of(join(from_arrow(part)))
-    _check_part(part, "finish takes one part, which merge makes of several")
+    if not isinstance(part, RacePart):
+        if is_arrow(part):
+            return draws_of(join(from_arrow(part)))
+        raise _no_part(part, "finish takes one part, which merge makes of several")
     table, leaders = part.blocks, part.leaders
     _check_complete(table)
     pool_size = int(table["rows"].sum())
     check_drawable(part.k, pool_size, part.excluded)
     place = np.searchsorted(table["unit"], leaders["unit"]) + leaders["block"]
-    rest, shift = _never_drawn(part, place)
+    with np.errstate(over="ignore"):
+        check_total(2 * table["total"].sum())  # room for rounding in the sums to come
+    rest, shift = _rest(part, place, "total")
+    top = float(shift.max(initial=-np.inf))
+    never_drawn = float((rest * np.exp(shift - top)).sum())
     first_row = np.cumsum(table["rows"]) - table["rows"]
-    q = probabilities(leaders["weight"], leaders["shift"], rest, shift)
+    q = probabilities(leaders["weight"], leaders["shift"], never_drawn, top)
     design = _design_of(part, place, q, pool_size) if part.design else None
     return Draws(first_row[place] + leaders["row"], q, pool_size, part.excluded, design)
 
 
-def _check_part(one: object, takes: str) -> None:
-    if not isinstance(one, RacePart):
-        raise InputError(f"{takes}, those of part or race_part; this is a {type(one).__name__}.")
+def _no_part(one: object, takes: str) -> InputError:
+    return InputError(f"{takes}, those of part or race_part; this is a {type(one).__name__}.")
 
 
 _PIECE = 1 << 18

@@ -25,14 +25,13 @@ import numpy as np
 from levelled._check import FloatArray, choice, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
-from levelled.samplers.blocks import check_drawable
+from levelled.samplers.blocks import check_drawable, check_seed
 from levelled.samplers.keyed import (
     LARGEST,
     LEAST,
     KeyedPart,
     KeyedRace,
     as_table,
-    check_seed,
     draws_of,
     exact_sum,
     keyed_part,
@@ -51,12 +50,12 @@ TOTALS = [f"total_{number}" for number in range(1, DIGITS + 1)]
 class Dialect:
     """The words of one engine."""
 
-    double: str
-    integer: str
-    long: str
-    text: str
     digest: str  # the md5 of {text} in hexadecimal
     bits: str  # the number that {digits}, in hexadecimal, stand for
+    double: str = "DOUBLE"
+    integer: str = "INTEGER"
+    long: str = "BIGINT"
+    text: str = "VARCHAR"
     hex: str | None = None  # 13 digits of {number}; without it, the keys of all rows are compared
     fence: str = ""  # ends a subquery that is not to be merged with what reads it
     quote: str = '"'
@@ -79,10 +78,6 @@ class Dialect:
 
 DIALECTS = {
     "duckdb": Dialect(
-        double="DOUBLE",
-        integer="INTEGER",
-        long="BIGINT",
-        text="VARCHAR",
         digest="md5({text})",
         bits="CAST('0x' || {digits} AS BIGINT)",
         hex="printf('%013x', {number})",
@@ -90,8 +85,6 @@ DIALECTS = {
     ),
     "postgresql": Dialect(
         double="DOUBLE PRECISION",
-        integer="INTEGER",
-        long="BIGINT",
         text="TEXT",
         digest="md5(convert_to({text}, 'UTF8')) COLLATE \"C\"",
         bits="CAST(CAST('x' || {digits} AS BIT(52)) AS BIGINT)",
@@ -99,9 +92,7 @@ DIALECTS = {
         fence=" OFFSET 0",
     ),
     "spark": Dialect(
-        double="DOUBLE",
         integer="INT",
-        long="BIGINT",
         text="STRING",
         digest="md5({text})",
         bits="CAST(conv({digits}, 16, 10) AS BIGINT)",
@@ -122,9 +113,6 @@ DIALECTS = {
     ),
     "snowflake": Dialect(
         double="FLOAT",
-        integer="INTEGER",
-        long="BIGINT",
-        text="VARCHAR",
         digest="MD5({text})",
         bits="TO_NUMBER({digits}, 'XXXXXXXXXXXXX')",
         is_run_in_tests=False,

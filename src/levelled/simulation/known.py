@@ -7,14 +7,13 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray
-from levelled.campaigns.drawing.drawing import frozen_proposal
-from levelled.campaigns.drawing.drivers import (
-    can_adapt,
+from levelled.campaigns.drawing.drawing import (
+    frozen_proposal,
     learnt_metric,
     learnt_targets,
     make_driver,
 )
-from levelled.campaigns.drawing.pools import as_labels, fitting_model_first
+from levelled.campaigns.drawing.pools import as_labels, can_adapt, fitting_model_first
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import InputError

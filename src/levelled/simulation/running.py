@@ -112,28 +112,24 @@ def repeat_methods(
     everything = {"uniform": METHODS["uniform"], **methods}  # others are measured by it
     one = partial(_one_repetition, known, everything, sizes)
     table = np.array([*backend(one, seeds)], dtype=np.float64)  # [repetition, method, budget, 6]
-    rows = []
-    for at, name in enumerate(everything):
-        for k, budget in enumerate(sizes):
-            width = _reference_width(known, budget, table[:, 0, k, 2])
-            if name in methods:
-                rows.append(_row(known, name, budget, width, table[:, [0, at], k]))
-    return rows
+    widths = [_reference_width(known, budget, table[:, 0, k, 2]) for k, budget in enumerate(sizes)]
+    return [
+        _row(known, name, budget, widths[k], table[:, [0, at], k])
+        for at, name in enumerate(everything)
+        for k, budget in enumerate(sizes)
+        if name in methods
+    ]
 
 
 def _one_repetition(
     known: KnownLosses, methods: Mapping[str, Method], budgets: Sequence[int], seed: SeedSequence
 ) -> list[Any]:
     """The readings of each method at each budget."""
+    words = seed.generate_state(4).tolist()
     return [
-        method(known, budgets, np.random.default_rng([*name.encode(), *_words(seed)]))
+        method(known, budgets, np.random.default_rng([*name.encode(), *words]))
         for name, method in methods.items()
     ]
-
-
-def _words(seed: SeedSequence) -> list[int]:
-    words: list[int] = seed.generate_state(4).tolist()
-    return words
 
 
 def _row(known: KnownLosses, name: str, budget: int, reference: float, readings: FloatArray) -> Row:

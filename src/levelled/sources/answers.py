@@ -77,7 +77,10 @@ def read_answers(
                 f"meant: leave out or rename one of the two."
             )
     answers = [
-        replace(_check_row(row, number, name, id_column), remarks=_remarks_of(row, remarks))
+        replace(
+            _check_row(row, number, name, id_column),
+            remarks={one: row[one] for one in remarks if row.get(one) not in (None, "")},
+        )
         for number, row in enumerate(rows, start=1)
     ]
     for one in answers:
@@ -155,19 +158,12 @@ def _of_csv(source: Path | bytes, others: Sequence[str]) -> list[dict[str, Any]]
         for row in rows
     ]
     for name in ("label", "answer"):
-        _parse_numbers(rows, name)
+        texts = [row[name] for row in rows if row.get(name) is not None]
+        if texts and all(_NUMBER.fullmatch(text) for text in texts):
+            convert = int if all(_WHOLE.fullmatch(text) for text in texts) else float
+            for row in rows:
+                row[name] = None if row[name] is None else convert(row[name])
     return rows
-
-
-def _parse_numbers(rows: Sequence[dict[str, Any]], name: str) -> None:
-    """Turn a column of text into numbers if it holds nothing else."""
-    texts = [row[name] for row in rows if row.get(name) is not None]
-    if not texts or not all(_NUMBER.fullmatch(text) for text in texts):
-        return
-    convert = int if all(_WHOLE.fullmatch(text) for text in texts) else float
-    for row in rows:
-        if row[name] is not None:
-            row[name] = convert(row[name])
 
 
 def _wanted(names: Sequence[str], others: Sequence[str]) -> list[str]:
@@ -194,11 +190,6 @@ def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -
     if label == "" or (isinstance(label, float) and math.isnan(label)):
         label = None
     return AnswerRow(number, None if draw is None else _draw(draw, where), item, label)
-
-
-def _remarks_of(row: Mapping[str, Any], names: Sequence[str]) -> dict[str, Any]:
-    """The values of some columns, without those that are empty."""
-    return {name: row[name] for name in names if row.get(name) not in (None, "")}
 
 
 def _draw(value: object, where: str) -> int:
@@ -245,6 +236,7 @@ def read_result(path: PathName) -> pa.Table:
     In CSV all is text, so ids are numbers if all of them are written as whole numbers are.
     """
     import pyarrow as pa
+    import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
     from levelled.sources.rows import open_csv
@@ -260,13 +252,7 @@ def read_result(path: PathName) -> pa.Table:
         with open_csv(file) as reader:
             names = reader.schema.names
         with open_csv(file, kinds=dict.fromkeys(names, pa.string())) as reader:
-            return _with_whole_ids(reader.read_all())
-
-
-def _with_whole_ids(table: pa.Table) -> pa.Table:
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
+            table = reader.read_all()
     for at, name in enumerate(table.column_names):
         column = table.column(at)
         if name.lower() == "id" and pc.all(pc.match_substring_regex(column, _WHOLE_IDS)).as_py():

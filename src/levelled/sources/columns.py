@@ -9,8 +9,9 @@ length:B/A       the same of B less that of A: the ratio of two lengths
 from __future__ import annotations
 
 import difflib
+import re
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -230,8 +231,11 @@ def _probabilities(
     names = dict.fromkeys(schema.names)
     own = _by_class(names, "proba_") or _by_class(names, "prediction_proba_")
     single = [name for name in _PROBA if name in names]
-    if not own and not single:
-        own = _short_names(schema, declared)
+    if not own and not single:  # numeric columns p_<class>: two or more, or all that were declared
+        short = _by_class([field.name for field in schema if is_number(field.type)], "p_")
+        wanted = {*short} if declared is None else {*declared}
+        short = {name: column for name, column in short.items() if name in wanted}
+        own = short if len(short) >= len(declared or ("", "")) else {}
     if len(single) + bool(own) > 1:
         both = list_names([*single, *own.values()][:2])
         raise PoolError(f"The columns {both} both hold probabilities: keep one.")
@@ -242,34 +246,18 @@ def _probabilities(
             continue
         rest = name.removeprefix("proba@")
         alone = is_list(schema.field(name).type) or "_" not in rest
-        model, label = (rest, "") if alone else _split(rest, known, labels)
+        # Either part of NAME_<class> may have a _ of its own: the longest model that is known
+        # counts, then the longest class.
+        ways = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "_"]
+        by_model = [way for way in reversed(ways) if way[0] in known]
+        by_class = [way for way in ways if way[1] in labels]
+        model, label = (rest, "") if alone else [*by_model, *by_class, *ways][0]
         group = groups.setdefault(_model_name(name, model), name if alone else {})
         if isinstance(group, str) != alone:
             raise PoolError(f"The column {name!r} and another hold probabilities of one model.")
         if isinstance(group, dict):
             group[class_text(label)] = name
     return groups
-
-
-def _split(rest: str, models: Set[str], classes: Set[str]) -> tuple[str, str]:
-    """NAME and class of NAME_<class>, where either may have a _ of its own.
-
-    The longest model that is known counts, then the longest class.
-    """
-    ways = [(rest[:at], rest[at + 1 :]) for at, sign in enumerate(rest) if sign == "_"]
-    by_model = [way for way in reversed(ways) if way[0] in models]
-    by_class = [way for way in ways if way[1] in classes]
-    return [*by_model, *by_class, *ways][0]
-
-
-def _short_names(schema: pa.Schema, declared: Columns | None) -> dict[str, str]:
-    """Numeric columns p_<class>, if there are two or more, or all that were declared."""
-    numeric = [field.name for field in schema if is_number(field.type)]
-    columns = _by_class(numeric, "p_")
-    if declared is not None:
-        wanted = {*declared}
-        columns = {name: column for name, column in columns.items() if name in wanted}
-    return columns if len(columns) >= len(declared or ("", "")) else {}
 
 
 def _by_class(names: Iterable[str], prefix: str) -> dict[str, str]:
@@ -381,6 +369,7 @@ _ROWS = 16_384
 _CELLS = 1 << 26
 _COMPARED = 1 << 20
 _ODD = np.uint64(0x9E3779B97F4A7C15)
+_WHOLE_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
 def batch_ids(batch: pa.RecordBatch, name: str, start: int) -> pa.Array:
@@ -487,7 +476,10 @@ def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The 
     """
     row_of: dict[str, int] = {}
     names = {str(one) for one in wanted}
-    numbers = [*{one for one in map(_as_number, wanted) if one is not None}]
+    # The text of a whole number finds it in a file of numbers, if it fits 64 bits.
+    numbers = [
+        int(one) for one in names if _WHOLE_ID.fullmatch(one) and -(2**63) <= int(one) < 2**63
+    ]
     start = 0
     for chunk in ids:
         number = pa.types.is_integer(chunk.type)
@@ -504,14 +496,6 @@ def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The 
             + (f", nor for {n_missing - 1} others." if n_missing > 1 else ".")
         )
     return np.array(rows, dtype=np.int64)
-
-
-def _as_number(value: Id) -> int | None:
-    try:
-        number = int(value)
-    except (TypeError, ValueError):
-        return None
-    return number if str(number) == str(value) and -(2**63) <= number < 2**63 else None
 
 
 def _keys(chunk: pa.Array) -> NDArray[np.uint64]:

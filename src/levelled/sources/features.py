@@ -133,7 +133,13 @@ def feature_columns(
     check_repeats(schema.names, name)
     if wanted:
         lengths = [one for one in wanted if is_length(one)]
-        _check_lengths(schema, lengths, name)
+        for one in lengths:
+            missing = [column for column in length_columns(one) if column not in schema.names]
+            if missing:
+                raise PoolError(
+                    f"{one!r} asks for the length of a column {missing[0]!r}, and {name} has "
+                    f"{_kinds(schema)}. Write length:COLUMN, or length:B/A for a ratio."
+                )
         plain = [one for one in wanted if not is_length(one)]
         return (*_matching(schema, plain, {*_NEVER, *others}, name), *dict.fromkeys(lengths))
     if described_by(schema) == ("embedding",):
@@ -208,16 +214,6 @@ def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
     kinds = {name: schema.field(name).type for name in shown}
     lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
     return [name for name in lengthy if "/" not in name]
-
-
-def _check_lengths(schema: pa.Schema, lengths: Sequence[str], name: str) -> None:
-    for one in lengths:
-        missing = [column for column in length_columns(one) if column not in schema.names]
-        if missing:
-            raise PoolError(
-                f"{one!r} asks for the length of a column {missing[0]!r}, and {name} has "
-                f"{_kinds(schema)}. Write length:COLUMN, or length:B/A for a ratio."
-            )
 
 
 def _matching(

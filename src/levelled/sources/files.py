@@ -62,7 +62,16 @@ def files_of(source: PathName) -> list[Path]:
         why = wrong.strerror if isinstance(wrong, OSError) else wrong
         raise PoolError(f"{str(source)[:80]!r} cannot be a file: {why}.") from wrong
     if is_folder:
-        return _files_in(path)
+        inside = [
+            one
+            for one in path.rglob("*")
+            if is_row_file(one.relative_to(path).parts) and one.is_file()
+        ]
+        if not inside:
+            raise PoolError(
+                f"The folder {path} holds no file that ends in one of {', '.join(ENDINGS)}."
+            )
+        return inside
     if is_file:
         return [path]
     if is_there:
@@ -72,7 +81,14 @@ def files_of(source: PathName) -> list[Path]:
         )
     if not any(sign in str(path) for sign in SIGNS):
         raise PoolError(f"There is no file {str(path)!r} (looked from {Path.cwd()}).")
-    return _matches(path)
+    try:
+        matches = [*Path(path.anchor).glob(str(path.relative_to(path.anchor)))]
+    except ValueError as wrong:
+        raise PoolError(f"{str(path)!r} is no pattern: {wrong}.") from wrong
+    files = [file for file in matches if file.is_file()]
+    if not files:
+        raise PoolError(f"No file matches {str(path)!r} (looked from {Path.cwd()}).")
+    return files
 
 
 def one_file(source: PathName, wanted: str) -> Path:
@@ -172,18 +188,6 @@ def _with_names_once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     return values
 
 
-def _matches(path: Path) -> list[Path]:
-    """The files that match a pattern."""
-    try:
-        matches = [*Path(path.anchor).glob(str(path.relative_to(path.anchor)))]
-    except ValueError as wrong:
-        raise PoolError(f"{str(path)!r} is no pattern: {wrong}.") from wrong
-    files = [file for file in matches if file.is_file()]
-    if not files:
-        raise PoolError(f"No file matches {str(path)!r} (looked from {Path.cwd()}).")
-    return files
-
-
 def fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
     """True if a path matches a pattern, part by part; ** stands for any number of folders."""
     if not parts or not pattern:
@@ -197,19 +201,6 @@ def is_row_file(parts: Sequence[str]) -> bool:
     """True for the path in a folder of a file with rows: one of a known format, none hidden."""
     is_known = PurePath(parts[-1]).suffix.lower() in ENDINGS
     return is_known and not any(part.startswith((".", "_")) for part in parts)
-
-
-def _files_in(folder: Path) -> list[Path]:
-    files = [
-        path
-        for path in folder.rglob("*")
-        if is_row_file(path.relative_to(folder).parts) and path.is_file()
-    ]
-    if not files:
-        raise PoolError(
-            f"The folder {folder} holds no file that ends in one of {', '.join(ENDINGS)}."
-        )
-    return files
 
 
 _LARGE = 1 << 30

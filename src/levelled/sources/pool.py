@@ -19,8 +19,6 @@ from levelled.sources.content import as_json
 from levelled.sources.files import PathName
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from levelled.samplers.race import ArrowStream
     from levelled.sources.columns import Roles
     from levelled.sources.readers.items import Outputs
@@ -59,29 +57,8 @@ class ColumnChoices:
         return cls(**values)
 
 
-def choose_columns(
-    id_column: str,
-    pred_column: str | None,
-    judge_columns: Sequence[str],
-    show: Sequence[str] | None,
-    hide: Sequence[str],
-    reader: str | None,
-) -> ColumnChoices:
-    """The choices of a caller; a text in place of a list names columns with commas between."""
-    if show is not None and hide:
-        raise PoolError(
-            "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
-            "the two."
-        )
-    judges = _names(judge_columns)
-    if pred_column is not None and pred_column in judges:
-        raise PoolError(f"The column {pred_column!r} cannot be a judge and the prediction at once.")
-    return ColumnChoices(
-        id_column, pred_column, judges, None if show is None else _names(show), _names(hide), reader
-    )
-
-
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
+    """Distinct names; a text in place of a list names columns with commas between."""
     names = columns.split(",") if isinstance(columns, str) else columns
     return tuple(dict.fromkeys(names))
 
@@ -173,8 +150,6 @@ class Pool:
     @cached_property
     def recognised(self) -> Recognised:
         """A description of what was recognised; `print` shows it."""
-        from levelled.sources.pool import Recognised, describe_verdicts
-
         predictions = {model: self.predictions(model).pred for model in self.models}
         others = {*self.shown_columns, self._roles.id, self.group}
         hidden = [one for one in self._origin.schema.names if one not in others]
@@ -197,8 +172,10 @@ class Pool:
 
     def rows_of(self, ids: Sequence[Id]) -> IntArray:
         """The rows of some ids; a number and its text find each other."""
+        from levelled.sources.columns import rows_of
+
         where = ", ".join(self.source) if isinstance(self.source, tuple) else self.source
-        return self._columns.rows_of(ids, where or "The frame")
+        return rows_of(self._columns.id_chunks(), ids, where=where or "The frame")
 
     def predictions(self, model: str | None = None) -> PoolPredictions:
         """One model's predictions for every item, of the first of `models` unless it is named.
@@ -372,27 +349,30 @@ def open_pool(
     (['ham', 'spam'], [{'text': 'You won'}])
     """
     from levelled.sources.columns import roles_of
+    from levelled.sources.features import described_by, feature_columns
     from levelled.sources.readers import find_source
     from levelled.sources.reading import columns_of
-    from levelled.sources.rows import Files
 
-    choices = choose_columns(id_column, pred_column, judge_columns, show, hide, reader)
+    if show is not None and hide:
+        raise PoolError(
+            "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
+            "the two."
+        )
+    judges, shown = _names(judge_columns), None if show is None else _names(show)
+    if pred_column is not None and pred_column in judges:
+        raise PoolError(f"The column {pred_column!r} cannot be a judge and the prediction at once.")
+    choices = ColumnChoices(id_column, pred_column, judges, shown, _names(hide), reader)
     name, origin, outputs = find_source(source, choices)
     choices = replace(choices, reader="plain" if outputs is None else outputs.reader)
-    untyped = isinstance(origin, Files) and origin.format == "csv"
     by = (slices,) if isinstance(slices, str) else tuple(slices)
     roles = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
-    roles = replace(roles, features=_features(origin.schema, features, roles.id))
-    columns = columns_of(origin, roles, untyped=untyped, stream_above=stream_above)
+    if features is None:
+        roles = replace(roles, features=described_by(origin.schema))
+    elif features:
+        own = feature_columns(origin.schema, features, others=[roles.id], name="the pool")
+        roles = replace(roles, features=own)
+    columns = columns_of(origin, roles, stream_above)
     return Pool(name, origin, roles, columns, choices, outputs)
-
-
-def _features(schema: pa.Schema, wanted: Sequence[str] | None, id_column: str) -> tuple[str, ...]:
-    from levelled.sources.features import described_by, feature_columns
-
-    if wanted is None:
-        return described_by(schema)
-    return feature_columns(schema, wanted, others=[id_column], name="the pool") if wanted else ()
 
 
 _MOST_CLASSES = 8
@@ -438,7 +418,13 @@ class Recognised:
             )
         for model, counts in self.predictions.items():
             lines.append(f"verdicts of {model}: " if model else "predictions: ")
-            lines[-1] += _describe_counts(counts)
+            if "low" in counts and "high" in counts and len(counts) == 2:
+                lines[-1] += f"numbers from {counts['low']:g} to {counts['high']:g}"
+                continue
+            most = sorted(counts.items(), key=lambda one: -one[1])[:_MOST_CLASSES]
+            lines[-1] += ", ".join(f"{name} {count:,}" for name, count in most)
+            if len(counts) > len(most):
+                lines[-1] += f", and {len(counts) - len(most)} more classes"
         if not self.predictions:
             lines.append("predictions: none")
         lines.append(f"shown to labellers: {', '.join(self.shown) or 'nothing but the id'}")
@@ -468,11 +454,3 @@ def describe_verdicts(values: Categorical | Numbers) -> dict[str, float]:
     if isinstance(values, Categorical):
         return {name: int(count) for name, count in values.counts().items()}
     return {"low": float(np.min(values)), "high": float(np.max(values))}
-
-
-def _describe_counts(counts: Mapping[str, float]) -> str:
-    if "low" in counts and "high" in counts and len(counts) == 2:
-        return f"numbers from {counts['low']:g} to {counts['high']:g}"
-    shown = sorted(counts.items(), key=lambda one: -one[1])[:_MOST_CLASSES]
-    rest = f", and {len(counts) - len(shown)} more classes" if len(counts) > len(shown) else ""
-    return ", ".join(f"{name} {count:,}" for name, count in shown) + rest

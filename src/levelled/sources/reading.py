@@ -28,7 +28,6 @@ from levelled.sources.columns import (
     is_text,
     join_ids,
     log_lengths,
-    rows_of,
     shorten,
 )
 from levelled.sources.rows import Files, Origin
@@ -67,19 +66,15 @@ class PoolColumns:
         """The ids of some rows."""
         return [self.ids[row].as_py() for row in rows.tolist()]
 
-    def rows_of(self, ids: Sequence[Id], where: str) -> IntArray:
-        """The rows of some ids; `where` names the pool in an error."""
-        return rows_of(self.ids.chunks, ids, where=where)
+    def id_chunks(self) -> Iterable[pa.Array]:
+        """The ids of all rows."""
+        return self.ids.chunks
 
     def runs(self) -> Iterator[PoolColumns]:
         """All rows at once, as the only run."""
         yield self
 
     def at(self, rows: IntArray) -> PoolColumns:
-        """The columns of some rows."""
-        return self.take(rows)
-
-    def take(self, rows: IntArray) -> PoolColumns:
         """The columns of some of these rows, in the order of `rows`."""
 
         def some(column: NDArray[Any] | None) -> Any:  # noqa: ANN401
@@ -456,12 +451,13 @@ _MOST_CLASSES = 10_000
 
 
 def columns_of(
-    origin: Origin, roles: Roles, *, untyped: bool, stream_above: int | None
+    origin: Origin, roles: Roles, stream_above: int | None
 ) -> PoolColumns | StreamedColumns:
     """The columns of a pool: held in memory, or read in passes if they are many bytes in Parquet.
 
     `stream_above` is that number of bytes; None takes LEVELLED_STREAM_ABOVE, or 64 MB.
     """
+    untyped = isinstance(origin, Files) and origin.format == "csv"
     if isinstance(origin, Files) and origin.format == "parquet":
         if stream_above is None:
             text = os.environ.get("LEVELLED_STREAM_ABOVE") or str(_STREAM_ABOVE)
@@ -500,12 +496,18 @@ class StreamedColumns:
         }
 
     def _survey(self, roles: Roles, n_rows: int, codes: Mapping[str, _SliceCodes]) -> None:
-        keys, width = IdKeys(n_rows), None
-        kind: pa.DataType | None = None
+        keys, heads = IdKeys(n_rows), list[pa.Array]()
+        width: int | None = None
         for batch in self._origin.batches(roles):
             run = read_columns([batch], roles, distinct=False, first_row=self._size)
-            kind = _same_kind(kind, run.ids.type, roles.id)
-            width = _same_width(width, run, self._size)
+            heads = [*heads[-1:], run.ids.chunk(0).slice(0, 1)]
+            join_ids(heads, roles.id)  # which refuses numbers here and text there
+            before, width = width, None if run.features is None else run.features.shape[1]
+            if before not in (None, width):
+                raise PoolError(
+                    f"The items have {before} features up to row {self._size} and {width} from "
+                    f"there on: lists of numbers must have the same length everywhere."
+                )
             for chunk in run.ids.chunks:
                 keys.add(chunk)
             for model, counts in self._counts.items():
@@ -513,7 +515,7 @@ class StreamedColumns:
             for name, one in codes.items():
                 one.add(run.slices[name])
             self._size += len(run)
-        keys.refuse_repeats(self._ids)
+        keys.refuse_repeats(self.id_chunks)
 
     def __len__(self) -> int:
         return self._size
@@ -534,10 +536,6 @@ class StreamedColumns:
         """The ids of some rows."""
         return self.at(rows).ids.to_pylist()
 
-    def rows_of(self, ids: Sequence[Id], where: str) -> IntArray:
-        """The rows of some ids, found in a pass over all ids; `where` names them in an error."""
-        return rows_of(self._ids(), ids, where=where)
-
     def pred_counts(self, model: str, classes: tuple[str, ...] | None) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
         return self._counts[model].counts(classes)
@@ -551,36 +549,18 @@ class StreamedColumns:
         """The columns of some rows, which are read from the files."""
         distinct, place = np.unique(rows, return_inverse=True)
         if not len(rows):
-            return next(self.runs()).take(place)
+            return next(self.runs()).at(place)
         roles = replace(self._roles, id=self._id)
         batches = self._origin.take(distinct, roles)
-        columns = read_columns(batches, roles, known=self._known, distinct=False).take(place)
+        columns = read_columns(batches, roles, known=self._known, distinct=False).at(place)
         return replace(columns, slices={name: one.at(rows) for name, one in self.slices.items()})
 
-    def _ids(self) -> Iterator[pa.Array]:
+    def id_chunks(self) -> Iterable[pa.Array]:
+        """The ids of all rows, in a new pass."""
         start = 0
         for batch in self._origin.batches(Roles(self._id)):
             yield batch_ids(batch, self._id, start)
             start += len(batch)
-
-
-def _same_kind(before: pa.DataType | None, kind: pa.DataType, name: str) -> pa.DataType:
-    if before is not None and (before == pa.int64()) != (kind == pa.int64()):
-        raise PoolError(
-            f"The column {name!r} holds whole numbers in some places and text in others. Write "
-            f"all ids as text."
-        )
-    return kind
-
-
-def _same_width(before: int | None, run: PoolColumns, row: int) -> int | None:
-    width = None if run.features is None else run.features.shape[1]
-    if before not in (None, width):
-        raise PoolError(
-            f"The items have {before} features up to row {row} and {width} from there on: lists "
-            f"of numbers must have the same length everywhere."
-        )
-    return width
 
 
 class _ClassCounts:

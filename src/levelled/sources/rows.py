@@ -181,7 +181,10 @@ class Files(_Stamped):
             with open_csv(place) as file:
                 return file.schema, [None]
         if self.format == "jsonl":
-            return _json_schema(place), [None]
+            with _lines(place) as (file, name):
+                first = [*islice(json_objects(file, name), _LINES)]
+            names = dict.fromkeys(name for row in first for name in row)
+            return pa.schema([(one, _json_column(first, one).type) for one in names]), [None]
         fragment = _fragment(place)
         # Not count_rows() of a row group, which counts those of the whole file.
         return fragment.physical_schema, [one.num_rows for one in fragment.row_groups]
@@ -441,14 +444,6 @@ def open_csv(
             column_types=kinds,
         ),
     )
-
-
-def _json_schema(place: Place) -> pa.Schema:
-    """The names and types of the columns of a JSONL file, by its first lines."""
-    with _lines(place) as (file, name):
-        first = [*islice(json_objects(file, name), _LINES)]
-    names = dict.fromkeys(name for row in first for name in row)
-    return pa.schema([(name, _json_column(first, name).type) for name in names])
 
 
 def _json_batches(

@@ -74,24 +74,18 @@ def _water_level(spread: FloatArray, floor: float) -> float:
     """The level t of `water_filled`, by Newton's method on a convex, piecewise linear function."""
     n, t = len(spread), 0.0
     for _ in range(_STEPS):
-        total, count = _above(spread, t)
+        total, count = 0.0, 0  # of the spreads above t
+        for start in range(0, n, _BLOCK):
+            some = spread[start : start + _BLOCK]
+            above = some > t
+            total += float(some[above].sum())
+            count += int(np.count_nonzero(above))
         slope = n / floor - (n - count)
         new = total / slope if slope > 0 else float(spread.max())
         if new <= t * (1 + 1e-12):
             break
         t = new
     return t
-
-
-def _above(spread: FloatArray, t: float) -> tuple[float, int]:
-    """The sum and the number of spreads above t."""
-    total, count = 0.0, 0
-    for start in range(0, len(spread), _BLOCK):
-        some = spread[start : start + _BLOCK]
-        above = some > t
-        total += float(some[above].sum())
-        count += int(np.count_nonzero(above))
-    return total, count
 
 
 @dataclass(frozen=True, slots=True, eq=False)

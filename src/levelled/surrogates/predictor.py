@@ -115,7 +115,11 @@ class LossPredictor:
         eta = np.zeros(len(pool))
         for share, coefficients in self.regressions:
             eta += share * pool.combine(coefficients)
-        return self._blend(pool.family, pool.family.mean(np.clip(eta, *self.reach)))
+        mean = pool.family.mean(np.clip(eta, *self.reach))
+        mixed = (1 - self.background) * mean + self.background * self.level
+        if not pool.family.is_bounded:
+            return np.maximum(mixed, _LOWEST * self.level)
+        return np.clip(mixed, _LOWEST, _HIGHEST)
 
     def spread(self, pool: Covariates, predicted: FloatArray) -> FloatArray:
         """The standard deviation of losses with these predictions."""
@@ -124,12 +128,6 @@ class LossPredictor:
     def third_moment(self, pool: Covariates, predicted: FloatArray) -> FloatArray:
         """The third central moment of losses with these predictions."""
         return self.dispersion**2 * pool.family.third_moment(predicted)
-
-    def _blend(self, family: Family, mean: FloatArray) -> FloatArray:
-        mixed = (1 - self.background) * mean + self.background * self.level
-        if not family.is_bounded:
-            return np.maximum(mixed, _LOWEST * self.level)
-        return np.clip(mixed, _LOWEST, _HIGHEST)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event of a round."""
@@ -185,9 +183,11 @@ def fit_predictor(
         An earlier fit to begin from.
     """
     y, w = losses / pool.scale, weights / weights.mean()
-    level = _background_level(pool, y, w)
     table, start = pool.table(rows), pool.start
-    if not pool.family.is_bounded:  # losses may be of any size: their level is that of the labels
+    if pool.family.is_bounded:  # the mean loss, drawn a little to what was expected
+        level = max(float(w @ y + 0.5 * pool.prior_mean) / (len(y) + 0.5), 0.2 / len(y))
+    else:  # losses may be of any size: their level is that of the labels
+        level = max(float(w @ y) / len(y), _TINY)
         start[0] += np.log(level)
     starts = {} if before is None else {len(b): b for _, b in before.regressions}
     # The scores alone, and all columns. Beside verdicts the features are always used: a verdict
@@ -250,13 +250,6 @@ def _dispersion(family: Family, mean: FloatArray, y: FloatArray, w: FloatArray) 
     variance = np.maximum(family.variance(mean), _TINY)
     least = _LEAST_DISPERSION * min(float(mean.mean()), most)
     return float(np.clip(w @ ((y - mean) ** 2 / variance) / w.sum(), least, most))
-
-
-def _background_level(pool: Covariates, y: FloatArray, w: FloatArray) -> float:
-    """The mean loss, drawn a little to what was expected where losses have a bound."""
-    if not pool.family.is_bounded:
-        return max(float(w @ y) / len(y), _TINY)
-    return max(float(w @ y + 0.5 * pool.prior_mean) / (len(y) + 0.5), 0.2 / len(y))
 
 
 def _background_share(

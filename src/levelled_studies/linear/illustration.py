@@ -9,7 +9,7 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import FloatArray, between, whole
-from levelled.estimators import lure, pure
+from levelled.estimators import lure
 from levelled.reports.numbers import with_error
 from levelled.reports.plots import BLACK, COLOURS, DASHES, canvas, footnote, legend
 from levelled_studies.linear import data, experiment
@@ -58,7 +58,7 @@ def _drawn_rows(result: experiment.Experiment, labels: int) -> list[Row]:
     index, q = result.draws.index[0, :labels], result.draws.probability[0, :labels]
     weights = {
         "naive": np.ones(labels),
-        "PURE": pure.weights(q, len(result.pool)),
+        "PURE": lure.plain_weights(q, len(result.pool)),
         "LURE": lure.weights(q, len(result.pool)),
     }
     rows = _points("drawn", result.pool.x[index], result.pool.y[index])

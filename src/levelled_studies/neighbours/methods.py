@@ -14,7 +14,7 @@ from numpy.random import Generator
 from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import lure_weights, pure_weights
-from levelled.estimators.pure import murthy_weights
+from levelled.estimators.lure import murthy_weights
 from levelled.proposals import mixture, proportional
 from levelled.samplers import FrozenProposal
 from levelled.scores import expected_loss, root_mean_squared_loss

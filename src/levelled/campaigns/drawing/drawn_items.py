@@ -134,7 +134,9 @@ class DrawnItems(Sequence[DrawnItem]):
 
 def columns_of(items: Iterable[DrawnItem]) -> Iterator[ItemColumns]:
     """Items as columns; a new set of columns begins where items have other ones."""
-    for names, group in groupby(items, _names_of):
+    for names, group in groupby(
+        items, lambda item: tuple(tuple(getattr(item, part)) for part in _BY_NAME)
+    ):
         run = list(group)
         by_name: dict[str, dict[str, Any]] = {}
         for part, its_names in zip(_BY_NAME, names, strict=True):
@@ -151,7 +153,3 @@ def columns_of(items: Iterable[DrawnItem]) -> Iterator[ItemColumns]:
             by_name,
             [json.dumps(one.data) for one in run],
         )
-
-
-def _names_of(item: DrawnItem) -> tuple[tuple[str, ...], ...]:
-    return tuple(tuple(getattr(item, part)) for part in _BY_NAME)

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray, between
-from levelled.campaigns.drawing.drawing import frozen_proposal
-from levelled.campaigns.drawing.drivers import choose_kind, driver_of
-from levelled.campaigns.drawing.pools import fitting_model_first
+from levelled.campaigns.drawing.drawing import driver_of, frozen_proposal
+from levelled.campaigns.drawing.pools import choose_kind, fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.records import Round
 from levelled.campaigns.log.state import CampaignState
@@ -43,6 +42,16 @@ _ROUNDS = (
     "except in a campaign with a finite-sample guarantee. "
     "The background share (dashed) is the part of the prediction that is the same for all items: "
     "the allowance for losses that the predictor cannot see."
+)
+_EFFECTS = (
+    "For a column of numbers: the factor by which the odds of a loss, or a loss without an "
+    "upper bound itself, change when the number is one standard deviation higher. For the loss "
+    "that the pool predicts and for the predicted class: the factor by which they typically "
+    "differ from those of the average item. 1 is no effect."
+)
+_NOT_DRAWN = (
+    "Not drawn yet. These are predictions, not labels: labelling only these would not give "
+    "an unbiased estimate."
 )
 
 
@@ -214,8 +223,13 @@ def learnt_sections(learnt: CampaignPredictor | None) -> Iterator[Section]:
         rounds = partial(plot_rounds, floors, shares, len(learnt.state.draws))
         yield Section("Floor and background share", _ROUNDS, plots=[rounds])
     try:
-        yield _effects(learnt.effects())
-        yield _items(learnt.expected_losses(_MOST_ROWS))
+        effects = learnt.effects()[:_MOST_ROWS]
+        factors = [(name, f"× {factor:.2f}") for name, factor in effects]  # noqa: RUF001
+        yield Section("How much each column counts", _EFFECTS, ("column", "factor"), factors)
+        table, columns = learnt.expected_losses(_MOST_ROWS), ("id", "predicted loss")
+        losses = zip(table["id"].to_pylist(), table["expected_loss"].to_pylist(), strict=True)
+        rows = [(str(one), f"{loss:.3f}") for one, loss in losses]
+        yield Section("Items with the highest predicted loss", _NOT_DRAWN, columns, rows)
     except LevelledError as refused:
         yield Section("Items with the highest predicted loss", f"Not listed: {refused}")
 
@@ -233,28 +247,6 @@ def _about(learnt: CampaignPredictor) -> str:
         f"with similar predictions, with a 95% interval of their losses; on the dashed line the "
         f"two agree."
     )
-
-
-def _effects(effects: Sequence[tuple[str, float]]) -> Section:
-    about = (
-        "For a column of numbers: the factor by which the odds of a loss, or a loss without an "
-        "upper bound itself, change when the number is one standard deviation higher. For the loss "
-        "that the pool predicts and for the predicted class: the factor by which they typically "
-        "differ from those of the average item. 1 is no effect."
-    )
-    rows = [(name, f"× {factor:.2f}") for name, factor in effects[:_MOST_ROWS]]  # noqa: RUF001
-    return Section("How much each column counts", about, ("column", "factor"), rows)
-
-
-def _items(table: "pa.Table") -> Section:
-    about = (
-        "Not drawn yet. These are predictions, not labels: labelling only these would not give "
-        "an unbiased estimate."
-    )
-    ids, losses = table["id"].to_pylist(), table["expected_loss"].to_pylist()
-    rows = [(str(one), f"{loss:.3f}") for one, loss in zip(ids, losses, strict=True)]
-    columns = ("id", "predicted loss")
-    return Section("Items with the highest predicted loss", about, columns, rows)
 
 
 _ENOUGH = 10
@@ -322,24 +314,17 @@ def plan_further(
     expected: float | None = None,
 ) -> Plan:
     """The number of labels until the interval is `width` wide, from a campaign's settled labels."""
-    plan, settings = _plan_from(state, cache, pool, width, metric, expected), state.settings
+    settings, base = state.settings, settled_draws(state, cache=cache)
+    chosen = settings.metrics[0] if metric is None else parse_metric(metric)
+    looks = len(settings.looks) if settings.looks and settings.budget is not None else 5
+    plan = _plan_from(base, pool, PlanRequest(chosen, width, settings.level, looks, expected))
     is_other = settings.kind == "adaptive" and plan.kind == "static"
     notes = [*([_MOSTLY_FEWER] if is_other else []), *([] if settings.looks else [_NO_LOOKS])]
     return replace(plan, note=". ".join(notes))
 
 
-def _plan_from(
-    state: CampaignState,
-    cache: FigureCache,
-    pool: Pool,
-    width: float,
-    metric: str | None,
-    expected: float | None,
-) -> Plan:
-    settings, base = state.settings, settled_draws(state, cache=cache)
-    chosen = settings.metrics[0] if metric is None else parse_metric(metric)
-    looks = len(settings.looks) if settings.looks and settings.budget is not None else 5
-    request = PlanRequest(chosen, width, settings.level, looks, expected)
+def _plan_from(base: SettledDraws, pool: Pool, request: PlanRequest) -> Plan:
+    settings, chosen = base.state.settings, request.metric
     kind, model = "number" if settings.numeric else "class", settings.models[0]
     if chosen.label_kind not in (kind, None):
         raise CampaignError(

@@ -10,10 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from levelled._check import FloatArray, whole
+from levelled._check import FloatArray, choice, whole
 from levelled.campaigns.log.events import PredictionsAttached
 from levelled.campaigns.log.records import Attached, DrawnItem, Rescored
 from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.options import KINDS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
 from levelled.estimators.intervals.limits import (
@@ -23,11 +24,15 @@ from levelled.estimators.intervals.limits import (
     plan_without_budget,
 )
 from levelled.labels import Label, class_texts
-from levelled.metrics.named import Metric
+from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
+from levelled.predictions import Categorical, PoolPredictions, as_verdicts
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_address
 
 _MOST_LOOKS = 100
+_DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
+FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
+"""Metrics whose losses follow from an error of the predicted class."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -340,13 +345,21 @@ def settings_of_pool(
 ) -> dict[str, Any]:
     """The settings that a pool determines: its size, content, models, classes and counts."""
     models = fitting_model_first(pool, metrics[0])
-    number = pool.predictions_at([0], models[0]).number
+    kinds = {metric.label_kind for metric in metrics} - {None}
+    if len(kinds) > 1:
+        names = ", ".join(metric.name for metric in metrics)
+        raise CampaignError(
+            f"These metrics do not go together: {names}. Some need a number as label, others a "
+            f"class."
+        )
+    has_numbers = pool.predictions_at([0], models[0]).number is not None
     return {
         "fingerprint": pool.fingerprint,
         "pool_size": len(pool),
         "models": models,
         "classes": pool.classes,
-        "numeric": _is_numeric(metrics, has_numbers=number is not None),
+        # Labels are numbers as the metrics need it, or else like the predictions.
+        "numeric": kinds == {"number"} if kinds else has_numbers,
         "features": pool.features,
         "columns": pool.choices,
         "group": pool.group,
@@ -375,13 +388,119 @@ def looks_over(
     return plan_looks(min(budget, pool_size), pool_size, count, alpha)
 
 
-def _is_numeric(metrics: Sequence[Metric], *, has_numbers: bool) -> bool:
-    """True if labels are numbers: as the metrics need it, or else like the predictions."""
-    kinds = {metric.label_kind for metric in metrics} - {None}
-    if len(kinds) > 1:
-        names = ", ".join(metric.name for metric in metrics)
+def outlines_of(pool: Pool, metric: Metric) -> dict[str, PoolPredictions]:
+    """What each model predicts for some items; a pool that names no model has one without a name.
+
+    They show which columns there are and of what kind. One item is enough, but for classes
+    without any chances: there all predictions tell how many classes there are.
+    """
+    return {
+        one: pool.predictions(one)
+        if is_judged(pool, one, metric)
+        else pool.predictions_at([0], one)
+        for one in pool.models or ("",)
+    }
+
+
+def is_judged(pool: Pool, model: str, metric: Metric) -> bool:
+    """True if a metric counts classes and the pool has no chances of them, only predictions."""
+    first = pool.predictions_at([0], model)
+    chances = (first.proba, first.surrogate, first.loss_hat)
+    return metric.label_kind == "class" and all(one is None for one in chances)
+
+
+def only_verdicts(metric: Metric, predictions: PoolPredictions) -> bool:
+    """True if all that predicts the classes a metric is about is a verdict on each item."""
+    more = (predictions.proba, predictions.surrogate, predictions.loss_hat)
+    if metric.label_kind != "class" or any(column is not None for column in more):
+        return False
+    return as_verdicts(predictions.pred) is not None
+
+
+def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
+    """True if the pool says something about the losses of a metric that can be learnt."""
+    knows = (predictions.proba, predictions.surrogate, predictions.loss_hat, predictions.features)
+    rated = isinstance(metric, Mean) and predictions.number is not None
+    known = rated or any(column is not None for column in knows)
+    return (known or only_verdicts(metric, predictions)) and metric.possible[0] > -np.inf
+
+
+def choose_kind(
+    kind: str,
+    metric: Metric,
+    weights: tuple[str, str, float],
+    predictions: Callable[[], PoolPredictions],
+) -> str:
+    """The kind of a campaign; refuses one that cannot be.
+
+    `weights` are the score, proposal and floor, which only a static campaign has.
+    """
+    choice("kind", kind, ("auto", *KINDS))
+    has_weights = weights != _DEFAULT_WEIGHTS
+    if kind == "auto":
+        return "static" if has_weights or not can_adapt(metric, predictions()) else "adaptive"
+    if kind != "static" and has_weights:
         raise CampaignError(
-            f"These metrics do not go together: {names}. Some need a number as label, others a "
-            f"class."
+            f"score, proposal and floor choose the weights of a static campaign, and this one is "
+            f"{kind}: leave them out, or choose kind static."
         )
-    return kinds == {"number"} if kinds else has_numbers
+    if kind == "adaptive" and not can_adapt(metric, predictions()):
+        raise CampaignError(
+            f"An adaptive campaign needs something to learn the {metric.name} from: verdicts of "
+            f"two classes or more (pred), columns proba_<class>, surrogate_<class>, loss_hat, or "
+            f"features of the items (f_*, embedding), and losses that are never negative. Choose "
+            f"kind static or uniform."
+        )
+    return kind
+
+
+def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Pool]) -> None:
+    """Refuse a kind that a campaign cannot change to."""
+    weights = (settings.score, settings.proposal, settings.floor)
+    model = settings.models[0]
+    metric = settings.metrics[0]
+    choose_kind(kind, metric, weights, lambda: outlines_of(load_pool(), metric)[model])
+
+
+def check_guarantee(settings: CampaignSettings) -> None:
+    """Refuse settings whose intervals cannot have the guarantee that they ask for."""
+    choice("guarantee", settings.guarantee, ("asymptotic", "finite"))
+    first, unbounded = settings.metrics[0], [one for one in settings.metrics if one.bounds is None]
+    if not settings.is_finite:
+        return
+    if not isinstance(first, Errors | Share):
+        why = f"is for errors: name error, accuracy or share:CLASS first, and not {first.name}"
+    elif unbounded:
+        why = f"needs bounds for every metric, and {unbounded[0].name} has none"
+    elif settings.budget is None:
+        why = "is aimed at a budget: choose one"
+    elif settings.kind != "adaptive":
+        why = f"needs an adaptive campaign, and this one is {settings.kind}"
+    else:
+        return
+    raise CampaignError(
+        f"guarantee='finite' {why}. With looks=0 (--looks none) every interval is by betting, "
+        f"which holds for any draws and any metric with bounds, and is wider."
+    )
+
+
+def check_drive(settings: CampaignSettings, predictions: PoolPredictions) -> None:
+    """Refuse to balance metrics that cannot be balanced."""
+    choice("drive", settings.drive, ("first", "worst"))
+    others = [one.name for one in settings.metrics if not isinstance(one, FROM_ERRORS)]
+    if settings.drive == "first":
+        return
+    if len(settings.metrics) < 2:
+        why = f"balances several metrics, and {settings.metrics[0].name} is the only one"
+    elif settings.kind != "adaptive":
+        why = f"needs an adaptive campaign, and this one is {settings.kind}"
+    elif others:
+        why = (
+            f"balances what follows from an error (error, accuracy, brier, log_loss, precision, "
+            f"recall, f1), and {others[0]} does not"
+        )
+    elif not isinstance(predictions.pred, Categorical):
+        why = "needs predicted classes, and this pool predicts numbers"
+    else:
+        return
+    raise CampaignError(f"drive='worst' {why}. Leave it out: the first metric then drives.")

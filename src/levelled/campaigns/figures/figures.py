@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from levelled._check import BoolArray, FloatArray
-from levelled.campaigns.drawing.drivers import is_predicted
+from levelled.campaigns.drawing.drawing import is_predicted
 from levelled.campaigns.figures.settled import (
     FigureCache,
     GameInput,

@@ -152,7 +152,13 @@ class MeanGame:
                 f"{m}."
             )
         check_bounds(np.asarray(loss), self.bounds)
-        self._check_columns(weight, columns)
+        _check_maximum("max_weight", weight, columns)
+        if "control" in columns:
+            control = columns["control"]
+            _check_maximum("max_weighted_control", weight * control, columns)
+            if self.bounded:
+                headroom = weight * (self.bounds[1] - control)
+                _check_maximum("max_weighted_headroom", headroom, columns)
 
         def side(sign: int) -> dict[str, Bet]:
             bets: dict[str, Bet] = {}
@@ -210,16 +216,6 @@ class MeanGame:
             return largest
         return largest - lowest * columns["max_weight"] if "max_weight" in columns else None
 
-    def _check_columns(self, weight: Number, columns: Columns) -> None:
-        """Refuse maxima that the drawn item itself exceeds."""
-        _check_maximum("max_weight", weight, columns)
-        if "control" in columns:
-            control = columns["control"]
-            _check_maximum("max_weighted_control", weight * control, columns)
-            if self.bounded:
-                own = weight * (self.bounds[1] - control)
-                _check_maximum("max_weighted_headroom", own, columns)
-
     def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
         """The sums after label m."""
         (loss,), (total, terms), lowest = label, sums, self.bounds[0]
@@ -274,7 +270,9 @@ class RatioGame:
         if left < 1:
             raise DrawsError(f"All {N} items of the pool have their label: there is no label {m}.")
         self._check_label(a, d, before_d)
-        reach = self._reach(columns)
+        reach = columns.get("max_weighted_denominator")  # a bound r on w D
+        if reach is None and "max_weight" in columns:
+            reach = self.d_max * columns["max_weight"]
         if reach is not None and not np.all(weight * d <= reach * (1 + _SLACK)):
             raise DrawsError(
                 f"The drawn item of label {m} has a larger weight than the largest that was "
@@ -295,12 +293,6 @@ class RatioGame:
     def prior(self, variants: Variants, columns: Columns) -> FloatArray:
         """Equal weights of the strategies, whatever the design."""
         return equal_prior(variants)
-
-    def _reach(self, columns: Columns) -> Number | None:
-        """The bound r on w D, from the largest w D or else from the largest w."""
-        if "max_weighted_denominator" in columns:
-            return columns["max_weighted_denominator"]
-        return self.d_max * columns["max_weight"] if "max_weight" in columns else None
 
     def _check_label(self, a: Number, d: Number, before: Number) -> None:
         if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
@@ -331,6 +323,7 @@ class RatioGame:
 
 
 def _check_maximum(name: str, own: Number, columns: Columns) -> None:
+    """Refuse a maximum that the drawn item itself exceeds."""
     if name not in columns:
         return
     largest = columns[name]

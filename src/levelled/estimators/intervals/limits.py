@@ -33,15 +33,15 @@ from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import Moments, moments
 
 Bounds = tuple[float, float]
+Ends = tuple[FloatArray, FloatArray]
+"""The lower and the upper ends of intervals."""
 UNBOUNDED: Bounds = (0.0, np.inf)
 """Losses that are never negative, and of which nothing else is known."""
 
 _ULPS = 4 * np.finfo(np.float64).eps
 
 
-def logical_limits(
-    total: FloatArray, budget: int, pool_size: int, bounds: Bounds
-) -> tuple[FloatArray, FloatArray]:
+def logical_limits(total: FloatArray, budget: int, pool_size: int, bounds: Bounds) -> Ends:
     """The range of pool risks that the losses seen so far leave possible.
 
         [(S_M + A (N - M)) / N,  (S_M + B (N - M)) / N]    for losses in [A, B]
@@ -93,7 +93,7 @@ def check_bounds(losses: FloatArray, bounds: Bounds) -> None:
         )
 
 
-def as_bounds(bounds: tuple[float, float]) -> Bounds:
+def as_bounds(bounds: Bounds) -> Bounds:
     """Return `bounds` as two ordered numbers."""
     try:
         low, high = (float(bound) for bound in bounds)
@@ -115,7 +115,7 @@ _EVEN = 1e-12
 NO_VARIANCE = 1e-24  # rounding leaves less than this where every term is equal
 
 
-def t_interval(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+def t_interval(moments: Moments, level: float) -> Ends:
     """The symmetric interval, for losses of either sign.
 
     R^ -+ t_df sqrt(V^), with Satterthwaite's degrees of freedom.
@@ -124,9 +124,7 @@ def t_interval(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
     return moments.value - half, moments.value + half
 
 
-def log_t_interval(
-    moments: Moments, level: float, *, quantile: FloatArray | None = None
-) -> tuple[FloatArray, FloatArray]:
+def log_t_interval(moments: Moments, level: float, *, quantile: FloatArray | None = None) -> Ends:
     """The interval on the log scale, for positive losses: R^ exp(-+ t_df sqrt(V^) / R^).
 
     A few large losses make the estimate right-skewed; the log takes the skew out. `quantile`
@@ -146,7 +144,7 @@ def effective(
     *,
     design_size: float | None = None,
     population: bool = False,
-) -> tuple[FloatArray, FloatArray]:
+) -> Ends:
     """The binomial sample that weighted losses in [0, 1] amount to: their share, and its size.
 
     With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
@@ -216,7 +214,7 @@ def cp_safe(
     *,
     design_size: float | None = None,
     population: bool = False,
-) -> tuple[FloatArray, FloatArray]:
+) -> Ends:
     """Clopper and Pearson's interval for the effective binomial sample, for losses in [0, 1].
 
     `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
@@ -230,9 +228,7 @@ def cp_safe(
     return low - half_item, high + half_item
 
 
-def clopper_pearson(
-    x: FloatArray | float, n: FloatArray | float, level: float
-) -> tuple[FloatArray, FloatArray]:
+def clopper_pearson(x: FloatArray | float, n: FloatArray | float, level: float) -> Ends:
     """Clopper and Pearson's interval for x errors in n labels; neither need be whole.
 
     >>> low, high = clopper_pearson(1, 100, 0.95)
@@ -254,10 +250,10 @@ def signed_cp_safe(
     pool_size: int,
     level: float,
     *,
-    bounds: tuple[float, float],
+    bounds: Bounds,
     size: float,
     variance: FloatArray | None = None,
-) -> tuple[FloatArray, FloatArray]:
+) -> Ends:
     """Limits of the mean of losses of either sign within `bounds`, such as differences of losses.
 
     The positive parts and the negative parts have intervals of their own by `cp_safe`, which
@@ -289,7 +285,7 @@ def signed_cp_safe(
 
 def square_and_add(
     gain: tuple[FloatArray, FloatArray, FloatArray], loss: tuple[FloatArray, FloatArray, FloatArray]
-) -> tuple[FloatArray, FloatArray]:
+) -> Ends:
     """The interval of a difference p - r from (p, low, high) and (r, low, high).
 
     The lower limit is p - r - hypot(p - low_p, high_r - r), the upper one its mirror image (the
@@ -329,7 +325,7 @@ def boundary(budget: int, pool_size: int, level: float) -> float:
     return float(np.sqrt((1 + 1 / (rho2 * tau)) * np.log((rho2 * tau + 1) / alpha**2)))
 
 
-def anytime_log_t(moments: Moments, level: float) -> tuple[FloatArray, FloatArray]:
+def anytime_log_t(moments: Moments, level: float) -> Ends:
     """The confidence sequence on the log scale, for positive losses and a positive estimate.
 
     The boundary, which is the normal's, is replaced by the quantile of t_df with the same tail.
@@ -340,9 +336,7 @@ def anytime_log_t(moments: Moments, level: float) -> tuple[FloatArray, FloatArra
     return log_t_interval(moments, level, quantile=t_quantile(moments.df, tail))
 
 
-def wilson(
-    share: FloatArray, size: FloatArray, quantile: FloatArray | float
-) -> tuple[FloatArray, FloatArray]:
+def wilson(share: FloatArray, size: FloatArray, quantile: FloatArray | float) -> Ends:
     """Wilson's interval for a share measured as precisely as by `size` uniform labels.
 
     >>> low, high = wilson(np.array(0.5), np.array(100.0), 1.96)
@@ -363,7 +357,7 @@ _FAR, _NEAR = 0.9, 0.5
 
 
 def blended_variance(
-    moments: Moments, predicted: FloatArray, bounds: tuple[float, float]
+    moments: Moments, predicted: FloatArray, bounds: Bounds
 ) -> tuple[FloatArray, FloatArray]:
     """The variance of an estimate and its degrees of freedom, from labels and predictor.
 
@@ -390,12 +384,8 @@ def blend(observed: FloatArray, predicted: FloatArray, nu: FloatArray) -> FloatA
 
 
 def score_t(
-    moments: Moments,
-    predicted: FloatArray,
-    bounds: tuple[float, float],
-    level: float,
-    jump: float = 0.0,
-) -> tuple[FloatArray, FloatArray]:
+    moments: Moments, predicted: FloatArray, bounds: Bounds, level: float, jump: float = 0.0
+) -> Ends:
     """The interval R^ + (k -+ sqrt(k^2 + 4 c^2)) / 2, which leans away from the nearer bound.
 
         c = t sqrt(V),    k = c^2 / (max(R^ - A, 0) + sqrt(V))
@@ -420,12 +410,8 @@ def score_t(
 
 
 def leaning(
-    value: FloatArray,
-    sd: FloatArray,
-    t: FloatArray,
-    bounds: tuple[float, float],
-    jump: float = 0.0,
-) -> tuple[FloatArray, FloatArray]:
+    value: FloatArray, sd: FloatArray, t: FloatArray, bounds: Bounds, jump: float = 0.0
+) -> Ends:
     """The limits of `score_t` for a value with this standard deviation.
 
     >>> low, high = leaning(np.array(0.9), np.array(0.03), np.array(2.0), (0.0, 1.0))

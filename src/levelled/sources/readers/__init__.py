@@ -8,12 +8,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, TypeGuard
+from typing import TYPE_CHECKING, Any, Protocol
 
 import pyarrow.parquet as pq
 
 from levelled.errors import PoolError
-from levelled.sources.files import ENDINGS, PathName, local_path, local_places, name_unreadable
+from levelled.sources.files import (
+    ENDINGS,
+    PathName,
+    json_objects,
+    local_path,
+    local_places,
+    name_unreadable,
+)
 from levelled.sources.readers import (
     argilla,
     deepeval,
@@ -30,10 +37,8 @@ from levelled.sources.readers.items import (
     Contents,
     Outputs,
     check_size,
-    first_line,
     make_outputs,
     read_document,
-    read_lines,
 )
 from levelled.sources.rows import Files, FilesInMemory, Frame, Origin, as_table, open_csv
 
@@ -92,10 +97,13 @@ def find_source(
     source: PathName | Sequence[PathName] | ArrowStream, choices: ColumnChoices
 ) -> tuple[str | tuple[str, ...] | None, Origin, Outputs | None]:
     """The name of the source of a pool, its rows, and the output of a tool if it is one."""
-    if hugging_face.is_dataset(source):
-        outputs = hugging_face.as_outputs(source)
+    kind = f"{type(source).__module__}.{type(source).__name__}"
+    if kind.startswith("datasets.") and kind.endswith(".Dataset"):
+        outputs = hugging_face.as_outputs(source)  # it has no Arrow interface of its own
         return None, Frame(outputs.table), outputs
-    if hasattr(source, "__arrow_c_stream__") or _is_pandas(source):
+    # A pandas frame has an Arrow interface only in newer versions.
+    is_pandas = kind.startswith("pandas") and kind.endswith(".DataFrame")
+    if hasattr(source, "__arrow_c_stream__") or is_pandas:
         return None, Frame(as_table(source)), None
     if isinstance(source, str | PathLike):
         name, path = fspath(source), local_path(source)
@@ -104,7 +112,7 @@ def find_source(
             return name, Files(source), None
         paths = hugging_face.files_in(path) if path.is_dir() else (path,)
         return name, FilesInMemory(found.table, local_places(paths)), found
-    if _are_paths(source):
+    if isinstance(source, list | tuple) and all(isinstance(one, str | PathLike) for one in source):
         return tuple(fspath(one) for one in source), Files(source), None
     raise PoolError(
         f"A pool is a path, a list of paths, or a frame of pandas, polars, duckdb or pyarrow; "
@@ -117,17 +125,6 @@ def _outputs(path: Path, choices: ColumnChoices) -> Outputs | None:
     outputs = read_outputs(path, choices.reader)
     raw = outputs is not None and choices.id_column not in outputs.table.column_names
     return None if raw and path.suffix.lower() in ENDINGS else outputs
-
-
-def _are_paths(source: object) -> TypeGuard[Sequence[PathName]]:
-    return isinstance(source, list | tuple) and all(
-        isinstance(one, str | PathLike) for one in source
-    )
-
-
-def _is_pandas(source: object) -> bool:
-    """True for a pandas frame of a version without an Arrow interface."""
-    return type(source).__name__ == "DataFrame" and type(source).__module__.startswith("pandas")
 
 
 def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:
@@ -143,18 +140,14 @@ def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:
         is_folder, is_file = path.is_dir(), path.is_file()
     except OSError:  # such as a name that is too long; files_of says so
         return None
-    outputs = _read_folder(path) if is_folder else _read_file(path) if is_file else None
+    outputs = _read_file(path) if is_file else None
+    if is_folder and hugging_face.is_folder(path):
+        with name_unreadable(path, TITLES["huggingface"]):
+            outputs = hugging_face.read_folder(path)
     if reader is not None and (outputs is None or outputs.reader != reader):
         what = "it looks like a plain pool" if outputs is None else f"it looks like {outputs.tool}"
         raise PoolError(f"{path} was to be read as {TITLES[reader]}, but {what}.")
     return outputs
-
-
-def _read_folder(path: Path) -> Outputs | None:
-    if not hugging_face.is_folder(path):
-        return None
-    with name_unreadable(path, TITLES["huggingface"]):
-        return hugging_face.read_folder(path)
 
 
 def _read_file(path: Path) -> Outputs | None:
@@ -169,15 +162,12 @@ def _read_file(path: Path) -> Outputs | None:
             return _of_parquet(path)
         if ending == ".json":
             return _of_document(path)
-        if ending == ".eval" or (_is_zip(path) and inspect_ai.is_archive(path)):
+        with path.open("rb") as file:
+            is_zip = file.read(len(_ZIP)) == _ZIP
+        if ending == ".eval" or (is_zip and inspect_ai.is_archive(path)):
             contents = inspect_ai.read_archive(path)
             return make_outputs("inspect", TITLES["inspect"], contents, str(path))
     return None
-
-
-def _is_zip(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(_ZIP)) == _ZIP
 
 
 def _of_document(path: Path) -> Outputs:
@@ -196,9 +186,17 @@ def _of_document(path: Path) -> Outputs:
 
 
 def _of_lines(path: Path) -> Outputs | None:
-    sample = first_line(path)
+    try:
+        with path.open("rb") as file:
+            sample = next(json_objects(file, str(path)), None)
+    except PoolError:
+        return None  # whoever reads the file as a plain pool says what is wrong
     name = None if sample is None else _match(sample, is_list=True)
-    return None if name is None else _read_json(name, read_lines(path), path)
+    if name is None:
+        return None
+    check_size(path)
+    with path.open("rb") as file:
+        return _read_json(name, [*json_objects(file, str(path))], path)
 
 
 def _of_csv(path: Path) -> Outputs | None:
@@ -211,7 +209,7 @@ def _of_csv(path: Path) -> Outputs | None:
 
 def _of_parquet(path: Path) -> Outputs | None:
     schema = pq.read_schema(path)
-    if hugging_face.is_schema(schema):
+    if b"huggingface" in (schema.metadata or {}) and hugging_face.is_schema(schema):
         return hugging_face.read_parquet(path)
     if not mlflow.is_table(schema.names):
         return None

@@ -57,8 +57,5 @@ def _item(case: Mapping[str, Any], name: str) -> Item:
         verdicts[judge] = metric.get("success")
         hidden[f"score@{judge}"] = metric.get("score")
         hidden[f"explanation@{judge}"] = as_text(metric.get("reason"))
-    return Item(name, shown, verdicts, hidden | flatten(_metadata(case), "metadata"))
-
-
-def _metadata(case: Mapping[str, Any]) -> object:
-    return case.get("additionalMetadata", case.get("metadata"))
+    metadata = case.get("additionalMetadata", case.get("metadata"))
+    return Item(name, shown, verdicts, hidden | flatten(metadata, "metadata"))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, TypeGuard
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -19,12 +19,6 @@ _MOST_BYTES = 1 << 31
 """Bytes of the largest data set that is read whole."""
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 _PREDICTED = ("pred", "prediction", "y_pred")
-
-
-def is_dataset(source: object) -> TypeGuard[Any]:
-    """True for a `datasets.Dataset`, which has no Arrow interface of its own."""
-    kind = type(source)
-    return kind.__name__ == "Dataset" and kind.__module__.startswith("datasets.")
 
 
 def as_outputs(dataset: Any) -> Outputs:  # noqa: ANN401

@@ -6,7 +6,7 @@ import re
 import struct
 import zipfile
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
@@ -133,7 +133,9 @@ def read_archive(path: Path) -> Contents:
             raise PoolError(f"{path} has no header.json: it is no whole log of Inspect.")
         header = parse_json(members.read(start), f"{start} in {path}")
         _check_version(header, path)
-        return _contents(header, _samples(members, path), str(path))
+        names = filter(_SAMPLE.fullmatch, members)
+        samples = (parse_json(members.read(name), f"{name} in {path}") for name in names)
+        return _contents(header, samples, str(path))
 
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
@@ -146,12 +148,6 @@ def read(document: Mapping[str, Any], name: str) -> Contents:
     _check_version(document, name)
     samples = document.get("samples")
     return _contents(document, samples if isinstance(samples, list) else [], name)
-
-
-def _samples(members: Members, path: Path) -> Iterator[Any]:
-    for name in members:
-        if _SAMPLE.fullmatch(name):
-            yield parse_json(members.read(name), f"{name} in {path}")
 
 
 def _check_version(header: object, name: object) -> None:
@@ -217,9 +213,11 @@ def _with_grades(items: list[Item]) -> list[Item]:
 def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) -> Item:
     attachments = as_object(sample.get("attachments"))
     messages = [_message(one, attachments) for one in objects(sample.get("messages"))]
+    roles = [one["role"] for one in messages]
     shown = {
         "input": _input(sample.get("input"), attachments),
-        "messages": messages if _is_conversation(messages) else None,
+        # More is to be seen than one input and one output.
+        "messages": messages if roles not in ([], ["user", "assistant"]) else None,
         "output": _output(sample.get("output"), attachments),
         "choices": lines_of(sample.get("choices")),
         "target": lines_of(sample.get("target")),
@@ -264,11 +262,6 @@ def _message(one: Mapping[str, Any], attachments: Mapping[str, str]) -> dict[str
         for call in objects(one.get("tool_calls"))
     ]
     return message(one.get("role"), _resolve(_text(one.get("content")), attachments), calls)
-
-
-def _is_conversation(messages: Sequence[Mapping[str, Any]]) -> bool:
-    """True if there is more to see than one input and one output."""
-    return [one["role"] for one in messages] != ["user", "assistant"] and len(messages) > 0
 
 
 def _input(value: object, attachments: Mapping[str, str]) -> str | None:

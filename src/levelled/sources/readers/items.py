@@ -14,7 +14,6 @@ import pyarrow as pa
 
 from levelled.errors import PoolError
 from levelled.labels import class_text
-from levelled.sources.files import json_lines, parse_object
 
 _CALL = pa.struct([("name", pa.string()), ("arguments", pa.string())])
 _MESSAGE = pa.struct(
@@ -254,26 +253,6 @@ def read_document(path: Path) -> Any:  # noqa: ANN401
     """The value of a file that holds one JSON document."""
     check_size(path)
     return parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
-
-
-def first_line(path: Path) -> Mapping[str, Any] | None:
-    """The first object of a file with one a line; None if there is none, or if it is damaged."""
-    try:
-        with path.open("rb") as file:
-            for number, line in json_lines(file, str(path)):
-                return parse_object(line, number, str(path))
-    except PoolError:
-        pass  # whoever reads the file as a plain pool says what is wrong
-    return None
-
-
-def read_lines(path: Path) -> list[dict[str, Any]]:
-    """All objects of a file with one a line."""
-    check_size(path)
-    with path.open("rb") as file:
-        return [
-            parse_object(line, number, str(path)) for number, line in json_lines(file, str(path))
-        ]
 
 
 def check_size(path: Path) -> None:

@@ -26,7 +26,10 @@ def _item(row: Mapping[str, Any], *, several: bool) -> Item:
     prompts = _prompts(row.get("arguments"))
     choices = [prompt[1] for prompt in prompts if len(prompt) > 1]
     likelihoods = _likelihoods(row.get("filtered_resps"))
-    output = as_text(_first(row.get("filtered_resps")))
+    first = row.get("filtered_resps")
+    while isinstance(first, list):
+        first = first[0] if first else None
+    output = as_text(first)
     target = as_text(row.get("target"))
     shown: dict[str, Any] = {"input": as_text(prompts[0][0]) if prompts and prompts[0] else None}
     if len(choices) > 1 and likelihoods is not None and len(likelihoods) == len(choices):
@@ -61,9 +64,3 @@ def _likelihoods(responses: object) -> list[float] | None:
         return [float(one[0]) for one in responses if len(one) == 2]  # type: ignore[attr-defined]
     except (TypeError, ValueError, KeyError, IndexError):
         return None
-
-
-def _first(values: object) -> object:
-    while isinstance(values, list):
-        values = values[0] if values else None
-    return values

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from levelled.errors import PoolError
@@ -87,7 +87,7 @@ def _scored(row: Mapping[str, Any], at: int) -> Item:
 
 def _traced(row: Mapping[str, Any]) -> Item:
     trace = _trace(row)
-    info, spans = as_object(trace.get("info")), [*_spans(trace)]
+    info, spans = as_object(trace.get("info")), objects(as_object(trace.get("data")).get("spans"))
     root = next((one for one in spans if not one.get("parent_span_id", one.get("parent_id"))), {})
     request = _of_span(root, "Inputs", row.get("request", info.get("request_preview")))
     response = _of_span(root, "Outputs", row.get("response", info.get("response_preview")))
@@ -117,7 +117,8 @@ def _traced(row: Mapping[str, Any]) -> Item:
     }
     name = info.get("trace_id") or info.get("request_id") or row.get("trace_id")
     hidden |= {"state": as_text(info.get("state", row.get("state")))}
-    hidden |= flatten(_own_tags(info.get("tags")), "tag")
+    tags = as_object(info.get("tags")).items()
+    hidden |= flatten({name: one for name, one in tags if not name.startswith("mlflow.")}, "tag")
     return Item(as_text(name), shown, verdicts, hidden)
 
 
@@ -129,10 +130,6 @@ def _trace(row: Mapping[str, Any]) -> Mapping[str, Any]:
     if isinstance(trace, Mapping) and isinstance(trace.get("info"), Mapping):
         return trace
     return {"info": {"trace_id": row["trace_id"]}} if row.get("trace_id") else {}
-
-
-def _spans(trace: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    yield from objects(as_object(trace.get("data")).get("spans"))
 
 
 def _of_span(span: Mapping[str, Any], name: str, otherwise: object) -> Any:  # noqa: ANN401
@@ -163,10 +160,6 @@ def _line(value: object) -> str | None:
         (only,) = value.values()
         return only if isinstance(only, str) else as_text(value)
     return as_text(value)
-
-
-def _own_tags(tags: object) -> dict[str, Any]:
-    return {name: one for name, one in as_object(tags).items() if not name.startswith("mlflow.")}
 
 
 def _parse(value: object) -> Any:  # noqa: ANN401

@@ -6,8 +6,8 @@ import pytest
 import levelled as lv
 from levelled._check import FloatArray, IntArray
 from levelled.errors import DrawsError
+from levelled.estimators.lure import murthy_weights
 from levelled.estimators.moments import uniform_probability
-from levelled.estimators.pure import murthy_weights
 from levelled_studies.exact import every_path
 from paths import Weights
 

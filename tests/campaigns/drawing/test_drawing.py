@@ -11,7 +11,7 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from campaigns.test_audit import tamper
 from levelled.campaigns import Campaign, load_campaign
-from levelled.campaigns.drawing.drivers import driver_of
+from levelled.campaigns.drawing.drawing import driver_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.comparison import Figure
