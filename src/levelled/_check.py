@@ -24,7 +24,17 @@ def floats(
     largest: float | None = None,
 ) -> FloatArray:
     """Return `values` as a float64 array, refusing what is not a number, or too large a one."""
-    array = _numbers(name, values)
+    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
+        raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
+    try:
+        array = np.asarray(values)
+        # Text, dates and complex numbers would be turned into numbers without a word.
+        if array.dtype.kind not in "biufO" and array.size:
+            raise TypeError(f"they are of type {array.dtype}")
+        array = array.astype(np.float64, copy=False)
+    except (TypeError, ValueError, OverflowError) as wrong:
+        kind = InputTypeError if isinstance(wrong, TypeError) else InputError
+        raise kind(f"{name} must be an array of numbers: {wrong}.") from wrong
     if ndim is not None and array.ndim != ndim:
         axes = "one axis" if ndim == 1 else f"{ndim} axes"
         raise InputError(f"{name} must have {axes}; it has shape {array.shape}.")
@@ -45,20 +55,6 @@ def as_array(name: str, values: ArrayLike) -> NDArray[Any]:
         return np.asarray(values)
     except (TypeError, ValueError) as wrong:
         raise InputError(f"{name} must be an array: {wrong}.") from wrong
-
-
-def _numbers(name: str, values: ArrayLike) -> FloatArray:
-    if isinstance(values, np.ma.MaskedArray) and np.ma.getmaskarray(values).any():
-        raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
-    try:
-        array = np.asarray(values)
-        # Text, dates and complex numbers would be turned into numbers without a word.
-        if array.dtype.kind not in "biufO" and array.size:
-            raise TypeError(f"they are of type {array.dtype}")
-        return array.astype(np.float64, copy=False)
-    except (TypeError, ValueError, OverflowError) as wrong:
-        kind = InputTypeError if isinstance(wrong, TypeError) else InputError
-        raise kind(f"{name} must be an array of numbers: {wrong}.") from wrong
 
 
 def whole(name: str, value: Any, *, least: int) -> int:  # noqa: ANN401

@@ -218,7 +218,7 @@ def ray(address: str | None = None, *, workers: int = 1) -> Backend:
             futures = [task.remote(shared, batch) for batch in batches]
             try:
                 for future in futures:
-                    with _silence():
+                    with redirect_stdout(io.StringIO()):  # Ray prints of its workers there
                         results = package.get(future)
                     yield from results
             except package.exceptions.RayTaskError as wrong:
@@ -260,13 +260,8 @@ def _connect_ray(address: str | None, workers: int) -> Iterator[ModuleType]:
     try:
         yield package
     finally:
-        with _silence():
+        with redirect_stdout(io.StringIO()):
             package.shutdown()
-
-
-def _silence() -> redirect_stdout[io.StringIO]:
-    """Keep what Ray prints of its workers out of the data on stdout."""
-    return redirect_stdout(io.StringIO())
 
 
 _CLUSTERS = {"dask": dask, "ray": ray}

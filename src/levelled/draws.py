@@ -7,16 +7,13 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from os import PathLike
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import LARGEST, FloatArray, IntArray, check_order, floats, same_length, whole
 from levelled.errors import DrawsError, InputError
-
-if TYPE_CHECKING:
-    import pyarrow as pa
 
 _METADATA = b"levelled.draws"
 _LEAST_PROBABILITY = 1e-100  # its weight times a loss is still a number
@@ -78,14 +75,9 @@ class Draws:
                 "something only after all the draws before it."
             )
         design = self.design and {name: column[part] for name, column in self.design.items()}
-        return Draws(
-            self.index[part],
-            self.probability[part],
-            self.pool_size,
-            self.excluded,
-            design,
-            None if self.ids is None else self.ids[part],
-        )
+        ids = None if self.ids is None else self.ids[part]
+        index, probability = self.index[part], self.probability[part]
+        return Draws(index, probability, self.pool_size, self.excluded, design, ids)
 
     def __repr__(self) -> str:
         if not len(self):
@@ -120,7 +112,20 @@ class Draws:
     @classmethod
     def from_parquet(cls, path: str | PathLike[str]) -> Draws:
         """Read what `to_parquet` wrote."""
-        table, about = _read(path)
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+
+        try:
+            table = pq.read_table(path)
+        except (OSError, pa.ArrowInvalid) as wrong:
+            raise DrawsError(f"{path} cannot be read as a Parquet file: {wrong}") from wrong
+        metadata = (table.schema.metadata or {}).get(_METADATA)
+        if metadata is None or not {"draw", "row", "probability"} <= set(table.column_names):
+            raise DrawsError(
+                f"{path} holds no draws: it needs the columns draw, row and probability, and the "
+                f"pool size, as Draws.to_parquet writes them."
+            )
+        about = json.loads(metadata)
         order = np.argsort(table.column("draw").to_numpy())
         columns = {name: table.column(name).to_numpy()[order] for name in table.column_names}
         names, ids = about["design"], columns["id"] if about.get("ids") else None
@@ -243,20 +248,3 @@ def _as_ids(values: Sequence[str | int], length: int) -> tuple[str | int, ...]:
             f"most once."
         )
     return ids
-
-
-def _read(path: str | PathLike[str]) -> tuple[pa.Table, dict[str, Any]]:
-    import pyarrow as pa
-    import pyarrow.parquet as pq
-
-    try:
-        table = pq.read_table(path)
-    except (OSError, pa.ArrowInvalid) as wrong:
-        raise DrawsError(f"{path} cannot be read as a Parquet file: {wrong}") from wrong
-    about = (table.schema.metadata or {}).get(_METADATA)
-    if about is None or not {"draw", "row", "probability"} <= set(table.column_names):
-        raise DrawsError(
-            f"{path} holds no draws: it needs the columns draw, row and probability, and the "
-            f"pool size, as Draws.to_parquet writes them."
-        )
-    return table, json.loads(about)

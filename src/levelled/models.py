@@ -2,7 +2,6 @@
 
 import copy
 import inspect
-import math
 import re
 import sys
 import textwrap
@@ -36,18 +35,6 @@ def n_rows(X: Rows, name: str = "X") -> int:
     if np.ma.is_masked(X):
         raise InputError(f"{name} has masked values: leave those items out, or fill them in.")
     return int(shape[0]) if shape else len(X)
-
-
-def n_features(X: Rows) -> int:
-    """The number of features of an item, or of numbers in an image.
-
-    >>> n_features(np.zeros((5, 3))), n_features(np.zeros((5, 28, 28)))
-    (3, 784)
-    """
-    shape = np.shape(take(X, np.zeros(1, dtype=np.int64)))
-    if len(shape) < 2:
-        raise AttributeError(f"The items of a {type(X).__name__} have no features to count.")
-    return math.prod(shape[1:])
 
 
 def take(X: Rows, index: IntArray) -> Rows:
@@ -164,7 +151,16 @@ class PredictionTask:
     def losses(self, labels: NDArray[Any], predictions: Predictions) -> FloatArray:
         """The loss of each prediction."""
         if self.own is not None:
-            return _own_losses(self.own, labels, predictions)
+            name, n = getattr(self.own, "__name__", type(self.own).__name__), len(labels)
+            what = f"judge {n} predictions"
+            values = call_function(self.own, what, labels.copy(), predictions)
+            losses = floats(f"The losses of {name}", values, ndim=1)
+            if len(losses) != n:
+                raise InputError(
+                    f"The loss {name} must give one loss a prediction: it gave {len(losses)} for "
+                    f"{n}."
+                )
+            return losses
         if self.by_probability:
             index = np.searchsorted(self.classes, labels)  # type: ignore[arg-type]
             if self.loss == "log_loss":
@@ -172,18 +168,6 @@ class PredictionTask:
             return brier(index, predictions)
         plain = {"zero_one": zero_one, "squared": squared, "absolute": absolute}
         return plain[self.loss](labels, predictions)
-
-
-def _own_losses(own: OwnLoss, labels: NDArray[Any], predictions: Predictions) -> FloatArray:
-    name = getattr(own, "__name__", type(own).__name__)
-    values = call_function(own, f"judge {len(labels)} predictions", labels.copy(), predictions)
-    losses = floats(f"The losses of {name}", values, ndim=1)
-    if len(losses) != len(labels):
-        raise InputError(
-            f"The loss {name} must give one loss a prediction: it gave {len(losses)} for "
-            f"{len(labels)}."
-        )
-    return losses
 
 
 class _Constant:

@@ -26,7 +26,7 @@ from types import SimpleNamespace
 import levelled as lv
 from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.campaigns.settings import CampaignSettings
-from levelled.web.routes.bodies import ChangeBody, CreateBody
+from levelled.web.routes.shared import ChangeBody, CreateBody
 from levelled.web.replies import TEMPLATES
 from levelled_studies import manual
 

@@ -18,7 +18,7 @@ import levelled as lv
 from cli.terminal import Levelled
 from levelled.campaigns import load_campaign
 from levelled.campaigns.stores import DEFAULT_STORAGE
-from levelled.cli import options
+from levelled.cli import show
 
 HOSTILE = '[red]"quoted"[/red]\x1b[31m\n<script>alert(1)</script>\u202e' + "x" * 900
 
@@ -51,7 +51,7 @@ def figures(levelled: Levelled, name: str) -> list[dict[str, Any]]:
 
 
 def test_the_default_storage_is_that_of_campaigns() -> None:
-    assert options.DEFAULT_STORAGE == DEFAULT_STORAGE
+    assert show.DEFAULT_STORAGE == DEFAULT_STORAGE
 
 
 def test_an_item_is_a_line_with_what_a_labeller_needs(levelled: Levelled, spam: str) -> None:

@@ -70,7 +70,7 @@ def test_each_warning_is_told_once_with_what_it_is_about() -> None:
         replace(one, estimate=replace(one.estimate, warnings=("few labels",)))
         for one in REPORT.figures
     ]
-    text = page(replace(REPORT, figures=warned))
+    text = page(REPORT._replace(figures=warned))
     assert text.count("few labels") == 1
     assert "country=fr" in text[text.index("few labels") :]
     assert "Take note" not in page(REPORT)
@@ -138,7 +138,7 @@ def test_pictures_take_the_ink_of_the_page() -> None:
 def test_a_page_can_be_made_before_the_first_label() -> None:
     unknown = replace(ESTIMATE, value=None, low=0.0, high=1.0, interval="undefined")
     nothing = replace(ERROR, estimate=unknown, n_settled=0)
-    text = page(replace(REPORT, figures=[nothing], history=[]))
+    text = page(REPORT._replace(figures=[nothing], history=[]))
     assert "not known yet" in text
     assert "<svg" not in text
 
@@ -146,7 +146,7 @@ def test_a_page_can_be_made_before_the_first_label() -> None:
 def test_an_interval_without_an_end_is_shown_as_such() -> None:
     pytest.importorskip("matplotlib")
     open_ended = replace(ERROR, estimate=replace(ESTIMATE, high=float("inf"), interval="anytime"))
-    text = page(replace(REPORT, figures=[open_ended], history=[open_ended, open_ended]))
+    text = page(REPORT._replace(figures=[open_ended], history=[open_ended, open_ended]))
     assert "∞" in text
     assert "asymptotically" in text
 
@@ -157,7 +157,7 @@ def test_the_page_is_the_same_when_made_again() -> None:
 
 def test_long_tables_are_cut_and_say_so() -> None:
     rows = [(str(n),) for n in range(500)]
-    text = page(replace(REPORT, sections=[Section("Long", "", ("n",), rows)]))
+    text = page(REPORT._replace(sections=[Section("Long", "", ("n",), rows)]))
     assert "and 300 more" in text
     assert len(re.findall("<td", text)) < 300
 
@@ -165,7 +165,7 @@ def test_long_tables_are_cut_and_say_so() -> None:
 def test_what_is_empty_is_left_out() -> None:
     empty = Section("Nothing", "")
     half = Section("Half", "", ("draw", "notes"), [("3", "")])
-    report = replace(REPORT, record=[], history=[], figures=[ERROR], sections=[empty, half])
+    report = REPORT._replace(record=[], history=[], figures=[ERROR], sections=[empty, half])
     assert [name for name, _, _ in html_sections(report)] == ["figures", "section", "settings"]
     assert "notes</th>" not in page(report)
 

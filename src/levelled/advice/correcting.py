@@ -7,10 +7,10 @@ themselves.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.advice.evidence import (
@@ -125,7 +125,12 @@ def judge_correction(
     check_draws(draws, y=y)
     seed, M = whole("seed", seed, least=0), len(draws)
     task = make_task(model, y, loss)
-    _check_lengths(X, task, draws)
+    rows, labels = n_rows(X), len(task.labels)
+    if not rows == labels == M:
+        raise InputError(
+            f"X and y must be the labelled items in the order of the draws: there are {M} draws, "
+            f"{rows} rows and {labels} labels."
+        )
     own_weights = _mean_one(lure_weights(draws) if weights is None else weights, M)
     n_folds = M if folds is None else min(whole("folds", folds, least=2), M)
     too_few = _too_few_labels(task)
@@ -143,15 +148,6 @@ def judge_correction(
     because = corrected if isinstance(corrected, str) else _because(evidence, M)
     rules = apply_thumbs(fits, evidence, task, draws, test)
     return Correction(_make_verdict(evidence, task, because, rules), task, own_weights, fits)
-
-
-def _check_lengths(X: Rows, task: PredictionTask, draws: Draws) -> None:
-    M, rows, labels = len(draws), n_rows(X), len(task.labels)
-    if not rows == labels == M:
-        raise InputError(
-            f"X and y must be the labelled items in the order of the draws: there are {M} draws, "
-            f"{rows} rows and {labels} labels."
-        )
 
 
 def _mean_one(weights: ArrayLike, n_labels: int) -> FloatArray:
@@ -359,7 +355,14 @@ def _shift(
     if y is None:
         return _shift_of_predictions(judged, task, draws, X)
     labels = class_names("The labels of test", y) if task.classes is not None else np.asarray(y)
-    _check_labels(X, labels, task)
+    if n_rows(X) != len(labels):
+        raise InputError(f"test has {n_rows(X)} rows and {len(labels)} labels: one each is needed.")
+    unknown = np.zeros(0) if task.classes is None else np.setdiff1d(labels, task.classes)
+    if unknown.size:
+        raise InputError(
+            f"test has labels that no drawn item has, such as {unknown[0]!s}: no model of these "
+            f"labels can predict them."
+        )
     losses = task.losses(labels, task.predictions(judged.model, X))
     gap = _largest_gap(losses[:, None], judged.held_out[:, None], draws)
     if not gap.shifted:
@@ -424,19 +427,6 @@ def _largest_gap(
         beyond = np.abs(z) / t_quantile(variance**2 / known, 1 - ALARM / (2 * C))
     at = int(np.argmax(np.nan_to_num(beyond)))
     return _Gap(float(gap[at]), float(z[at]), bool(beyond[at] > 1))
-
-
-def _check_labels(X: Rows, labels: NDArray[Any], task: PredictionTask) -> None:
-    if n_rows(X) != len(labels):
-        raise InputError(f"test has {n_rows(X)} rows and {len(labels)} labels: one each is needed.")
-    if task.classes is None:
-        return
-    unknown = np.setdiff1d(labels, task.classes)
-    if unknown.size:
-        raise InputError(
-            f"test has labels that no drawn item has, such as {unknown[0]!s}: no model of these "
-            f"labels can predict them."
-        )
 
 
 def _at_test_time(losses: FloatArray, draws: Draws) -> Thumb:

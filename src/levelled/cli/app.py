@@ -14,7 +14,6 @@ from typer.main import get_command
 
 from levelled import __version__
 from levelled.cli import (
-    creating,
     drawing,
     label,
     labelling,
@@ -59,8 +58,8 @@ app = typer.Typer(
 )
 for command in (
     simulating.demo,
-    creating.look,
-    creating.create,
+    managing.look,
+    managing.create,
     managing.list_,
     managing.status,
     label.label,
@@ -96,7 +95,8 @@ for command in (
     managing.doctor,
 ):
     names_more = {"allow_extra_args": command is drawing.draw}  # which it refuses in its own words
-    app.command(command.__name__.rstrip("_"), cls=_Command, context_settings=names_more)(command)
+    name = command.__name__.rstrip("_")
+    app.command(name, cls=_Command, context_settings=names_more)(show.opening(command))
 app.add_typer(managing.token_app, name="token")
 app.add_typer(managing.storage_app, name="storage")
 for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
@@ -137,7 +137,10 @@ def _built() -> Callable[..., None]:
 
 def run(words: Sequence[str] | None = None) -> None:
     """Run the application; an error is one line on stderr and exit code 1."""
-    _make_stdout_ready()
+    if sys.stdout is None:  # closed
+        sys.stdout = io.StringIO()
+    elif isinstance(sys.stdout, io.TextIOWrapper):  # JSON needs UTF-8
+        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         try:
             _built()(words, prog_name="levelled")
@@ -157,14 +160,6 @@ def run(words: Sequence[str] | None = None) -> None:
 def _refuse(why: str) -> None:
     typer.echo(f"levelled: {show.plain(' '.join(why.split()), 5000)}", err=True)
     sys.exit(1)
-
-
-def _make_stdout_ready() -> None:
-    """Make stdout write UTF-8, as JSON needs; replace one that is closed."""
-    if sys.stdout is None:
-        sys.stdout = io.StringIO()
-    elif isinstance(sys.stdout, io.TextIOWrapper):
-        sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _let_go_of_stdout() -> None:

@@ -8,7 +8,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import ClassNames, Form, Format
+from levelled.cli.show import ClassNames, Form, Format
 
 _FOR_FILES = ("log", "metric", "classes", "floor", "design", "threads")
 """Options of draws from files."""

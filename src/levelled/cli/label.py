@@ -10,8 +10,8 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import DEFAULT_STORAGE, Name, Owner, PoolFile, ScoreFiles, Storage
 from levelled.cli.screens import LONGEST, Key, Page, Screen, open_screen
+from levelled.cli.show import DEFAULT_STORAGE, Name, Owner, PoolFile, ScoreFiles, Storage
 from levelled.errors import LevelledError
 
 if TYPE_CHECKING:
@@ -284,18 +284,30 @@ _SIDE_BY_SIDE = 100
 
 def render_fields(fields: "Sequence[ShownField]", width: int) -> "list[RenderableType]":
     """The fields of an item; one alone needs no heading, and short facts share a table."""
+    from rich.console import Group
+    from rich.table import Table
+    from rich.text import Text
+
     facts = [one for one in fields if one.kind == "number"]
     pair = [one for one in fields if one.name in ("left", "right")]
     texts = [one for one in fields if one not in facts]
     shown: list[RenderableType] = []
     if facts:
-        shown.append(_facts(facts))
+        table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+        for one in facts:
+            table.add_row(Text(show.plain(one.name, 40), style="bold"), Text(_plain(one.value)))
+        shown.append(table)
     sides = len(pair) == 2 and width >= _SIDE_BY_SIDE
     for one in texts:
         if not (sides and one in pair):
-            shown += _field(one, heading=len(fields) > 1)
+            heading = [Text(show.plain(one.name, 80), style="bold")] if len(fields) > 1 else []
+            shown += [*heading, *_content(one.kind, one.value), Text("")]
     if sides:
-        shown.append(_side_by_side(pair))
+        table = Table(expand=True, padding=(0, 1))
+        for one in pair:
+            table.add_column(one.name, ratio=1, overflow="fold")
+        table.add_row(*(Group(*_content(one.kind, one.value)) for one in pair))
+        shown.append(table)
     return shown
 
 
@@ -310,13 +322,6 @@ def _plain(text: object) -> str:
     """Text from outside with its line ends, and control characters escaped."""
     lines = ("" if text is None else str(text)).expandtabs(4).splitlines()
     return "\n".join(show.plain(line, LONGEST) for line in lines)
-
-
-def _field(field: "ShownField", *, heading: bool) -> "list[RenderableType]":
-    from rich.text import Text
-
-    name = [Text(show.plain(field.name, 80), style="bold")] if heading else []
-    return [*name, *_content(field.kind, field.value), Text("")]
 
 
 def _content(kind: str, value: Any) -> "list[RenderableType]":  # noqa: ANN401
@@ -349,24 +354,3 @@ def _message(message: dict[str, Any]) -> "list[RenderableType]":
     for call in message.get("tool_calls") or ():
         shown.append(Text(f"calls {_plain(json.dumps(call, ensure_ascii=False))}", style="yellow"))
     return [*shown, Text("")]
-
-
-def _facts(fields: "Sequence[ShownField]") -> "RenderableType":
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
-    for one in fields:
-        table.add_row(Text(show.plain(one.name, 40), style="bold"), Text(_plain(one.value)))
-    return table
-
-
-def _side_by_side(pair: "Sequence[ShownField]") -> "RenderableType":
-    from rich.console import Group
-    from rich.table import Table
-
-    table = Table(expand=True, padding=(0, 1))
-    for one in pair:
-        table.add_column(one.name, ratio=1, overflow="fold")
-    table.add_row(*(Group(*_content(one.kind, one.value)) for one in pair))
-    return table

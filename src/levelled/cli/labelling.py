@@ -1,7 +1,7 @@
 """`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `mine`, `return`, `open` and `undo`."""
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -9,7 +9,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import (
+from levelled.cli.show import (
     DEFAULT_STORAGE,
     Draw,
     Form,
@@ -18,8 +18,11 @@ from levelled.cli.options import (
     Owner,
     PoolFile,
     Raw,
+    Reason,
     ScoreFiles,
     Storage,
+    argument,
+    flag,
 )
 
 if TYPE_CHECKING:
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
 
 def ask(
     name: Name,
-    count: Annotated[int, typer.Option("-n", "--count", min=1, help="Number of items.")] = 1,
+    count: Annotated[int, flag("Number of items.", "-n", "--count", min=1)] = 1,
     form: Format = None,
     raw: Raw = False,
     owner: Owner = None,
@@ -68,18 +71,16 @@ def show_asks(campaign: "Campaign", asks: "Sequence[Ask]", form: Form | None, *,
         rows = [(str(one.draw), show.plain(one.id), _describe(one)) for one in asks]
         title = f"To label in {campaign.name}"
         show.show_rows(title, ["draw", "id", "item"], rows, figures=False)
-    elif chosen is Form.csv:
-        blanks = [question.name for question in campaign.questions]
-        show.records([_sheet_row(one, blanks) for one in asks], chosen, raw=raw)
+    elif chosen is Form.csv:  # rows to write a label into, and answers to the other questions
+        blanks = dict.fromkeys(question.name for question in campaign.questions)
+        taken = ("draw", "id", "answer", "lease_until", "note", *blanks)
+        sheet = []
+        for one in asks:
+            data = {f"data.{key}" if key in taken else key: one.data[key] for key in one.data}
+            sheet.append({"draw": one.draw, "id": one.id, **blanks, **data})
+        show.records(sheet, chosen, raw=raw)
     else:
         show.records([asdict(one) for one in asks], chosen)
-
-
-def _sheet_row(one: "Ask", blanks: "Sequence[str]") -> dict[str, Any]:
-    """An item as a row that a label can be written into, and answers to the other questions."""
-    taken = ("draw", "id", "answer", "lease_until", "note", *blanks)
-    data = {f"data.{name}" if name in taken else name: value for name, value in one.data.items()}
-    return {"draw": one.draw, "id": one.id, **dict.fromkeys(blanks), **data}
 
 
 def _describe(one: "Ask") -> str:
@@ -91,16 +92,14 @@ def _describe(one: "Ask") -> str:
 
 
 def tell(
-    name: Name,
+    campaign: "Campaign",
     files: Annotated[
         list[str],
         typer.Argument(help="JSONL, CSV or Parquet with labels, by draw or id; - is stdin."),
     ],
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Record labels: all of them, or none if one is wrong."""
-    campaign = lv.load_campaign(name, storage=storage)
     rows = [row for file in files for row in _read_rows(file, campaign)]
     answers = [row for row in rows if row["label"] is not None]
     before = campaign.state
@@ -126,72 +125,60 @@ def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
     """The rows of a file of answers, each with its place for messages; - is standard input."""
     source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
     questions = [one.name for one in campaign.settings.questions]
-    rows = lv.sources.read_answers(source, remarks=["note", "rubric", *questions])
-    return [
-        {
-            "draw": row.draw,
-            "id": row.id,
-            "label": row.label,
-            "where": f"Row {row.row} of {name}",
-            **_remarks_of(row.remarks, questions),
-        }
-        for row in rows
-    ]
-
-
-def _remarks_of(remarks: "Mapping[str, Any]", questions: "Sequence[str]") -> dict[str, Any]:
-    """The note and the rubric of a row: answers in columns, or in an object "rubric"."""
-    note, rubric = remarks.get("note"), remarks.get("rubric")
-    answers = {name: remarks[name] for name in questions if name in remarks}
-    return {
-        "note": None if note is None else str(note),
-        "rubric": {**rubric, **answers} if isinstance(rubric, dict) else answers or rubric,
-    }
+    rows = []
+    for row in lv.sources.read_answers(source, remarks=["note", "rubric", *questions]):
+        note, rubric = row.remarks.get("note"), row.remarks.get("rubric")
+        answers = {one: row.remarks[one] for one in questions if one in row.remarks}
+        if isinstance(rubric, dict):  # answers are in columns, or in this object
+            answers = {**rubric, **answers}
+        rows.append(
+            {
+                "draw": row.draw,
+                "id": row.id,
+                "label": row.label,
+                "where": f"Row {row.row} of {name}",
+                "note": None if note is None else str(note),
+                "rubric": answers or rubric,
+            }
+        )
+    return rows
 
 
 def skip(
-    name: Name,
+    campaign: "Campaign",
     draw: Draw,
-    reason: Annotated[str, typer.Option(help="The reason, for the record.")] = "",
+    reason: Reason = "",
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Pass an item on to another labeller; it keeps its number and is not dropped."""
-    lv.load_campaign(name, storage=storage).skip(draw, reason=reason, owner=owner)
+    campaign.skip(draw, reason=reason, owner=owner)
     show.tell(f"skipped draw {draw}; another labeller will get it")
 
 
 def unlabelable(
-    name: Name,
+    campaign: "Campaign",
     draw: Draw,
-    reason: Annotated[str, typer.Option(help="Why it cannot be labelled.")],
+    reason: Annotated[str, flag("Why it cannot be labelled.")],
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Mark an item that cannot be labelled; estimates are then over the items that can."""
-    campaign = lv.load_campaign(name, storage=storage)
     campaign.mark_unlabelable(draw, reason=reason, owner=owner)
     show.tell(f"draw {draw} cannot be labelled: {reason}")
 
 
 def amend(
-    name: Name,
+    campaign: "Campaign",
     what: Annotated[
         str,
-        typer.Argument(
+        argument(
+            "Number of a draw, or a file of corrections like those of tell; - is stdin.",
             metavar="DRAW|FILE",
-            help="Number of a draw, or a file of corrections like those of tell; - is stdin.",
-            show_default=False,
         ),
     ],
-    label: Annotated[
-        str | None, typer.Argument(help="The correct label of the draw.", show_default=False)
-    ] = None,
+    label: Annotated[str | None, argument("The correct label of the draw.")] = None,
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Replace labels, all or none; those before stay in the log and in the report."""
-    campaign = lv.load_campaign(name, storage=storage)
     if label is not None:
         if not what.isdecimal():
             raise typer.BadParameter(f"{what!r} is no number of a draw.", param_hint="DRAW")
@@ -207,15 +194,8 @@ def amend(
     show.tell(f"{labels} replaced" + (f", {same} as they were" if same else ""))
 
 
-def mine(
-    name: Name,
-    form: Format = None,
-    raw: Raw = False,
-    owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
-) -> None:
+def mine(campaign: "Campaign", form: Format = None, raw: Raw = False, owner: Owner = None) -> None:
     """Print the labeller's open items again, with the same numbers; their leases begin anew."""
-    campaign = lv.load_campaign(name, storage=storage)
     asks = campaign.mine(owner)
     show_asks(campaign, asks, form, raw=raw)
     if campaign.note is not None:
@@ -225,19 +205,16 @@ def mine(
 
 
 def return_(
-    name: Name,
+    campaign: "Campaign",
     draw: Annotated[
-        list[int] | None,
-        typer.Option(min=1, help="Number of a draw; may be repeated. By default all."),
+        list[int] | None, flag("Number of a draw; may be repeated. By default all.", min=1)
     ] = None,
     everyone: Annotated[
-        bool, typer.Option("--all", help="Also items of other labellers, to free them.")
+        bool, flag("Also items of other labellers, to free them.", "--all")
     ] = False,
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Give open items back, so that the next labeller who asks gets them."""
-    campaign = lv.load_campaign(name, storage=storage)
     draws = campaign.give_back(owner=owner, draws=draw or None, everyone=everyone)
     count = "1 item" if len(draws) == 1 else f"{len(draws)} items"
     show.tell(f"{count} returned" if draws else f"no open items {_of(owner)}")
@@ -247,18 +224,17 @@ def _of(owner: str | None) -> str:
     return "of labellers without a name" if owner is None else f"of {owner}"
 
 
-def open_(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+def open_(campaign: "Campaign", form: Format = None) -> None:
     """List the items that wait for a label: who has them, since when and until when."""
-    items = [asdict(one) for one in lv.load_campaign(name, storage=storage).open_items()]
+    items = [asdict(one) for one in campaign.open_items()]
     rows = [[show.plain(value) for value in one.values()] for one in items]
     columns = ["draw", "id", "labeller", "since", "until"]
-    title = f"Open items of {name}"
+    title = f"Open items of {campaign.name}"
     show.data(form, items, lambda: show.show_rows(title, columns, rows, figures=False))
 
 
-def undo(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:
+def undo(campaign: "Campaign", owner: Owner = None) -> None:
     """Withdraw the labeller's last label, amendment or mark of an unlabelable item."""
-    campaign = lv.load_campaign(name, storage=storage)
     draw = campaign.undo(owner=owner)
     state = campaign.state
     if draw in state.unlabelable:

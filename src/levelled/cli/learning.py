@@ -11,7 +11,7 @@ import typer
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import Form, Format
+from levelled.cli.show import Form, Format, flag
 
 if TYPE_CHECKING:
     from levelled.learning.simulation import LabelledPool, Simulation
@@ -36,49 +36,44 @@ _MODEL = (
     "logistic, ridge, forest or boosting; or package.module:name of your own model, or of a "
     "function that makes one."
 )
-ModelName = Annotated[str, typer.Option("--model", help=_MODEL)]
+ModelName = Annotated[str, flag(_MODEL, "--model")]
 FeatureNames = Annotated[
     list[str],
-    typer.Option(
+    flag(
+        "Columns of the features, such as 'f_*'; may be repeated.",
         "--features",
-        help="Columns of the features, such as 'f_*'; may be repeated.",
         show_default="embedding, or all numbers",
     ),
 ]
 ScoreName = Annotated[
     str | None,
-    typer.Option(
-        help="Interest of an item: entropy, margin, least_confidence, bald, "
+    flag(
+        "Interest of an item: entropy, margin, least_confidence, bald, "
         "variation_ratio, variance, geometric or uniform.",
         show_default="entropy, or geometric for numbers",
     ),
 ]
 _LOSS = "auto, brier, log_loss, zero_one, squared or absolute."
-LossName = Annotated[str, typer.Option("--loss", help=_LOSS)]
-IdColumn = Annotated[str, typer.Option("--id-column", help="Column of the ids.")]
-Seed = Annotated[int, typer.Option("--seed", min=0, help="Seed of all random numbers.")]
+LossName = Annotated[str, flag(_LOSS, "--loss")]
+IdColumn = Annotated[str, flag("Column of the ids.", "--id-column")]
+Seed = Annotated[int, flag("Seed of all random numbers.", "--seed", min=0)]
 WeightsOption = StrEnum("WeightsOption", ["auto", "lure", "pure", "none"])
 """The weights of training; auto corrects as far as `advise` says."""
 
 
 def advise(
-    labels: Annotated[
-        str, typer.Option(help="File with label and probability, in the order of the draws.")
-    ],
+    labels: Annotated[str, flag("File with label and probability, in the order of the draws.")],
     model: ModelName = "logistic",
     pool: Annotated[
-        str | None, typer.Option(help="File of the pool, for its size and the features by id.")
+        str | None, flag("File of the pool, for its size and the features by id.")
     ] = None,
-    pool_size: Annotated[
-        int | None, typer.Option(min=1, help="Number of items drawn from.")
-    ] = None,
+    pool_size: Annotated[int | None, flag("Number of items drawn from.", min=1)] = None,
     features: FeatureNames = [],  # noqa: B006
     id_column: IdColumn = "id",
     loss: LossName = "auto",
-    folds: Annotated[int, typer.Option(min=2, help="Number of folds of the cross-fitting.")] = 5,
+    folds: Annotated[int, flag("Number of folds of the cross-fitting.", min=2)] = 5,
     test: Annotated[
-        str | None,
-        typer.Option(help="File with features, and perhaps labels, from where the model is used."),
+        str | None, flag("File with features, and perhaps labels, from where the model is used.")
     ] = None,
     seed: Seed = 0,
     form: Format = None,
@@ -131,45 +126,38 @@ def _show_verdict(verdict: "lv.Verdict") -> None:
 
 
 def learn(
-    pool: Annotated[str, typer.Option(help="File, folder or pattern with ids and features.")],
-    labels: Annotated[str, typer.Option(help="File with the columns id and label.")],
-    budget: Annotated[int, typer.Option(min=2, help="Number of labels to draw.")],
+    pool: Annotated[str, flag("File, folder or pattern with ids and features.")],
+    labels: Annotated[str, flag("File with the columns id and label.")],
+    budget: Annotated[int, flag("Number of labels to draw.", min=2)],
     model: ModelName = "logistic",
     score: ScoreName = None,
     proposal: Annotated[
-        str, typer.Option(help="boltzmann:B, power:A, rank:A, proportional or epsilon_greedy.")
+        str, flag("boltzmann:B, power:A, rank:A, proportional or epsilon_greedy.")
     ] = "boltzmann",
     weights: Annotated[
-        WeightsOption,
-        typer.Option(help="Weights of training; auto corrects as far as helps, none is plain."),
+        WeightsOption, flag("Weights of training; auto corrects as far as helps, none is plain.")
     ] = WeightsOption.auto,
     compare: Annotated[
-        bool,
-        typer.Option("--compare", help="Train plainly, with PURE and LURE weights, and with auto."),
+        bool, flag("Train plainly, with PURE and LURE weights, and with auto.", "--compare")
     ] = False,
     trajectories: Annotated[
-        int, typer.Option(min=1, help="Number of simulations of --compare, each with new draws.")
+        int, flag("Number of simulations of --compare, each with new draws.", min=1)
     ] = 1,
-    test: Annotated[
-        str | None, typer.Option(help="File with features and labels to measure risks on.")
-    ] = None,
+    test: Annotated[str | None, flag("File with features and labels to measure risks on.")] = None,
     hold_out: Annotated[
-        float | None, typer.Option(min=0, max=1, help="Share of the pool to use as a test set.")
+        float | None, flag("Share of the pool to use as a test set.", min=0, max=1)
     ] = None,
-    batch: Annotated[int, typer.Option(min=1, help="Labels between two trainings.")] = 10,
-    start: Annotated[int, typer.Option(min=0, help="Labels drawn uniformly at first.")] = 10,
-    floor: Annotated[float, typer.Option(help="The share of draws made uniformly.")] = 0.3,
+    batch: Annotated[int, flag("Labels between two trainings.", min=1)] = 10,
+    start: Annotated[int, flag("Labels drawn uniformly at first.", min=0)] = 10,
+    floor: Annotated[float, flag("The share of draws made uniformly.")] = 0.3,
     ensemble: Annotated[
-        int | None,
-        typer.Option(min=2, help="Copies of the model, for bald, variation_ratio and variance."),
+        int | None, flag("Copies of the model, for bald, variation_ratio and variance.", min=2)
     ] = None,
     features: FeatureNames = [],  # noqa: B006
     id_column: IdColumn = "id",
     loss: LossName = "auto",
     seed: Seed = 0,
-    out: Annotated[
-        Path | None, typer.Option(help="Folder for the learner, or for the comparison.")
-    ] = None,
+    out: Annotated[Path | None, flag("Folder for the learner, or for the comparison.")] = None,
     form: Format = None,
 ) -> None:
     """Simulate active learning on a pool whose labels are known, to see if correcting helps.
@@ -179,6 +167,7 @@ def learn(
     Risks are measured on the part of the pool that was not drawn, unless --test or --hold-out says
     otherwise.
     """
+    from levelled._optional import optional
     from levelled.learning.files import name_gaps, read_labelled_pool
     from levelled.learning.settings import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
@@ -207,7 +196,13 @@ def learn(
         params: dict[str, Any] = {"score": chosen, "proposal": proposal, "weights": weights.value}
         params |= {"ensemble": ensemble, "floor": floor, "start": start}
         simulation = Simulation(labelled, own, label_counts(start, batch, budget), params)
-        _make_folder(out, compare)
+        if out is not None:  # before the work begins
+            for place in (out, *out.parents):
+                if place.is_file():
+                    raise lv.errors.InputError(f"--out must be a folder, and {place} is a file.")
+            out.mkdir(parents=True, exist_ok=True)
+            if compare:
+                optional("matplotlib", extra="plots")
         for note in _notes(labelled, budget, start):
             show.tell(note)
         about = f"{budget} of {len(labelled.pool)} items, {model}, {chosen}, {proposal}"
@@ -278,31 +273,16 @@ def _notes(labelled: "LabelledPool", budget: int, start: int) -> Iterator[str]:
         )
 
 
-def _make_folder(out: Path | None, compare: bool) -> None:
-    """Make the folder, and load the plotting library, before the work begins."""
-    from levelled._optional import optional
-    from levelled.errors import InputError
-
-    if out is not None:
-        for place in (out, *out.parents):
-            if place.is_file():
-                raise InputError(f"--out must be a folder, and {place} is a file.")
-        out.mkdir(parents=True, exist_ok=True)
-        if compare:
-            optional("matplotlib", extra="plots")
-
-
 @contextmanager
 def _in_options(model: str) -> Iterator[None]:
     """Report errors and warnings in one line each, with options in place of parameters."""
-    from levelled.errors import InputError
     from levelled.learning.files import catch_errors
 
     try:
         with catch_errors(model, lambda warning: show.tell(f"note: {warning}")):
             yield
-    except InputError as refused:
-        raise InputError(_name_options(str(refused))) from refused
+    except lv.errors.InputError as refused:
+        raise lv.errors.InputError(_name_options(str(refused))) from refused
 
 
 def _name_options(message: str) -> str:

@@ -1,5 +1,6 @@
 """Commands about whole campaigns, their storage, and the web page with those who may use it."""
 
+import secrets
 import sys
 from enum import StrEnum
 from pathlib import Path
@@ -9,18 +10,95 @@ import typer
 
 import levelled as lv
 from levelled._optional import optional
-from levelled.campaigns.options import DEFAULT_STORAGE, OPTIONS
+from levelled.campaigns.options import DEFAULT_STORAGE, GROUPS, OPTIONS
 from levelled.cli import show
-from levelled.cli.options import (
+from levelled.cli.show import (
     Form,
     Format,
     Name,
     NewName,
     Owner,
     PoolFile,
+    Reason,
     Storage,
+    argument,
+    flag,
     takes,
 )
+
+PORT = 8765
+token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
+storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
+_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
+_EXTRAS = {
+    "matplotlib": "plots",
+    "scikit-learn": "sklearn",
+    "pandas": "pandas",
+    "torch": "torch",
+    "psycopg": "postgres",
+    "distributed": "dask",
+    "ray": "ray",
+    "fastapi": "web",
+}
+_OF_COLUMNS = ("classes", "id_column", "pred_column", "judge_columns", "show", "hide", "reader")
+
+
+@takes(*(OPTIONS[name] for name in _OF_COLUMNS))
+def look(
+    pool: Annotated[str, argument("File or folder.")],
+    form: Format = None,
+    **columns: Any,  # noqa: ANN401
+) -> None:
+    """Print what is recognised in a file: items, verdicts, what is shown and what is hidden.
+
+    Nothing is stored. The last line is a command that creates a campaign of this file.
+    """
+    recognised = lv.open_pool(pool, **columns).recognised
+    words = []
+    for option in (OPTIONS[name] for name in _OF_COLUMNS):
+        flag, value = f"--{option.flag or option.name.replace('_', '-')}", columns[option.name]
+        if option.repeated:
+            words += [word for one in value for word in (flag, one)]
+        elif value != option.default:
+            words += [flag, ",".join(value) if option.kind is list else value]
+    command = recognised.command(pool, words)
+    texts = [*recognised.lines(), f"next: {command}"]
+    row = {**recognised.as_dict(), "command": command}
+    show.data(form or Form.table, [row], lambda: show.lines(texts, 5000))
+
+
+@takes(*sorted(OPTIONS.values(), key=lambda one: GROUPS.index(one.group)))
+def create(
+    name: Name,
+    pool: Annotated[
+        list[str], flag("File, folder or pattern with the predictions; may be repeated.")
+    ],
+    metric: Annotated[
+        list[str], flag("Metric to estimate; the first decides which items are drawn.")
+    ] = ["error"],  # noqa: B006
+    storage: Storage = DEFAULT_STORAGE,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Create a campaign that evaluates a model on a pool without labels."""
+    from levelled.sources.features import lengths_left_out
+
+    if options["seed"] is None:
+        options["seed"] = secrets.randbits(32)
+    several = pool if len(pool) > 1 else pool[0]
+    campaign = lv.create_campaign(name, several, metric, storage=storage, **options)
+    settings = campaign.settings
+    if settings.columns != lv.sources.ColumnChoices():  # else columns are recognised by name alone
+        for line in campaign.pool().recognised.lines():
+            show.tell(line)
+    if settings.kind == "adaptive" and (lengths := lengths_left_out(campaign.pool())):
+        show.tell(
+            f"note: lengths of text are no features of a pool of this size unless they are named, "
+            f"as in --features {lengths[0]}"
+        )
+    show.tell(
+        f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
+        f"{settings.kind}, seed {settings.seed}. Next: levelled ask {name}"
+    )
 
 
 @takes(*(one for one in OPTIONS.values() if one.changeable), unset=True)
@@ -50,39 +128,33 @@ def change(
 
 
 def attach(
-    name: Name,
-    predictions: Annotated[Path, typer.Option(help="File with the other model's predictions.")],
-    model: Annotated[str, typer.Option(help="Name of the other model.")],
-    storage: Storage = DEFAULT_STORAGE,
+    campaign: "lv.Campaign",
+    predictions: Annotated[Path, flag("File with the other model's predictions.")],
+    model: Annotated[str, flag("Name of the other model.")],
 ) -> None:
     """Estimate another model from the labels that are already there."""
-    lv.load_campaign(name, storage=storage).attach(str(predictions), model)
-    show.tell(f"attached {model} to {name}. Next: levelled estimate {name}")
+    campaign.attach(str(predictions), model)
+    show.tell(f"attached {model} to {campaign.name}. Next: levelled estimate {campaign.name}")
 
 
 def rescore(
-    name: Name,
-    pool: Annotated[
-        Path,
-        typer.Option(help="File of ids with a column loss_hat or columns surrogate_<class>."),
-    ],
+    campaign: "lv.Campaign",
+    pool: Annotated[Path, flag("File of ids with a column loss_hat or columns surrogate_<class>.")],
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Replace the predicted losses that guide the draws, from the next item on."""
-    lv.load_campaign(name, storage=storage).rescore(str(pool), owner=owner)
-    show.tell(f"rescored {name} with {pool}. Next: levelled ask {name}")
+    campaign.rescore(str(pool), owner=owner)
+    show.tell(f"rescored {campaign.name} with {pool}. Next: levelled ask {campaign.name}")
 
 
 def close(
-    name: Name,
-    reason: Annotated[str, typer.Option(help="The reason, for the record.")] = "finished",
+    campaign: "lv.Campaign",
+    reason: Reason = "finished",
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """End a campaign: it takes no more labels, and its estimates remain."""
-    lv.load_campaign(name, storage=storage).close(reason=reason, owner=owner)
-    show.tell(f"closed {name}: {reason}")
+    campaign.close(reason=reason, owner=owner)
+    show.tell(f"closed {campaign.name}: {reason}")
 
 
 def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
@@ -105,17 +177,21 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     show.data(form, summaries, lambda: show.show_rows("Campaigns", names, rows))
 
 
-def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+def status(campaign: "lv.Campaign", form: Format = None) -> None:
     """Show the progress and the settings of a campaign."""
     from levelled.campaigns.summary import summarise
 
-    campaign = lv.load_campaign(name, storage=storage)
     summary = summarise(campaign.state, campaign.last_hash)
     campaign.keep()
     chosen = show.chosen(form)
     if chosen is Form.table:
         summary["agreement"] = campaign.agreement()
-        summary["columns"] = _changed_columns(campaign.settings.columns)
+        defaults = lv.sources.ColumnChoices().to_json()
+        summary["columns"] = [
+            f"{column} {_cell([*value] if isinstance(value, tuple) else value)}"
+            for column, value in campaign.settings.columns.to_json().items()
+            if value != defaults[column]
+        ]
         usual: dict[str, Any] = {
             **{one.name: one.default for one in OPTIONS.values() if one.quiet},
             **dict.fromkeys(one.name for one in OPTIONS.values() if one.only_static),
@@ -127,49 +203,36 @@ def status(name: Name, form: Format = None, storage: Storage = DEFAULT_STORAGE) 
             for key, value in summary.items()
             if key not in usual or value != usual[key]
         ]
-        show.show_rows("", ["", show.plain(name)], rows, figures=False)
+        show.show_rows("", ["", show.plain(campaign.name)], rows, figures=False)
     else:
         show.records([summary], chosen)
 
 
-def _changed_columns(columns: "lv.sources.ColumnChoices") -> list[str]:
-    """The choices of columns that are not the usual ones, in words."""
-    usual = lv.sources.ColumnChoices().to_json()
-    return [
-        f"{name} {_cell([*value] if isinstance(value, tuple) else value)}"
-        for name, value in columns.to_json().items()
-        if value != usual[name]
-    ]
-
-
 def _cell(value: object) -> str:
-
     if isinstance(value, list):
         return ", ".join(show.plain(one or "(unnamed)") for one in value)
     return show.plain(value)
 
 
-def reopen(name: Name, owner: Owner = None, storage: Storage = DEFAULT_STORAGE) -> None:
+def reopen(campaign: "lv.Campaign", owner: Owner = None) -> None:
     """Let a closed campaign go on."""
-    lv.load_campaign(name, storage=storage).reopen(owner=owner)
-    show.tell(f"reopened {name}. Next: levelled ask {name}")
+    campaign.reopen(owner=owner)
+    show.tell(f"reopened {campaign.name}. Next: levelled ask {campaign.name}")
 
 
-def rename(
-    name: Name, new_name: NewName, owner: Owner = None, storage: Storage = DEFAULT_STORAGE
-) -> None:
+def rename(campaign: "lv.Campaign", new_name: NewName, owner: Owner = None) -> None:
     """Give a campaign another name; the log records it."""
-    lv.load_campaign(name, storage=storage).rename(new_name, owner=owner)
-    show.tell(f"{name} is now {new_name}")
+    before = campaign.name
+    campaign.rename(new_name, owner=owner)
+    show.tell(f"{before} is now {new_name}")
 
 
 def delete(
-    name: Name,
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask for the name first.")] = False,
-    storage: Storage = DEFAULT_STORAGE,
+    campaign: "lv.Campaign",
+    yes: Annotated[bool, flag("Do not ask for the name first.", "--yes")] = False,
 ) -> None:
     """Delete a campaign with all its labels for good; asks for its name first."""
-    campaign = lv.load_campaign(name, storage=storage)
+    name = campaign.name
     if not yes:
         if sys.stdin.isatty():
             n = len(campaign.state.answers)
@@ -183,12 +246,6 @@ def delete(
     show.tell(f"deleted {name}")
 
 
-PORT = 8765
-
-
-token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
-
-
 class Role(StrEnum):
     """What a token allows."""
 
@@ -197,26 +254,19 @@ class Role(StrEnum):
 
 
 def serve(
-    file: Annotated[
-        Path | None,
-        typer.Argument(help="A file to create a campaign from.", show_default=False),
-    ] = None,
+    file: Annotated[Path | None, argument("A file to create a campaign from.")] = None,
     host: Annotated[
-        str, typer.Option(help="Address to listen on; others than this machine need tokens.")
+        str, flag("Address to listen on; others than this machine need tokens.")
     ] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port to listen on.")] = PORT,
-    root_path: Annotated[
-        str, typer.Option(help="Path that a proxy puts in front, such as /levelled.")
-    ] = "",
+    port: Annotated[int, flag("Port to listen on.", min=1, max=65535)] = PORT,
+    root_path: Annotated[str, flag("Path that a proxy puts in front, such as /levelled.")] = "",
     allow_host: Annotated[
-        list[str],
-        typer.Option(help="A further name of the server, behind a proxy; may be repeated."),
+        list[str], flag("A further name of the server, behind a proxy; may be repeated.")
     ] = [],  # noqa: B006
     uploads: Annotated[
-        Path | None,
-        typer.Option(help="Folder of files to create campaigns from, and for uploads."),
+        Path | None, flag("Folder of files to create campaigns from, and for uploads.")
     ] = None,
-    images: Annotated[Path | None, typer.Option(help="Folder of the items' images.")] = None,
+    images: Annotated[Path | None, flag("Folder of the items' images.")] = None,
     owner: Owner = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
@@ -244,10 +294,10 @@ def serve(
 
 @token_app.command()
 def add(
-    name: Annotated[str, typer.Argument(help="Name of the person.", show_default=False)],
-    role: Annotated[Role, typer.Option(help="What the person may do.")] = Role.labeller,
+    name: Annotated[str, argument("Name of the person.")],
+    role: Annotated[Role, flag("What the person may do.")] = Role.labeller,
     url: Annotated[
-        str, typer.Option(help="Address at which the server is reached, for the link.")
+        str, flag("Address at which the server is reached, for the link.")
     ] = f"http://127.0.0.1:{PORT}/",
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
@@ -263,19 +313,17 @@ def add(
 @token_app.command(name="list")
 def list_tokens(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """List who has a token; the tokens themselves are not kept."""
+    columns = ["name", "role", "created"]
     with lv.campaigns.open_store(storage, create=False) as store:
         tokens = store.tokens.all()
-    rows: list[dict[str, Any]] = [
-        {"name": one.name, "role": one.role, "created": one.created} for one in tokens
-    ]
+    rows = [{column: getattr(one, column) for column in columns} for one in tokens]
     cells = [[show.plain(value) for value in row.values()] for row in rows]
-    columns = ["name", "role", "created"]
     show.data(form, rows, lambda: show.show_rows("Tokens", columns, cells, figures=False))
 
 
 @token_app.command()
 def remove(
-    name: Annotated[str, typer.Argument(help="Name of the person.", show_default=False)],
+    name: Annotated[str, argument("Name of the person.")],
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Remove all tokens of a person; pages that are open stop working within a second."""
@@ -284,24 +332,6 @@ def remove(
     if not count:
         raise lv.errors.InputError(f"{name!r} has no token: levelled token list shows all.")
     show.tell(f"removed {count} {'token' if count == 1 else 'tokens'} of {name}")
-
-
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
-
-
-_EXTRAS = {
-    "matplotlib": "plots",
-    "scikit-learn": "sklearn",
-    "pandas": "pandas",
-    "torch": "torch",
-    "psycopg": "postgres",
-    "distributed": "dask",
-    "ray": "ray",
-    "fastapi": "web",
-}
-
-
-storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
 
 
 @storage_app.command()
@@ -316,8 +346,8 @@ def upgrade(storage: Storage = DEFAULT_STORAGE) -> None:
 
 @storage_app.command()
 def backup(
-    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
-    file: Annotated[str, typer.Argument(help="The new SQLite file to write.", show_default=False)],
+    source: Annotated[str, argument("The storage to read.")],
+    file: Annotated[str, argument("The new SQLite file to write.")],
 ) -> None:
     """Write a storage to a new file, also while others use it and before an upgrade."""
     show.tell(f"written: {lv.campaigns.backup(source, file)}")
@@ -325,8 +355,8 @@ def backup(
 
 @storage_app.command()
 def copy(
-    source: Annotated[str, typer.Argument(help="The storage to read.", show_default=False)],
-    target: Annotated[str, typer.Argument(help="The storage to write.", show_default=False)],
+    source: Annotated[str, argument("The storage to read.")],
+    target: Annotated[str, argument("The storage to write.")],
 ) -> None:
     """Copy all campaigns to another storage, event by event, with the same hashes.
 
@@ -340,7 +370,13 @@ def doctor(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     """Show versions, optional extras and the state of the storage; exit 1 if it does not open."""
     import platform
 
-    opens, state = _check_storage(storage)
+    opens, state = True, "not there yet; the first levelled create makes it"
+    if storage != DEFAULT_STORAGE or Path("levelled.db").exists():
+        try:
+            with lv.campaigns.open_store(storage, create=False) as store:
+                state = f"opens, {len(store.names())} campaigns"
+        except lv.errors.LevelledError as refused:
+            opens, state = False, str(refused)
     parts: dict[str, Any] = {
         "python": platform.python_version(),
         "levelled": lv.__version__,
@@ -365,14 +401,3 @@ def _version(name: str) -> str | None:
         return version(name)
     except PackageNotFoundError:
         return None
-
-
-def _check_storage(storage: str) -> tuple[bool, str]:
-    """True if the storage can be used, and its state; the default need not exist yet."""
-    if storage == DEFAULT_STORAGE and not Path("levelled.db").exists():
-        return True, "not there yet; the first levelled create makes it"
-    try:
-        with lv.campaigns.open_store(storage, create=False) as store:
-            return True, f"opens, {len(store.names())} campaigns"
-    except lv.errors.LevelledError as refused:
-        return False, str(refused)

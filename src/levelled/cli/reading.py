@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, NamedTuple
+from typing import TYPE_CHECKING, Annotated, Any
 from xml.etree import ElementTree as ET
 
 import typer
@@ -13,7 +13,7 @@ import typer
 import levelled as lv
 from levelled._files import replace_file
 from levelled.cli import show
-from levelled.cli.options import (
+from levelled.cli.show import (
     DEFAULT_STORAGE,
     Form,
     Format,
@@ -22,32 +22,29 @@ from levelled.cli.options import (
     Raw,
     ScoreFiles,
     Storage,
+    argument,
+    flag,
 )
 
 if TYPE_CHECKING:
-    from levelled.campaigns import Audit, Campaign, Figure, GateClaim
+    from levelled.campaigns import Campaign, Figure, GateClaim
     from levelled.estimators import Estimate
     from levelled.metrics.judge import JudgeReport
 
-NOT_REACHED = 3
-"""The exit code while an interval is wider than its target."""
+NOT_YET, REFUTED = 3, 4
+"""The exit codes while a target is not reached or a claim not decided, and once it is refuted."""
 
 
 def estimate(
-    name: Name,
-    watch: Annotated[
-        bool, typer.Option("--watch", help="Print it again whenever labels come in.")
-    ] = False,
+    campaign: "Campaign",
+    watch: Annotated[bool, flag("Print it again whenever labels come in.", "--watch")] = False,
     target_width: Annotated[
-        float | None,
-        typer.Option(help="Exit with 3 while the first interval is wider; else the campaign's."),
+        float | None, flag("Exit with 3 while the first interval is wider; else the campaign's.")
     ] = None,
-    every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks of --watch.")] = 1.0,
+    every: Annotated[float, flag("Seconds between looks of --watch.", min=0.05)] = 1.0,
     form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Print each metric with its interval; the exit code is 3 until the target is reached."""
-    campaign = lv.load_campaign(name, storage=storage)
     chosen = show.chosen(form)
     if watch:
         looks = campaign.watch(target_width=target_width, every=every)
@@ -59,7 +56,7 @@ def estimate(
         _show_figures(figures, chosen, campaign, last_hash)
     campaign.keep()
     if not reached:
-        raise typer.Exit(NOT_REACHED)
+        raise typer.Exit(NOT_YET)
 
 
 def _show_looks(
@@ -97,21 +94,19 @@ def _show_figures(
 
 
 def compare(
-    name: Name,
-    model: Annotated[str, typer.Argument(help="Name of the model.", show_default=False)],
+    campaign: "Campaign",
+    model: Annotated[str, argument("Name of the model.")],
     against: Annotated[
-        str | None, typer.Option(help="Name of the other model; by default the first one.")
+        str | None, flag("Name of the other model; by default the first one.")
     ] = None,
     metric: Annotated[
-        str | None, typer.Option(help="Metric to compare; by default all of the campaign.")
+        str | None, flag("Metric to compare; by default all of the campaign.")
     ] = None,
     form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Say which of two models is better, from the same labels, and by how much."""
     from levelled.campaigns.figures.comparing import why_not_compared
 
-    campaign = lv.load_campaign(name, storage=storage)
     comparisons = campaign.compare(model, against, metric)
     notes = [f"note: {text}" for one in comparisons for text in one.difference.warnings]
     texts = [*(f"{one.metric}: {one.verdict}" for one in comparisons), *dict.fromkeys(notes)]
@@ -126,23 +121,17 @@ def compare(
 def judge(
     name: Name,
     model: Annotated[
-        str | None,
-        typer.Option("--judge", help="Model whose verdicts are checked; the first by default."),
+        str | None, flag("Model whose verdicts are checked; the first by default.", "--judge")
     ] = None,
-    against: Annotated[
-        str | None, typer.Option(help="Another judge, compared on the same labels.")
-    ] = None,
+    against: Annotated[str | None, flag("Another judge, compared on the same labels.")] = None,
     positive: Annotated[
-        str | None,
-        typer.Option(help="Verdict to count; by default the class of the first metric."),
+        str | None, flag("Verdict to count; by default the class of the first metric.")
     ] = None,
-    by: Annotated[
-        str | None, typer.Option(help="Slice to look at; by default all of the campaign.")
-    ] = None,
+    by: Annotated[str | None, flag("Slice to look at; by default all of the campaign.")] = None,
     tpr: Annotated[
-        float, typer.Option(min=0, max=1, help="TPR asked of a judge that is used unattended.")
+        float, flag("TPR asked of a judge that is used unattended.", min=0, max=1)
     ] = 0.9,
-    tnr: Annotated[float, typer.Option(min=0, max=1, help="TNR asked of it.")] = 0.9,
+    tnr: Annotated[float, flag("TNR asked of it.", min=0, max=1)] = 0.9,
     pool: PoolFile = None,
     form: Format = None,
     storage: Storage = DEFAULT_STORAGE,
@@ -191,53 +180,38 @@ def _cells(estimate: "Estimate") -> tuple[str, str]:
     return value, f"{estimate.low:.3f} to {estimate.high:.3f}"
 
 
-NOT_YET, REFUTED = 3, 4
-"""The exit codes while a claim is not decided, and once one is refuted."""
-
-
 _CLAIM = re.compile(r"\s*(?P<metric>\S.*?)\s*(?P<sign>>=|<=)\s*(?P<limit>[^<>=]+?)\s*", re.DOTALL)
 
 
 def gate(
     name: Name,
-    metric: Annotated[
-        str | None, typer.Option(help="Metric of the claim; by default the first one.")
-    ] = None,
-    at_least: Annotated[
-        float | None, typer.Option(help="Claim that the metric is at least this.")
-    ] = None,
-    at_most: Annotated[
-        float | None, typer.Option(help="Claim that the metric is at most this.")
-    ] = None,
+    metric: Annotated[str | None, flag("Metric of the claim; by default the first one.")] = None,
+    at_least: Annotated[float | None, flag("Claim that the metric is at least this.")] = None,
+    at_most: Annotated[float | None, flag("Claim that the metric is at most this.")] = None,
     better_than: Annotated[
-        str | None, typer.Option(metavar="MODEL", help="Claim that a model is better than this.")
+        str | None, flag("Claim that a model is better than this.", metavar="MODEL")
     ] = None,
     model: Annotated[
-        str | None, typer.Option(help="Model of the claims; by default the first, or the other.")
+        str | None, flag("Model of the claims; by default the first, or the other.")
     ] = None,
     margin: Annotated[
-        float, typer.Option(help="Claim that it is better by more than this; may be negative.")
+        float, flag("Claim that it is better by more than this; may be negative.")
     ] = 0.0,
     claim: Annotated[
-        list[str],
-        typer.Option(metavar="TEXT", help="A claim such as 'share:pass>=0.92'; repeatable."),
+        list[str], flag("A claim such as 'share:pass>=0.92'; repeatable.", metavar="TEXT")
     ] = [],  # noqa: B006
     level: Annotated[
-        float | None, typer.Option(help="Confidence in each claim; by default the campaign's.")
+        float | None, flag("Confidence in each claim; by default the campaign's.")
     ] = None,
     allow_undecided: Annotated[
-        bool, typer.Option("--allow-undecided", help="Let claims pass that are not decided yet.")
+        bool, flag("Let claims pass that are not decided yet.", "--allow-undecided")
     ] = False,
     junit: Annotated[
-        Path | None, typer.Option(metavar="FILE", help="Write the claims as JUnit XML too.")
+        Path | None, flag("Write the claims as JUnit XML too.", metavar="FILE")
     ] = None,
-    wait: Annotated[
-        bool, typer.Option("--wait", help="Wait for labels until every claim is decided.")
-    ] = False,
-    timeout: Annotated[
-        float | None, typer.Option(min=0, help="The most seconds that --wait waits.")
-    ] = None,
-    every: Annotated[float, typer.Option(min=0.05, help="Seconds between looks of --wait.")] = 1.0,
+    wait: Annotated[bool, flag("Wait for labels until every claim is decided.", "--wait")] = False,
+    timeout: Annotated[float | None, flag("The most seconds that --wait waits.", min=0)] = None,
+    every: Annotated[float, flag("Seconds between looks of --wait.", min=0.05)] = 1.0,
     form: Format = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
@@ -248,11 +222,11 @@ def gate(
     """
     asked = [_read_claim(text) for text in claim]
     if better_than is not None:
-        asked.insert(0, _Asked(metric, "better than", margin, better_than))
+        asked.insert(0, {"metric": metric, "better_than": better_than, "margin": margin})
     if at_most is not None:
-        asked.insert(0, _Asked(metric, "<=", at_most))
+        asked.insert(0, {"metric": metric, "at_most": at_most})
     if at_least is not None:
-        asked.insert(0, _Asked(metric, ">=", at_least))
+        asked.insert(0, {"metric": metric, "at_least": at_least})
     if not asked or (metric is not None and len(asked) == len(claim)):
         raise typer.BadParameter("say what to decide, as by --at-least 0.92.", param_hint="NAME")
     if margin and better_than is None:
@@ -263,7 +237,7 @@ def gate(
     claims: list[GateClaim] = []
     with suppress(KeyboardInterrupt):  # the way to stop waiting
         for _ in campaign.changes(every=every, timeout=timeout if wait else 0):
-            claims = [_gate(campaign, one, model, level) for one in asked]
+            claims = [campaign.gate(**one, model=model, level=level) for one in asked]
             if all(one.word != "not yet" for one in claims):
                 break
     about = {"campaign": campaign.name, "last_hash": campaign.last_hash}
@@ -271,20 +245,15 @@ def gate(
     show.data(form, rows, lambda: show.lines(claims, 1000))
     if junit is not None:
         _write_junit(junit, name, claims, allow_undecided=allow_undecided)
-    raise typer.Exit(_exit_code(claims, allow_undecided=allow_undecided))
+    words = {one.word for one in claims}
+    if "refuted" in words:
+        raise typer.Exit(REFUTED)
+    passing = {"shown", "not yet"} if allow_undecided else {"shown"}
+    raise typer.Exit(0 if words and words <= passing else NOT_YET)
 
 
-class _Asked(NamedTuple):
-    """A claim as it was asked: a metric and its limit, or the margin over another model."""
-
-    metric: str | None
-    relation: str
-    limit: float
-    against: str | None = None
-
-
-def _read_claim(text: str) -> _Asked:
-    """A claim that is written as METRIC>=LIMIT or METRIC<=LIMIT."""
+def _read_claim(text: str) -> dict[str, Any]:
+    """A claim that is written as METRIC>=LIMIT or METRIC<=LIMIT, as `Campaign.gate` takes it."""
     match = _CLAIM.fullmatch(text)
     if match is None:
         raise typer.BadParameter(
@@ -292,33 +261,12 @@ def _read_claim(text: str) -> _Asked:
             param_hint="--claim",
         )
     try:
-        return _Asked(match["metric"], match["sign"], float(match["limit"]))
+        limit = "at_least" if match["sign"] == ">=" else "at_most"
+        return {"metric": match["metric"], limit: float(match["limit"])}
     except ValueError as wrong:
         raise typer.BadParameter(
             f"{match['limit']!r} in {text!r} is no number.", param_hint="--claim"
         ) from wrong
-
-
-def _gate(campaign: "Campaign", one: _Asked, model: str | None, level: float | None) -> "GateClaim":
-    """The word on a claim."""
-    return campaign.gate(
-        one.metric,
-        at_least=one.limit if one.relation == ">=" else None,
-        at_most=one.limit if one.relation == "<=" else None,
-        better_than=one.against,
-        margin=0.0 if one.against is None else one.limit,
-        model=model,
-        level=level,
-    )
-
-
-def _exit_code(claims: "Sequence[GateClaim]", *, allow_undecided: bool) -> int:
-    """The code of the worst word."""
-    words = {one.word for one in claims}
-    passing = {"shown", "not yet"} if allow_undecided else {"shown"}
-    if "refuted" in words:
-        return REFUTED
-    return 0 if words and words <= passing else NOT_YET
 
 
 def _write_junit(
@@ -357,22 +305,16 @@ def _text(value: object) -> str:
 def audit(
     name: Name,
     expect: Annotated[
-        str | None,
-        typer.Option(help="Hash of an event that was noted earlier, or its first 12 digits."),
+        str | None, flag("Hash of an event that was noted earlier, or its first 12 digits.")
     ] = None,
     sign: Annotated[
-        Path | None,
-        typer.Option(help="Private key (Ed25519, PEM) to sign the log with, if the audit passes."),
+        Path | None, flag("Private key (Ed25519, PEM) to sign the log with, if the audit passes.")
     ] = None,
-    out: Annotated[
-        Path | None, typer.Option(help="The file that --sign writes; by default audit.json.")
-    ] = None,
+    out: Annotated[Path | None, flag("The file that --sign writes; by default audit.json.")] = None,
     verify: Annotated[
-        Path | None, typer.Option(help="A file that --sign wrote, to compare the log with.")
+        Path | None, flag("A file that --sign wrote, to compare the log with.")
     ] = None,
-    key: Annotated[
-        Path | None, typer.Option(help="Public key (Ed25519, PEM) of the file for --verify.")
-    ] = None,
+    key: Annotated[Path | None, flag("Public key (Ed25519, PEM) of the file for --verify.")] = None,
     storage: Storage = DEFAULT_STORAGE,
     pool: PoolFile = None,
     scores: ScoreFiles = [],  # noqa: B006
@@ -394,15 +336,6 @@ def audit(
             f"the signature is of {signed.campaign!r} after {signed.n_events:,} events, and not of "
             f"this log"
         )
-    _show_audit(result)
-    if sign is not None:
-        written = out or Path("audit.json")
-        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
-        show.tell(f"signed: {written}")
-
-
-def _show_audit(result: "Audit") -> None:
-    """Print the differences and end with 1, or print ok and the last hash."""
     for note in result.notes:
         show.tell(f"not checked: {note}")
     show.lines(result, 1000)
@@ -412,24 +345,26 @@ def _show_audit(result: "Audit") -> None:
     if result.since:
         unchanged = result.n_events - result.since
         typer.echo(f"events up to {unchanged:,} unchanged, {result.since:,} more since")
+    if sign is not None:
+        written = out or Path("audit.json")
+        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
+        show.tell(f"signed: {written}")
 
 
 def report(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="The file to write.")] = Path("report.html"),
-    storage: Storage = DEFAULT_STORAGE,
+    campaign: "Campaign",
+    out: Annotated[Path, flag("The file to write.")] = Path("report.html"),
 ) -> None:
     """Write a campaign as one HTML file: figures, plots, settings and corrections."""
-    lv.load_campaign(name, storage=storage).report(out)
+    campaign.report(out)
     show.tell(f"written: {out}")
 
 
 def export(
-    name: Name,
-    out: Annotated[Path, typer.Option(help="A file ending in .parquet, .csv or .jsonl.")],
+    campaign: "Campaign",
+    out: Annotated[Path, flag("A file ending in .parquet, .csv or .jsonl.")],
     raw: Raw = False,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Write draws, labels, predictions and training weights to a file."""
-    lv.load_campaign(name, storage=storage).export(out, raw=raw)
+    campaign.export(out, raw=raw)
     show.tell(f"written: {out}")

@@ -211,7 +211,12 @@ class _WholeScreen:
                     return text
                 if key in (Key.ESCAPE, Key.END_OF_INPUT):
                     return None
-                text = _edited(text, key)
+                if key is Key.BACKSPACE:
+                    text = text[:-1]
+                elif key is Key.CLEAR:
+                    text = ""
+                elif isinstance(key, str):
+                    text += key
         finally:
             self._page = before
 
@@ -236,21 +241,23 @@ class _WholeScreen:
         width, height = self._console.size
         page = self._page
         body = _render_lines(self._console, page.body(width), width)
-        below = [
-            *self._lines(page.prompt, "bold", width),
-            *self._lines(page.message, "yellow", width),
-        ]
-        below = [*below, *self._lines(page.keys, "dim", width)][: max(height - 4, 1)]
+        parts = ((page.prompt, "bold"), (page.message, "yellow"), (page.keys, "dim"))
+        below = [line for text, style in parts for line in self._lines(text, style, width)]
+        below = below[: max(height - 4, 1)]
         self._rows = max(height - len(below) - 3, 1)
         self._longest_top = max(len(body) - self._rows, 0)
         self._top = min(self._top, self._longest_top)
         shown = body[self._top : self._top + self._rows]
         shown += [[] for _ in range(self._rows - len(shown))]
+        position = ""
+        if len(body) > self._rows:
+            last = min(self._top + self._rows, len(body))
+            position = f"─── lines {self._top + 1} to {last} of {len(body)}, ↓ ↑ to scroll"
         lines = [
             self._lines(page.title, "bold", width)[0],
             self._rule(width, ""),
             *shown,
-            self._rule(width, self._position(len(body))),
+            self._rule(width, position),
             *below,
         ]
         self._console.print(FullScreen(SegmentLines(lines[:height], new_lines=True)), end="")
@@ -266,12 +273,6 @@ class _WholeScreen:
 
         return [Segment(f"{text} {'─' * width}"[:width] if text else "─" * width, Style(dim=True))]
 
-    def _position(self, n: int) -> str:
-        last = min(self._top + self._rows, n)
-        return (
-            f"─── lines {self._top + 1} to {last} of {n}, ↓ ↑ to scroll" if n > self._rows else ""
-        )
-
 
 def _render_lines(
     console: "Console", shown: "Sequence[RenderableType]", width: int
@@ -285,15 +286,6 @@ def _render_lines(
         [Segment(show.plain(one.text, LONGEST), one.style) for one in line if not one.control]
         for line in console.render_lines(Group(*shown), options, pad=False)
     ]
-
-
-def _edited(text: str, key: Key | str) -> str:
-    """A line after one more key."""
-    if key is Key.BACKSPACE:
-        return text[:-1]
-    if key is Key.CLEAR:
-        return ""
-    return text + key if isinstance(key, str) else text
 
 
 class _LineScreen:

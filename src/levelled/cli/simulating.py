@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated, Any
 
 import typer
 
@@ -11,7 +11,7 @@ from levelled.campaigns.options import OPTIONS
 from levelled.cli import show
 from levelled.cli.managing import PORT
 from levelled.cli.managing import serve as serve_campaigns
-from levelled.cli.options import (
+from levelled.cli.show import (
     DEFAULT_STORAGE,
     Address,
     BackendName,
@@ -19,24 +19,18 @@ from levelled.cli.options import (
     Format,
     Storage,
     Workers,
+    flag,
     takes,
 )
 
-if TYPE_CHECKING:
-    pass
-
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the files.")] = Path("demo"),
-    labels: Annotated[int, typer.Option(min=2, help="Budget of the campaign.")] = 200,
-    repetitions: Annotated[
-        int, typer.Option(min=2, help="How often the estimate is then repeated.")
-    ] = 2000,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of the draws.")] = 0,
-    serve: Annotated[
-        bool, typer.Option("--serve", help="Show the campaign in the browser at the end.")
-    ] = False,
-    port: Annotated[int, typer.Option(min=1, max=65535, help="Port of --serve.")] = PORT,
+    out: Annotated[Path, flag("Folder for the files.")] = Path("demo"),
+    labels: Annotated[int, flag("Budget of the campaign.", min=2)] = 200,
+    repetitions: Annotated[int, flag("How often the estimate is then repeated.", min=2)] = 2000,
+    seed: Annotated[int, flag("Seed of the draws.", min=0)] = 0,
+    serve: Annotated[bool, flag("Show the campaign in the browser at the end.", "--serve")] = False,
+    port: Annotated[int, flag("Port of --serve.", min=1, max=65535)] = PORT,
 ) -> None:
     """Evaluate a digit classifier in a campaign with a simulated labeller.
 
@@ -108,27 +102,20 @@ def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
 
 
 def plan(
-    width: Annotated[float, typer.Option(help="How narrow the interval should be.")],
-    pool: Annotated[
-        str | None, typer.Option(help="File, folder or pattern with the predictions.")
-    ] = None,
+    width: Annotated[float, flag("How narrow the interval should be.")],
+    pool: Annotated[str | None, flag("File, folder or pattern with the predictions.")] = None,
     metric: Annotated[
-        str | None,
-        typer.Option(help="A metric of classes; by default error, or the campaign's first."),
+        str | None, flag("A metric of classes; by default error, or the campaign's first.")
     ] = None,
     campaign: Annotated[
-        str | None, typer.Option("--from", help="Campaign whose labels the plan rests on.")
+        str | None, flag("Campaign whose labels the plan rests on.", "--from")
     ] = None,
-    expected: Annotated[
-        float | None, typer.Option(help="The value of the metric that you believe in.")
-    ] = None,
+    expected: Annotated[float | None, flag("The value of the metric that you believe in.")] = None,
     level: Annotated[
-        float | None,
-        typer.Option(help="Confidence level of the interval; by default 0.95, or the campaign's."),
+        float | None, flag("Confidence level of the interval; by default 0.95, or the campaign's.")
     ] = None,
     floor: Annotated[
-        float | None,
-        typer.Option(help="The share of draws made uniformly; by default 0.5, or the campaign's."),
+        float | None, flag("The share of draws made uniformly; by default 0.5, or the campaign's.")
     ] = None,
     classes: ClassNames = None,
     form: Format = None,
@@ -167,28 +154,25 @@ def plan(
 
 @takes(*(OPTIONS[name] for name in ("features", "classes", "id_column")))
 def simulate(
-    pool: Annotated[str, typer.Option(help="File, folder or pattern with predictions and labels.")],
-    label: Annotated[str, typer.Option(help="Column of the labels.")] = "label",
+    pool: Annotated[str, flag("File, folder or pattern with predictions and labels.")],
+    label: Annotated[str, flag("Column of the labels.")] = "label",
     metric: Annotated[
-        str,
-        typer.Option(help="error, accuracy, brier, log_loss:CAP, f1:CLASS, recall:CLASS, mse, ..."),
+        str, flag("error, accuracy, brier, log_loss:CAP, f1:CLASS, recall:CLASS, mse, ...")
     ] = "error",
     methods: Annotated[
         str,
-        typer.Option(
-            help="all, or some of uniform, static, adaptive, guaranteed (slow, not in all), "
+        flag(
+            "all, or some of uniform, static, adaptive, guaranteed (slow, not in all), "
             "active-testing, ppi, with-replacement, with commas between."
         ),
     ] = "all",
-    budgets: Annotated[str, typer.Option(help="Numbers of labels, as 100,500.")] = "100,500",
-    repetitions: Annotated[int, typer.Option(min=2, help="Number of repetitions.")] = 200,
-    seed: Annotated[int, typer.Option(min=0, help="Seed of all random numbers.")] = 0,
+    budgets: Annotated[str, flag("Numbers of labels, as 100,500.")] = "100,500",
+    repetitions: Annotated[int, flag("Number of repetitions.", min=2)] = 200,
+    seed: Annotated[int, flag("Seed of all random numbers.", min=0)] = 0,
     workers: Workers = 1,
     backend: BackendName = "local",
     address: Address = None,
-    out: Annotated[
-        Path | None, typer.Option(help="A PNG or SVG file for a plot of the factors.")
-    ] = None,
+    out: Annotated[Path | None, flag("A PNG or SVG file for a plot of the factors.")] = None,
     form: Format = None,
     **columns: Any,  # noqa: ANN401
 ) -> None:
@@ -198,6 +182,7 @@ def simulate(
     width factor says the same of the interval that is shown. Coverage of static and adaptive
     campaigns is that of five planned looks at once.
     """
+    from levelled._optional import optional
     from levelled.backends import named
     from levelled.simulation import (
         METHODS,
@@ -209,11 +194,19 @@ def simulate(
     from levelled.simulation.methods import SLOW
     from levelled.simulation.running import check_budgets, check_methods, factor_table
 
-    _check_out(out)
+    if out is not None:
+        if out.suffix.lower() not in (".png", ".svg", ".pdf") or not out.parent.is_dir():
+            raise lv.errors.InputError(
+                f"--out must be a .png, .svg or .pdf file in a folder that exists: {out}."
+            )
+        optional("matplotlib", extra="plots")
     run = show.with_progress(named(backend, workers=workers, address=address), "simulating")
     known = known_losses(pool, label, metric, **columns)
     names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
-    sizes = check_budgets(_numbers(budgets), len(known))
+    parts = [part.strip() for part in budgets.split(",")]
+    if not all(part.isdecimal() for part in parts):
+        raise typer.BadParameter(f"--budgets must be whole numbers, as 100,500; it is {budgets!r}.")
+    sizes = check_budgets([int(part) for part in parts], len(known))
     show.tell(f"{len(known):,} items, {known.metric} {known.risk:.4g} from all labels")
     left_out = [name for name in METHODS if name not in (*names, *SLOW)]
     if methods == "all" and left_out:
@@ -225,23 +218,3 @@ def simulate(
     if out is not None:
         plot_factors(rows, about=about).savefig(out, dpi=200)
         show.tell(f"written: {out}")
-
-
-def _numbers(text: str) -> list[int]:
-    """The numbers of an option such as 100,500."""
-    parts = [part.strip() for part in text.split(",")]
-    if not all(part.isdecimal() for part in parts):
-        raise typer.BadParameter(f"--budgets must be whole numbers, as 100,500; it is {text!r}.")
-    return [int(part) for part in parts]
-
-
-def _check_out(out: Path | None) -> None:
-    """Refuse a file that no plot can be written to, before the work begins."""
-    from levelled._optional import optional
-    from levelled.errors import InputError
-
-    if out is None:
-        return
-    if out.suffix.lower() not in (".png", ".svg", ".pdf") or not out.parent.is_dir():
-        raise InputError(f"--out must be a .png, .svg or .pdf file in a folder that exists: {out}.")
-    optional("matplotlib", extra="plots")

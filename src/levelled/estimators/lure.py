@@ -186,7 +186,16 @@ def murthy_weights(draws: Draws) -> FloatArray:
     if M == 0 or N - draws.excluded == M:
         return np.full(M, M / N)
     p, rho = frozen_shares(draws.probability)
-    log_t = _integration_points(p, rho)
+    # Points of s = log t that cover the integrand, evenly spaced. Its logarithm is concave in s:
+    # the slope has one root, and the curvature there gives the width.
+    low, high = np.log(1e-6 / (p.max() + rho)), np.log(1e3 * (len(p) + 1) / rho)
+    for _ in range(_HALVINGS):
+        middle = (low + high) / 2
+        low, high = (middle, high) if _slope(middle, p, rho) > 0 else (low, middle)
+    curvature = (_slope(low - _NEAR, p, rho) - _slope(low + _NEAR, p, rho)) / (2 * _NEAR)
+    width = 1 / np.sqrt(curvature)
+    left = max(_REACH * width, _TAIL / len(p))  # there the integrand falls no faster than t^M
+    log_t = low + np.linspace(-left, _REACH * width, _POINTS)
     pt = np.exp(log_t) * p[:, None]
     arrived = -np.expm1(-pt)  # 1 - e^(-p t), the chance that an item has arrived by t
     log_integrand = log_t - rho * np.exp(log_t) + np.log(arrived).sum(axis=0)
@@ -194,24 +203,8 @@ def murthy_weights(draws: Draws) -> FloatArray:
     return M / N * ((density / arrived).sum(axis=1) / density.sum())
 
 
-def _integration_points(p: FloatArray, rho: float) -> FloatArray:
-    """Points of s = log t that cover the integrand, evenly spaced.
-
-    Its logarithm is concave in s; the slope 1 - rho e^s + sum x/(e^x - 1), x = p e^s, has one
-    root, and the curvature there gives the width.
-    """
-    low, high = np.log(1e-6 / (p.max() + rho)), np.log(1e3 * (len(p) + 1) / rho)
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        low, high = (middle, high) if _slope(middle, p, rho) > 0 else (low, middle)
-    curvature = (_slope(low - _NEAR, p, rho) - _slope(low + _NEAR, p, rho)) / (2 * _NEAR)
-    width = 1 / np.sqrt(curvature)
-    # To the left the integrand falls no faster than t^M.
-    left = max(_REACH * width, _TAIL / len(p))
-    return low + np.linspace(-left, _REACH * width, _POINTS)
-
-
 def _slope(s: float, p: FloatArray, rho: float) -> float:
+    """The slope 1 - rho e^s + sum x/(e^x - 1), x = p e^s, of the integrand's logarithm in s."""
     x = np.minimum(p * np.exp(s), 700.0)  # beyond that an item has certainly arrived
     return float(1 - rho * np.exp(s) + np.sum(x / np.expm1(x)))
 

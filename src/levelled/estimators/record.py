@@ -106,9 +106,8 @@ def footnotes(rows: Iterable[tuple[str, Estimate]]) -> str:
     for name, estimate in rows:
         for warning in estimate.warnings:
             about.setdefault(warning, []).append(name)
-    return "".join(f"\nnote ({_join(names)}): {warning}" for warning, names in about.items())
-
-
-def _join(names: Sequence[str]) -> str:
-    text = ", ".join(names[:_NAMED])
-    return text if len(names) <= _NAMED else f"{text} and {len(names) - _NAMED} more"
+    text = ""
+    for warning, names in about.items():
+        more = f" and {len(names) - _NAMED} more" if len(names) > _NAMED else ""
+        text += f"\nnote ({', '.join(names[:_NAMED])}{more}): {warning}"
+    return text

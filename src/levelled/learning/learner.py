@@ -1,5 +1,6 @@
 """The active learner: ask, tell, fit. Decisions are pure functions in the modules beside it."""
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -32,9 +33,9 @@ from levelled.models import (
     OwnLoss,
     Rows,
     call_model,
-    n_features,
     not_trained,
     read_only,
+    take,
     untrained_copy,
 )
 
@@ -330,7 +331,11 @@ class ActiveLearner:
     def n_features_in_(self) -> int:
         """The number of features of an item; a trained learner has it if its pool has columns."""
         self._last_fit()
-        return n_features(self.X_pool)
+        shape = np.shape(take(self.X_pool, np.zeros(1, dtype=np.int64)))
+        if len(shape) < 2:
+            kind = type(self.X_pool).__name__
+            raise AttributeError(f"The items of a {kind} have no features to count.")
+        return math.prod(shape[1:])  # of an image, its numbers
 
     def __sklearn_is_fitted__(self) -> bool:
         """True if there is a trained model; scikit-learn calls this."""

@@ -517,7 +517,12 @@ def _measure_gain(
     """
     M, t, draws = state.n_settled, doubling.t, state.draws
     left = draws.pool_size - t
-    differences = _differences(doubling, X_pool, state)
+    settled, differences = state.settled(), np.zeros(M - t)  # 0 for what cannot be labelled
+    later = settled.places >= t
+    if later.any():
+        before, after = doubling.predictions(take(X_pool, settled.rows[later]))
+        values = doubling.difference(settled.labels[later], before, after)
+        differences[settled.places[later] - t] = values
     unlabelled = np.delete(_largest_differences(doubling, X_pool), draws.index[:M])
     certain = float((differences.sum() + unlabelled.sum()) / left)
     if not len(differences):
@@ -532,18 +537,6 @@ def _measure_gain(
         design=None if most is None else {"max_weight": most[t:M] * draws.pool_size / left},
     )
     return float(np.mean(lure.weights(q, left) * differences)), min(certain, high)
-
-
-def _differences(doubling: _Doubling, X_pool: Rows, state: LearnerState) -> FloatArray:
-    """d of each later draw; 0 for an item that cannot be labelled."""
-    settled, t = state.settled(), doubling.t
-    later = settled.places >= t
-    differences = np.zeros(state.n_settled - t)
-    if later.any():
-        before, after = doubling.predictions(take(X_pool, settled.rows[later]))
-        places = settled.places[later] - t
-        differences[places] = doubling.difference(settled.labels[later], before, after)
-    return differences
 
 
 def _largest_differences(doubling: _Doubling, X_pool: Rows) -> FloatArray:

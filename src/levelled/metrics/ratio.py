@@ -136,10 +136,16 @@ def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatA
     theta = ratio.value
     inside = (ratio.minority > 0) & (theta > 0) & (theta < 1)
     binomial = np.where(inside, theta * (1 - theta), 0.25)
-    n = binomial / _variance(ratio, binomial)
+    fraction = ratio.residual.budget / ratio.residual.pool_size
+    size = np.where(ratio.defined, ratio.size, 1.0)
+    # The binomial sample that misses what is rare as often as k units without replacement do.
+    unseen_size = size * (-np.log1p(-fraction) / fraction)
+    V, doubt = ratio.residual.variance, 1 / (1 + ratio.minority)
+    blended = (1 - doubt) * V + doubt * np.maximum(V, binomial / unseen_size)
+    n = binomial / np.maximum(blended, binomial * (1 - fraction) / (MOST * size))
     low, high = wilson(theta, n, t_quantile(ratio.residual.df, (1 + level) / 2))
     # Clopper and Pearson's interval for labels that were all on one side.
-    reach, top = ((1 - level) / 2) ** (1 / _unseen_size(ratio)), theta > 0.5
+    reach, top = ((1 - level) / 2) ** (1 / unseen_size), theta > 0.5
     least, most = np.where(top, reach, 0.0), np.where(top, 1.0, 1 - reach)
     return np.where(inside, low, least), np.where(inside, high, most)
 
@@ -176,21 +182,6 @@ def mean_limits(
         down, up = down + (part.value - low) ** 2, up + (high - part.value) ** 2
     lowest, highest = (np.maximum(half, np.sqrt(reach) / K) for reach in (down, up))
     return np.maximum(value - lowest, 0.0), np.minimum(value + highest, 1.0)
-
-
-def _variance(ratio: RatioMoments, binomial: FloatArray) -> FloatArray:
-    """The variance of a ratio, at least the binomial one where few units are on the rarer side."""
-    V, fraction = ratio.residual.variance, ratio.residual.budget / ratio.residual.pool_size
-    doubt = 1 / (1 + ratio.minority)
-    size = np.where(ratio.defined, ratio.size, 1.0)
-    by_size = np.maximum(V, binomial / _unseen_size(ratio))
-    return np.maximum((1 - doubt) * V + doubt * by_size, binomial * (1 - fraction) / (MOST * size))
-
-
-def _unseen_size(ratio: RatioMoments) -> FloatArray:
-    """The binomial sample that misses what is rare as often as k units without replacement do."""
-    fraction = ratio.residual.budget / ratio.residual.pool_size
-    return np.where(ratio.defined, ratio.size, 1.0) * (-np.log1p(-fraction) / fraction)
 
 
 FORMS = np.array([[1.0, 0.0], [0.0, 1.0], [1.0, -1.0]])

@@ -4,10 +4,9 @@ Its templates and styles are in `templates` and `static`; the web page is built 
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from levelled.errors import MissingExtraError
 from levelled.metrics.comparison import Figure
@@ -30,8 +29,7 @@ TEMPLATES, STATIC = (Path(__file__).parent / name for name in ("templates", "sta
 _MOST_ROWS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """A table under a title, with a sentence about it; there may be no rows.
 
     `plots` are functions that draw what is shown between the two.
@@ -44,8 +42,7 @@ class Section:
     plots: Sequence[Callable[[], str]] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Report:
+class Report(NamedTuple):
     """The content of a page, in its order.
 
     `figures` begin with the most important one; `history` is that one after ever more draws.
@@ -92,8 +89,12 @@ def html_sections(report: Report) -> Iterator[tuple[str, str, str]]:
     Parts without content are left out. A web page can show the same parts.
     """
     html = _parts()
+    warnings: dict[str, list[str]] = {}  # with the names of the figures that each is about
+    for one in report.figures:
+        for warning in one.estimate.warnings:
+            warnings.setdefault(warning, []).append(one.name)
     parts = [
-        ("notes", "Take note", html.notes(_warnings(report.figures))),
+        ("notes", "Take note", html.notes(warnings)),
         ("figures", "All figures", html.table(*_figures(report.figures))),
         *_plots(report),
         *(("section", one.title, _section(one)) for one in report.sections),
@@ -136,19 +137,17 @@ def _clean(value: str, most: int = 2000) -> str:
 
 def _figures(figures: Sequence[Figure]) -> tuple[list[str], list[list[str]], list[str]]:
     """All figures; a slice stands below the figure of the whole pool that it is a part of."""
-    rows = [_figure_row(figure) for figure in figures]
+    rows = []
+    for figure in figures:
+        cells = figure_cells(figure, number_format(figure))
+        if cells["with all labels"] == cells["value"]:
+            cells["with all labels"] = ""
+        name = figure.slice or " · ".join(filter(None, (figure.metric, figure.model)))
+        shown = ("value", "interval", "with all labels", "as precise as")
+        rows.append({"figure": name, **{column: cells[column] for column in shown}})
     columns = [name for name in rows[0] if any(row[name] for row in rows)]
     styles = ["whole" if figure.slice is None else "part" for figure in figures]
     return columns, [[_clean(row[name], 300) for name in columns] for row in rows], styles
-
-
-def _figure_row(figure: Figure) -> dict[str, str]:
-    cells = figure_cells(figure, number_format(figure))
-    name = " · ".join(filter(None, (figure.metric, figure.model)))
-    if cells["with all labels"] == cells["value"]:
-        cells["with all labels"] = ""
-    columns = ("value", "interval", "with all labels", "as precise as")
-    return {"figure": figure.slice or name, **{column: cells[column] for column in columns}}
 
 
 def _plots(report: Report) -> Iterator[tuple[str, str, str]]:
@@ -157,33 +156,21 @@ def _plots(report: Report) -> Iterator[tuple[str, str, str]]:
     parts = [one for one in report.figures if one.slice is not None and one.metric == first.metric]
     try:
         if len(report.history) > 1:
-            plot = plot_history(report.history, report.target_width)
-            yield "history", "As the labels came in", f"{soft(_about_history(report))}{plot}"
+            plot, last = plot_history(report.history, report.target_width), report.history[-1]
+            about = (
+                f"The line is the estimate as it was shown after each number of draws, the band "
+                f"its interval, {VALIDITY.get(last.estimate.interval, FIXED)}."
+            )
+            if last.look is not None:
+                about += " Between planned looks the line is flat."
+            if report.target_width:
+                about += " The dotted lines are as far apart as the target width."
+            yield "history", "As the labels came in", f"{soft(about)}{plot}"
         if parts:
             about = "The estimate of each slice with its interval; dashed: the whole pool."
             yield "slices", "By slice", f"{soft(about)}{plot_slices(parts, first)}"
     except MissingExtraError as missing:
         yield "plots", "No plots", soft(str(missing))
-
-
-def _about_history(report: Report) -> str:
-    last = report.history[-1]
-    validity = VALIDITY.get(last.estimate.interval, FIXED)
-    flat = "" if last.look is None else " Between planned looks the line is flat."
-    aim = " The dotted lines are as far apart as the target width." if report.target_width else ""
-    return (
-        f"The line is the estimate as it was shown after each number of draws, "
-        f"the band its interval, {validity}.{flat}{aim}"
-    )
-
-
-def _warnings(figures: Sequence[Figure]) -> dict[str, list[str]]:
-    """The names of the figures that each warning is about."""
-    names: dict[str, list[str]] = {}
-    for one in figures:
-        for warning in one.estimate.warnings:
-            names.setdefault(warning, []).append(one.name)
-    return names
 
 
 def _section(section: Section) -> str:

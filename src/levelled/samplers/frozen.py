@@ -171,7 +171,15 @@ class _LeftItems:
             add, most = self._terms(run, left, rows)
             self._sums.append({name: column.sum() for name, column in add.items()})
             self._maxima.append({name: one.max(initial=-np.inf) for name, one in most.items()})
-        self._keep(run)
+        # The terms of the rows that were drawn are kept at their draws.
+        whole = slice(0, len(run.weights))
+        draw, drawn = self._order[self._places(whole)], self._inside(whole)
+        add, most = self._terms(run, drawn)
+        if run.positive is not None:
+            add["positive_chance"] = run.positive.chance[drawn]
+        for kept, columns in ((self.at_draws, add), (self._most, most)):
+            for name, column in columns.items():
+                kept.setdefault(name, np.empty(len(self.index)))[draw] = column
         self._start += len(run.weights)
 
     def _terms(
@@ -212,17 +220,6 @@ class _LeftItems:
     def _inside(self, rows: slice) -> IntArray:
         """The drawn rows among these rows of the run."""
         return self._drawn[self._places(rows)] - self._start
-
-    def _keep(self, run: FrozenProposal) -> None:
-        """Keep the terms of the rows of a run that were drawn, at their draws."""
-        whole = slice(0, len(run.weights))
-        draw, drawn = self._order[self._places(whole)], self._inside(whole)
-        add, most = self._terms(run, drawn)
-        if run.positive is not None:
-            add["positive_chance"] = run.positive.chance[drawn]
-        for kept, columns in ((self.at_draws, add), (self._most, most)):
-            for name, column in columns.items():
-                kept.setdefault(name, np.empty(len(self.index)))[draw] = column
 
     def sums(self) -> _Columns:
         """The sum of each column over the items left at each draw."""

@@ -305,7 +305,15 @@ def draws_from_result(result: object) -> Draws:
     digits.
     """
     table = _typed(as_table(result))
-    about = {name: _only_value(table, name) for name in _SAME}
+    about: dict[str, Any] = {}
+    for name in _SAME:
+        values = table.column(name).unique().to_pylist()
+        if len(values) != 1:
+            raise InputError(
+                f"The column {name!r} of the result has {len(values)} values where it has one in "
+                f"each row of the same SELECT: give the rows of one result."
+            )
+        about[name] = values[0]
     k = about["draws_wanted"]
     _check_pool(table, about, k)
     race = KeyedRace(k, int(about["seed"]), "id", "weight", log=False, allow_zero=False)
@@ -336,16 +344,6 @@ def _typed(table: pa.Table) -> pa.Table:
                 f"The column {name!r} of the result is not as the SELECT gives it: {wrong}"
             ) from wrong
     return pa.table(columns)
-
-
-def _only_value(table: pa.Table, name: str) -> Any:  # noqa: ANN401
-    values = table.column(name).unique().to_pylist()
-    if len(values) != 1:
-        raise InputError(
-            f"The column {name!r} of the result has {len(values)} values where it has one in each "
-            f"row of the same SELECT: give the rows of one result."
-        )
-    return values[0]
 
 
 def _check_pool(table: pa.Table, about: Mapping[str, Any], k: int) -> None:

@@ -302,7 +302,18 @@ def gradient_norm(
     """
     choice("loss", loss, ("log_loss", "squared"))
     if loss == "log_loss":
-        length = _softmax_length(pred, pred if label is None else _average_members(label))
+        chances = pred if label is None else _average_members(label)
+        if isinstance(chances, Normal):
+            raise InputError(
+                "log_loss is a loss of classes: label must be their probabilities [N, C]."
+            )
+        p, chance = distributions("pred", pred), distributions("label", chances)
+        if p.shape != chance.shape:
+            raise InputError(f"pred has shape {p.shape} and label {chance.shape}: make them equal.")
+        p = p.astype(np.float64)
+        # |p - e_c|^2 is the Brier loss of label c, so its root is averaged.
+        square = np.einsum("nc,nc->n", p, p)[:, None] - 2 * p + 1
+        length = np.einsum("nc,nc->n", chance, np.sqrt(np.maximum(square, 0)))
     elif label is None:
         raise InputError(
             "The squared loss needs a distribution of the label: a levelled.losses.Normal, or "
@@ -345,18 +356,6 @@ def _average_members(label: ArrayLike | Normal) -> ArrayLike | Normal:
         raise InputError(f"label must hold one member or more; its shape is {members.shape}.")
     check_distributions("label", members)
     return members.mean(axis=1, dtype=np.float64)
-
-
-def _softmax_length(pred: ArrayLike, label: ArrayLike | Normal) -> FloatArray:
-    # |p - e_c|^2 is the Brier loss of label c, so its root is averaged.
-    if isinstance(label, Normal):
-        raise InputError("log_loss is a loss of classes: label must be their probabilities [N, C].")
-    p, chance = distributions("pred", pred), distributions("label", label)
-    if p.shape != chance.shape:
-        raise InputError(f"pred has shape {p.shape} and label {chance.shape}: make them equal.")
-    p = p.astype(np.float64)
-    square = np.einsum("nc,nc->n", p, p)[:, None] - 2 * p + 1
-    return np.einsum("nc,nc->n", chance, np.sqrt(np.maximum(square, 0)))
 
 
 def _times_features(length: FloatArray, features: ArrayLike) -> FloatArray:

@@ -189,14 +189,12 @@ def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -
         raise PoolError(f"{where} has the label {label!r}; a label is text, a number or a boolean.")
     if label == "" or (isinstance(label, float) and math.isnan(label)):
         label = None
-    return AnswerRow(number, None if draw is None else _draw(draw, where), item, label)
-
-
-def _draw(value: object, where: str) -> int:
-    text = str(int(value)) if isinstance(value, float) and value.is_integer() else str(value)
-    if isinstance(value, bool) or not re.fullmatch(r"[1-9]\d{0,17}", text):
-        raise PoolError(f"{where} has the draw {value!r}; draws are numbered 1, 2, 3, ...")
-    return int(text)
+    if draw is not None:
+        text = str(int(draw)) if isinstance(draw, float) and draw.is_integer() else str(draw)
+        if isinstance(draw, bool) or not re.fullmatch(r"[1-9]\d{0,17}", text):
+            raise PoolError(f"{where} has the draw {draw!r}; draws are numbered 1, 2, 3, ...")
+        draw = int(text)
+    return AnswerRow(number, draw, item, label)
 
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")

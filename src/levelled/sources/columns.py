@@ -109,7 +109,15 @@ def roles_of(
     for name in (*(choices.show or ()), *choices.hide):
         _require(name, names, "to show" if choices.show is not None else "to hide")
     by_name = _predictions(names, own=choices.pred_column is None)
-    declared, pred = _check_classes(classes), _named_predictions(by_name, names, choices)
+    declared = None
+    if classes is not None:
+        given = classes.split(",") if isinstance(classes, str) else classes
+        declared = tuple(class_text(name) for name in given)
+        if len(set(declared)) < max(len(declared), 2):
+            raise PoolError(
+                f"classes must be two different names or more; they are {list_names(declared, 12)}."
+            )
+    pred = _named_predictions(by_name, names, choices)
     groups = _probabilities(schema, declared, [*pred])
     surrogate, used = _by_class(names, _SURROGATE), {*pred.values()}
     all_classes = _all_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
@@ -167,18 +175,6 @@ def is_list(kind: pa.DataType) -> bool:
     """True for a column with a list a row."""
     types = pa.types
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
-
-
-def _check_classes(classes: Sequence[str] | None) -> Columns | None:
-    if classes is None:
-        return None
-    names = classes.split(",") if isinstance(classes, str) else classes
-    texts = tuple(class_text(name) for name in names)
-    if len(set(texts)) < max(len(texts), 2):
-        raise PoolError(
-            f"classes must be two different names or more; they are {list_names(texts, 12)}."
-        )
-    return texts
 
 
 def _require(name: str, names: Collection[str], purpose: str) -> None:
@@ -343,16 +339,17 @@ def log_lengths(batch: pa.RecordBatch, feature: str) -> FloatArray:
     >>> log_lengths(batch, "length:b/a").round(3)
     array([1.099, 0.693])
     """
-    parts = [np.log1p(_characters(batch.column(name))) for name in length_columns(feature)]
+    parts = []
+    for name in length_columns(feature):
+        column = batch.column(name)
+        if pa.types.is_dictionary(column.type):
+            column = column.dictionary_decode()
+        if is_text(column.type):
+            lengths = pc.fill_null(pc.utf8_length(column), 0).to_numpy()
+        else:
+            lengths = [_count(value) for value in column.to_pylist()]
+        parts.append(np.log1p(np.asarray(lengths, dtype=np.float64)))
     return parts[0] if len(parts) == 1 else parts[0] - parts[1]
-
-
-def _characters(column: pa.Array) -> FloatArray:
-    if pa.types.is_dictionary(column.type):
-        column = column.dictionary_decode()
-    if pa.types.is_string(column.type) or pa.types.is_large_string(column.type):
-        return np.asarray(pc.fill_null(pc.utf8_length(column), 0).to_numpy(), dtype=np.float64)
-    return np.array([_count(value) for value in column.to_pylist()], dtype=np.float64)
 
 
 def _count(value: object) -> int:

@@ -163,17 +163,15 @@ def _is_chat(value: object) -> bool:
 def _messages(value: Any) -> list[dict[str, Any]]:  # noqa: ANN401
     """The messages of a chat; content in parts is joined where all of them are text."""
     messages = value["messages"] if isinstance(value, dict) else value
-    return [{**one, "content": _content_of(one.get("content"))} for one in messages]
-
-
-def _content_of(content: Any) -> Any:  # noqa: ANN401
-    if content is None:
-        return ""
-    if isinstance(content, list) and all(
-        isinstance(part, dict) and isinstance(part.get("text"), str) for part in content
-    ):
-        return "\n\n".join(part["text"] for part in content)
-    return content
+    joined = []
+    for one in messages:
+        content = "" if one.get("content") is None else one["content"]
+        if isinstance(content, list) and all(
+            isinstance(part, dict) and isinstance(part.get("text"), str) for part in content
+        ):
+            content = "\n\n".join(part["text"] for part in content)
+        joined.append({**one, "content": content})
+    return joined
 
 
 def _image_url(value: object) -> str | None:

@@ -585,7 +585,12 @@ class _ClassCounts:
         self._is_number = number
         if self._too_many:
             return
-        for name, count in _count(pred).items():
+        if isinstance(pred, Categorical):
+            found = pred.counts()
+        else:
+            values, counts = np.unique(pred, return_counts=True)
+            found = dict(zip(map(class_text, values.tolist()), counts.tolist(), strict=True))
+        for name, count in found.items():
             self._n[name] = self._n.get(name, 0) + count
         if len(self._n) > _MOST_CLASSES:
             self._too_many, self._n = True, {}
@@ -603,13 +608,6 @@ class _ClassCounts:
         if self._is_number:
             return dict(sorted(self._n.items(), key=lambda one: float(one[0])))
         return {name: self._n[name] for name in classes or sorted(self._n)} if self._n else {}
-
-
-def _count(pred: Categorical | Numbers) -> dict[str, int]:
-    if isinstance(pred, Categorical):
-        return pred.counts()
-    values, counts = np.unique(pred, return_counts=True)
-    return {class_text(v): n for v, n in zip(values.tolist(), counts.tolist(), strict=True)}
 
 
 class _SliceCodes:

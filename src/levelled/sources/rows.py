@@ -88,7 +88,11 @@ class Frame:
     @cached_property
     def _digest(self) -> str:
         sink = _Hash()
-        plain = pa.schema([(field.name, _plain(field.type)) for field in self.table.schema])
+        kinds = []  # by which columns are compared, however they are encoded
+        for field in self.table.schema:
+            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            kinds.append((field.name, pa.large_string() if is_text(kind) else kind))
+        plain = pa.schema(kinds)
         with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
             for start in range(0, len(self.table), BATCH):
                 part = self.table.slice(start, BATCH).cast(plain)
@@ -532,10 +536,3 @@ class _Hash(io.RawIOBase):
     def write(self, data: Any) -> int:  # noqa: ANN401
         self.total.update(data)
         return len(data)
-
-
-def _plain(kind: pa.DataType) -> pa.DataType:
-    """The type by which a column is compared, however it is encoded."""
-    if pa.types.is_dictionary(kind):
-        kind = kind.value_type
-    return pa.large_string() if is_text(kind) else kind

@@ -50,8 +50,9 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
 
     def note_failure(request: Request, error: Exception) -> Response:
         journal.failure(request.scope, error)
-        why = "This is a fault of Levelled; the log of the server says where."
-        return refuse(request, 500, why)
+        return refuse(
+            request, 500, "This is a fault of Levelled; the log of the server says where."
+        )
 
     app = FastAPI(
         title="Levelled",
@@ -67,12 +68,8 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
     app.state.campaigns, app.state.files = campaigns, ServedFiles(settings)
     for router in ROUTERS:
         app.include_router(router)
-    app.mount(
-        "/static",
-        StaticFiles(
-            directory=Path(__file__).parent / "static", packages=[("levelled.reports", "static")]
-        ),
-    )
+    own = Path(__file__).parent / "static"
+    app.mount("/static", StaticFiles(directory=own, packages=[("levelled.reports", "static")]))
     app.add_exception_handler(LevelledError, refuse_step)
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_exception_handler(RequestValidationError, refuse_input)
@@ -123,9 +120,8 @@ def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> 
         limit_concurrency=1000,
         h11_max_incomplete_event_size=64 * 1024,
     )
-    announce(
-        link_to(f"http://{_in_url(host)}:{settings.port}{settings.root_path}/", settings.token)
-    )
+    address = f"[{host}]" if ":" in host else host
+    announce(link_to(f"http://{address}:{settings.port}{settings.root_path}/", settings.token))
     _Server(config, app.state.broker.close).run(sockets=[listening])
 
 
@@ -148,7 +144,3 @@ def _listen(host: str, port: int) -> socket.socket:
         ) from wrong
     listening.listen(2048)
     return listening
-
-
-def _in_url(host: str) -> str:
-    return f"[{host}]" if ":" in host else host

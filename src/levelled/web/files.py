@@ -4,6 +4,7 @@ import re
 import secrets
 import zipfile
 from collections.abc import AsyncIterator
+from contextlib import suppress
 from hashlib import file_digest
 from pathlib import Path
 
@@ -86,7 +87,7 @@ class ServedFiles:
                             f"can remove files that no campaign needs.",
                         )
                     out.write(chunk)
-            if target.exists() and not _is_same(part, target):
+            if target.exists() and _digest(part) != _digest(target):
                 raise HTTPException(409, f"There is a file {name!r} already: choose another name.")
             part.replace(target)
         finally:
@@ -96,18 +97,16 @@ class ServedFiles:
 
 def _below(folder: Path, name: str) -> Path:
     """A file below a folder, also when links are followed."""
-    try:
+    with suppress(OSError, ValueError, RuntimeError):
         path = (folder / name).resolve(strict=True)
-    except (OSError, ValueError, RuntimeError):
-        raise HTTPException(404, f"There is no file {name!r:.120}.") from None
-    if not path.is_relative_to(folder.resolve()) or not path.is_file():
-        raise HTTPException(404, f"There is no file {name!r:.120}.")
-    return path
+        if path.is_relative_to(folder.resolve()) and path.is_file():
+            return path
+    raise HTTPException(404, f"There is no file {name!r:.120}.")
 
 
-def _is_same(one: Path, other: Path) -> bool:
-    with one.open("rb") as first, other.open("rb") as second:
-        return file_digest(first, "sha256").digest() == file_digest(second, "sha256").digest()
+def _digest(path: Path) -> bytes:
+    with path.open("rb") as file:
+        return file_digest(file, "sha256").digest()
 
 
 MOST_BYTES = 4 * 2**30
@@ -123,7 +122,11 @@ def refuse_bomb(path: Path) -> None:
     if path.suffix.lower() in (".parquet", ".pq"):
         _refuse_parquet(path)
     elif zipfile.is_zipfile(path):
-        _refuse_zip(path)
+        try:
+            with zipfile.ZipFile(path) as archive:
+                _refuse_size(path, sum(member.file_size for member in archive.infolist()))
+        except (zipfile.BadZipFile, OSError, ValueError) as wrong:
+            raise PoolError(f"{path.name} is a damaged ZIP file: {wrong}.") from wrong
     elif path.stat().st_size > MOST_BYTES:
         raise _too_much(path, f"{path.stat().st_size:,} bytes")
 
@@ -142,14 +145,6 @@ def _refuse_parquet(path: Path) -> None:
         raise _too_much(path, f"{metadata.num_rows:,} rows")
     groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
     _refuse_size(path, sum(group.total_byte_size for group in groups))
-
-
-def _refuse_zip(path: Path) -> None:
-    try:
-        with zipfile.ZipFile(path) as archive:
-            _refuse_size(path, sum(member.file_size for member in archive.infolist()))
-    except (zipfile.BadZipFile, OSError, ValueError) as wrong:
-        raise PoolError(f"{path.name} is a damaged ZIP file: {wrong}.") from wrong
 
 
 def _refuse_size(path: Path, size: int) -> None:

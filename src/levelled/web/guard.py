@@ -181,8 +181,7 @@ class Guard:
     def __init__(
         self, app: ASGIApp, *, access: Access, settings: WebSettings, journal: Journal
     ) -> None:
-        self._app, self._access, self._settings = app, access, settings
-        self._journal = journal
+        self._app, self._access, self._settings, self._journal = app, access, settings, journal
         self._cookie = f"levelled_{settings.port}"
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -212,19 +211,20 @@ class Guard:
             if refusal is not None:
                 await refusal(scope, receive, send_on)
             else:
-                limited = _limited(receive, self._limit(scope), Headers(scope=scope))
-                await self._app(scope, limited, send_on)
+                is_upload = _path(scope).startswith("/api/files/")
+                most = self._settings.upload_limit if is_upload else BODY_LIMIT
+                await self._app(scope, _limited(receive, most, Headers(scope=scope)), send_on)
         finally:
             self._journal.request(scope, status, time.perf_counter() - began)
-
-    def _limit(self, scope: Scope) -> int:
-        is_upload = _path(scope).startswith("/api/files/")
-        return self._settings.upload_limit if is_upload else BODY_LIMIT
 
     async def _admit(self, scope: Scope) -> Response | None:
         """The refusal of a request, or the cookie of a new visitor; None to go on."""
         request = Request(scope)
-        if self._settings.hosts and _host(request) not in self._settings.hosts:
+        try:
+            host = urlsplit(f"//{request.headers.get('host', '')}").hostname or ""
+        except ValueError:
+            host = ""
+        if self._settings.hosts and host.lower() not in self._settings.hosts:
             return problem(400, "This server is not called by that name: use --allow-host.")
         if _PUBLIC.match(_path(scope)):
             return None
@@ -295,20 +295,11 @@ def _inside(path: str, root: str) -> str:
     return (path[len(root) :] or "/") if has_prefix else path
 
 
-def _host(request: Request) -> str:
-    """The name by which the server is addressed, without the port."""
-    try:
-        return (urlsplit(f"//{request.headers.get('host', '')}").hostname or "").lower()
-    except ValueError:
-        return ""
-
-
 def _forged(request: Request) -> str | None:
     """The reason to believe that another site sent this request; None if there is none."""
     origin, site = request.headers.get("origin"), request.headers.get("sec-fetch-site")
-    if site not in (None, "same-origin", "none"):
-        return "Another site sent this request."
-    if origin is not None and urlsplit(origin).netloc != request.headers.get("host"):
+    is_foreign = origin is not None and urlsplit(origin).netloc != request.headers.get("host")
+    if is_foreign or site not in (None, "same-origin", "none"):
         return "Another site sent this request."
     if request.headers.get(CSRF_HEADER) is None:
         return f"A request with a cookie needs the header {CSRF_HEADER}: 1."
@@ -329,19 +320,16 @@ def _limited(receive: Receive, most: int, headers: Headers) -> Receive:
     """The same body, which is refused once it is larger than `most` bytes."""
     received = 0
     declared = headers.get("content-length", "0")
+    too_large = HTTPException(413, f"The request is larger than {most:,} bytes.")
 
     async def limited() -> Message:
         nonlocal received
         if not declared.isdecimal() or int(declared) > most:
-            raise _too_large(most)
+            raise too_large
         message = await receive()
         received += len(message.get("body", b""))
         if received > most:
-            raise _too_large(most)
+            raise too_large
         return message
 
     return limited
-
-
-def _too_large(most: int) -> HTTPException:
-    return HTTPException(413, f"The request is larger than {most:,} bytes.")

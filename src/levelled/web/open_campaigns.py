@@ -105,7 +105,17 @@ class OpenCampaigns:
                 self._open.move_to_end(name)
                 return found
         self.count(name)
-        return self._add(OpenCampaign(Campaign(name, self.store), self._changed))
+        new, dropped = OpenCampaign(Campaign(name, self.store), self._changed), []
+        with self._lock:
+            there = self._open.get(name)
+            if there is not None and not there.is_gone:  # another thread was faster
+                return there
+            self._open[name] = new
+            while len(self._open) > _MOST_CAMPAIGNS:
+                dropped.append(self._open.popitem(last=False)[1])
+        for one in dropped:
+            one.keep()
+        return new
 
     def keep(self) -> None:
         """Store what was computed for each campaign, for the next process."""
@@ -121,16 +131,3 @@ class OpenCampaigns:
         if not count:
             raise HTTPException(404, f"There is no campaign {name!r:.120} in this storage.")
         return count
-
-    def _add(self, new: OpenCampaign) -> OpenCampaign:
-        dropped: list[OpenCampaign] = []
-        with self._lock:
-            there = self._open.get(new.name)
-            if there is not None and not there.is_gone:  # another thread was faster
-                return there
-            self._open[new.name] = new
-            while len(self._open) > _MOST_CAMPAIGNS:
-                dropped.append(self._open.popitem(last=False)[1])
-        for one in dropped:
-            one.keep()
-        return new

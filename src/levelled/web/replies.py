@@ -1,17 +1,29 @@
-"""Replies: JSON for any text, and errors as one line, or as a page for people."""
+"""Replies: JSON for any text, items as pages show them, and errors.
+
+Markdown is shown as HTML, an image by its address, an error as one line or as a page for people.
+"""
 
 import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
+import nh3
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from markdown_it import MarkdownIt
 from pydantic import BaseModel
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse
 from starlette.templating import Jinja2Templates
 
+from levelled.campaigns import Ask
+from levelled.campaigns.people.shown import fields_of
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import (
     CampaignError,
     ConflictError,
@@ -20,6 +32,75 @@ from levelled.errors import (
     StorageError,
 )
 from levelled.reports.page import TEMPLATES as SHARED
+from levelled.sources.content import ShownField
+
+
+def shown_item(settings: CampaignSettings, ask: Ask) -> dict[str, Any]:
+    """An item that was asked for, with the kind of each field and the HTML of Markdown."""
+    return {**asdict(ask), "fields": render_fields(fields_of(settings, ask.data))}
+
+
+def render_fields(fields: Sequence[ShownField]) -> list[dict[str, Any]]:
+    """Fields as records, with the HTML of Markdown and the addresses of images."""
+    shown = []
+    for one in fields:
+        record = {"name": one.name, "kind": one.kind, "value": one.value}
+        if one.kind == "markdown":
+            record["html"] = render_markdown(one.value)
+        elif one.kind == "chat":
+            record["value"] = [_message(message) for message in one.value]
+        elif one.kind == "image" and not one.value.startswith("data:"):
+            record["src"] = f"images/{quote(one.value, errors='replace')}"
+        shown.append(record)
+    return shown
+
+
+def _message(message: Mapping[str, Any]) -> dict[str, Any]:
+    """A message of a chat; models write Markdown, so what they say is rendered."""
+    said = message.get("content")
+    if isinstance(said, str) and message.get("role") == "assistant":
+        return {**message, "html": render_markdown(said)}
+    return {**message, "html": None}
+
+
+LONGEST = 50_000
+"""Characters that are rendered; longer text is shown as it is."""
+_TAGS = {
+    *("p", "br", "hr", "h1", "h2", "h3", "h4", "h5", "h6", "blockquote", "pre", "code"),
+    *("strong", "em", "s", "a", "ul", "ol", "li", "table", "thead", "tbody", "tr", "th", "td"),
+}
+_ATTRIBUTES = {"a": {"href", "title"}, "ol": {"start"}}
+
+
+def render_markdown(text: str) -> str | None:
+    """The text as HTML; None if it is too long or nested too deeply to be rendered.
+
+    HTML in the text is shown as text. Images are left out, because fetching one tells its server
+    who is looking. What a parser might let through, the sanitiser takes out.
+
+    >>> render_markdown("**Bold**, <b>no tag</b>, [no script](javascript:x)")
+    '<p><strong>Bold</strong>, &lt;b&gt;no tag&lt;/b&gt;, [no script](javascript:x)</p>\\n'
+    """
+    if len(text) > LONGEST:
+        return None
+    try:
+        html = _parser().render(text.encode("utf-8", "replace").decode())
+    except RecursionError:
+        return None
+    return nh3.clean(
+        html,
+        tags=_TAGS,
+        attributes=_ATTRIBUTES,
+        url_schemes={"http", "https", "mailto"},
+        link_rel="noopener noreferrer nofollow",
+        set_tag_attribute_values={"a": {"target": "_blank"}},
+    )
+
+
+@cache
+def _parser() -> MarkdownIt:
+    return MarkdownIt("js-default", {"html": False, "maxNesting": 100}).disable("image")
+
 
 TEMPLATES = Jinja2Templates(directory=[Path(__file__).parent / "templates", SHARED])
 """The pages are built on the base of the report."""

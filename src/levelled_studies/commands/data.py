@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from levelled.cli.options import Form, Format
+from levelled.cli.show import Form, Format
 
 if TYPE_CHECKING:
     from levelled_studies.datasets import Listed

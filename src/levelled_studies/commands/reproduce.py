@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from levelled.cli.options import Address, BackendName, Workers
+from levelled.cli.show import Address, BackendName, Workers
 
 if TYPE_CHECKING:
     from levelled.backends import Backend

@@ -389,24 +389,22 @@ def frozen_proposal(runs: Runs, settings: CampaignSettings) -> RunProposal:
 
 def _scores(runs: Runs, settings: CampaignSettings) -> FloatArray:
     """The interest of every item of the pool."""
-    values, start = np.empty(settings.pool_size), 0
+    values, start, name = np.empty(settings.pool_size), 0, settings.score
     for run in runs():
-        own = settings.score == "auto"
-        score = settings.metrics[0].score(run) if own else _score(run, settings.score)
+        if name == "auto":
+            score = settings.metrics[0].score(run)
+        elif name == "uniform":
+            score = np.ones(run.pool_size)
+        elif run.proba is not None:
+            score = np.asarray(getattr(scores, name)(run.proba), dtype=np.float64)
+        else:
+            raise CampaignError(
+                f"The score {name!r} needs the model's probabilities (columns proba_<class>), "
+                f"which this pool does not have."
+            )
         values[start : start + len(score)] = score
         start += len(score)
     return values
-
-
-def _score(predictions: PoolPredictions, name: str) -> FloatArray:
-    if name == "uniform":
-        return np.ones(predictions.pool_size)
-    if predictions.proba is None:
-        raise CampaignError(
-            f"The score {name!r} needs the model's probabilities (columns proba_<class>), which "
-            f"this pool does not have."
-        )
-    return np.asarray(getattr(scores, name)(predictions.proba), dtype=np.float64)
 
 
 def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> list[Event]:

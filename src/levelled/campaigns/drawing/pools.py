@@ -457,8 +457,7 @@ def choose_kind(
 def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Pool]) -> None:
     """Refuse a kind that a campaign cannot change to."""
     weights = (settings.score, settings.proposal, settings.floor)
-    model = settings.models[0]
-    metric = settings.metrics[0]
+    model, metric = settings.models[0], settings.metrics[0]
     choose_kind(kind, metric, weights, lambda: outlines_of(load_pool(), metric)[model])
 
 

@@ -203,18 +203,14 @@ class MeanGame:
         if "max_weight" in columns and middle != end:
             reach = columns["max_weight"] * (sign * (middle - end))
             predictions["middle"] = middle, middle * left, reach
-        headroom = columns.get("max_weighted_headroom")
-        largest = self._largest_control(columns) if sign == 1 else headroom
+        largest = columns.get("max_weighted_control" if sign == 1 else "max_weighted_headroom")
+        if sign == 1 and largest is not None and low < 0:
+            # An upper bound on max_rem w (g - A), from columns that are made for A = 0.
+            heaviest = columns.get("max_weight")
+            largest = None if heaviest is None else largest - low * heaviest
         if largest is not None and {"control", "control_left"} <= columns.keys():
             predictions["control"] = columns["control"], columns["control_left"], largest
         return predictions
-
-    def _largest_control(self, columns: Columns) -> Number | None:
-        """An upper bound on max_rem w (g - A), from columns that are made for A = 0."""
-        largest, lowest = columns.get("max_weighted_control"), self.bounds[0]
-        if largest is None or lowest >= 0:
-            return largest
-        return largest - lowest * columns["max_weight"] if "max_weight" in columns else None
 
     def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
         """The sums after label m."""
@@ -269,7 +265,18 @@ class RatioGame:
         left, weight = N - m + 1, 1 / (N * q)
         if left < 1:
             raise DrawsError(f"All {N} items of the pool have their label: there is no label {m}.")
-        self._check_label(a, d, before_d)
+        if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
+            raise LossError(
+                f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
+                f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
+            )
+        mean = self.denominator_mean
+        if mean is not None and np.any(before_d + d > mean * N * (1 + 1e-9)):
+            raise LossError(
+                f"The denominators seen sum to {np.max(before_d + d):g}, more than "
+                f"denominator_mean = {mean:g} times the pool size {N}. It is to be the exact mean "
+                f"over the pool."
+            )
         reach = columns.get("max_weighted_denominator")  # a bound r on w D
         if reach is None and "max_weight" in columns:
             reach = self.d_max * columns["max_weight"]
@@ -293,20 +300,6 @@ class RatioGame:
     def prior(self, variants: Variants, columns: Columns) -> FloatArray:
         """Equal weights of the strategies, whatever the design."""
         return equal_prior(variants)
-
-    def _check_label(self, a: Number, d: Number, before: Number) -> None:
-        if not np.all((a >= 0) & (a <= d) & (d <= self.d_max)):
-            raise LossError(
-                f"A ratio needs 0 <= a <= d <= d_max = {self.d_max:g} for every item, but here "
-                f"a = {a} and d = {d}. Declare a larger d_max, or look for what is wrong with them."
-            )
-        mean = self.denominator_mean
-        if mean is not None and np.any(before + d > mean * self.pool_size * (1 + 1e-9)):
-            raise LossError(
-                f"The denominators seen sum to {np.max(before + d):g}, more than denominator_mean "
-                f"= {mean:g} times the pool size {self.pool_size}. It is to be the exact mean "
-                f"over the pool."
-            )
 
     def add(self, m: int, label: Values, q: Number, sums: Values) -> Values:
         """The sums after label m."""
@@ -530,8 +523,8 @@ class Betting(Watch):
         if estimate <= 0:
             return
         candidates = game.ends[0] + estimate * np.geomspace(1e-4, 2, N_CANDIDATES)
-        candidates = candidates[candidates > state.wealth.low]
         start = state.wealth
+        candidates = candidates[candidates > start.low]
         wealth = Wealth.start(candidates, start.variants, start.prior, start.low, np.inf)
         for m, bets in enumerate(self._history, start=1):
             wealth = place_bets(game, wealth, m, bets)

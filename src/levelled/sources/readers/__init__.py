@@ -64,10 +64,6 @@ TITLES = {
 """What each reader reads, by its name."""
 
 _ZIP = b"PK\x03\x04"
-_HOW_TO_GO_ON = (
-    "To use it as a pool of your own, write one object a line, with an id, to a file that ends in "
-    ".jsonl."
-)
 
 
 class _JsonReader(Protocol):
@@ -179,8 +175,9 @@ def _of_document(path: Path) -> Outputs:
     name = _match(sample, is_list=is_list) if isinstance(sample, Mapping) else None
     if name is None:
         raise PoolError(
-            f"{path} is JSON, but of no tool that is known: {', '.join(TITLES.values())}. "
-            f"{_HOW_TO_GO_ON}"
+            f"{path} is JSON, but of no tool that is known: {', '.join(TITLES.values())}. To use "
+            f"it as a pool of your own, write one object a line, with an id, to a file that ends "
+            f"in .jsonl."
         )
     return _read_json(name, document, path)
 

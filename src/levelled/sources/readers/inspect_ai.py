@@ -229,7 +229,8 @@ def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) 
         verdicts |= _values(judge, own.get("value"))
         hidden[f"explanation@{judge}"] = _resolve(own.get("explanation"), attachments)
     hidden |= flatten(sample.get("metadata"), "metadata")
-    hidden["error"] = _error(sample.get("error"))
+    error = sample.get("error")
+    hidden["error"] = as_text(error.get("message") if isinstance(error, Mapping) else error)
     name = as_text(sample["id"])
     if not repeated:
         return Item(name, shown, verdicts, hidden)
@@ -285,10 +286,6 @@ def _text(content: object) -> str | None:
         return as_text(content)
     parts = [part if isinstance(part, Mapping) else {"text": part} for part in content]
     return "\n".join(str(part.get("text") or f"[{part.get('type')}]") for part in parts)
-
-
-def _error(value: object) -> str | None:
-    return as_text(value.get("message")) if isinstance(value, Mapping) else as_text(value)
 
 
 def _resolve(text: str | None, attachments: Mapping[str, str]) -> str | None:

@@ -217,7 +217,7 @@ def read_verdicts(judge: str, values: Sequence[Any]) -> tuple[list[Any] | None, 
         isinstance(value, str) for value in known
     ):
         classes = [None if _is_gap(value) else PASS_FAIL[bool(value)] for value in values]
-    elif all(_is_number(value) for value in known):
+    elif all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
         if n_gaps:
             return None, f"{gaps}, and ratings need one each, so it is no judge here"
         return [*values], None
@@ -230,10 +230,6 @@ def read_verdicts(judge: str, values: Sequence[Any]) -> tuple[list[Any] | None, 
 
 def _is_gap(value: object) -> bool:
     return value is None or value == "" or (isinstance(value, float) and not math.isfinite(value))
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 _MOST_BYTES = 1 << 30

@@ -1,20 +1,18 @@
 """Routes to create a campaign: upload a file, look at it, start."""
 
 import secrets
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
 
 from fastapi import APIRouter, Request
 
 from levelled.campaigns import create_campaign, plan_campaign
 from levelled.errors import InputError, LevelledError
 from levelled.metrics.named import NAMES, fitting_metrics
-from levelled.sources import Pool, open_pool, shown_fields
+from levelled.sources import open_pool, shown_fields
 from levelled.web.files import ServedFiles, refuse_bomb
-from levelled.web.replies import Reply
-from levelled.web.routes.bodies import CreateBody, Done, LookBody
-from levelled.web.routes.shared import ERRORS, Analyst
-from levelled.web.shown_items import render_fields
+from levelled.web.replies import Reply, render_fields
+from levelled.web.routes.shared import ERRORS, Analyst, CreateBody, Done, LookBody
 
 router = APIRouter(prefix="/api", tags=["creating"], responses=ERRORS)
 
@@ -47,7 +45,12 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
     del visitor
     path = _pool_file(request, body.file)
     pool = open_pool(str(path), classes=body.classes, features=None)
-    metrics = _metrics(pool)
+    best = pool.recognised.metric  # the one that `levelled look` names comes first
+    metrics = sorted(fitting_metrics(pool.predictions()), key=lambda name: name != best)
+    plan = None
+    with suppress(LevelledError):  # it cannot be said
+        if metrics:
+            plan = plan_campaign(pool, body.width or _WIDTH, metrics[0]).as_dict()
     shown = pool.shown(range(min(len(pool), _MOST_SHOWN)))
     has_images = request.app.state.settings.images is not None
     return Reply(
@@ -62,23 +65,9 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
             "shown": shown,
             "fields": [render_fields(shown_fields(one, has_images=has_images)) for one in shown],
             "metrics": metrics,
-            "plan": _plan(pool, metrics, body.width or _WIDTH),
+            "plan": plan,
         }
     )
-
-
-def _metrics(pool: Pool) -> list[str]:
-    """The metrics that fit, and first the one that `levelled look` names."""
-    names, best = fitting_metrics(pool.predictions()), pool.recognised.metric
-    return sorted(names, key=lambda name: name != best)
-
-
-def _plan(pool: Pool, metrics: list[str], width: float) -> dict[str, Any] | None:
-    """The labels that the first metric would take; None where that cannot be said."""
-    try:
-        return plan_campaign(pool, width, metrics[0]).as_dict() if metrics else None
-    except LevelledError:
-        return None
 
 
 @router.post("/campaigns", response_model=Done, status_code=201, tags=["campaigns"])
@@ -86,8 +75,13 @@ def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
     """Create a campaign from a file."""
     del visitor
     settings = body.model_dump(exclude={"name", "file", "metrics", "seed"})
-    for metric in body.metrics:
-        _refuse_code(metric)
+    for metric in body.metrics:  # none may import a module: a token is no right to run code
+        head, colon, _ = metric.strip().partition(":")
+        if head not in (_WITH_MORE if colon else _HEADS):
+            raise InputError(
+                f"There is no metric {metric!r:.80} here: one of {', '.join(NAMES[:-1])}. A "
+                f"function of your own is for levelled create."
+            )
     campaign = create_campaign(
         body.name,
         str(_pool_file(request, body.file)),
@@ -98,16 +92,6 @@ def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
         **settings,
     )
     return Reply({"n_events": campaign.state.n_events, "draws": []}, 201)
-
-
-def _refuse_code(metric: str) -> None:
-    """Refuse a metric that would import a module: whoever has a token must not run code."""
-    head, colon, _ = metric.strip().partition(":")
-    if head not in (_WITH_MORE if colon else _HEADS):
-        raise InputError(
-            f"There is no metric {metric!r:.80} here: one of {', '.join(NAMES[:-1])}. A function "
-            f"of your own is for levelled create."
-        )
 
 
 def _pool_file(request: Request, name: str) -> Path:

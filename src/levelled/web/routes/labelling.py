@@ -1,7 +1,7 @@
 """Routes of labellers: ask, tell, skip, undo, and their own items."""
 
 from datetime import UTC, datetime
-from typing import Annotated, Any
+from typing import Annotated
 
 from fastapi import APIRouter, Path, Query
 from starlette.exceptions import HTTPException
@@ -9,20 +9,23 @@ from starlette.exceptions import HTTPException
 from levelled.campaigns import Ask, Campaign
 from levelled.campaigns.people.shown import shown_data, shown_label
 from levelled.campaigns.settings import CampaignSettings
-from levelled.web.replies import Reply
-from levelled.web.routes.bodies import (
+from levelled.web.replies import Reply, shown_item
+from levelled.web.routes.shared import (
+    ERRORS,
     Answers,
+    AnyVisitor,
     AskBody,
     Asked,
     Done,
     DrawsBody,
     ItemReply,
+    Named,
     OwnerBody,
     ReasonBody,
     RenewBody,
+    done,
+    owner_of,
 )
-from levelled.web.routes.shared import ERRORS, AnyVisitor, Named, owner_of
-from levelled.web.shown_items import shown_item
 
 router = APIRouter(prefix="/api/campaigns/{name}", tags=["labelling"], responses=ERRORS)
 
@@ -111,7 +114,23 @@ def history(
 ) -> Reply:
     """The labeller's last labels, the newest first."""
     with campaign.looking() as one:
-        return Reply(_last_labels(one, visitor.name, n))
+        state, owner = one.state, visitor.name
+    own = [(one, draw) for draw, one in state.answers.items() if one.by == owner]
+    own += [(o, draw) for draw, others in state.opinions.items() for o in others if o.by == owner]
+    last = sorted(own, key=lambda pair: -pair[0].place)[:n]
+    return Reply(
+        [
+            {
+                "draw": draw,
+                "id": state.draws[draw - 1].id,
+                "label": shown_label(state.settings, draw, one.label),
+                "note": one.note,
+                "rubric": {**one.rubric},
+                "at": one.at,
+            }
+            for one, draw in last
+        ]
+    )
 
 
 @router.get("/items/{draw}", response_model=ItemReply)
@@ -129,31 +148,12 @@ def item(campaign: Named, visitor: AnyVisitor, draw: Annotated[int, Path(ge=1)])
     return Reply(shown_item(state.settings, ask))
 
 
-def _last_labels(campaign: Campaign, owner: str, n: int) -> list[dict[str, Any]]:
-    state = campaign.state
-    own = [(one, draw) for draw, one in state.answers.items() if one.by == owner]
-    own += [(o, draw) for draw, others in state.opinions.items() for o in others if o.by == owner]
-    last = sorted(own, key=lambda pair: -pair[0].place)[:n]
-    return [
-        {
-            "draw": draw,
-            "id": state.draws[draw - 1].id,
-            "label": shown_label(state.settings, draw, one.label),
-            "note": one.note,
-            "rubric": {**one.rubric},
-            "at": one.at,
-        }
-        for one, draw in last
-    ]
-
-
 def _open_asks(campaign: Campaign, owner: str) -> list[Ask]:
     """The open items of a labeller, as they were asked for."""
     state = campaign.state
+    settings, draws = state.settings, state.draws
     return [
-        Ask(
-            one.draw, one.id, shown_data(state.settings, state.draws[one.draw - 1]), one.until or ""
-        )
+        Ask(one.draw, one.id, shown_data(settings, draws[one.draw - 1]), one.until or "")
         for one in campaign.open_items()
         if one.owner == owner
     ]
@@ -162,8 +162,3 @@ def _open_asks(campaign: Campaign, owner: str) -> list[Ask]:
 def _asked(settings: CampaignSettings, asks: list[Ask], note: str | None) -> Reply:
     """The reply with items; to render them may take a while, so nobody waits for it."""
     return Reply({"items": [shown_item(settings, one) for one in asks], "note": note})
-
-
-def done(campaign: Campaign, draws: list[int]) -> Reply:
-    """The reply to a step that was taken."""
-    return Reply({"n_events": campaign.n_events, "draws": draws})

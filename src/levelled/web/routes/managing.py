@@ -1,5 +1,7 @@
 """Routes about whole campaigns: the list, settings and progress, and changes by analysts."""
 
+from dataclasses import asdict
+from hashlib import sha256
 from typing import Any
 
 from fastapi import APIRouter, Request
@@ -10,11 +12,19 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.summary import summarise
 from levelled.errors import InputError
 from levelled.web.guard import Visitor
-from levelled.web.replies import Reply
-from levelled.web.routes.bodies import Amendment, ChangeBody, CloseBody, Done
-from levelled.web.routes.labelling import done
-from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named, owner_of
-from levelled.web.shown_items import page_settings
+from levelled.web.replies import Reply, render_markdown
+from levelled.web.routes.shared import (
+    ERRORS,
+    Amendment,
+    Analyst,
+    AnyVisitor,
+    ChangeBody,
+    CloseBody,
+    Done,
+    Named,
+    done,
+    owner_of,
+)
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=ERRORS)
 
@@ -34,12 +44,17 @@ def campaigns(request: Request, visitor: AnyVisitor) -> Reply:
 def campaign(campaign: Named, visitor: AnyVisitor) -> Reply:
     """Settings and progress of a campaign, and who is asking."""
     with campaign.looking() as one:
-        state, last_hash, pages = one.state, one.last_hash, page_settings(one)
-    settings = state.settings
+        state, last_hash, questions = one.state, one.last_hash, one.questions
+    settings, text = state.settings, state.settings.guidelines
+    # The pool and the seed decide the draws, so an answer that a browser has kept under this key is
+    # never sent to another campaign of the same name.
+    identity = f"{settings.name} {settings.fingerprint} {settings.seed}"
     return Reply(
         {
             **_summary(state, last_hash, visitor),
-            **pages,
+            "questions": [asdict(one) for one in questions],
+            "guidelines": {"text": text, "html": render_markdown(text)} if text else None,
+            "key": sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16],
             "looks": [look.n for look in settings.looks] if visitor.is_analyst else [],
             "classes": settings.classes,
             "labels": "number" if settings.numeric else "class",
@@ -82,20 +97,16 @@ def amend(campaign: Named, visitor: AnyVisitor, body: Amendment) -> Reply:
     """Replace labels, all or none; log and report keep those before. Labellers amend their own."""
     owner = owner_of(visitor, body.owner)
     with campaign.writing() as one:
-        if not visitor.is_analyst:
-            _refuse_others(one.state, {answer.draw for answer in body.answers}, owner)
+        state, draws = one.state, [answer.draw for answer in body.answers]
+        for draw in () if visitor.is_analyst else draws:
+            before = [state.answers.get(draw), *state.opinions.get(draw, ())]
+            if owner not in {answer.by for answer in before if answer is not None}:
+                why = f"{owner} has not labelled draw {draw}, so cannot amend it."
+                raise HTTPException(403, why)
         one.amend_all(
             [answer.model_dump(exclude_none=True) for answer in body.answers], owner=owner
         )
-        return done(one, [answer.draw for answer in body.answers])
-
-
-def _refuse_others(state: CampaignState, draws: set[int], owner: str) -> None:
-    """Refuse draws that this labeller has not labelled."""
-    for draw in draws:
-        answers = [state.answers.get(draw), *state.opinions.get(draw, ())]
-        if owner not in {answer.by for answer in answers if answer is not None}:
-            raise HTTPException(403, f"{owner} has not labelled draw {draw}, so cannot amend it.")
+        return done(one, draws)
 
 
 def _summary(state: CampaignState, last_hash: str, visitor: Visitor) -> dict[str, Any]:

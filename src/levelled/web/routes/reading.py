@@ -1,5 +1,6 @@
 """Routes of analysts: figures, comparisons, what was learnt, the report and exports."""
 
+import re
 import tempfile
 import threading
 from dataclasses import asdict
@@ -31,6 +32,8 @@ _KINDS = {
     "parquet": "application/vnd.apache.parquet",
 }
 _MOST_ITEMS = 50
+Word = Annotated[str | None, Query(max_length=200)]
+"""The name of a model, a metric or a slice in a query."""
 
 
 @router.get("/estimate")
@@ -71,17 +74,13 @@ def trajectory(campaign: Named) -> Reply:
 
 @router.get("/compare")
 def compare(
-    campaign: Named,
-    model: Annotated[str | None, Query(max_length=200)] = None,
-    against: Annotated[str | None, Query(max_length=200)] = None,
-    metric: Annotated[str | None, Query(max_length=200)] = None,
+    campaign: Named, model: Word = None, against: Word = None, metric: Word = None
 ) -> Reply:
     """The models of the campaign against the first, or two that are named."""
 
     def compute(one: Campaign) -> list[dict[str, Any]]:
-        if model is None:
-            return [each.as_dict() for each in one.comparisons()]
-        return [each.as_dict() for each in one.compare(model, against, metric)]
+        found = one.comparisons() if model is None else one.compare(model, against, metric)
+        return [each.as_dict() for each in found]
 
     return Reply(campaign.read(("compare", model, against, metric), compute))
 
@@ -89,10 +88,10 @@ def compare(
 @router.get("/judge")
 def judge(
     campaign: Named,
-    model: Annotated[str | None, Query(max_length=200)] = None,
-    against: Annotated[str | None, Query(max_length=200)] = None,
+    model: Word = None,
+    against: Word = None,
     positive: Annotated[str | None, Query(max_length=1000)] = None,
-    by: Annotated[str | None, Query(max_length=200)] = None,
+    by: Word = None,
     tpr: Annotated[float, Query(ge=0, le=1)] = 0.9,
     tnr: Annotated[float, Query(ge=0, le=1)] = 0.9,
 ) -> Reply:
@@ -140,20 +139,20 @@ def open_items(campaign: Named) -> Reply:
 @router.get("/predictor")
 def predictor(campaign: Named) -> Reply:
     """What an adaptive campaign has learnt about its losses; null before its first round."""
-    return Reply(campaign.read("predictor", _predictor))
 
+    def compute(one: Campaign) -> dict[str, Any] | None:
+        learnt = one.predictor
+        if learnt is None:
+            return None
+        return {
+            "summary": learnt.summary,
+            "floor": learnt.floor,
+            "n_rounds": len(learnt.rounds),
+            "calibration": [point._asdict() for point in learnt.calibration()],
+            "effects": [{"column": name, "factor": factor} for name, factor in learnt.effects()],
+        }
 
-def _predictor(campaign: Campaign) -> dict[str, Any] | None:
-    learnt = campaign.predictor
-    if learnt is None:
-        return None
-    return {
-        "summary": learnt.summary,
-        "floor": learnt.floor,
-        "n_rounds": len(learnt.rounds),
-        "calibration": [one._asdict() for one in learnt.calibration()],
-        "effects": [{"column": name, "factor": factor} for name, factor in learnt.effects()],
-    }
+    return Reply(campaign.read("predictor", compute))
 
 
 @router.get("/important")
@@ -172,7 +171,7 @@ def important(campaign: Named, n: Annotated[int, Query(ge=1, le=_MOST_ITEMS)] = 
 def plan(
     campaign: Named,
     width: Annotated[float, Query(gt=0, allow_inf_nan=False)],
-    metric: Annotated[str | None, Query(max_length=200)] = None,
+    metric: Word = None,
 ) -> Reply:
     """The number of labels until an interval is so narrow."""
     return Reply(
@@ -183,15 +182,13 @@ def plan(
 @router.get("/report")
 def report(campaign: Named) -> Response:
     """The report as one HTML page."""
-    text = campaign.read("report", _report)
-    return Response(
-        text, media_type="text/html", headers={"content-security-policy": _REPORT_POLICY}
-    )
 
+    def compute(one: Campaign) -> bytes:
+        with _PLOTTING:
+            return page(one.report_content()).encode(errors="backslashreplace")
 
-def _report(campaign: Campaign) -> bytes:
-    with _PLOTTING:
-        return page(campaign.report_content()).encode(errors="backslashreplace")
+    headers = {"content-security-policy": _REPORT_POLICY}
+    return Response(campaign.read("report", compute), media_type="text/html", headers=headers)
 
 
 @router.get("/export")
@@ -204,8 +201,6 @@ def export(
         path = Path(folder) / f"export.{format}"
         one.export(path)
         body = path.read_bytes()
-    name = "".join(
-        letter if letter.isalnum() and letter.isascii() else "_" for letter in campaign.name
-    )
+    name = re.sub("[^A-Za-z0-9]", "_", campaign.name)
     headers = {"content-disposition": f'attachment; filename="{name}.{format}"'}
     return Response(body, media_type=_KINDS[format], headers=headers)
