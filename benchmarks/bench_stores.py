@@ -15,7 +15,7 @@ from time import perf_counter
 
 import optuna
 
-from levelled.campaigns.log.hashing import verify
+from levelled.campaigns.log.records import verify
 from levelled.campaigns.stores import SQLStore, open_store
 
 PAIRS = 150  # an ask and a tell each

@@ -28,7 +28,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from levelled.campaigns import Campaign, create_campaign, load_campaign
-from levelled.campaigns.log.hashing import verify
+from levelled.campaigns.log.records import verify
 from levelled.campaigns.stores import open_store
 from levelled.errors import StorageError
 from postgres_server import PostgresServer, run_server

@@ -18,7 +18,7 @@ from campaigns.simulated import spam
 from levelled.campaigns import create_campaign
 from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.pools import CampaignPool
-from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
+from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, hash_of
 
 POOL, TRUTH = spam(90)
 

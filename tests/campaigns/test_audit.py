@@ -9,7 +9,7 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, load_campaign, open_store
-from levelled.campaigns.log.hashing import GENESIS, StoredEvent, canonical, hash_of
+from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, hash_of
 from levelled.campaigns.stores import SQLStore
 
 POOL, TRUTH = spam(40)

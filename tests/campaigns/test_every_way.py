@@ -25,8 +25,7 @@ from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import Event, apply_events, read_event
 from levelled.campaigns.log.records import DrawnItem, to_plain
-from levelled.campaigns.log.rules import find_draw
-from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.log.state import CampaignState, find_draw
 from levelled.errors import CampaignError
 from levelled.sources import open_pool
 

@@ -6,7 +6,7 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, load_campaign
-from levelled.campaigns.log.snapshots import forget_snapshot
+from levelled.campaigns.log.log import forget_snapshot
 from levelled.errors import LevelledError
 from levelled.reports.numbers import figure_notes
 

@@ -10,7 +10,7 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
-from levelled.campaigns.log.snapshots import load_snapshot
+from levelled.campaigns.log.log import load_snapshot
 from levelled.errors import CampaignError, InputError
 
 POOL, TRUTH = spam(60)

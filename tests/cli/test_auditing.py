@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from cli.terminal import Levelled
-from levelled.campaigns.log.hashing import GENESIS, canonical, hash_of
+from levelled.campaigns.log.records import GENESIS, canonical, hash_of
 
 
 @pytest.fixture

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from levelled.campaigns.log.hashing import GENESIS, canonical, hash_of, verify
+from levelled.campaigns.log.records import GENESIS, canonical, hash_of, verify
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import ConflictError, InputError
 

@@ -9,16 +9,15 @@ from levelled._optional import lazy_names
 
 if TYPE_CHECKING:
     from levelled.campaigns.audit import Audit
-    from levelled.campaigns.campaign import Campaign
-    from levelled.campaigns.create import create_campaign, load_campaign
+    from levelled.campaigns.campaign import Campaign, load_campaign
+    from levelled.campaigns.create import create_campaign
     from levelled.campaigns.drawing.learnt import CampaignPredictor, plan_campaign
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.file_draws import draw_from_file
     from levelled.campaigns.log.records import Ask, OpenItem
-    from levelled.campaigns.people.agreement import Agreement
-    from levelled.campaigns.people.pace import Pace
-    from levelled.campaigns.people.questions import Question
+    from levelled.campaigns.people.labellers import Agreement, Pace
+    from levelled.campaigns.settings import Question
     from levelled.campaigns.stores import Upgrade, backup, copy, open_store, place_of, upgrade
     from levelled.metrics.comparison import Figure
 
@@ -50,16 +49,15 @@ __getattr__ = lazy_names(
     __name__,
     {
         "levelled.campaigns.audit": "Audit",
-        "levelled.campaigns.campaign": "Campaign",
-        "levelled.campaigns.create": "create_campaign load_campaign",
+        "levelled.campaigns.campaign": "Campaign load_campaign",
+        "levelled.campaigns.create": "create_campaign",
         "levelled.campaigns.drawing.learnt": "CampaignPredictor plan_campaign",
         "levelled.campaigns.figures.figures": "CampaignDiagnosis",
         "levelled.campaigns.figures.gate": "GateClaim",
         "levelled.campaigns.file_draws": "draw_from_file",
         "levelled.campaigns.log.records": "Ask OpenItem",
-        "levelled.campaigns.people.agreement": "Agreement",
-        "levelled.campaigns.people.pace": "Pace",
-        "levelled.campaigns.people.questions": "Question",
+        "levelled.campaigns.people.labellers": "Agreement Pace",
+        "levelled.campaigns.settings": "Question",
         "levelled.campaigns.stores": "Upgrade backup copy open_store place_of upgrade",
         "levelled.metrics.comparison": "Figure",
     },

@@ -1,14 +1,21 @@
-"""The audit of a campaign: all that log and pool determine, computed again and compared."""
+"""The audit of a campaign: all that log and pool determine, computed again and compared.
 
+The end of a log (name, number of events and last hash of a campaign) can be signed with Ed25519.
+"""
+
+import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import partial
 from numbers import Real
-from typing import TypeGuard
+from pathlib import Path
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
+from levelled._optional import optional
 from levelled.campaigns.drawing.drawing import begin_round, draw_again, driver_of
 from levelled.campaigns.drawing.pools import (
     attach_event,
@@ -28,10 +35,16 @@ from levelled.campaigns.log.events import (
     apply_events,
     replay,
 )
-from levelled.campaigns.log.hashing import StoredEvent, canonical, verify
-from levelled.campaigns.log.records import DrawnItem, PlainEvent, Round, to_plain
-from levelled.campaigns.log.rules import check_width
-from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.log.records import (
+    DrawnItem,
+    PlainEvent,
+    Round,
+    StoredEvent,
+    canonical,
+    to_plain,
+    verify,
+)
+from levelled.campaigns.log.state import CampaignState, check_width
 from levelled.campaigns.people.shown import check_shown
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, InputError, LevelledError
@@ -320,3 +333,68 @@ def _compare_figures(state: CampaignState) -> Iterator[str]:
         estimate_figures(state, FigureCache())
     except _UNREADABLE as wrong:
         yield f"no figures can be made from this log: {wrong}"
+
+
+_MAKE = "openssl genpkey -algorithm ed25519 -out key.pem; openssl pkey -in key.pem -pubout"
+_LOADING = "cryptography.hazmat.primitives.serialization"
+
+
+class LogEnd(NamedTuple):
+    """The end of a campaign's log: a hash that stands for all events up to it."""
+
+    campaign: str
+    n_events: int
+    last_hash: str
+
+    @property
+    def message(self) -> bytes:
+        """The bytes that are signed."""
+        return canonical(self._asdict()).encode()
+
+
+def write_signature(end: LogEnd, key: Path, out: Path) -> None:
+    """Sign the end of a log with the private key in a PEM file, and write both as JSON."""
+    loading = optional(_LOADING, extra="signing")
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
+
+    load = partial(loading.load_pem_private_key, password=None)
+    signature = _load_key(key, "private", Ed25519PrivateKey, load).sign(end.message).hex()
+    plain = {**end._asdict(), "algorithm": "Ed25519", "signature": signature}
+    out.write_text(json.dumps(plain, indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def read_signature(path: Path, key: Path) -> LogEnd:
+    """The end of a log that was signed; refuses a signature that does not fit the public key."""
+    loading = optional(_LOADING, extra="signing")
+    from cryptography.exceptions import InvalidSignature
+    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PublicKey
+
+    public = _load_key(key, "public", Ed25519PublicKey, loading.load_pem_public_key)
+    try:
+        plain = json.loads(path.read_text(encoding="utf-8"))
+        end = LogEnd(str(plain["campaign"]), int(plain["n_events"]), str(plain["last_hash"]))
+        signature = bytes.fromhex(plain["signature"])
+    except (ValueError, LookupError, TypeError) as wrong:
+        raise InputError(f"{path} is no signature file of levelled audit --sign.") from wrong
+    try:
+        public.verify(signature, end.message)
+    except InvalidSignature as wrong:
+        raise InputError(
+            f"The signature in {path} was not made with the key that belongs to {key}, or the "
+            f"file was changed since."
+        ) from wrong
+    return end
+
+
+def _load_key(path: Path, name: str, kind: type[Any], load: Callable[[bytes], object]) -> Any:  # noqa: ANN401
+    from cryptography.exceptions import UnsupportedAlgorithm
+
+    try:
+        key = load(path.read_bytes())
+    except (ValueError, TypeError, UnsupportedAlgorithm):  # no key, or one with a password
+        key = None
+    if not isinstance(key, kind):
+        raise InputError(
+            f"{path} is no {name} Ed25519 key in PEM without a password. To make a pair: {_MAKE}"
+        )
+    return key

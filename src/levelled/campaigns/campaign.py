@@ -1,5 +1,7 @@
 """Campaign: the object users hold. It loads, decides by pure functions, and appends events."""
 
+from __future__ import annotations
+
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
@@ -10,55 +12,41 @@ from typing import TYPE_CHECKING, Any
 
 from levelled._check import whole
 from levelled._optional import optional
-from levelled.campaigns.audit import Audit, audit_log
 from levelled.campaigns.drawing.drawing import draw_events
-from levelled.campaigns.drawing.learnt import (
-    CampaignPredictor,
-    learnt_sections,
-    plan_further,
-    predictor_of,
-)
 from levelled.campaigns.drawing.pools import (
     CampaignPool,
     attach_event,
     check_kind,
+    open_moved_scores,
     place_of,
+    pool_options,
     predicted_numbers,
 )
-from levelled.campaigns.figures.comparing import (
-    comparable_figures,
-    compare_models,
-    compare_with_first,
-)
-from levelled.campaigns.figures.exporting import as_table, make_report, write_table
-from levelled.campaigns.figures.figures import (
-    CampaignDiagnosis,
-    diagnose_campaign,
-    estimate_history,
-)
-from levelled.campaigns.figures.gate import GateClaim, decide_better, decide_limit
-from levelled.campaigns.figures.judging import judge_model, judge_section
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.log import CampaignLog, Decision
 from levelled.campaigns.log.records import Ask, OpenItem
-from levelled.campaigns.log.rules import check_width
-from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.people.agreement import Agreement, agreement_of
-from levelled.campaigns.people.pace import Pace, paces_of
-from levelled.campaigns.people.questions import Question
+from levelled.campaigns.log.state import CampaignState, check_width
 from levelled.campaigns.people.shown import label_question
-from levelled.campaigns.settings import CampaignSettings
-from levelled.campaigns.stores import Store
+from levelled.campaigns.settings import CampaignSettings, Question
+from levelled.campaigns.stores import DEFAULT_STORAGE, Store, open_store
 from levelled.errors import InputError
-from levelled.metrics.comparison import Comparison, Figure
-from levelled.metrics.judging import JudgeReport
-from levelled.metrics.planning import Plan
-from levelled.reports import Report, page
 from levelled.sources import Pool, open_pool
 
+# What only analysts read (figures, comparisons, reports, audits) is imported where it is made:
+# labellers need not wait for it.
 if TYPE_CHECKING:
     import pyarrow as pa
+
+    from levelled.campaigns.audit import Audit
+    from levelled.campaigns.drawing.learnt import CampaignPredictor
+    from levelled.campaigns.figures.figures import CampaignDiagnosis
+    from levelled.campaigns.figures.gate import GateClaim
+    from levelled.campaigns.people.labellers import Agreement, Pace
+    from levelled.metrics.comparison import Comparison, Figure
+    from levelled.metrics.judging import JudgeReport
+    from levelled.metrics.planning import Plan
+    from levelled.reports import Report
 
 AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
@@ -100,7 +88,7 @@ class Campaign:
         )
         return f"<p>{escape(repr(self))}</p><table>{rows}</table>"
 
-    def sibling(self) -> "Campaign":
+    def sibling(self) -> Campaign:
         """Another object of the same campaign, which shares its pool, for another thread."""
         other = Campaign(self.name, self._log.store)
         other._pool = self._pool
@@ -282,6 +270,8 @@ class Campaign:
         The intervals are valid however often you look, except where a warning says otherwise.
         `figure.difference("v2")` compares another model with a figure.
         """
+        from levelled.campaigns.figures.comparing import comparable_figures
+
         return comparable_figures(self.state, self._log.cache)
 
     def history(self) -> list[Figure]:
@@ -289,6 +279,8 @@ class Campaign:
 
         Long campaigns are read at about 150 evenly spaced numbers of draws.
         """
+        from levelled.campaigns.figures.figures import estimate_history
+
         return estimate_history(self.state, self._log.cache)
 
     def is_reached(self, figures: Sequence[Figure], target_width: float | None = None) -> bool:
@@ -341,10 +333,14 @@ class Campaign:
         a `metric` all of the campaign are compared. `comparison.better` names the better model;
         the interval is valid like those of the estimates.
         """
+        from levelled.campaigns.figures.comparing import compare_models
+
         return compare_models(self.state, self._log.cache, model, against, metric)
 
     def comparisons(self) -> list[Comparison]:
         """Each further model against the first, in every metric that can be compared."""
+        from levelled.campaigns.figures.comparing import compare_with_first
+
         return compare_with_first(self.state, self._log.cache)
 
     def gate(
@@ -365,6 +361,8 @@ class Campaign:
         than `margin`. The word comes from an interval with a finite-sample guarantee: however
         often you look, it is wrong with probability 1 - `level` at most.
         """
+        from levelled.campaigns.figures.gate import decide_better, decide_limit
+
         state, cache, about = self.state, self._log.cache, (metric, model, level)
         if better_than is not None and at_least is None and at_most is None:
             return decide_better(state, cache, *about, better_than, margin)
@@ -392,53 +390,73 @@ class Campaign:
         and `tnr`. `against` names another model to compare with. For ratings the report has the
         mean, bias, mean absolute difference and correlation.
         """
+        from levelled.campaigns.figures.judging import judge_model
+
         options = {"against": against, "positive": positive, "by": by}
         numbers = partial(predicted_numbers, self.state, self.pool)
         return judge_model(self.state, self._log.cache, numbers, model, **options, tpr=tpr, tnr=tnr)
 
     def diagnosis(self) -> CampaignDiagnosis | None:
         """The weights of the labels, and those that matter most; None before one is settled."""
+        from levelled.campaigns.figures.figures import diagnose_campaign
+
         return diagnose_campaign(self.state, self._log.cache)
 
     def plan(self, width: float, metric: str | None = None, expected: float | None = None) -> Plan:
         """The number of labels until an interval is `width` wide, from the labels there are."""
+        from levelled.campaigns.drawing.learnt import plan_further
+
         return plan_further(self.state, self._log.cache, self.pool(), width, metric, expected)
 
     @property
     def predictor(self) -> CampaignPredictor | None:
         """What an adaptive campaign has learnt about its losses; None before its first round."""
+        from levelled.campaigns.drawing.learnt import predictor_of
+
         return predictor_of(self.state, self._pool.at, self._log.cache)
 
     def agreement(self) -> Agreement | None:
         """How far labellers agree on items that two of them labelled; None without any."""
+        from levelled.campaigns.people.labellers import agreement_of
+
         return agreement_of(self.state)
 
     def paces(self) -> list[Pace]:
         """The work of each labeller: how many labels, since when, and how long one takes."""
+        from levelled.campaigns.people.labellers import paces_of
+
         return paces_of(self.state)
 
     def report(self, path: str | Path) -> None:
         """Write figures, plots, settings and corrections as one HTML file."""
+        from levelled.reports import page
+
         text = page(self.report_content())
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
 
     def report_content(self) -> Report:
         """The content of the report, for other pages to show the same."""
-        state, cache = self.state, self._log.cache
+        from levelled.campaigns.drawing.learnt import learnt_sections, predictor_of
+        from levelled.campaigns.figures.comparing import comparable_figures, compare_with_first
+        from levelled.campaigns.figures.exporting import make_report
+        from levelled.campaigns.figures.figures import estimate_history
+        from levelled.campaigns.figures.judging import judge_section
+
+        state, cache = self.state, self._log.cache  # one state for all parts
+        learnt = learnt_sections(predictor_of(state, self._pool.at, cache))
         return make_report(
             state,
             comparable_figures(state, cache),
             estimate_history(state, cache),
             compare_with_first(state, cache),
             self._log.last_hash,
-            [
-                *judge_section(state, cache),
-                *learnt_sections(predictor_of(state, self._pool.at, cache)),
-            ],
+            [*judge_section(state, cache), *learnt],
         )
 
-    def to_table(self) -> "pa.Table":
+    def to_table(self) -> pa.Table:
         """Draws, labels, predictions and training weights: one row for each draw given out."""
+        from levelled.campaigns.figures.exporting import as_table
+
         return as_table(self.state)
 
     def to_frame(self) -> Any:  # noqa: ANN401
@@ -448,6 +466,8 @@ class Campaign:
 
     def export(self, path: str | Path, *, raw: bool = False) -> None:
         """Write `to_table` as .parquet, .jsonl or .csv, harmless to spreadsheets unless `raw`."""
+        from levelled.campaigns.figures.exporting import write_table
+
         write_table(self.to_table(), Path(path), raw=raw)
 
     def audit(self, *, expect: str | None = None) -> Audit:
@@ -455,8 +475,10 @@ class Campaign:
 
         `expect` is the hash of an event that was noted earlier, or its first 12 digits or more.
         """
-        store, name = self._log.store, self.name
-        return audit_log(name, store.events(name), self._pool.at, expect)
+        from levelled.campaigns.audit import audit_log
+
+        events = self._log.store.events(self.name)
+        return audit_log(self.name, events, self._pool.at, expect)
 
     # What managers change.
 
@@ -564,3 +586,26 @@ class Campaign:
 def _check_seconds(seconds: int | None) -> int | None:
     """The length of a lease, a whole number of seconds; None is that of the campaign."""
     return None if seconds is None else whole("lease_seconds", seconds, least=1)
+
+
+def load_campaign(
+    name: str,
+    *,
+    storage: str | Path = DEFAULT_STORAGE,
+    pool: Any = None,  # noqa: ANN401
+    scores: Any = (),  # noqa: ANN401
+) -> Campaign:
+    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
+
+    `scores` are those that it was rescored with, one of them or a list.
+    """
+    store = open_store(storage, create=False)
+    campaign = Campaign(name, store)
+    state, opened = campaign.state, None  # refuses a name that is not there
+    moved = open_moved_scores(state, scores)
+    if pool is not None:
+        opened = open_pool(pool, **pool_options(state.settings))
+    if moved or opened is not None:
+        campaign = Campaign(name, store, pool=opened, scores=moved)
+        campaign.pool()  # refuses another pool than the one on record
+    return campaign

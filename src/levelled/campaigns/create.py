@@ -1,4 +1,4 @@
-"""Create a campaign, or load one."""
+"""Create a campaign."""
 
 import inspect
 from collections.abc import Callable, Mapping, Sequence
@@ -7,12 +7,11 @@ from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial, wraps
 from os import PathLike
-from pathlib import Path
 from typing import Any, ParamSpec
 
 import numpy as np
 
-from levelled.campaigns.campaign import AHEAD, Campaign
+from levelled.campaigns.campaign import AHEAD, Campaign, load_campaign
 from levelled.campaigns.drawing.drawing import draw_again
 from levelled.campaigns.drawing.pools import (
     check_drive,
@@ -21,15 +20,13 @@ from levelled.campaigns.drawing.pools import (
     check_predicted_losses,
     choose_kind,
     looks_over,
-    open_moved_scores,
     outlines_of,
     place_of,
-    pool_options,
     settings_of_pool,
 )
 from levelled.campaigns.log.events import Answered, Created, Drawn, Event, Leased
 from levelled.campaigns.log.records import to_plain
-from levelled.campaigns.log.rules import check_labels, check_name, check_width
+from levelled.campaigns.log.state import check_labels, check_name, check_width
 from levelled.campaigns.options import (
     ARGUMENTS,
     OPTIONS,
@@ -37,15 +34,15 @@ from levelled.campaigns.options import (
     NewCampaign,
     describe_arguments,
 )
-from levelled.campaigns.people.questions import check_questions
 from levelled.campaigns.people.shown import (
+    TIE,
     check_folder,
     check_guidelines,
     check_shown,
-    open_for_pair,
+    refuse_no_pair,
 )
-from levelled.campaigns.settings import CampaignSettings, check_option
-from levelled.campaigns.stores import DEFAULT_STORAGE, find_store, open_store
+from levelled.campaigns.settings import CampaignSettings, check_option, check_questions
+from levelled.campaigns.stores import find_store, open_store
 from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
@@ -115,34 +112,15 @@ def create_campaign(new: NewCampaign) -> Campaign:
     return Campaign(new.name, store, pool=pool)
 
 
-def load_campaign(
-    name: str,
-    *,
-    storage: str | Path = DEFAULT_STORAGE,
-    pool: Any = None,  # noqa: ANN401
-    scores: Any = (),  # noqa: ANN401
-) -> Campaign:
-    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
-
-    `scores` are those that it was rescored with, one of them or a list.
-    """
-    store = open_store(storage, create=False)
-    campaign = Campaign(name, store)
-    state, opened = campaign.state, None  # refuses a name that is not there
-    moved = open_moved_scores(state, scores)
-    if pool is not None:
-        opened = open_pool(pool, **pool_options(state.settings))
-    if moved or opened is not None:
-        campaign = Campaign(name, store, pool=opened, scores=moved)
-        campaign.pool()  # refuses another pool than the one on record
-    return campaign
-
-
 def _open(new: NewCampaign) -> Pool:
     """The pool with the columns that were named, and the lengths of texts where none were."""
     columns = {one.name: getattr(new, one.name) for one in fields(ColumnChoices)}
     open_with = partial(open_pool, new.pool, slices=new.slices, features=new.features, **columns)
-    opened = open_for_pair(open_with, new.classes, new.pair)
+    if new.pair:
+        refuse_no_pair(new.pair)
+    opened = open_with(classes=new.classes)
+    if new.pair and opened.classes is None:  # where nothing names them
+        opened = open_with(classes=[*new.pair, TIE])
     return opened if new.features is not None else with_lengths(opened)
 
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import OPTIONS, CampaignOptions
-from levelled.campaigns.people.agreement import agreement_of
+from levelled.campaigns.people.labellers import agreement_of
 from levelled.metrics.comparison import Figure
 
 

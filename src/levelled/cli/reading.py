@@ -320,7 +320,7 @@ def audit(
     scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
     """Compute again all that log and pool determine; print ok and the last hash, or differences."""
-    from levelled.campaigns.log.signing import LogEnd, read_signature, write_signature
+    from levelled.campaigns.audit import LogEnd, read_signature, write_signature
 
     if (verify is None) != (key is None):
         raise typer.BadParameter("--verify needs the public key (--key), and --key a file.")

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from levelled.campaigns import place_of
-from levelled.campaigns.log.snapshots import cache_folder
+from levelled.campaigns.log.log import cache_folder
 from levelled.errors import InputError
 
 LOOPBACK = ("127.0.0.1", "localhost", "::1")

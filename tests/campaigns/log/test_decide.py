@@ -6,8 +6,7 @@ import pytest
 from campaigns.simulated import START, amend_one, beginning, numbers, spam, tell_one
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import apply_events
-from levelled.campaigns.log.rules import find_draw
-from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.log.state import CampaignState, find_draw
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
 
 POOL, TRUTH = spam(30)

@@ -11,9 +11,8 @@ import pytest
 from campaigns.simulated import begun, spam
 from levelled.campaigns import load_campaign, open_store
 from levelled.campaigns.log.events import Closed, Event, Leased
-from levelled.campaigns.log.hashing import canonical
 from levelled.campaigns.log.log import CampaignLog
-from levelled.campaigns.log.records import to_plain
+from levelled.campaigns.log.records import canonical, to_plain
 from levelled.campaigns.log.state import CampaignState
 from levelled.errors import CampaignError, ConflictError
 

@@ -17,7 +17,7 @@ from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.events import apply_events
-from levelled.campaigns.log.snapshots import (
+from levelled.campaigns.log.log import (
     _MAGIC,
     KeptState,
     _path,

@@ -15,9 +15,9 @@ from sqlalchemy.engine import default
 
 from contracts.stores import StoreContract
 from levelled.campaigns import backup, copy
-from levelled.campaigns.log.hashing import GENESIS, StoredEvent, hash_of, verify
+from levelled.campaigns.log.records import GENESIS, StoredEvent, hash_of, verify
 from levelled.campaigns.stores import SQLStore, database, open_store, place_of, upgrade
-from levelled.campaigns.stores.schema import VERSION
+from levelled.campaigns.stores.database import VERSION
 from levelled.errors import ConflictError, MissingExtraError, StorageError
 from postgres_server import PASSWORD, PostgresServer
 

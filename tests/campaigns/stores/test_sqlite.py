@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from levelled.campaigns.log.hashing import verify
+from levelled.campaigns.log.records import verify
 from levelled.campaigns.stores import open_store
 from levelled.campaigns.stores.sqlite import Turns, _read, lane_of
 

@@ -1,19 +1,24 @@
+"""Opening, upgrading and copying a storage."""
+
 import os
+import shutil
 import signal
 import sqlite3
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 from sqlalchemy.pool import ConnectionPoolEntry
 
 from contracts.stores import StoreContract
-from levelled.campaigns.log.hashing import verify
-from levelled.campaigns.stores import SQLStore, database, open_store, sqlite
-from levelled.errors import StorageError
+from levelled.campaigns.log.records import GENESIS, hash_of, verify
+from levelled.campaigns.stores import SQLStore, backup, copy, database, open_store, sqlite, upgrade
+from levelled.campaigns.stores.database import VERSION
+from levelled.errors import ConflictError, StorageError
 
 WRITER = [sys.executable, str(Path(__file__).with_name("writer.py"))]
 
@@ -229,3 +234,415 @@ def test_a_changed_event_is_found_by_its_hash(path: Path, store: SQLStore) -> No
     found = verify(store.events("digits"))
     assert found is not None
     assert found.seq == 1
+
+
+NO_STORAGE = [
+    "",
+    "   ",
+    "levelled",
+    "levelled.txt",
+    "://",
+    "sqlite",
+    "sqlite:",
+    "sqlite:/levelled.db",
+    "sqlite://",
+    "sqlite:///",
+    "sqlite:///:memory:",
+    "sqlite://levelled.db",
+    "sqlite://host/levelled.db",
+    "sqlite:///levelled.db?mode=ro",
+    "sqlite+aiosqlite:///levelled.db",
+    "sqlite:///levelled.db\x00",
+    "sqlite:///level\nled.db",
+    "sqlite:///\ud800.db",
+    "mysql://ann:secret@host/levelled",
+    "postgresql://ann:secret@host",
+    "postgresql://ann:secret@host:port/levelled",
+    "postgresql+asyncpg://ann:secret@host/levelled",
+    "sqlite://ann:secret@host/levelled",
+    "http://ann:secret@host:port:port",
+    "C:",
+    None,
+    7,
+]
+
+
+def files(folder: Path) -> list[str]:
+    return sorted(file.name for file in folder.iterdir())
+
+
+@pytest.mark.parametrize("url", NO_STORAGE)
+@pytest.mark.parametrize("use", [open_store, upgrade])
+def test_a_string_that_names_no_storage_is_answered_with_the_form_of_one(
+    url: str, use: Callable[[str], object], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(StorageError, match=r"Write sqlite:///levelled\.db") as caught:
+        use(url)
+    assert "\n" not in str(caught.value)
+    assert "secret" not in str(caught.value)
+    assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize(
+    "url", ["sqlite:///my.db", "my.db", "./my.db", "sqlite:///./my.db", Path("my.db")]
+)
+def test_a_file_in_this_folder_has_several_names(
+    url: str | Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store(url) as store:
+        store.append("digits", [{}], expected=0)
+    with open_store(f"sqlite:///{tmp_path}/my.db", create=False) as store:
+        assert store.names() == ["digits"]
+
+
+@pytest.mark.parametrize("name", ["a b.db", "ü.db", "100%20.db", "a#b.db", "a:b@c.db", "file:x.db"])
+def test_a_path_is_taken_as_it_is_written(tmp_path: Path, name: str) -> None:
+    with open_store(f"sqlite:///{tmp_path}/{name}"):
+        pass
+    assert files(tmp_path) == [name]
+
+
+def test_the_default_is_a_file_in_this_folder(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store() as store:
+        assert repr(store) == "<store at sqlite:///levelled.db>"
+    assert files(tmp_path) == ["levelled.db"]
+
+
+def test_a_database_that_must_be_there_is_not_made(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="There is no database at"):
+        open_store(tmp_path / "levelled.db", create=False)
+    assert files(tmp_path) == []
+
+
+def test_an_empty_file_becomes_a_database(tmp_path: Path) -> None:
+    (tmp_path / "levelled.db").touch()
+    with open_store(tmp_path / "levelled.db") as store:
+        assert store.names() == []
+
+
+def make(path: Path, kind: str) -> None:
+    if kind == "another database":
+        with sqlite3.connect(path) as other:
+            other.execute("CREATE TABLE trials (number INTEGER)")
+        other.close()
+        return
+    with open_store(path) as store:
+        store.append("digits", [{"text": "x" * 500}] * 50, expected=0)
+    whole = path.read_bytes()
+    contents = {
+        "a short text": b"hello",
+        "a long text": b"id,label\n1,spam\n" * 1000,
+        "a Parquet file": b"PAR1" + bytes(5000),
+        "half a database": whole[: len(whole) // 2],
+        "a piece of its head": whole[:50],
+        "a damaged database": whole[:4096] + b"\xa5" * (len(whole) - 4096),
+    }
+    path.write_bytes(contents[kind])
+
+
+@pytest.mark.parametrize(
+    ("kind", "told"),
+    [
+        ("a short text", "is not a database"),
+        ("a long text", "is not a database"),
+        ("a Parquet file", "is not a database"),
+        ("half a database", "is damaged"),
+        ("a piece of its head", "is damaged|is not a database"),
+        ("a damaged database", "is damaged"),
+        ("another database", "not one of Levelled: it has the tables trials"),
+    ],
+)
+def test_a_file_that_is_no_storage_is_left_as_it_is(tmp_path: Path, kind: str, told: str) -> None:
+    path = tmp_path / "levelled.db"
+    make(path, kind)
+    before = path.read_bytes()
+    for use in (open_store, upgrade):
+        with pytest.raises(StorageError, match=told) as caught:
+            use(path)
+        assert "\n" not in str(caught.value)
+    assert path.read_bytes() == before
+    assert files(tmp_path) == ["levelled.db"]
+
+
+def test_a_place_where_no_file_can_be_is_named(tmp_path: Path) -> None:
+    (tmp_path / "file").touch()
+    (tmp_path / "folder.db").mkdir()
+    os.mkfifo(tmp_path / "pipe.db")
+    for name, told in {
+        "folder.db": "is a folder",
+        "pipe.db": "is not a file",
+        "missing/levelled.db": "there is no folder",
+        "file/levelled.db": "there is no folder",
+        "x" * 300 + ".db": "File name too long",
+    }.items():
+        with pytest.raises(StorageError, match=told):
+            open_store(tmp_path / name)
+    with pytest.raises(StorageError, match="is not a file"):
+        open_store("sqlite:////dev/null")
+
+
+OLDEST = """
+    CREATE TABLE levelled_version (
+        version_num VARCHAR(32) NOT NULL,
+        CONSTRAINT levelled_version_pkc PRIMARY KEY (version_num)
+    );
+    INSERT INTO levelled_version VALUES ('0001');
+    CREATE TABLE events (
+        campaign VARCHAR(200) NOT NULL,
+        seq INTEGER NOT NULL,
+        prev_hash VARCHAR(64) NOT NULL,
+        hash VARCHAR(64) NOT NULL,
+        body TEXT NOT NULL,
+        PRIMARY KEY (campaign, seq)
+    );
+"""  # as version 0001 wrote it, not as today's code would
+
+
+@pytest.fixture
+def oldest(tmp_path: Path) -> Path:
+    path = tmp_path / "old.db"
+    with sqlite3.connect(path) as database:
+        database.executescript(OLDEST)
+        prev_hash = GENESIS
+        for seq in range(3):
+            body = f'{{"step":{seq}}}'
+            row = ("digits", seq, prev_hash, prev_hash := hash_of(prev_hash, body), body)
+            database.execute("INSERT INTO events VALUES (?, ?, ?, ?, ?)", row)
+    database.close()
+    return path
+
+
+def test_an_older_database_is_refused_until_it_is_upgraded_and_keeps_its_events(
+    oldest: Path,
+) -> None:
+    before = oldest.read_bytes()
+    with pytest.raises(StorageError, match=r"levelled storage upgrade --storage sqlite:.*old\.db"):
+        open_store(oldest)
+    assert oldest.read_bytes() == before
+    assert upgrade(oldest) == ("0001", VERSION, oldest.with_name("old.version-0001.db"))
+    with open_store(oldest) as store:
+        events = store.events("digits")
+        assert [stored.event for stored in events] == [{"step": 0}, {"step": 1}, {"step": 2}]
+        store.append("digits", [{"step": 3}], expected=3)
+        assert verify(store.events("digits")) is None
+
+
+def test_an_upgrade_fills_the_columns_of_type_and_time_and_drops_the_snapshots(
+    oldest: Path,
+) -> None:
+    told = '{"at":"2026-11-17T10:00:00+00:00","draw":1,"type":"answered"}'
+    with sqlite3.connect(oldest) as database:
+        rows = [("more", seq, "", "", told) for seq in range(1001)]
+        odd = [("odd", seq, "", "", body) for seq, body in enumerate(["{", '{"type":7,"at":null}'])]
+        database.executemany("INSERT INTO events VALUES (?, ?, ?, ?, ?)", [*rows, *odd])
+        database.execute("CREATE TABLE tokens (hash, name, role, created)")
+        database.execute("CREATE TABLE snapshots (campaign, hash, data)")
+        database.execute("UPDATE levelled_version SET version_num = '0003'")
+    database.close()
+    assert upgrade(oldest).before == "0003"
+    with sqlite3.connect(oldest) as database:
+        found = database.execute(
+            "SELECT campaign, type, at, count(*) FROM events GROUP BY campaign, type, at"
+        ).fetchall()
+        names = database.execute("SELECT name FROM sqlite_master WHERE type = 'table'").fetchall()
+    database.close()
+    assert found == [
+        ("digits", "", "", 3),
+        ("more", "answered", "2026-11-17T10:00:00+00:00", 1001),
+        ("odd", "", "", 2),
+    ]
+    assert ("snapshots",) not in names
+
+
+def test_upgrading_twice_is_harmless(oldest: Path) -> None:
+    upgrade(oldest)
+    assert upgrade(oldest) == (VERSION, VERSION, None)
+    with open_store(oldest) as store:
+        assert store.count("digits") == 3
+
+
+def test_a_step_that_fails_leaves_the_database_at_its_version(oldest: Path) -> None:
+    with sqlite3.connect(oldest) as database:
+        database.execute("CREATE TABLE tokens (in_the_way INTEGER)")
+    database.close()
+    with pytest.raises(StorageError, match="table tokens already exists"):
+        upgrade(oldest)
+    with pytest.raises(StorageError, match="storage version 0001, now 0004"):
+        open_store(oldest)
+
+
+def test_a_newer_database_asks_for_a_newer_levelled(tmp_path: Path) -> None:
+    path = tmp_path / "new.db"
+    open_store(path).close()
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE levelled_version SET version_num = '9999'")
+    database.close()
+    for use in (open_store, upgrade):
+        with pytest.raises(StorageError, match="pip install --upgrade levelled"):
+            use(path)
+
+
+def test_there_is_nothing_to_upgrade_where_there_is_nothing(tmp_path: Path) -> None:
+    (tmp_path / "empty.db").touch()
+    with pytest.raises(StorageError, match="there is nothing in it"):
+        upgrade(tmp_path / "empty.db")
+    with pytest.raises(StorageError, match="There is no database at"):
+        upgrade(tmp_path / "missing.db")
+    assert not (tmp_path / "missing.db").exists()
+
+
+def tables(path: Path) -> list[tuple[str, ...]]:
+    with sqlite3.connect(path) as database:
+        rows = database.execute(
+            """SELECT t.name, c.name, c.type, c."notnull", c.pk FROM sqlite_master AS t,
+            pragma_table_info(t.name) AS c WHERE t.type = 'table' ORDER BY t.name, c.cid"""
+        ).fetchall()
+    database.close()
+    return rows
+
+
+def test_an_upgraded_database_has_the_tables_of_a_new_one(oldest: Path, tmp_path: Path) -> None:
+    upgrade(oldest)
+    open_store(tmp_path / "new.db").close()
+    assert tables(oldest) == tables(tmp_path / "new.db")
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "from.db"
+    with open_store(path) as store:
+        store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
+        store.append("letters", [{"step": "a"}], expected=0)
+    return path
+
+
+def test_a_copy_has_the_same_events_with_the_same_hashes(source: Path, tmp_path: Path) -> None:
+    assert copy(source, tmp_path / "to.db") == ["digits", "letters"]
+    with open_store(source) as one, open_store(tmp_path / "to.db") as other:
+        assert one.names() == other.names()
+        for name in one.names():
+            assert one.events(name) == other.events(name)
+
+
+def test_what_is_there_already_is_not_copied_again(source: Path, tmp_path: Path) -> None:
+    copy(source, tmp_path / "to.db")
+    with open_store(source) as store:
+        store.append("more", [{}], expected=0)
+    assert copy(source, tmp_path / "to.db") == ["more"]
+    assert copy(source, source) == []
+
+
+def test_a_campaign_that_differs_in_both_places_is_refused(source: Path, tmp_path: Path) -> None:
+    with open_store(tmp_path / "to.db") as store:
+        store.append("letters", [{"step": "b"}], expected=0)
+    with pytest.raises(ConflictError, match="'letters' is in both"):
+        copy(source, tmp_path / "to.db")
+    with open_store(tmp_path / "to.db") as store:
+        assert store.names() == ["letters"]
+
+
+def test_a_log_that_was_changed_does_not_become_a_good_one_by_copying(
+    source: Path, tmp_path: Path
+) -> None:
+    with sqlite3.connect(source) as database:
+        database.execute("""UPDATE events SET body = '{"step":"z"}' WHERE campaign = 'letters'""")
+    database.close()
+    with pytest.raises(StorageError, match="'letters' cannot be trusted from event 0 on"):
+        copy(source, tmp_path / "to.db")
+    with open_store(tmp_path / "to.db") as store:
+        assert store.names() == []
+
+
+def test_a_campaign_that_has_gone_on_is_continued_in_its_copy(source: Path, tmp_path: Path) -> None:
+    copy(source, tmp_path / "to.db")
+    with open_store(source) as store:
+        store.append("letters", [{"step": "b"}], expected=1)
+        assert copy(source, tmp_path / "to.db") == ["letters"]
+        with open_store(tmp_path / "to.db") as target:
+            assert target.events("letters") == store.events("letters")
+    forked = tmp_path / "forked.db"
+    with open_store(forked) as store:
+        store.append("letters", [{"step": "a"}, {"step": "c"}], expected=0)
+    with pytest.raises(ConflictError, match="'letters' is in both"):
+        copy(forked, source)
+
+
+def test_a_backup_has_what_a_copied_file_may_lack(source: Path, tmp_path: Path) -> None:
+    with open_store(source) as store:
+        store.append("digits", [{"step": 2}], expected=2)
+        assert source.with_name("from.db-wal").stat().st_size > 0
+        shutil.copy(source, tmp_path / "cp.db")  # without the file -wal beside it
+        assert backup(f"sqlite:///{source}", tmp_path / "safe.db") == tmp_path / "safe.db"
+        assert not (tmp_path / "safe.db-wal").exists()
+        before = store.events("digits")
+        with open_store(tmp_path / "cp.db") as lacking:
+            assert len(lacking.events("digits")) < len(before)
+    with open_store(tmp_path / "safe.db") as safe:
+        assert safe.events("digits") == before
+        safe.append("digits", [{"step": 3}], expected=3)
+
+
+def test_a_backup_is_one_state_while_others_write(source: Path, tmp_path: Path) -> None:
+    stop = threading.Event()
+
+    def write(store: SQLStore) -> None:
+        while not stop.is_set():
+            count = store.count("shared")
+            store.append("shared", [{"text": "x" * 1000}] * 50, expected=count)
+
+    with open_store(source) as store, ThreadPoolExecutor(1) as threads:
+        writing = threads.submit(write, store)
+        for n in range(5):
+            backup(source, tmp_path / f"safe{n}.db")
+            with open_store(tmp_path / f"safe{n}.db") as safe:
+                assert verify(safe.events("shared")) is None
+                assert safe.count("shared") % 50 == 0
+        stop.set()
+        writing.result()
+
+
+def test_an_older_database_is_backed_up_as_it_is(oldest: Path, tmp_path: Path) -> None:
+    backup(oldest, tmp_path / "safe.db")
+    assert tables(tmp_path / "safe.db") == tables(oldest)
+    upgrade(oldest)
+    kept = tmp_path / "old.version-0001.db"
+    assert tables(kept) == tables(tmp_path / "safe.db") != tables(oldest)
+    shutil.copy(kept, oldest)  # somebody goes back, and upgrades again
+    assert upgrade(oldest).backup == tmp_path / "old.version-0001-2.db"
+
+
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ("from.db", "a backup replaces nothing"),
+        ("missing/safe.db", "cannot be written"),
+        ("postgresql://ann:secret@host/safe", "A backup is a file"),
+    ],
+)
+def test_a_backup_that_cannot_be_made_leaves_nothing_behind(
+    source: Path, tmp_path: Path, target: str, told: str
+) -> None:
+    before = files(tmp_path)
+    with pytest.raises(StorageError, match=told) as caught:
+        backup(source, target if "://" in target else tmp_path / target)
+    assert "secret" not in str(caught.value)
+    assert files(tmp_path) == before
+
+
+@pytest.mark.parametrize("kind", ["a long text", "another database", "a damaged database"])
+def test_what_is_no_storage_is_not_backed_up(tmp_path: Path, kind: str) -> None:
+    make(tmp_path / "levelled.db", kind)
+    with pytest.raises(StorageError, match=r"not a database|not one of Levelled|damaged"):
+        backup(tmp_path / "levelled.db", tmp_path / "safe.db")
+    assert files(tmp_path) == ["levelled.db"]
+
+
+def test_there_must_be_something_to_copy(tmp_path: Path) -> None:
+    with pytest.raises(StorageError, match="There is no database at"):
+        copy(tmp_path / "missing.db", tmp_path / "to.db")
+    assert not (tmp_path / "to.db").exists()

@@ -11,7 +11,6 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, choice, whole
-from levelled.campaigns.figures.exporting import write_table
 from levelled.campaigns.log.events import PredictionsAttached
 from levelled.campaigns.log.records import Attached, DrawnItem, Rescored
 from levelled.campaigns.log.state import CampaignState
@@ -116,6 +115,8 @@ class CampaignPool:
         if hasattr(predictions, "predict"):
             predictions = _predict(predictions, pool, settings)
             if save_as is not None:
+                from levelled.campaigns.figures.exporting import write_table
+
                 write_table(predictions, Path(save_as), raw=True)
                 predictions = str(save_as)
         scores = open_pool(predictions, classes=settings.classes)

@@ -11,7 +11,7 @@ import numpy as np
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.people.agreement import agreement_of
+from levelled.campaigns.people.labellers import agreement_of
 from levelled.campaigns.people.shown import shown_pair
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError

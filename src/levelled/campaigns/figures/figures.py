@@ -120,7 +120,9 @@ def estimate_subject(
         return _bet_on_average(base, subject, losses, level, fixed)
     if everything:
         return _unbounded(base, subject, losses, level, fixed)
-    return _unbounded_part(base, subject, losses, inside, level, fixed)
+    look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
+    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
+    return est if fixed else replace(est, warnings=(*est.warnings, FIXED))
 
 
 def labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
@@ -277,20 +279,6 @@ def _unbounded(
             notes = (FIXED,) if interval == "anytime" else (str(refused),)
     est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
     return replace(est, warnings=(*est.warnings, *notes))
-
-
-def _unbounded_part(
-    base: SettledDraws,
-    subject: Subject,
-    losses: FloatArray,
-    inside: BoolArray,
-    level: float,
-    fixed: bool,
-) -> Estimate:
-    """An average over a slice, or over labelable items, of losses without an upper bound."""
-    look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
-    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
-    return est if fixed else replace(est, warnings=(*est.warnings, FIXED))
 
 
 def nothing_known(state: CampaignState, possible: tuple[float, float]) -> Estimate:

@@ -147,7 +147,11 @@ def decide_limit(
 ) -> GateClaim:
     """The word on the claim that a metric is at least, or at most, a limit."""
     chosen, base = find_metric(state.settings, metric), settled_draws(state, cache=cache)
-    one = _one_model(state, chosen, model)
+    one = ""  # where a metric needs no model, all have the same figure
+    if chosen.needs != "label":
+        one = state.settings.models[0] if model is None else find_model(state, model)
+    elif model is not None:
+        raise CampaignError(f"{why_not_compared(chosen)} Leave the model out (--model, model=).")
     limit = _number("limit", limit, *_bounds(chosen), chosen)
     figure = _figure(base, subject_of(state, chosen, one), limit, _level(state, level))
     return _claim(base, chosen, (one, None), relation, limit, figure)
@@ -296,15 +300,6 @@ def _number(name: str, value: float, low: float, high: float, metric: Metric) ->
             f"{number:g}{hint}"
         )
     return number
-
-
-def _one_model(state: CampaignState, metric: Metric, model: str | None) -> str:
-    """The model that a claim is about: the first unless it is named."""
-    if metric.needs != "label":
-        return state.settings.models[0] if model is None else find_model(state, model)
-    if model is not None:
-        raise CampaignError(f"{why_not_compared(metric)} Leave the model out (--model, model=).")
-    return ""
 
 
 def _two_models(

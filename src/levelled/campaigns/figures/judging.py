@@ -82,9 +82,18 @@ def judge_model(
             f"{state.settings.name!r} has no settled label yet: ask, label and tell some items."
         )
     one = state.settings.models[0] if model is None else find_model(state, model)
-    _check_predicts(state, one)
+    if one not in state.attached and not state.pred_counts(one) and not state.settings.numeric:
+        raise CampaignError(
+            f"The pool of {state.settings.name!r} has no verdicts to check. Create a campaign with "
+            f"--judge-column COLUMN, or add verdicts with `levelled attach`."
+        )
     other = None if against is None else find_other_model(state, against, one)
-    _check_slice(state, by)
+    if by is not None and by not in state.settings.slices:
+        there = list_names([*state.settings.slices]) or "none"
+        raise CampaignError(
+            f"{state.settings.name!r} has no slice {by!r}; its slices are {there}. Name slices "
+            f"when you create a campaign (--slice)."
+        )
     if state.settings.numeric:
         if positive is not None:
             raise CampaignError(
@@ -93,24 +102,6 @@ def judge_model(
             )
         return _Ratings(base, one).report(numbers(one), other, by)
     return _Classes(base, one, _positive(state, positive, one)).report(other, by, tpr, tnr)
-
-
-def _check_predicts(state: CampaignState, model: str) -> None:
-    if model not in state.attached and not state.pred_counts(model) and not state.settings.numeric:
-        raise CampaignError(
-            f"The pool of {state.settings.name!r} has no verdicts to check. Create a campaign with "
-            f"--judge-column COLUMN, or add verdicts with `levelled attach`."
-        )
-
-
-def _check_slice(state: CampaignState, by: str | None) -> None:
-    slices = state.settings.slices
-    if by is not None and by not in slices:
-        there = list_names([*slices]) or "none"
-        raise CampaignError(
-            f"{state.settings.name!r} has no slice {by!r}; its slices are {there}. Name slices "
-            f"when you create a campaign (--slice)."
-        )
 
 
 def _positive(state: CampaignState, wanted: str | None, model: str) -> str:

@@ -28,7 +28,8 @@ from levelled.campaigns.log.events import (
     Withdrawn,
 )
 from levelled.campaigns.log.records import Answer, Ask, DrawnItem, OpenItem
-from levelled.campaigns.log.rules import (
+from levelled.campaigns.log.state import (
+    CampaignState,
     check_labels,
     check_owner,
     check_text,
@@ -38,11 +39,9 @@ from levelled.campaigns.log.rules import (
     name_owner,
     refuse_closed,
 )
-from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import OPTIONS
-from levelled.campaigns.people.questions import check_remarks, merge_remarks
 from levelled.campaigns.people.shown import shown_data, stored_label
-from levelled.campaigns.settings import check_option, looks_to_json
+from levelled.campaigns.settings import check_option, check_remarks, looks_to_json, merge_remarks
 from levelled.errors import CampaignError, LevelledError
 from levelled.estimators.intervals.limits import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
@@ -295,7 +294,14 @@ def tell_all(
         else:
             told[draw] = given.after(told.get(draw))
     if changed:
-        raise _contradiction(state, owner, changed, len(answers))
+        answer, item, first, label = changed[0]
+        where, n = answer.get("where") or f"draw {item.draw}", len(answers)
+        which = "This label differs" if n == 1 else f"{len(changed)} of these {n} labels differ"
+        raise CampaignError(
+            f"{which} from what {name_owner(owner)} told before: {where} says {label!r:.80}, and "
+            f"draw {item.draw} was {first!r:.80}. Nothing was stored. If it is a correction, use "
+            f"amend: levelled amend {state.settings.name} FILE"
+        )
     events = (_told_event(state, given, owner, now) for given in told.values())
     return tuple(event for event in events if event is not None)
 
@@ -318,7 +324,8 @@ def _own_answer(state: CampaignState, draw: int, owner: str | None) -> Answer | 
     answer = state.answers.get(draw)
     if answer is not None and answer.by == owner:
         return answer
-    return _own_opinion(state, draw, owner)
+    others = state.opinions.get(draw, ()) if owner is not None else ()  # no name: who was it?
+    return next((one for one in reversed(others) if one.by == owner), None)
 
 
 def _amendment(
@@ -336,12 +343,6 @@ def _amendment(
     )
 
 
-def _own_opinion(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
-    """The second opinion of a labeller with a name; those without cannot be told apart."""
-    others = state.opinions.get(draw, ()) if owner is not None else ()
-    return next((one for one in reversed(others) if one.by == owner), None)
-
-
 def _is_new(state: CampaignState, draw: int, label: Label, owner: str | None) -> bool:
     """True unless the label is on record already and a second opinion adds nothing.
 
@@ -351,22 +352,6 @@ def _is_new(state: CampaignState, draw: int, label: Label, owner: str | None) ->
     if label not in {one.label for one in (answer, *others) if one is not None}:
         return True
     return owner is not None and (answer is None or answer.by is not None)
-
-
-def _contradiction(
-    state: CampaignState,
-    owner: str | None,
-    changed: Sequence[tuple[Mapping[str, Any], DrawnItem, Label, Label]],
-    n: int,
-) -> CampaignError:
-    answer, item, before, label = changed[0]
-    where = answer.get("where") or f"draw {item.draw}"
-    which = "This label differs" if n == 1 else f"{len(changed)} of these {n} labels differ"
-    return CampaignError(
-        f"{which} from what {name_owner(owner)} told before: {where} says {label!r:.80}, and draw "
-        f"{item.draw} was {before!r:.80}. Nothing was stored. If it is a correction, use amend: "
-        f"levelled amend {state.settings.name} FILE"
-    )
 
 
 def _check_answers(state: CampaignState, answers: Sequence[Mapping[str, Any]]) -> list[_Given]:

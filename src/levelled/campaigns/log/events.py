@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import msgspec
 from msgspec import UNSET, UnsetType
 
-from levelled.campaigns.log.hashing import canonical
 from levelled.campaigns.log.records import (
     Answer,
     Attached,
@@ -22,18 +21,24 @@ from levelled.campaigns.log.records import (
     Rescored,
     Round,
     Unlabelable,
+    canonical,
     from_plain,
 )
-from levelled.campaigns.log.rules import (
+from levelled.campaigns.log.state import (
+    CampaignState,
+    StateBuilder,
     check_labels,
     check_name,
     why_closed,
     why_not_asked,
     why_settled,
 )
-from levelled.campaigns.log.state import CampaignState, StateBuilder
-from levelled.campaigns.people.questions import check_remarks, merge_remarks
-from levelled.campaigns.settings import CampaignSettings, looks_from_json
+from levelled.campaigns.settings import (
+    CampaignSettings,
+    check_remarks,
+    looks_from_json,
+    merge_remarks,
+)
 from levelled.errors import CampaignError, LevelledError
 from levelled.labels import Label
 
@@ -594,16 +599,12 @@ def read_event(plain: Mapping[str, Any], place: int = 0) -> Event:
         unknown = [key for key in plain if key not in (*kind.__struct_fields__, "type")]
         if unknown:
             raise _too_new(place, f"({name}) has the unknown key {unknown[0]!r:.80}") from wrong
-        raise _unreadable(place, name, f"{wrong}{_value_at(plain, str(wrong))}") from wrong
+        key = str(wrong).rpartition("$.")[2].rstrip("`")  # msgspec complains about `$.key`
+        value = f": {plain[key]!r:.80}" if key in plain else ""
+        raise _unreadable(place, name, f"{wrong}{value}") from wrong
     if not 1 <= event.version <= kind.newest:
         raise _too_new(place, f"({name}) has the unknown version {event.version}")
     return event
-
-
-def _value_at(plain: Mapping[str, Any], complaint: str) -> str:
-    """The value about which msgspec complains, if it is one of the event's own keys."""
-    key = complaint.rpartition("$.")[2].rstrip("`")
-    return f": {plain[key]!r:.80}" if key in plain else ""
 
 
 def _too_new(place: int, what: str) -> CampaignError:

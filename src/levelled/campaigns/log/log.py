@@ -1,23 +1,230 @@
-"""The log of a campaign as this process has read it: the folded state, and what it keeps."""
+"""The log of a campaign as this process has read it: the folded state, and snapshots of it.
 
-from collections.abc import Callable, Sequence
-from dataclasses import replace
+A snapshot holds the state of a campaign and its betting games, so that the next process need not
+fold the whole log. It is a file in this user's own cache folder, and only a cache: it may be
+deleted at any time. It is used if nobody else can have written it, and if it is whole, of this
+version and of an event that is still in the log, whose hash stands for all before it. Anything
+else means that the log is read from its beginning.
+"""
+
+import io
+import json
+import os
+import zipfile
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
 from functools import partial
-from typing import TypeVar
+from hashlib import blake2b
+from importlib.metadata import version
+from itertools import chain
+from pathlib import Path
+from typing import Any, TypeVar
 
-from levelled.campaigns.figures.settled import FigureCache
+import numpy as np
+from numpy.typing import NDArray
+
+from levelled._files import replace_file
+from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
+from levelled.campaigns.figures.settled import FigureCache, KeptLosses, SavedGame, labels_of
 from levelled.campaigns.log.events import Event, apply_events
-from levelled.campaigns.log.hashing import StoredEvent
-from levelled.campaigns.log.records import PlainEvent, to_plain
-from levelled.campaigns.log.snapshots import (
-    KeptState,
-    forget_snapshot,
-    keep_snapshot,
-    load_snapshot,
-)
-from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.log.records import PlainEvent, StoredEvent, to_plain
+from levelled.campaigns.log.state import CampaignState, state_from_plain, state_to_plain
+from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Read, Store
-from levelled.errors import CampaignError, ConflictError
+from levelled.errors import CampaignError, ConflictError, LevelledError
+from levelled.metrics.named import OwnLosses
+
+_MAGIC = b"levelled snapshot 3\n"
+_ODD = (LevelledError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError)
+_ODD_FILE = (zipfile.BadZipFile, EOFError, RecursionError, MemoryError, NotImplementedError)
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class KeptState:
+    """The content of a snapshot."""
+
+    hash: str
+    """The hash of the last event that the state contains."""
+    state: CampaignState
+    cache: FigureCache
+
+
+def load_snapshot(address: str, campaign: str) -> KeptState | None:
+    """The snapshot that this user kept of a campaign in a storage; None if it is unsound."""
+    path = _path(address, campaign)
+    try:
+        if path is None or not _is_private(path.parent.lstat()):
+            return None
+        with path.open("rb") as file:
+            return unpack(file.read()) if _is_private(os.fstat(file.fileno())) else None
+    except OSError:
+        return None
+
+
+def keep_snapshot(address: str, campaign: str, kept: KeptState) -> None:
+    """Keep a snapshot in place of the one before; where it cannot be written, there is none."""
+    path = _path(address, campaign)
+    if path is None:
+        return
+
+    def write(unfinished: Path) -> None:
+        unfinished.touch(mode=0o600)
+        unfinished.write_bytes(pack(kept))
+
+    with suppress(OSError):
+        path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        if _is_private(path.parent.lstat()):
+            replace_file(path, write)
+
+
+def forget_snapshot(address: str, campaign: str) -> None:
+    """Delete the snapshot that this user kept of a campaign."""
+    path = _path(address, campaign)
+    with suppress(OSError):
+        if path is not None:
+            path.unlink(missing_ok=True)
+
+
+def cache_folder() -> Path:
+    """$LEVELLED_CACHE, else the folder of Levelled among the caches of this user."""
+    if named := os.environ.get("LEVELLED_CACHE"):
+        return Path(named).expanduser()
+    caches = os.environ.get("XDG_CACHE_HOME") or os.environ.get("LOCALAPPDATA")
+    return (Path(caches) if caches else Path.home() / ".cache") / "levelled"
+
+
+def _path(address: str, campaign: str) -> Path | None:
+    """The file of a campaign's snapshot; None where the cache lies beside the database.
+
+    A folder that several people use for a database is no place for what only one may write.
+    """
+    with suppress(OSError, RuntimeError):  # no home, a loop of links
+        folder = cache_folder().resolve() / "snapshots"
+        if Path(address.removeprefix("sqlite:///")).parent in (folder, *folder.parents[:2]):
+            return None
+        return folder / blake2b(f"{address}\n{campaign}".encode(), digest_size=16).hexdigest()
+    return None
+
+
+def _is_private(status: os.stat_result) -> bool:
+    """True for what belongs to this user and nobody else may use; not so for a link."""
+    if not hasattr(os, "geteuid"):  # Windows, where the folder of the user is the user's
+        return True
+    return status.st_uid == os.geteuid() and not status.st_mode & 0o077
+
+
+def pack(kept: KeptState) -> bytes:
+    """The bytes of a snapshot, which begin with their checksum."""
+    state = kept.state
+    header = {
+        "version": version("levelled"),
+        "hash": kept.hash,
+        "n_events": state.n_events,
+        "level": state.settings.level,
+    }
+    out = io.BytesIO()
+    np.savez(out, allow_pickle=False, **_to_arrays(state, kept.cache))
+    body = json.dumps(header).encode() + b"\n" + out.getvalue()
+    return _MAGIC + blake2b(body).digest() + body
+
+
+def unpack(data: bytes) -> KeptState | None:
+    """The content of a snapshot; None if it is damaged or of another version."""
+    start = len(_MAGIC) + blake2b.MAX_DIGEST_SIZE
+    body = data[start:]
+    if data[:start] != _MAGIC + blake2b(body).digest():
+        return None
+    line, _, arrays_of = body.partition(b"\n")
+    try:
+        header = json.loads(line)
+        if header["version"] != version("levelled"):
+            return None
+        with np.load(io.BytesIO(arrays_of), allow_pickle=False) as arrays:
+            state, cache = _from_arrays({name: arrays[name] for name in arrays.files})
+        described = header["n_events"], header["level"]
+        if described != (state.n_events, state.settings.level) or len(state.draws) < state.n_asked:
+            return None
+        return KeptState(header["hash"], state, cache)
+    except (*_ODD, *_ODD_FILE):
+        return None
+
+
+def _to_arrays(state: CampaignState, cache: FigureCache) -> dict[str, NDArray[Any]]:
+    draws = state.draws
+    parts = draws.columns() if isinstance(draws, DrawnItems) else [*columns_of(draws)]
+    arrays: dict[str, NDArray[Any]] = {}
+    columns = []
+    for at, part in enumerate(parts):
+        plain, its_arrays = part.to_arrays()
+        columns.append(plain)
+        arrays |= {f"draws{at}.{name}": values for name, values in its_arrays.items()}
+    # Losses of the present labels, by code of Levelled: a user's own may change.
+    own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
+    losses = [
+        (key, kept)
+        for key, kept in cache.losses.items()
+        if key[0] not in own and kept.labels == labels_of(state, len(kept.labels))
+    ]
+    arrays |= {f"losses{at}": kept.table for at, (_, kept) in enumerate(losses)}
+    plain = {
+        "settings": state.settings.to_json(),
+        "state": state_to_plain(state),
+        "draws": columns,
+        "games": {name: game.to_json() for name, game in cache.games.items()},
+        "losses": [key for key, _ in losses],
+    }
+    return {**arrays, "plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
+
+
+def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[CampaignState, FigureCache]:
+    plain = json.loads(arrays["plain"].tobytes())
+    parts = []
+    for at, part in enumerate(plain["draws"]):
+        prefix = f"draws{at}."
+        its_arrays = {
+            name.removeprefix(prefix): values
+            for name, values in arrays.items()
+            if name.startswith(prefix)
+        }
+        parts.append(ItemColumns.from_arrays(part, its_arrays))
+    ids = chain.from_iterable(part.ids for part in parts)
+    state = CampaignState(
+        CampaignSettings.from_json(plain["settings"]),
+        DrawnItems(parts),
+        draw_of={str(one): draw for draw, one in enumerate(ids, 1)},
+        **state_from_plain(plain["state"]),
+    )
+    cache = FigureCache(columns=_columns(state, parts))
+    cache.games = {name: SavedGame.from_json(game) for name, game in plain["games"].items()}
+    for at, (metric, (model, fingerprint)) in enumerate(plain["losses"]):
+        table = arrays[f"losses{at}"]
+        labels = labels_of(state, table.shape[1])
+        cache.losses[metric, (model, fingerprint)] = KeptLosses(labels, table)
+    return state, cache
+
+
+def _columns(state: CampaignState, parts: Sequence[ItemColumns]) -> dict[object, NDArray[Any]]:
+    """The columns that estimates read, of the draws that somebody was given."""
+    n = state.n_asked
+    if not parts or not n:
+        return {}
+    found: dict[object, list[NDArray[Any]]] = {
+        "row": [part.row for part in parts],
+        "probability": [part.probability for part in parts],
+    }
+    for name in set.intersection(*({*part.by_name["design"]} for part in parts)):
+        found[name] = [part.by_name["design"][name] for part in parts]
+    for column in state.settings.slices:
+        found["slice", column] = [np.array(part.by_name["slices"][column]) for part in parts]
+    for model in state.settings.models:
+        if all(model in part.by_name["pred"] for part in parts):
+            found["pred", (model, None)] = [np.array(part.by_name["pred"][model]) for part in parts]
+    for model, later in state.attached.items():
+        pred = [later.pred[draw] for draw in range(1, n + 1)]
+        found["pred", (model, later.fingerprint)] = [np.array(pred)]
+    return {key: np.concatenate(values)[:n] for key, values in found.items()}
+
 
 Decision = Callable[[CampaignState], Sequence[Event]]
 """Returns the events that a step appends to the log."""

@@ -4,15 +4,14 @@ The two columns of a pair are shown as `left` and `right`. Which one is left fol
 of the campaign and the number of the draw alone, so the log need not record it.
 """
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
 from typing import Any
 
 from levelled.campaigns.log.records import DrawnItem
-from levelled.campaigns.people.questions import Question
-from levelled.campaigns.settings import CampaignSettings
+from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.errors import CampaignError
 from levelled.labels import list_names
 from levelled.metrics.named import Mean, Share
@@ -131,18 +130,6 @@ def check_folder(folder: str | PathLike[str]) -> str:
     return str(path.resolve())
 
 
-def open_for_pair(
-    open_with: Callable[..., Pool], classes: Sequence[str] | None, pair: Sequence[str]
-) -> Pool:
-    """The pool; where nothing names the classes, those of a pair are its columns and tie."""
-    if pair:
-        _refuse_no_pair(pair)
-    opened = open_with(classes=classes)
-    if pair and opened.classes is None:
-        return open_with(classes=[*pair, TIE])
-    return opened
-
-
 def check_shown(settings: CampaignSettings, pool: Pool) -> None:
     """Refuse a pair or kinds of content that do not fit the columns that labellers see."""
     columns = [*pool.shown([0])[0]] if len(pool) else []
@@ -151,14 +138,15 @@ def check_shown(settings: CampaignSettings, pool: Pool) -> None:
         _check_pair(settings, columns)
 
 
-def _refuse_no_pair(pair: Sequence[str]) -> None:
+def refuse_no_pair(pair: Sequence[str]) -> None:
+    """Refuse a pair that is not two columns."""
     if len({*pair}) != 2 or len(pair) != 2:
         raise CampaignError(f"A pair is two columns, such as answer_a,answer_b; it is {[*pair]}.")
 
 
 def _check_pair(settings: CampaignSettings, columns: Sequence[str]) -> None:
     pair, classes = settings.pair, settings.classes or ()
-    _refuse_no_pair(pair)
+    refuse_no_pair(pair)
     for column in pair:
         if column not in columns:
             raise CampaignError(

@@ -1,23 +1,21 @@
 """Stores keep the events of campaigns. One string names a storage, everywhere."""
 
 from levelled.campaigns.options import DEFAULT_STORAGE
-from levelled.campaigns.stores.opening import (
-    Upgrade,
-    backup,
-    copy,
-    find_store,
-    open_store,
-    place_of,
-    upgrade,
-)
 from levelled.campaigns.stores.store import (
     ROLES,
     Read,
     SQLStore,
     Store,
     Token,
+    Upgrade,
+    backup,
+    copy,
+    find_store,
     find_token,
     hash_token,
+    open_store,
+    place_of,
+    upgrade,
 )
 
 __all__ = [

@@ -1,4 +1,8 @@
+"""How far labellers agree, and the pace of each, from the times of their labels."""
+
 import math
+from dataclasses import replace
+from html import unescape
 from pathlib import Path
 
 import numpy as np
@@ -7,8 +11,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from campaigns.simulated import begun, numbers, spam
-from levelled.campaigns.people.agreement import cohen_kappa
+from levelled.campaigns.log.records import Answer, Lease
+from levelled.campaigns.log.state import CampaignState
+from levelled.campaigns.people.labellers import Pace, cohen_kappa, paces_of
+from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import InputError
+from levelled.metrics.named import parse_metric
 
 POOL, TRUTH = spam(60)
 LABELS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=2)
@@ -99,7 +107,7 @@ def test_agreement_counts_what_each_labeller_said(tmp_path: Path) -> None:
     assert found is not None
     assert found.share == pytest.approx(5 / 6)
     campaign.report(tmp_path / "report.html")
-    assert "Cohen&#x27;s kappa" in (tmp_path / "report.html").read_text()
+    assert "Cohen's kappa" in unescape((tmp_path / "report.html").read_text())
 
 
 def test_labellers_without_a_name_are_not_compared(tmp_path: Path) -> None:
@@ -120,3 +128,30 @@ def test_numbers_have_a_share_and_no_kappa(tmp_path: Path) -> None:
     assert found is not None
     assert (found.share, found.kappa) == (0.5, None)
     assert str(found) == "the same label for 50.0% of 2 items labelled twice"
+
+
+SETTINGS = CampaignSettings("x", (parse_metric("error"),), None, "", 10, seed=1)
+
+
+def at(minute: int, second: int = 0) -> str:
+    return f"2026-11-16T12:{minute:02}:{second:02}+00:00"
+
+
+def test_pauses_do_not_count() -> None:
+    times = [at(0, 0), at(0, 10), at(0, 40), at(50, 0), at(50, 20)]
+    answers = {n + 1: Answer("a", "ann", when, n) for n, when in enumerate(times)}
+    leases = {6: Lease("bob", at(1), at(2)), 7: Lease("bob", at(1), at(2))}
+    state = CampaignState(SETTINGS, answers=answers, leases=leases, n_asked=7, n_settled=5)
+    assert paces_of(state) == [
+        Pace("ann", 5, 0, at(0, 0), at(50, 20), 20.0),
+        Pace("bob", 0, 2, None, None, None),
+    ]
+
+
+def test_second_opinions_are_work_too() -> None:
+    state = CampaignState(SETTINGS, answers={1: Answer("a", None, at(0), 0)}, n_asked=1)
+    both = replace(state, opinions={1: (Answer("b", "bob", at(1), 1),)})
+    assert [(one.name, one.n_labels, one.seconds) for one in paces_of(both)] == [
+        (None, 1, None),
+        ("bob", 1, None),
+    ]

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from levelled.campaigns.log.hashing import GENESIS, Break, StoredEvent, canonical, hash_of, verify
+from levelled.campaigns.log.records import GENESIS, Break, StoredEvent, canonical, hash_of, verify
 
 
 def chain(*events: dict[str, Any]) -> list[StoredEvent]:
