@@ -280,7 +280,7 @@ def test_the_first_model_can_have_a_name(tmp_path: Path) -> None:
         campaign.attach(pa.table({"id": IDS, "pred": ["ham"] * 60}), "v1")
     campaign.report(tmp_path / "report.html")
     text = (tmp_path / "report.html").read_text()
-    assert "<h2>Comparisons</h2>" in text
+    assert ">Comparisons</h2>" in text
     assert campaign.compare("v2")[0].verdict in text
 
 
