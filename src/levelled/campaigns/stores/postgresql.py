@@ -2,6 +2,7 @@
 
 import random
 import time
+import weakref
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
 from typing import Any, TypeVar
@@ -232,6 +233,8 @@ class _Listener:
             connection: Any = pooled.driver_connection
             pooled.detach()
             self._connection = connection  # before anything can fail, so that `close` finds it
+            # In garbage with cycles the connection might be deleted before this object closes it.
+            weakref.finalize(self, connection.close)
             connection.autocommit = True
             connection.execute(f"LISTEN {_CHANNEL}")
 
