@@ -366,3 +366,15 @@ def test_somebody_who_keeps_the_turn_too_long_is_named(
             pytest.raises(StorageError, match=r"is busy: .* Nothing was stored"),
         ):
             threads.submit(store.append, "digits", [{}], expected=0).result()
+
+
+def test_a_connection_that_is_in_use_when_the_store_is_closed_is_closed_after_its_use(
+    postgres: PostgresServer,
+) -> None:
+    store = open_store(postgres.new_database())
+    with store._database.reading() as connection:
+        driver: Any = connection.connection.driver_connection
+        store.close()
+        assert not driver.closed
+    assert driver.closed
+    store.close()

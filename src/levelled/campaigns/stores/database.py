@@ -22,6 +22,7 @@ from sqlalchemy import (
     Table,
     Text,
     bindparam,
+    event,
     func,
     inspect,
     select,
@@ -128,7 +129,10 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that are open; those opened later close with this object."""
+        pool = self.engine.pool
         self.engine.dispose()
+        # One that is in use, by another thread, comes back to this pool, which nobody closes again.
+        event.listen(pool, "checkin", lambda used, _: None if used is None else used.close())
 
     def forked(self) -> None:
         """Open new connections in the child of a fork.
