@@ -1,0 +1,176 @@
+"""Tests of habits that no other tool checks."""
+
+import ast
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+TESTS = Path(__file__).parent
+
+EXAMPLE = """
+LONG = "the whole pool is labelled"
+
+@pytest.mark.parametrize(("given", "says"), [(1, "k must be at least 2"), (2, r"\\bk\\b.*2")])
+def test_refused(given, says):
+    with pytest.raises(InputError, match=says):
+        draw(given)
+
+def test_said():
+    assert LONG in say()
+    assert say("with a pool of five words") == "exactly 5"
+    helper("five words are too many")
+
+def helper(text):
+    assert say().startswith(text)
+"""
+
+
+def test_sentences_are_found_behind_names() -> None:
+    assert sorted(line for line, _ in pinned_sentences(EXAMPLE)) == [2, 4, 12]
+
+
+def pinned_sentences(source: str) -> set[tuple[int, str]]:
+    """The sentences that a test file expects word by word, each with its line.
+
+    A sentence has four words in a pattern (`match=`, `re.search`), or five in a text that an
+    assertion compares. A name stands for what it is given in its function or module: by
+    assignments, loops, `parametrize`, and calls of the function whose parameter it is.
+    """
+    tree = ast.parse(source)
+    parts = [one for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    module = [*_bindings([one for one in tree.body if one not in parts])]
+    return {
+        found
+        for part in parts
+        for found in _in_part(part, [*module, *_bindings([part]), *_arguments(part, tree)])
+    }
+
+
+def _in_part(part: ast.AST, bindings: Sequence[tuple[str, ast.expr]]) -> Iterator[tuple[int, str]]:
+    values: dict[str, list[ast.expr]] = {}
+    for name, value in bindings:
+        values.setdefault(name, []).append(value)
+    return (
+        (line, text)
+        for expression, too_many in _expectations(part)
+        for line, text in _texts(expression, values)
+        if _words(text) >= too_many
+    )
+
+
+def _words(text: str) -> int:
+    """The number of words of two letters or more; a path, an option or a name counts as one."""
+    plain = re.sub(r"\\[a-zA-Z]|\.[*+]", " ", text)
+    return sum(re.search(r"[^\W\d_]{2}", word) is not None for word in plain.split())
+
+
+def _expectations(tree: ast.AST) -> Iterator[tuple[ast.expr, int]]:
+    """Expressions that a message must contain, each with the number of words that is too many."""
+    for node in ast.walk(tree):
+        match node:
+            case ast.keyword(arg="match", value=pattern):
+                yield pattern, 4
+            case ast.Call(func=ast.Attribute(attr="to_have_text" | "to_contain_text"), args=texts):
+                yield from ((text, 5) for text in texts)
+            case ast.Assert(test=test):
+                yield from _compared(test)
+
+
+def _compared(test: ast.expr) -> Iterator[tuple[ast.expr, int]]:
+    for part in ast.walk(test):
+        match part:
+            case ast.Compare(left=left, ops=[ast.In() | ast.NotIn()]):
+                yield left, 5
+            case ast.Compare(left=left, comparators=others):
+                yield from ((text, 5) for text in (left, *others))
+            case ast.Call(func=ast.Attribute(attr="startswith" | "endswith"), args=texts):
+                yield from ((text, 5) for text in texts)
+            case ast.Call(
+                func=ast.Attribute(attr="match" | "search" | "fullmatch"), args=[text, *_]
+            ):
+                yield text, 4
+
+
+def _texts(node: ast.expr | None, values: dict[str, list[ast.expr]]) -> Iterator[tuple[int, str]]:
+    """The texts of an expression that are written in the file, each with its line."""
+    parts: Sequence[ast.expr | None] = ()
+    match node:
+        case ast.Constant(value=str(text)):
+            yield node.lineno, text
+        case ast.JoinedStr(values=pieces):
+            text = " ".join(str(one.value) for one in pieces if isinstance(one, ast.Constant))
+            yield node.lineno, text
+        case ast.BinOp(left=left, right=right):
+            both = [text for side in (left, right) for _, text in _texts(side, values)]
+            yield node.lineno, " ".join(both)
+        case ast.Name(id=name):
+            others = {key: value for key, value in values.items() if key != name}
+            for value in values.get(name, ()):
+                yield from _texts(value, others)
+        case ast.List(elts=parts) | ast.Tuple(elts=parts) | ast.Set(elts=parts):
+            pass
+        case ast.Dict(keys=keys, values=given):
+            parts = [*keys, *given]
+        case ast.IfExp(body=body, orelse=orelse):
+            parts = [body, orelse]
+        case ast.Call(func=ast.Attribute(attr="escape"), args=parts):
+            pass
+        case ast.Starred(value=value):
+            parts = [value]
+    for part in parts:
+        yield from _texts(part, values)
+
+
+def _bindings(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+    """Names in statements with the expressions they are given there."""
+    for node in (inner for outer in nodes for inner in ast.walk(outer)):
+        match node:
+            case ast.Assign(targets=[target], value=value):
+                yield from _unpack(target, value)
+            case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
+                for row in _rows(rows):
+                    yield from _unpack(target, row)
+            case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, rows, *_]):
+                for row in _rows(rows):
+                    yield from _unpack(names, row)
+
+
+def _arguments(part: ast.AST, tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+    """Parameters of a helper with what the calls in its file give them."""
+    for node in ast.walk(tree):
+        match node, part:
+            case (
+                ast.Call(func=ast.Name(id=called), args=given, keywords=keywords),
+                ast.FunctionDef(name=name, args=ast.arguments(args=parameters)),
+            ) if called == name:
+                for parameter, value in zip(parameters, given, strict=False):
+                    yield parameter.arg, value
+                yield from ((str(one.arg), one.value) for one in keywords)
+
+
+def _rows(node: ast.expr) -> Sequence[ast.expr]:
+    match node:
+        case ast.List(elts=rows) | ast.Tuple(elts=rows) | ast.Set(elts=rows):
+            return rows
+        case ast.Call(func=ast.Attribute(attr="items", value=ast.Dict(keys=keys, values=values))):
+            return [ast.Tuple([key, one]) for key, one in zip(keys, values, strict=True) if key]
+    return ()
+
+
+def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:
+    """Names in a target, of which `parametrize` writes some as text, with what each is given."""
+    match target, value:
+        case ast.Constant(value=str(names)), _ if "," in names:
+            yield from _unpack(ast.parse(names, mode="eval").body, value)
+        case _, ast.Call(func=ast.Attribute(attr="param"), args=[single]):
+            yield from _unpack(target, single)
+        case ((ast.Name(id=name) | ast.Constant(value=str(name))), _):
+            yield name, value
+        case (
+            ast.Tuple(elts=targets) | ast.List(elts=targets),
+            ast.Tuple(elts=parts)
+            | ast.List(elts=parts)
+            | ast.Call(func=ast.Attribute(attr="param"), args=parts),
+        ):
+            for each, part in zip(targets, parts, strict=False):
+                yield from _unpack(each, part)
