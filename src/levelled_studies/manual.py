@@ -2,6 +2,7 @@
 
 import importlib
 import inspect
+import re
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -13,7 +14,7 @@ import levelled
 from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.cli.app import app
 
-__all__ = ["pages"]
+__all__ = ["described_parameters", "pages"]
 
 _WIDTH = 96
 _PARTS = (
@@ -21,6 +22,7 @@ _PARTS = (
     *("simulation", "backends", "advice", "learning", "web", "errors"),
 )
 _LABORATORY = "levelled_studies.bayes"
+_FIRST = ("self", "cls")
 
 
 def pages() -> dict[str, str]:
@@ -69,22 +71,45 @@ def _options() -> str:
 
 
 def _section(name: str, names: list[str] | None = None) -> str:
+    """The names of a package with their first lines; of its parts, with all they take as well."""
     module = importlib.import_module(name)
-    listed = names or list(module.__all__)
     title = name if name == _LABORATORY else name.replace("levelled", "lv", 1)
-    about = "" if names else f"{_first_line(module)}\n\n"
-    return f"## {title}\n\n{about}" + "".join(f"- {line}\n" for line in _lines(module, listed))
+    if names:  # what they take is said in the section of their package
+        entries = [_entry(each, getattr(module, each)) for each in names]
+        return f"## {title}\n\n" + "".join(f"- {entry}\n" for entry in entries)
+    lines = [line for each in module.__all__ for line in _lines(each, getattr(module, each))]
+    return f"## {title}\n\n{_first_line(module)}\n\n" + "".join(f"{line}\n" for line in lines)
 
 
-def _lines(module: object, names: list[str]) -> Iterator[str]:
-    for name in names:
-        thing = getattr(module, name)
-        signature = ""
-        if inspect.isfunction(thing):
-            signature = f"({', '.join(inspect.signature(thing).parameters)})"
-        described = inspect.ismodule(thing) or (callable(thing) and hasattr(thing, "__module__"))
-        about = _first_line(thing) if described else ""
-        yield f"`{name}{signature}`" + (f": {about}" if about else "")
+def _lines(name: str, thing: object, indent: str = "") -> Iterator[str]:
+    """A thing, its parameters and, of a class, its methods, as nested lists."""
+    yield f"{indent}- {_entry(name, thing)}"
+    for parameter, about in described_parameters(thing).items():
+        yield f"{indent}  - `{parameter}`: {about}"
+    if inspect.isclass(thing):
+        for method, function in vars(thing).items():
+            function = getattr(function, "__func__", function)
+            if inspect.isfunction(function) and not method.startswith("_") and function.__doc__:
+                yield from _lines(f".{method}", function, indent + "  ")
+
+
+def _entry(name: str, thing: object) -> str:
+    signature = ""
+    if inspect.isfunction(thing):
+        takes = [each for each in inspect.signature(thing).parameters if each not in _FIRST]
+        signature = f"({', '.join(takes)})"
+    described = inspect.ismodule(thing) or (callable(thing) and hasattr(thing, "__module__"))
+    about = _first_line(thing) if described else ""
+    return f"`{name}{signature}`" + (f": {about}" if about else "")
+
+
+def described_parameters(thing: object) -> dict[str, str]:
+    """The parameters that the docstring lists under `Parameters`, each with its description."""
+    text = inspect.getdoc(thing) or ""
+    section = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
+    joined = re.sub(r"\n +", " ", section)
+    entries = [line.partition(" : ") for line in joined.splitlines()]
+    return {name: about for names, _, about in entries for name in names.split(", ")}
 
 
 def _first_line(thing: object) -> str:

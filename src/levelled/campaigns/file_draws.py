@@ -66,37 +66,24 @@ def draw_from_file(
 
     Parameters
     ----------
-    path
-        A file, a folder, a pattern, an address such as s3://bucket/pool/*.parquet, or a list.
-    k
-        The number of draws.
-    seed
-        The seed of the race.
-    weight
-        The column of weights.
-    log
-        True if that column holds logarithms of weights.
-    metric
-        The metric whose expected loss weighs the rows.
-    classes
-        The classes, needed where no columns proba_<class> name them.
-    floor
-        The share of the probability that is spread evenly over all rows, in a pass of its own: 0
-        for a column and 0.5 for a metric unless it is given.
-    design
-        Add the columns `max_weight` and `dispersion`, unless weights are so small that these do not
-        fit a float.
-    allow_zero
-        Leave out items of weight zero, which are refused otherwise; a floor gives them a chance.
-    id_column
-        The column of ids.
-    threads
-        The number of threads that read; one a core by default.
-    progress
-        Called with the rows read so far and with all that will be, if that is known.
-    note
-        Called with lines for the user: where the weights of a metric come from, and why there are
-        no design columns.
+    path : A file, a folder, a pattern, an address such as s3://bucket/pool/*.parquet, or a list.
+    k : The number of draws.
+    seed : The seed of the race.
+    weight : The column of weights.
+    log : True if that column holds logarithms of weights.
+    metric : The metric whose expected loss weighs the rows.
+    classes : The classes, needed where no columns proba_<class> name them.
+    floor : The share of the probability that is spread evenly over all rows, in a pass of its own:
+        0 for a column and 0.5 for a metric unless it is given.
+    design : Add the columns `max_weight` and `dispersion`, unless weights are so small that these
+        do not fit a float.
+    allow_zero : Leave out items of weight zero, which are refused otherwise; a floor gives them a
+        chance.
+    id_column : The column of ids.
+    threads : The number of threads that read; one a core by default.
+    progress : Called with the rows read so far and with all that will be, if that is known.
+    note : Called with lines for the user: where the weights of a metric come from, and why there
+        are no design columns.
     """
     units = Files(path, alike=True)
     if id_column not in units.schema.names:

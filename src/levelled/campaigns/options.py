@@ -336,7 +336,6 @@ def describe_arguments() -> str:
     """The `Parameters` section of the docstring of `create_campaign`."""
     lines = ["Parameters", "----------"]
     for one in ARGUMENTS.values():
-        required = one.default is inspect.Parameter.empty
-        lines.append(f"{one.name} : {one.takes}{'' if required else f', default {one.default!r}'}")
-        lines += wrap(one.about, 100, initial_indent="    ", subsequent_indent="    ")
+        choices = f"{one.takes}. " if one.choices else ""  # the signature has the other types
+        lines += wrap(f"{one.name} : {choices}{one.about}", 100, subsequent_indent="    ")
     return "\n".join(lines)

@@ -312,32 +312,23 @@ def open_pool(
 
     Parameters
     ----------
-    source
-        A frame, or the path or address (file://, s3://, gs:// and those of fsspec) of a file or
-        folder, a pattern, or a list of these. Files end in .parquet, .csv, .tsv or .jsonl; several
-        must have the same columns, and their rows follow each other in the order of their names.
-    classes
-        The classes, needed where no columns proba_<class> name them.
-    slices
-        Columns to report by.
-    features
-        Columns of numbers that describe the items, or patterns such as f_*; None takes a list
-        column `embedding` or the columns f_*, if there are any.
-    id_column
-        The column of ids.
-    pred_column
-        The column of the model's predictions, if its name does not say so.
-    judge_columns
-        Columns with the verdicts of a judge each, which is a model named after the column.
-    show
-        Exactly the columns that a labeller sees; by default all that have no role.
-    hide
-        Columns that a labeller does not see.
-    reader
-        The name of the tool whose output it must be; "plain" reads columns by their names.
-    stream_above
-        Bytes of columns in Parquet files above which they are not held in memory, but read a run of
-        rows at a time; by default LEVELLED_STREAM_ABOVE, or 64 MB.
+    source : A frame, or the path or address (file://, s3://, gs:// and those of fsspec) of a file
+        or folder, a pattern, or a list of these. Files end in .parquet, .csv, .tsv or .jsonl;
+        several must have the same columns, and their rows follow each other in the order of their
+        names.
+    classes : The classes, needed where no columns proba_<class> name them.
+    slices : Columns to report by.
+    features : Columns of numbers that describe the items, or patterns such as f_*; None takes a
+        list column `embedding` or the columns f_*, if there are any.
+    id_column : The column of ids.
+    pred_column : The column of the model's predictions, if its name does not say so.
+    judge_columns : Columns with the verdicts of a judge each, which is a model named after the
+        column.
+    show : Exactly the columns that a labeller sees; by default all that have no role.
+    hide : Columns that a labeller does not see.
+    reader : The name of the tool whose output it must be; "plain" reads columns by their names.
+    stream_above : Bytes of columns in Parquet files above which they are not held in memory, but
+        read a run of rows at a time; by default LEVELLED_STREAM_ABOVE, or 64 MB.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [7, 8], "proba_ham": [0.9, 0.2], "proba_spam": [0.1, 0.8],

@@ -351,16 +351,12 @@ class Covariates:
 
         Parameters
         ----------
-        expected, surrogate
-            The expected loss of each item under the model, and under a second one if there is one.
-        features
-            Finite numbers [N, D] that describe the items.
-        groups
-            The number of each item's predicted class.
-        bounded
-            True for losses that are shares of the largest one, False if there is none.
-        from_verdicts
-            True if the expected losses are known by the predicted class alone.
+        expected, surrogate : The expected loss of each item under the model, and under a second one
+            if there is one.
+        features : Finite numbers [N, D] that describe the items.
+        groups : The number of each item's predicted class.
+        bounded : True for losses that are shares of the largest one, False if there is none.
+        from_verdicts : True if the expected losses are known by the predicted class alone.
 
         >>> pool = Covariates.of([0.1, 0.2, 0.4], features=[[1.0], [2.0], [3.0]], groups=[0, 0, 1])
         >>> pool.scores.shape, pool.features.shape, pool.n_groups, round(pool.prior_mean, 3)

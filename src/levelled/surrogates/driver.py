@@ -257,14 +257,11 @@ class LossRun:
 
         Parameters
         ----------
-        predictor
-            The predictor of what is learnt.
-        left
-            The items, by their places in this run.
-        first_row, pool_size
-            The row of the pool with which the run begins, and the number of all its rows.
-        shares
-            The share of each aim: the weights then follow the spread of all of them.
+        predictor : The predictor of what is learnt.
+        left : The items, by their places in this run.
+        first_row, pool_size : The row of the pool with which the run begins, and the number of all
+            its rows.
+        shares : The share of each aim: the weights then follow the spread of all of them.
         """
         pool, n = self.covariates, len(self)
         error = predictor.predict(pool)
@@ -327,14 +324,10 @@ class Driver:
 
         Parameters
         ----------
-        rows
-            The labelled items.
-        targets
-            What is learnt of each of them.
-        weights
-            The factors that undo the choice of the items, as in `fit_predictor`.
-        before
-            An earlier fit to begin from.
+        rows : The labelled items.
+        targets : What is learnt of each of them.
+        weights : The factors that undo the choice of the items, as in `fit_predictor`.
+        before : An earlier fit to begin from.
         """
         if len(rows) < _FIRST_FIT:
             return self.first_predictor
@@ -373,14 +366,11 @@ class Driver:
 
         Parameters
         ----------
-        predictor
-            What it follows: the spread of the loss that this predictor expects.
-        drawn
-            The rows of the items drawn so far.
-        floor
-            The least probability of an item, times the items left; None for the uniform proposal.
-        shares
-            The share of each aim, if the proposal follows the spread of all aims.
+        predictor : What it follows: the spread of the loss that this predictor expects.
+        drawn : The rows of the items drawn so far.
+        floor : The least probability of an item, times the items left; None for the uniform
+            proposal.
+        shares : The share of each aim, if the proposal follows the spread of all aims.
         """
         drawn = np.sort(drawn)
         runs: Callable[[], Iterable[FrozenProposal]]

@@ -173,14 +173,10 @@ def fit_predictor(
 
     Parameters
     ----------
-    pool
-        The columns of the items.
-    rows, losses
-        The labelled items, and the loss of each.
-    weights
-        1 / ((N - m + 1) q_m) of each, which undo the choice of the items.
-    before
-        An earlier fit to begin from.
+    pool : The columns of the items.
+    rows, losses : The labelled items, and the loss of each.
+    weights : 1 / ((N - m + 1) q_m) of each, which undo the choice of the items.
+    before : An earlier fit to begin from.
     """
     y, w = losses / pool.scale, weights / weights.mean()
     table, start = pool.table(rows), pool.start

@@ -163,14 +163,10 @@ def make_driver(
 
     Parameters
     ----------
-    settings
-        Those of the campaign.
-    pool_size
-        The number of items in all runs.
-    runs
-        The predictions of all items, a run of rows at a time; each call begins a new pass.
-    at
-        The predictions of some rows. A single run with the whole pool needs none.
+    settings : Those of the campaign.
+    pool_size : The number of items in all runs.
+    runs : The predictions of all items, a run of rows at a time; each call begins a new pass.
+    at : The predictions of some rows. A single run with the whole pool needs none.
     """
     runs = keep_single(runs, pool_size)
     first = next(iter(runs()))

@@ -280,16 +280,12 @@ def plan_campaign(
 
     Parameters
     ----------
-    pool, metric, classes
-        As for `create_campaign`.
-    width
-        The width of the interval to reach.
-    expected
-        The value that the metric is expected to have; without it, what the predictions expect.
-    level
-        The confidence of the interval.
-    floor
-        The part of the probability that is uniform.
+    pool, metric, classes : As for `create_campaign`.
+    width : The width of the interval to reach.
+    expected : The value that the metric is expected to have; without it, what the predictions
+        expect.
+    level : The confidence of the interval.
+    floor : The part of the probability that is uniform.
     """
     request = PlanRequest(parse_metric(metric), width, level, expected=expected)
     floor = between("floor", floor, 0, 1)
