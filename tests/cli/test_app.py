@@ -50,7 +50,7 @@ def test_help_waits_for_nothing_heavy() -> None:
     loaded = "import sys, levelled.cli.app; print(*sys.modules)"
     result = subprocess.run([sys.executable, "-c", loaded], capture_output=True, text=True)
     assert result.returncode == 0, result.stderr
-    assert not {"numpy", "scipy", "pyarrow", "sqlalchemy", "matplotlib"} & {*result.stdout.split()}
+    assert not {"numpy", "scipy", "pyarrow", "sqlite3", "matplotlib"} & {*result.stdout.split()}
 
 
 def test_an_output_that_cannot_be_written_is_told() -> None:

@@ -29,7 +29,7 @@ from levelled.cli.show import (
 PORT = 8765
 token_app = typer.Typer(help="Links for labellers and analysts.", no_args_is_help=True)
 storage_app = typer.Typer(help="Back up, copy or upgrade a storage.", no_args_is_help=True)
-_NEEDED = ("numpy", "scipy", "pyarrow", "sqlalchemy", "typer", "rich", "jinja2")
+_NEEDED = ("numpy", "scipy", "pyarrow", "typer", "rich", "jinja2")
 _EXTRAS = {
     "matplotlib": "plots",
     "scikit-learn": "sklearn",

@@ -67,10 +67,10 @@ def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> No
 
     def overtake(state: CampaignState) -> Sequence[Event]:
         with campaign._log.store._database.writing() as connection:  # type: ignore[attr-defined]
-            connection.exec_driver_sql(
+            connection.execute(
                 "INSERT INTO events (campaign, seq, prev_hash, hash, body) "
-                "SELECT campaign, seq + 1, hash, hash, ? FROM events ORDER BY seq DESC LIMIT 1",
-                (canonical(to_plain(nothing)),),
+                "SELECT campaign, seq + 1, hash, hash, :body FROM events ORDER BY seq DESC LIMIT 1",
+                {"body": canonical(to_plain(nothing))},
             )
         assert state.n_events > 0
         return [nothing]

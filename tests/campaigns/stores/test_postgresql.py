@@ -11,12 +11,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from sqlalchemy.engine import default
 
 from contracts.stores import StoreContract
 from levelled.campaigns import backup, copy
 from levelled.campaigns.log.records import GENESIS, StoredEvent, hash_of, verify
-from levelled.campaigns.stores import SQLStore, database, open_store, place_of, upgrade
+from levelled.campaigns.stores import SQLStore, database, open_store, place_of, postgresql, upgrade
 from levelled.campaigns.stores.database import VERSION
 from levelled.errors import ConflictError, MissingExtraError, StorageError
 from postgres_server import PASSWORD, PostgresServer
@@ -114,22 +113,20 @@ def lose_the_acknowledgement(
     meanwhile: Callable[[], object] = list,
 ) -> None:
     """End the connection of the next append just before or just after its commit."""
-    do_commit: Any = default.DefaultDialect.do_commit
+    execute = postgresql._Connection.execute
     used: list[bool] = []
 
-    def commit(self: default.DefaultDialect, connection: Any) -> None:  # noqa: ANN401
-        if used:
-            do_commit(self, connection)
-            return
+    def commit(self: postgresql._Connection, statement: str, *values: Any) -> Any:  # noqa: ANN401
+        if used or statement != "COMMIT":
+            return execute(self, statement, *values)
         used.append(True)
         if when == "after":
-            do_commit(self, connection)
+            execute(self, statement)
         terminate(server, url)
         meanwhile()
-        connection.driver_connection.execute("SELECT 1")  # which finds the connection gone
-        raise AssertionError
+        return execute(self, "SELECT 1")  # which finds the connection gone
 
-    monkeypatch.setattr(default.DefaultDialect, "do_commit", commit)
+    monkeypatch.setattr(postgresql._Connection, "execute", commit)
 
 
 @pytest.mark.parametrize("when", ["before", "after"])
@@ -373,7 +370,7 @@ def test_a_connection_that_is_in_use_when_the_store_is_closed_is_closed_after_it
 ) -> None:
     store = open_store(postgres.new_database())
     with store._database.reading() as connection:
-        driver: Any = connection.connection.driver_connection
+        driver: Any = connection.driver  # type: ignore[attr-defined]
         store.close()
         assert not driver.closed
     assert driver.closed

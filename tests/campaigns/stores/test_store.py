@@ -12,12 +12,12 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
-from sqlalchemy.pool import ConnectionPoolEntry
 
 from contracts.stores import StoreContract
 from levelled.campaigns.log.records import GENESIS, hash_of, verify
-from levelled.campaigns.stores import SQLStore, backup, copy, database, open_store, sqlite, upgrade
+from levelled.campaigns.stores import SQLStore, backup, copy, database, open_store, upgrade
 from levelled.campaigns.stores.database import VERSION
+from levelled.campaigns.stores.sqlite import SQLite
 from levelled.errors import ConflictError, StorageError
 
 WRITER = [sys.executable, str(Path(__file__).with_name("writer.py"))]
@@ -40,14 +40,15 @@ class TestSQLite(StoreContract):
 
 def settings(monkeypatch: pytest.MonkeyPatch, *pragmas: str) -> None:
     """Let every connection that is opened from now on begin with `pragmas`."""
-    before = sqlite._on_connect
+    connect = SQLite.connect
 
-    def on_connect(connection: sqlite3.Connection, entry: ConnectionPoolEntry) -> None:
-        before(connection, entry)
+    def connect_and_set(self: SQLite) -> sqlite3.Connection:
+        connection = connect(self)
         for pragma in pragmas:
             connection.execute(f"PRAGMA {pragma}")
+        return connection
 
-    monkeypatch.setattr(sqlite, "_on_connect", on_connect)
+    monkeypatch.setattr(SQLite, "connect", connect_and_set)
 
 
 def test_what_was_written_is_there_after_closing_and_opening(path: Path) -> None:
@@ -68,8 +69,8 @@ def test_a_closed_store_leaves_one_file(path: Path) -> None:
 
 def test_commits_wait_for_the_disk_and_readers_do_not_wait_for_writers(store: SQLStore) -> None:
     with store._database.writing() as writer:
-        assert writer.exec_driver_sql("PRAGMA synchronous").scalar() == 2  # FULL
-        assert writer.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert writer.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
+        assert writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert store.names() == []
 
 
@@ -129,14 +130,14 @@ def test_a_writer_that_is_killed_loses_nothing_it_has_acknowledged(path: Path) -
 
 def test_a_fork_may_go_on_writing(store: SQLStore) -> None:
     store.append("digits", [{"by": "parent"}], expected=0)
-    pool = store._database.engine.pool
+    idle = [*store._database._idle]
     with store._database.write_lock():  # as if another thread were writing at this moment
         child = os.fork()
         if child == 0:
             signal.alarm(20)
             try:
                 store.append("digits", [{"by": "child"}], expected=1)
-                assert store._database.engine.pool is not pool
+                assert not {*map(id, idle)} & {*map(id, store._database._idle)}
                 os._exit(0)
             finally:
                 os._exit(1)
@@ -153,7 +154,7 @@ def test_a_new_file_waits_until_it_can_be_written_ahead(path: Path) -> None:
     leaving = threading.Timer(0.2, other.close)
     leaving.start()
     with open_store(path) as store, store._database.reading() as connection:
-        assert connection.exec_driver_sql("PRAGMA journal_mode").scalar() == "wal"
+        assert connection.execute("PRAGMA journal_mode").fetchone() == ("wal",)
     leaving.join()
 
 

@@ -7,33 +7,11 @@ import json
 import os
 import time
 import weakref
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from typing import Any, NamedTuple, TypeVar
-
-from sqlalchemy import (
-    Column,
-    Connection,
-    Engine,
-    Integer,
-    MetaData,
-    Pool,
-    String,
-    Table,
-    Text,
-    bindparam,
-    event,
-    func,
-    inspect,
-    select,
-    update,
-)
-from sqlalchemy.exc import SQLAlchemyError
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from typing import Any, NamedTuple, Protocol, TypeVar
 
 from levelled.errors import StorageError
-
-WRITES = "levelled_writes"
-"""The execution option of a transaction that is going to write."""
 
 PATIENCE = 30.0
 """Seconds to wait for another process to finish writing, or for a server that is gone."""
@@ -43,6 +21,22 @@ T = TypeVar("T")
 
 class LostConnectionError(StorageError):
     """A connection that ended, or could not be made, for a reason that may pass."""
+
+
+class Connection(Protocol):
+    """A connection that begins no transaction by itself. Statements name values as `:campaign`."""
+
+    def execute(self, statement: str, values: Mapping[str, Any] = ..., /) -> Any:  # noqa: ANN401
+        """Run a statement, and return a cursor over its rows."""
+        ...
+
+    def executemany(self, statement: str, values: Iterable[Mapping[str, Any]], /) -> object:
+        """Run a statement with each of some values."""
+        ...
+
+    def close(self) -> None:
+        """Close it; a transaction that has not ended is undone."""
+        ...
 
 
 class Appended(NamedTuple):
@@ -82,30 +76,75 @@ class Turn:
 class Database:
     """Connections that stay open, transactions around them, and errors in plain words.
 
-    A subclass adds what one kind of database needs.
+    A subclass adds what one kind of database needs; `driver` is the module that connects to it.
     """
 
-    def __init__(self, engine: Engine, place: str) -> None:
+    driver: Any
+    begin = "BEGIN"
+    """The statement that begins a transaction which is going to write."""
+    most_idle = 16
+    """Connections that are kept open for later use."""
+    tables: str
+    """The statement that lists the names of all tables."""
+
+    def __init__(self, place: str) -> None:
         self.place = place
         self.address = place
         """The place in full, however somebody named it."""
-        self.engine = engine
-        self._reader = engine
-        self._writer = engine.execution_options(**{WRITES: True})
-        weakref.finalize(self, engine.dispose)
+        self._idle: list[Connection] = []
+        self._period = os.getpid(), 0
+        """The process, and how often the connections of this object were closed."""
+        weakref.finalize(self, _close_all, self._idle)
         _IN_USE.add(self)
+
+    def connect(self) -> Any:  # noqa: ANN401
+        """A new connection."""
+        raise NotImplementedError
+
+    def is_idle(self, connection: Any) -> bool:  # noqa: ANN401
+        """True if a connection works and is in no transaction."""
+        raise NotImplementedError
 
     @contextmanager
     def reading(self) -> Iterator[Connection]:
         """A connection to read with. A statement sees one state of the database."""
-        with self._explained(), self._reader.connect() as connection:
+        period, connection = self._period, None
+        try:
+            with suppress(IndexError):  # another thread may take the last one meanwhile
+                connection = self._idle.pop()
+            if connection is None:
+                connection = self.connect()
             yield connection
+        except self.driver.Error as failed:
+            raise self.explain(failed, connection) from failed
+        finally:
+            if connection is not None:
+                self._put_back(connection, period)
 
     @contextmanager
     def writing(self) -> Iterator[Connection]:
         """A transaction that is stored as a whole at its end, or not at all."""
-        with self._explained(), self.write_lock(), self._writer.begin() as connection:
-            yield connection
+        with self.write_lock(), self.reading() as connection:
+            connection.execute(self.begin)
+            try:
+                yield connection
+                connection.execute("COMMIT")
+            except BaseException:
+                with suppress(self.driver.Error):  # undone already, or the connection is lost
+                    connection.execute("ROLLBACK")
+                raise
+
+    def _put_back(self, connection: Connection, period: tuple[int, int]) -> None:
+        if period[0] != os.getpid():
+            _OF_THE_PARENT.append(connection)
+        elif (
+            period == self._period  # and not closed while another thread had this one
+            and len(self._idle) < self.most_idle
+            and self.is_idle(connection)
+        ):
+            self._idle.append(connection)
+        else:
+            connection.close()
 
     @contextmanager
     def turn(self, campaign: str) -> Iterator[Turn]:
@@ -129,18 +168,18 @@ class Database:
 
     def close(self) -> None:
         """Close the connections that are open; those opened later close with this object."""
-        pool = self.engine.pool
-        self.engine.dispose()
-        # One that is in use, by another thread, comes back to this pool, which nobody closes again.
-        event.listen(pool, "checkin", lambda used, _: None if used is None else used.close())
+        process, count = self._period
+        self._period = process, count + 1
+        _close_all(self._idle)
 
     def forked(self) -> None:
         """Open new connections in the child of a fork.
 
         The inherited ones stay unused: even closing them would disturb the parent's.
         """
-        _OF_THE_PARENT.append(self.engine.pool)
-        self.engine.dispose(close=False)
+        _OF_THE_PARENT.extend(self._idle)
+        self._idle.clear()
+        self._period = os.getpid(), 0
 
     def is_there(self) -> bool:
         """True if the database exists."""
@@ -153,26 +192,24 @@ class Database:
         """A lock to hold while writing."""
         return nullcontext()
 
-    def explain(self, failed: SQLAlchemyError) -> StorageError:
-        """An error whose message says what happened and what to do about it."""
+    def explain(self, failed: Exception, connection: Any = None) -> StorageError:  # noqa: ANN401
+        """An error whose message says what happened on a connection and what to do about it."""
+        del connection
         return StorageError(f"{self.place} cannot be used: {reason(failed)}.")
 
-    @contextmanager
-    def _explained(self) -> Iterator[None]:
-        try:
-            yield
-        except SQLAlchemyError as failed:
-            raise self.explain(failed) from failed
 
-
-def reason(failed: SQLAlchemyError) -> str:
-    """The message of the database itself, without the SQL statement."""
-    message = str(getattr(failed, "orig", None) or failed)
-    return " ".join(message.split()).rstrip(".")
+def reason(failed: Exception) -> str:
+    """The message of the database itself, in one line."""
+    return " ".join(str(failed).split()).rstrip(".")
 
 
 _IN_USE: weakref.WeakSet[Database] = weakref.WeakSet()
-_OF_THE_PARENT: list[Pool] = []
+_OF_THE_PARENT: list[Connection] = []
+
+
+def _close_all(connections: list[Connection]) -> None:
+    while connections:
+        connections.pop().close()
 
 
 def _after_fork() -> None:
@@ -192,57 +229,55 @@ _EARLIER = ("0001", "0002", "0003")
 _VERSION_TABLE = "levelled_version"
 _LONGEST = 40
 
-METADATA = MetaData()
-
-EVENTS = Table(
-    "events",
-    METADATA,
-    Column("campaign", String(200), primary_key=True),
-    Column("seq", Integer, primary_key=True, autoincrement=False),
-    Column("prev_hash", String(64), nullable=False),
-    Column("hash", String(64), nullable=False),
-    Column("body", Text, nullable=False),
-    Column("type", String(_LONGEST), nullable=False, server_default=""),
-    Column("at", String(_LONGEST), nullable=False, server_default=""),
+_TOKENS = """CREATE TABLE tokens (
+    hash VARCHAR(64) NOT NULL PRIMARY KEY,
+    name VARCHAR(200) NOT NULL,
+    role VARCHAR(20) NOT NULL,
+    created VARCHAR(40) NOT NULL
+)"""
+_TABLES = (
+    f"""CREATE TABLE events (
+        campaign VARCHAR(200) NOT NULL,
+        seq INTEGER NOT NULL,
+        prev_hash VARCHAR(64) NOT NULL,
+        hash VARCHAR(64) NOT NULL,
+        body TEXT NOT NULL,
+        type VARCHAR({_LONGEST}) DEFAULT '' NOT NULL,
+        at VARCHAR({_LONGEST}) DEFAULT '' NOT NULL,
+        PRIMARY KEY (campaign, seq)
+    )""",
+    _TOKENS,
+    f"CREATE TABLE {_VERSION_TABLE} (version_num VARCHAR(32) NOT NULL PRIMARY KEY)",
+    f"INSERT INTO {_VERSION_TABLE} VALUES ('{VERSION}')",
 )
 
-TOKENS = Table(
-    "tokens",
-    METADATA,
-    Column("hash", String(64), primary_key=True),
-    Column("name", String(200), nullable=False),
-    Column("role", String(20), nullable=False),
-    Column("created", String(40), nullable=False),
-)
 
-_VERSION = Table(
-    _VERSION_TABLE, METADATA, Column("version_num", String(32), primary_key=True)
-)  # with the name of its column since the first version
-
-
-def version_of(connection: Connection, place: str) -> str | None:
+def version_of(connection: Connection, database: Database) -> str | None:
     """The version of the tables; None for a database without any."""
-    tables = inspect(connection).get_table_names()
+    tables = [name for (name,) in connection.execute(database.tables).fetchall()]
     if not tables:
         return None
-    version = connection.scalar(select(_VERSION)) if _VERSION_TABLE in tables else None
-    if version is None:
+    row = None
+    if _VERSION_TABLE in tables:
+        row = connection.execute(f"SELECT version_num FROM {_VERSION_TABLE}").fetchone()
+    if row is None:
         raise StorageError(
-            f"{place} is a database, but not one of Levelled: it has the tables "
+            f"{database.place} is a database, but not one of Levelled: it has the tables "
             f"{', '.join(sorted(tables)[:3])}. Nothing in it was changed; name another place."
         )
+    (version,) = row
     if version not in (*_EARLIER, VERSION):
         raise StorageError(
-            f"{place} was made by a newer Levelled (storage version {version}; this one knows up "
-            f"to {VERSION}). Update with: pip install --upgrade levelled"
+            f"{database.place} was made by a newer Levelled (storage version {version}; this one "
+            f"knows up to {VERSION}). Update with: pip install --upgrade levelled"
         )
     return str(version)
 
 
 def create_tables(connection: Connection) -> None:
     """Make the tables in an empty database."""
-    METADATA.create_all(connection, checkfirst=False)
-    connection.execute(_VERSION.insert().values(version_num=VERSION))
+    for statement in _TABLES:
+        connection.execute(statement)
 
 
 def upgrade_tables(connection: Connection, before: str) -> None:
@@ -251,29 +286,34 @@ def upgrade_tables(connection: Connection, before: str) -> None:
     Snapshots were a table of versions 0002 and 0003: they are only a cache, and lie elsewhere now.
     """
     if before < "0003":
-        TOKENS.create(connection, checkfirst=False)
-    connection.exec_driver_sql("DROP TABLE IF EXISTS snapshots")
+        connection.execute(_TOKENS)
+    connection.execute("DROP TABLE IF EXISTS snapshots")
     for name in ("type", "at"):
-        connection.exec_driver_sql(
+        connection.execute(
             f"ALTER TABLE events ADD COLUMN {name} VARCHAR({_LONGEST}) DEFAULT '' NOT NULL"
         )
     _fill_columns(connection)
-    connection.execute(update(_VERSION).values(version_num=VERSION))
+    connection.execute(f"UPDATE {_VERSION_TABLE} SET version_num = '{VERSION}'")
 
 
 def _fill_columns(connection: Connection) -> None:
     """Write type and time of all events into their columns, a thousand events at a time."""
-    of, seq = EVENTS.c.campaign, EVENTS.c.seq
-    fill = update(EVENTS).where(of == bindparam("of"), seq == bindparam("place"))
-    for campaign, last in connection.execute(select(of, func.max(seq)).group_by(of)).all():
+    ends = connection.execute("SELECT campaign, max(seq) FROM events GROUP BY campaign").fetchall()
+    for campaign, last in ends:
         for start in range(0, last + 1, 1000):
-            here = (of == campaign) & seq.between(start, start + 999)
-            rows = connection.execute(select(seq, EVENTS.c.body).where(here)).all()
-            values = [
-                {"of": campaign, "place": at, **event_columns(_parse(body))} for at, body in rows
-            ]
-            if values:
-                connection.execute(fill, values)
+            rows = connection.execute(
+                "SELECT seq, body FROM events "
+                "WHERE campaign = :campaign AND seq BETWEEN :start AND :start + 999",
+                {"campaign": campaign, "start": start},
+            ).fetchall()
+            connection.executemany(
+                "UPDATE events SET type = :type, at = :at "
+                "WHERE campaign = :campaign AND seq = :seq",
+                [
+                    {"campaign": campaign, "seq": at, **event_columns(_parse(body))}
+                    for at, body in rows
+                ],
+            )
 
 
 def event_columns(event: Mapping[str, Any]) -> dict[str, str]:

@@ -1,20 +1,21 @@
 """PostgreSQL: one server for a team, on which everybody writes at once and in turn."""
 
 import random
+import re
 import time
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from functools import lru_cache
 from typing import Any, TypeVar
+from urllib.parse import parse_qsl, quote, unquote, urlencode
 from zlib import crc32
-
-from sqlalchemy import URL, Connection, create_engine, make_url, text
-from sqlalchemy.exc import ArgumentError, DBAPIError, SQLAlchemyError
 
 from levelled._optional import optional
 from levelled.campaigns.stores import database
 from levelled.campaigns.stores.database import (
     Appended,
+    Connection,
     Database,
     LostConnectionError,
     Turn,
@@ -24,8 +25,14 @@ from levelled.errors import StorageError
 
 T = TypeVar("T")
 
-_DRIVER = "postgresql+psycopg"
-_KINDS = ("postgresql", "postgres", _DRIVER)
+_KINDS = ("postgresql", "postgres", "postgresql+psycopg")
+_ADDRESS = re.compile(
+    r"(?P<kind>[\w+]+)://"
+    r"(?:(?P<user>[^:/]*)(?::(?P<password>[^@]*))?@)?"
+    r"(?:\[(?P<ipv6>[^/?]+)\]|(?P<host>[^/:?]*))(?::(?P<port>[^/?]*))?"
+    r"/(?P<dbname>[^?]+)(?:\?(?P<query>.*))?"
+)
+"""A password may have slashes in it, which those who write it by hand do not escape."""
 _DEFAULTS = {
     "application_name": "levelled",
     "connect_timeout": "10",
@@ -38,7 +45,7 @@ _CHANNEL = "levelled"
 _LOCKS = int.from_bytes(b"Lvld")
 """The first half of the number of each lock; the second half is that of the campaign."""
 
-_WAIT = text(
+_WAIT = (
     "SELECT set_config('lock_timeout', :patience, true), "
     "set_config('idle_in_transaction_session_timeout', '300s', true), "
     "set_config('tcp_keepalives_idle', '30', true), "
@@ -46,8 +53,8 @@ _WAIT = text(
     "pg_advisory_xact_lock(:locks, :lane)"
 )
 """The lock; for this transaction nobody waits for ever, also not for a machine that vanished."""
-_ANNOUNCE = text("SELECT txid_current() % 4294967296, pg_notify(:channel, :campaign)")
-_HAS_STORED = text(
+_ANNOUNCE = "SELECT txid_current() % 4294967296, pg_notify(:channel, :campaign)"
+_HAS_STORED = (
     "SELECT 1 FROM events WHERE campaign = :campaign AND seq = :seq AND hash = :hash "
     "AND xmin::text = :number"
 )
@@ -78,26 +85,33 @@ _STARTING = ("starting up", "shutting down", "recovery mode", "not yet accepting
 
 
 class PostgreSQL(Database):
-    """The database of a server that `url` names."""
+    """The database of a server, reached with these `options` of the driver."""
 
-    def __init__(self, url: URL, place: str) -> None:
-        optional("psycopg", extra="postgres")
-        self._user = url.username or "the user"
-        engine = create_engine(
-            url.set(query={**_DEFAULTS, **url.query}),
-            pool_size=2,
-            max_overflow=16,
-            pool_timeout=database.PATIENCE,
-        )
-        super().__init__(engine, place)
-        # without a transaction, whose begin and end would be two more trips to the server
-        self._reader = engine.execution_options(isolation_level="AUTOCOMMIT")
+    most_idle = 2  # a server has about a hundred connections for all
+    tables = (
+        "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid) "
+        "AND relnamespace <> 'pg_catalog'::regnamespace"
+    )
+
+    def __init__(self, options: Mapping[str, str], place: str) -> None:
+        self.driver = optional("psycopg", extra="postgres")
+        self._options = {**_DEFAULTS, **options}
+        super().__init__(place)
         self._was_reached = False
+
+    def connect(self) -> "_Connection":
+        """A new connection."""
+        return _Connection(self.driver.connect(**self._options, autocommit=True))
+
+    def is_idle(self, connection: "_Connection") -> bool:
+        """True if a connection works and is in no transaction."""
+        idle = self.driver.pq.TransactionStatus.IDLE
+        return bool(connection.driver.info.transaction_status == idle)
 
     def prepare(self) -> None:
         """Refuse a database whose encoding cannot hold every text."""
         with self.reading() as connection:
-            encoding = connection.exec_driver_sql("SHOW server_encoding").scalar()
+            (encoding,) = connection.execute("SHOW server_encoding").fetchone()
         if encoding != "UTF8":
             raise StorageError(
                 f"{self.place} has the encoding {encoding}, which cannot hold every label. Make a "
@@ -141,25 +155,24 @@ class PostgreSQL(Database):
         finally:
             listener.close()
 
-    def explain(self, failed: SQLAlchemyError) -> StorageError:
+    def explain(self, failed: Exception, connection: "_Connection | None" = None) -> StorageError:
         """An error whose message says what happened and what to do about it."""
-        error = getattr(failed, "orig", None)
-        state = getattr(error, "sqlstate", None) or ""
+        state = getattr(failed, "sqlstate", None) or ""
         words = {
             "place": self.place,
-            "user": self._user,
+            "user": self._options.get("user", "the user"),
             "reason": reason(failed),
             "patience": database.PATIENCE,
         }
-        if isinstance(failed, DBAPIError) and (
-            failed.connection_invalidated or state in _PASSING or state.startswith("08")
-        ):
+        is_lost = connection is not None and connection.driver.closed
+        if is_lost or state in _PASSING or state.startswith("08"):
+            self.close()  # the others have most likely ended too
             return LostConnectionError("{place} lost the connection: {reason}.".format(**words))
         if state in _MESSAGES:
             return StorageError(_MESSAGES[state].format(**words))
-        if not state and isinstance(error, optional("psycopg", extra="postgres").OperationalError):
+        if not state and isinstance(failed, self.driver.OperationalError):
             return self._explain_refusal(words)
-        return super().explain(failed)
+        return super().explain(failed, connection)
 
     def _explain_refusal(self, words: dict[str, Any]) -> StorageError:
         """The error of a connection that could not be made. Only its text says why."""
@@ -168,6 +181,31 @@ class PostgreSQL(Database):
         message = next(text for part, text in _REFUSALS.items() if part in cause)
         passes = "FATAL" not in cause or any(part in cause for part in _STARTING)
         return (LostConnectionError if passes else StorageError)(message.format(**words))
+
+
+class _Connection:
+    """A connection of psycopg, which writes the names of values in another way."""
+
+    def __init__(self, driver: Any) -> None:  # noqa: ANN401
+        self.driver = driver
+
+    def execute(self, statement: str, values: Mapping[str, Any] | None = None) -> Any:  # noqa: ANN401
+        """Run a statement, and return a cursor over its rows."""
+        return self.driver.execute(_translate(statement), values or {})
+
+    def executemany(self, statement: str, values: Iterable[Mapping[str, Any]]) -> None:
+        """Run a statement with each of some values."""
+        self.driver.cursor().executemany(_translate(statement), values)
+
+    def close(self) -> None:
+        """Close it."""
+        self.driver.close()
+
+
+@lru_cache
+def _translate(statement: str) -> str:
+    """A statement with `:campaign` written as `%(campaign)s`, but not the cast in `xmin::text`."""
+    return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
 
 
 class _Transaction(Turn):
@@ -188,7 +226,7 @@ class _Transaction(Turn):
     def announce(self, campaign: str) -> int:
         """Tell those who watch, once it is stored, and return the number of the transaction."""
         values = {"channel": _CHANNEL, "campaign": campaign}
-        return int(self._connection.execute(_ANNOUNCE, values).one()[0])
+        return int(self._connection.execute(_ANNOUNCE, values).fetchone()[0])
 
     def has_stored(self, appended: Appended) -> bool:
         """True if the event is there and was written by that very transaction.
@@ -197,7 +235,7 @@ class _Transaction(Turn):
         """
         values = appended._asdict()
         values["number"] = str(values.pop("transaction"))
-        return self._connection.execute(_HAS_STORED, values).first() is not None
+        return self._connection.execute(_HAS_STORED, values).fetchone() is not None
 
 
 class _Listener:
@@ -216,7 +254,7 @@ class _Listener:
             for said in self._connection.notifies(timeout=max(seconds, database.PATIENCE)):
                 if said.payload == self._campaign:
                     break
-        except (StorageError, optional("psycopg", extra="postgres").Error):
+        except self._owner.driver.Error:
             self.close()
             time.sleep(seconds)
 
@@ -228,34 +266,37 @@ class _Listener:
             self._connection = None
 
     def _listen(self) -> None:
-        with self._owner._explained():
-            pooled = self._owner.engine.raw_connection()
-            connection: Any = pooled.driver_connection
-            pooled.detach()
-            self._connection = connection  # before anything can fail, so that `close` finds it
-            # In garbage with cycles the connection might be deleted before this object closes it.
-            weakref.finalize(self, connection.close)
-            connection.autocommit = True
-            connection.execute(f"LISTEN {_CHANNEL}")
+        self._connection = self._owner.connect().driver
+        # In garbage with cycles the connection might be deleted before this object closes it.
+        weakref.finalize(self, self._connection.close)
+        self._connection.execute(f"LISTEN {_CHANNEL}")
 
 
-def parse_url(address: str) -> tuple[URL, str] | None:
-    """The address for the driver, and the same without passwords; None if it names no database.
+def parse_url(address: str) -> tuple[dict[str, str], str] | None:
+    """The options for the driver, and the address without passwords; None if it names no database.
 
-    >>> url, place = parse_url("postgresql://team:secret@host/levelled?sslmode=require")
+    >>> options, place = parse_url("postgresql://team:secret@host/levelled?sslmode=require")
     >>> place
     'postgresql://team@host/levelled?sslmode=require'
+    >>> options["password"], options["sslmode"]
+    ('secret', 'require')
     >>> parse_url("mysql://team:secret@host/levelled")
     """
-    try:
-        url = make_url(address)
-    except (ArgumentError, ValueError):
+    match = _ADDRESS.fullmatch(address)
+    if match is None or match["kind"] not in _KINDS or not (match["port"] or "0").isdecimal():
         return None
-    if url.drivername not in _KINDS or not url.database:
-        return None
-    shown = url.set(drivername="postgresql", password=None).difference_update_query(_SECRET)
-    if url.password is not None:  # `set` keeps what it is given None for
-        shown = URL.create(
-            "postgresql", url.username, None, url.host, url.port, url.database, shown.query
-        )
-    return url.set(drivername=_DRIVER), shown.render_as_string(hide_password=False)
+    query = dict(parse_qsl(match["query"] or ""))
+    options = {
+        "user": unquote(match["user"] or ""),
+        "password": unquote(match["password"] or ""),
+        "host": match["ipv6"] or match["host"],
+        "port": match["port"],
+        "dbname": match["dbname"],
+    }
+    options = {name: value for name, value in options.items() if value}
+    user = f"{quote(options['user'], safe=' +')}@" if "user" in options else ""
+    host = f"[{match['ipv6']}]" if match["ipv6"] else match["host"]
+    port = f":{match['port']}" if match["port"] else ""
+    shown = sorted((name, value) for name, value in query.items() if name not in _SECRET)
+    place = f"postgresql://{user}{host}{port}/{match['dbname']}"
+    return {**options, **query}, f"{place}?{urlencode(shown)}" if shown else place

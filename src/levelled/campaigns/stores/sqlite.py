@@ -16,13 +16,8 @@ from itertools import chain, count
 from pathlib import Path
 from zlib import crc32
 
-from sqlalchemy import URL, Connection, QueuePool, create_engine, event
-from sqlalchemy.engine.interfaces import DBAPICursor
-from sqlalchemy.exc import SQLAlchemyError
-from sqlalchemy.pool import ConnectionPoolEntry
-
 from levelled.campaigns.stores import database
-from levelled.campaigns.stores.database import WRITES, Database, Turn, reason
+from levelled.campaigns.stores.database import Connection, Database, Turn, reason
 from levelled.errors import StorageError
 
 try:
@@ -65,23 +60,41 @@ _PAUSE, _MOST_PLACES = 0.0005, 100
 class SQLite(Database):
     """The database in the file at `path`, which need not exist yet."""
 
+    driver = sqlite3
+    begin = "BEGIN IMMEDIATE"  # one that asks for the lock after reading can be refused half-way
+    tables = (
+        "SELECT name FROM sqlite_master WHERE type = 'table' AND substr(name, 1, 7) <> 'sqlite_'"
+    )
+
     def __init__(self, path: Path, place: str) -> None:
         self._path = _checked(path, place)
-        engine = create_engine(
-            _url(self._path),
-            poolclass=QueuePool,
-            pool_size=16,
-            max_overflow=-1,
-            connect_args={"timeout": database.PATIENCE, "check_same_thread": False},
-        )
-        event.listen(engine, "connect", _on_connect)
-        event.listen(engine, "begin", _on_begin)
-        super().__init__(engine, place)
+        self._uri = _uri(self._path)
+        super().__init__(place)
         self.address = f"sqlite:///{os.path.realpath(self._path)}"
         self._turns = Turns(self._path)
         weakref.finalize(self, self._turns.tidy)
         self._lock = threading.Lock()
         self._file: tuple[int, int] | None = None
+
+    def connect(self) -> sqlite3.Connection:
+        """A new connection, which waits for others and for the disk."""
+        connection = sqlite3.connect(
+            self._uri,
+            timeout=database.PATIENCE,
+            isolation_level=None,  # transactions begin where `writing` says so
+            check_same_thread=False,
+            uri=True,
+        )
+        try:
+            connection.execute("PRAGMA synchronous = FULL")
+        except sqlite3.Error:  # no database: let go of the file
+            connection.close()
+            raise
+        return connection
+
+    def is_idle(self, connection: sqlite3.Connection) -> bool:
+        """True if a connection is in no transaction."""
+        return not connection.in_transaction
 
     def forked(self) -> None:
         """Open new connections in the child of a fork, where no other thread holds the lock."""
@@ -99,8 +112,8 @@ class SQLite(Database):
         On a network drive it is not safe, and turned off.
         """
         mode = "wal" if network_kind(self._path) is None else "delete"
-        with self._explained(), self.engine.connect() as connection:
-            _set_journal(connection.connection.cursor(), mode)
+        with self.reading() as connection:
+            _set_journal(connection, mode)
         self._file = self._file_identity()
 
     @contextmanager
@@ -125,12 +138,12 @@ class SQLite(Database):
                 )
             yield
 
-    def explain(self, failed: SQLAlchemyError) -> StorageError:
+    def explain(self, failed: Exception, connection: object = None) -> StorageError:
         """An error whose message says what happened and what to do about it."""
-        code = getattr(getattr(failed, "orig", None), "sqlite_errorcode", 0) & 0xFF
+        code = getattr(failed, "sqlite_errorcode", 0) & 0xFF
         message = _MESSAGES.get(code)
         if message is None:
-            return super().explain(failed)
+            return super().explain(failed, connection)
         return StorageError(
             message.format(place=self.place, patience=database.PATIENCE, reason=reason(failed))
         )
@@ -142,9 +155,7 @@ class SQLite(Database):
         part = target.with_name(f"{target.name}.part")
         try:
             part.unlink(missing_ok=True)  # of a backup that was interrupted
-            with self.reading() as connection, closing(sqlite3.connect(part)) as copy:
-                source = connection.connection.driver_connection
-                assert isinstance(source, sqlite3.Connection)
+            with closing(self.connect()) as source, closing(sqlite3.connect(part)) as copy:
                 source.backup(copy)  # in one step, so that no writer can make it start again
                 copy.execute("PRAGMA journal_mode = DELETE")
                 (outcome,) = copy.execute("PRAGMA quick_check(1)").fetchone()
@@ -191,41 +202,25 @@ def _checked(path: Path, place: str) -> Path:
     return path
 
 
-def _on_connect(connection: sqlite3.Connection, _: ConnectionPoolEntry) -> None:
-    connection.isolation_level = None  # transactions begin where _on_begin says so
-    try:
-        connection.execute("PRAGMA synchronous = FULL")
-    except sqlite3.Error:  # no database: let go of the file
-        connection.close()
-        raise
-
-
-def _on_begin(connection: Connection) -> None:
-    # A transaction that reads first and asks for the lock later can be refused half-way.
-    writes = connection.get_execution_options().get(WRITES, False)
-    connection.exec_driver_sql("BEGIN IMMEDIATE" if writes else "BEGIN")
-
-
-def _url(path: Path) -> URL:
-    """The URL of a file; in a folder that cannot be written, to read only.
+def _uri(path: Path) -> str:
+    """The address of a file for SQLite; in a folder that cannot be written, to read only.
 
     A reader of a write-ahead log keeps notes beside it. Where it cannot, SQLite has to be told
     that nobody writes, unless those who do have left their notes there.
     """
     if not path.exists() or os.access(path.parent, os.W_OK):
-        return URL.create("sqlite", database=str(path))
-    how = {"mode": "ro"} if path.with_name(f"{path.name}-wal").exists() else {"immutable": "1"}
-    return URL.create("sqlite", database=path.as_uri(), query={"uri": "true", **how})
+        return path.as_uri()
+    others_write = path.with_name(f"{path.name}-wal").exists()
+    return f"{path.as_uri()}?{'mode=ro' if others_write else 'immutable=1'}"
 
 
-def _set_journal(cursor: DBAPICursor, mode: str) -> None:
+def _set_journal(connection: Connection, mode: str) -> None:
     # A file that cannot change its mode is slower, and just as safe.
     deadline = time.monotonic() + database.PATIENCE
     while time.monotonic() < deadline:
         try:
-            cursor.execute("PRAGMA journal_mode")
-            if cursor.fetchone() != (mode,):
-                cursor.execute(f"PRAGMA journal_mode = {mode}")
+            if connection.execute("PRAGMA journal_mode").fetchone() != (mode,):
+                connection.execute(f"PRAGMA journal_mode = {mode}")
             return
         except sqlite3.Error as failed:
             if failed.sqlite_errorcode & 0xFF != sqlite3.SQLITE_BUSY:

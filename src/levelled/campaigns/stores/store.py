@@ -18,17 +18,13 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, Self, TypeVar
 
-from sqlalchemy import Connection, Row, Select, bindparam, delete, insert, select, update
-from sqlalchemy.exc import IntegrityError
-
 from levelled._check import whole
 from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, hash_of, verify
 from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.database import (
-    EVENTS,
-    TOKENS,
     VERSION,
     Appended,
+    Connection,
     Database,
     LostConnectionError,
     Turn,
@@ -50,24 +46,26 @@ Decision = Callable[[Read], tuple[Sequence[Mapping[str, Any]], int]]
 T = TypeVar("T")
 
 _LARGEST = 2**31 - 1  # of the column "seq"
-_NAMED = EVENTS.c.campaign == bindparam("of")
-_WHOLE = select(EVENTS.c.seq, EVENTS.c.prev_hash, EVENTS.c.hash, EVENTS.c.body).where(_NAMED)
-_SINCE = _WHOLE.where(EVENTS.c.seq >= bindparam("since")).order_by(EVENTS.c.seq)
-_WITHOUT_DRAWS = _SINCE.where(EVENTS.c.type != "drawn")
-_LAST = _WHOLE.order_by(EVENTS.c.seq.desc()).limit(1)
-_END = _LAST.with_only_columns(EVENTS.c.seq, EVENTS.c.hash)
-_NAMES = select(EVENTS.c.campaign).where(EVENTS.c.seq == 0)
-_APPEND = insert(EVENTS)
-_ERASE = delete(EVENTS).where(_NAMED)
-_MOVE = update(EVENTS).where(_NAMED).values(campaign=bindparam("to"))
+_WHOLE = "SELECT seq, prev_hash, hash, body FROM events WHERE campaign = :of"
+_SINCE = f"{_WHOLE} AND seq >= :since ORDER BY seq"
+_WITHOUT_DRAWS = f"{_WHOLE} AND seq >= :since AND type <> 'drawn' ORDER BY seq"
+_LAST = f"{_WHOLE} ORDER BY seq DESC LIMIT 1"
+_END = "SELECT seq, hash FROM events WHERE campaign = :of ORDER BY seq DESC LIMIT 1"
+_NAMES = "SELECT campaign FROM events WHERE seq = 0"
+_APPEND = (
+    "INSERT INTO events (campaign, seq, prev_hash, hash, body, type, at) "
+    "VALUES (:campaign, :seq, :prev_hash, :hash, :body, :type, :at)"
+)
+_ERASE = "DELETE FROM events WHERE campaign = :of"
+_MOVE = "UPDATE events SET campaign = :to WHERE campaign = :of"
+_ADD_TOKEN = "INSERT INTO tokens (hash, name, role, created) VALUES (:hash, :name, :role, :created)"
+_TOKENS = "SELECT hash, name, role, created FROM tokens ORDER BY created, name, hash"
+_REMOVE_TOKENS = "DELETE FROM tokens WHERE name = :name"
 
 ROLES = ("labeller", "analyst")
 """The roles, each of which may do all that those before it may."""
 
 _TOKEN_BYTES = 32
-_TOKENS_IN_ORDER = select(TOKENS.c.hash, TOKENS.c.name, TOKENS.c.role, TOKENS.c.created).order_by(
-    TOKENS.c.created, TOKENS.c.name, TOKENS.c.hash
-)
 
 
 class Store(Protocol):
@@ -182,7 +180,7 @@ class SQLTokens:
             "created": now.isoformat(timespec="seconds"),
         }
         with self._database.turn("") as turn, turn.writing() as connection:
-            connection.execute(insert(TOKENS), [row])
+            connection.execute(_ADD_TOKEN, row)
         return token
 
     def all(self) -> list[Token]:
@@ -190,14 +188,14 @@ class SQLTokens:
 
         def attempt() -> list[Token]:
             with self._database.reading() as connection:
-                return [Token(*row) for row in connection.execute(_TOKENS_IN_ORDER)]
+                return [Token(*row) for row in connection.execute(_TOKENS)]
 
         return self._database.persist(attempt)
 
     def remove(self, name: str) -> int:
         """Remove all tokens of a person, and return how many there were."""
         with self._database.turn("") as turn, turn.writing() as connection:
-            return connection.execute(delete(TOKENS).where(TOKENS.c.name == name)).rowcount
+            return int(connection.execute(_REMOVE_TOKENS, {"name": name}).rowcount)
 
 
 class SQLStore:
@@ -249,20 +247,19 @@ class SQLStore:
     ) -> int:
         """Write events in a turn, and note them as long as it is not known that they are stored."""
         with turn.writing() as connection:
-            end = connection.execute(_END, {"of": name}).one_or_none()
-            count, hash_ = (end.seq + 1, end.hash) if end else (0, GENESIS)
-            if count != expected:
+            last, hash_ = connection.execute(_END, {"of": name}).fetchone() or (-1, GENESIS)
+            if last + 1 != expected:
                 raise _conflict(name, expected)
             rows = []
-            for seq, event in enumerate(events, start=count):
+            for seq, event in enumerate(events, start=expected):
                 rows.append(_row(name, seq, hash_, event))
                 hash_ = rows[-1]["hash"]
-            last = count + len(rows) - 1
+            last += len(rows)
             try:
                 if rows:
-                    connection.execute(_APPEND, rows)
+                    connection.executemany(_APPEND, rows)
                     unsure.append(Appended(name, last, hash_, turn.announce(name)))
-            except IntegrityError as taken:  # by somebody who did not wait
+            except self._database.driver.IntegrityError as taken:  # by somebody who did not wait
                 raise _conflict(name, expected) from taken
         return last
 
@@ -278,25 +275,26 @@ class SQLStore:
     ) -> list[StoredEvent]:
         values = {"of": name, "since": min(whole("since", since, least=0), _LARGEST)}
         with reader.reading() as connection:
-            rows = connection.execute(_SINCE if draws else _WITHOUT_DRAWS, values).all()
+            rows = connection.execute(_SINCE if draws else _WITHOUT_DRAWS, values).fetchall()
         return [self._stored(name, *row) for row in rows]
 
     def last(self, campaign: str) -> StoredEvent | None:
         """The last event."""
         row = self._first_row(_LAST, _checked(campaign))
-        return self._stored(campaign, row.seq, row.prev_hash, row.hash, row.body) if row else None
+        return None if row is None else self._stored(campaign, *row)
 
     def count(self, campaign: str) -> int:
         """The number of events; 0 for a campaign that does not exist."""
         end = self._first_row(_END, _checked(campaign))
-        return end.seq + 1 if end else 0
+        return 0 if end is None else int(end[0]) + 1
 
     def names(self) -> list[str]:
         """The campaigns that have events, sorted."""
-        return sorted(self._read(lambda connection: connection.scalars(_NAMES).all()))
+        rows = self._read(lambda connection: connection.execute(_NAMES).fetchall())
+        return sorted(name for (name,) in rows)
 
-    def _first_row(self, statement: Select[Any], name: str) -> Row[Any] | None:
-        return self._read(lambda connection: connection.execute(statement, {"of": name}).first())
+    def _first_row(self, statement: str, name: str) -> tuple[Any, ...] | None:
+        return self._read(lambda connection: connection.execute(statement, {"of": name}).fetchone())
 
     def _read(self, query: Callable[[Connection], T]) -> T:
         def attempt() -> T:
@@ -313,13 +311,13 @@ class SQLStore:
         """Move all events to another name and add `event`, in one step."""
         old, new = _checked(campaign), _checked(name)
         with self._database.turn(old) as turn, turn.writing() as connection:
-            end = connection.execute(_END, {"of": old}).one_or_none()
-            if end is None or end.seq + 1 != expected:
+            last, hash_ = connection.execute(_END, {"of": old}).fetchone() or (-1, GENESIS)
+            if last == -1 or last + 1 != expected:
                 raise _conflict(old, expected)
-            if connection.execute(_END, {"of": new}).one_or_none() is not None:
+            if connection.execute(_END, {"of": new}).fetchone() is not None:
                 raise InputError(f"There is a campaign {new!r} already: choose another name.")
             connection.execute(_MOVE, {"of": old, "to": new})
-            connection.execute(_APPEND, [_row(new, expected, end.hash, event)])
+            connection.execute(_APPEND, _row(new, expected, hash_, event))
 
     def delete(self, campaign: str) -> None:
         """Remove all events of a campaign, in one step."""
@@ -543,7 +541,7 @@ def _count_common(target: Store, name: str, events: list[StoredEvent]) -> int:
 
 def _make_ready(database: Database, *, create: bool) -> None:
     with database.reading() as connection:
-        version = version_of(connection, database.place)
+        version = version_of(connection, database)
     if version not in (None, VERSION):
         raise StorageError(
             f"{database.place} was made by an older Levelled (storage version {version}, now "
@@ -557,12 +555,12 @@ def _make_ready(database: Database, *, create: bool) -> None:
     database.prepare()
     if version is None:
         with database.turn("") as turn, turn.writing() as connection:
-            if version_of(connection, database.place) is None:  # nobody was faster
+            if version_of(connection, database) is None:  # nobody was faster
                 create_tables(connection)
 
 
 def _version(connection: Connection, database: Database) -> str:
-    version = version_of(connection, database.place)
+    version = version_of(connection, database)
     if version is None:
         raise StorageError(f"{database.place} is empty: there is nothing in it.")
     return version
