@@ -134,9 +134,13 @@ def expected(
 ) -> FloatArray:
     """E[L] of each prediction, for a label of which only the distribution is known.
 
-    `label` is that distribution: for `zero_one`, `log_loss` and `brier` the probability of each
-    class [N, C] (for `zero_one` the predictions are class indices), for `squared` and `absolute`
-    a `Normal` or equally likely values [N, K]. `cap` is that of `log_loss`.
+    Parameters
+    ----------
+    pred : The predictions: class indices for `zero_one`, probabilities [N, C] or numbers [N].
+    label : The distribution of the label: the probability of each class [N, C]; for `squared` and
+        `absolute` a `Normal`, or equally likely values [N, K].
+    loss : The name of the loss.
+    cap : That of `log_loss`.
 
     >>> expected([0, 0], [[0.9, 0.1], [0.4, 0.6]], loss="zero_one")
     array([0.1, 0.6])
@@ -151,8 +155,11 @@ def root_mean_square(
 ) -> FloatArray:
     """sqrt(E[L^2]) of each prediction, for a label of which only the distribution is known.
 
-    Drawing in proportion to this root gives a risk estimate the least variance. Arguments as for
-    `expected`.
+    Drawing in proportion to this root gives a risk estimate the least variance.
+
+    Parameters
+    ----------
+    pred, label, loss, cap : As for `expected`.
 
     >>> root_mean_square([0, 0], [[0.91, 0.09], [0.64, 0.36]], loss="zero_one")
     array([0.3, 0.6])

@@ -84,8 +84,8 @@ def _section(name: str, names: list[str] | None = None) -> str:
 def _lines(name: str, thing: object, indent: str = "") -> Iterator[str]:
     """A thing, its parameters and, of a class, its methods, as nested lists."""
     yield f"{indent}- {_entry(name, thing)}"
-    for parameter, about in described_parameters(thing).items():
-        yield f"{indent}  - `{parameter}`: {about}"
+    for names, about in described_parameters(thing).items():
+        yield f"{indent}  - `{names}`: {about}"
     if inspect.isclass(thing):
         for method, function in vars(thing).items():
             function = getattr(function, "__func__", function)
@@ -104,12 +104,11 @@ def _entry(name: str, thing: object) -> str:
 
 
 def described_parameters(thing: object) -> dict[str, str]:
-    """The parameters that the docstring lists under `Parameters`, each with its description."""
+    """The lines that the docstring lists under `Parameters`: names, and what they are."""
     text = inspect.getdoc(thing) or ""
     section = text.partition("Parameters\n----------\n")[2].partition("\n\n")[0]
-    joined = re.sub(r"\n +", " ", section)
-    entries = [line.partition(" : ") for line in joined.splitlines()]
-    return {name: about for names, _, about in entries for name in names.split(", ")}
+    lines = re.sub(r"\n +", " ", section).splitlines()
+    return {names: about for names, _, about in (line.partition(" : ") for line in lines)}
 
 
 def _first_line(thing: object) -> str:

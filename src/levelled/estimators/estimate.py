@@ -418,24 +418,33 @@ def estimate(
 ) -> Estimate:
     """The average loss over the whole pool, from the losses of the drawn items.
 
-    `losses` go in the order of `draws`. `bounds` are limits no loss can pass, such as (0, 1):
-    they narrow the interval, and a loss outside them is an error.
-
-    `interval="auto"` picks what holds for losses like these when the number of labels was fixed
-    beforehand: "cp_safe" for 0/1 losses and all that have `bounds`, "log_t" for positive ones
-    without, "t" for ones of either sign, "betting" where the design is too thin for "log_t". If
-    you look while labels come in, or stop when you like what you see, choose "betting" (holds for
-    any number of labels) or "anytime" (from 25 labels). "none" still gives the standard error.
-    "hedged" is for 0/1 losses of adaptive draws (`estimator="ramped"`): like "betting" it holds
-    for any number of labels, and it is narrow at the `budget`, a number fixed beforehand.
-
-    `control` is a predictor of the loss at each drawn item and `control_mean` its mean over the
-    pool. A good one makes the standard error smaller; a poor one cannot bias the estimate, it
+    A good `control` makes the standard error smaller; a poor one cannot bias the estimate, it
     only widens the interval. The value is then control_mean plus the estimated mean of loss minus
     control, unless the variance is smaller without it. A warning says where hardly any of these
-    residuals differ. `control="design"` takes the one that came with the draws. With
-    `population=True` the interval is for the population that the pool was sampled from, not for
-    the pool.
+    residuals differ.
+
+    Parameters
+    ----------
+    losses : The losses of the drawn items, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    estimator : "lure" (the default), "pure", "naive", "murthy" for frozen scores, or "ramped" for
+        adaptive draws with a predictor.
+    level : The confidence of the interval.
+    interval : "auto" picks one that holds for losses like these when the number of labels was fixed
+        beforehand: "cp_safe" for 0/1 losses and all that have `bounds`, "log_t" for positive ones
+        without, "t" for ones of either sign, "betting" where the design is too thin for "log_t". If
+        you look while labels come in, or stop when you like what you see, choose "betting" (holds
+        for any number of labels) or "anytime" (from 25 labels). "hedged" is for 0/1 losses of
+        adaptive draws: it also holds for any number, and is narrow at the `budget`. "none" still
+        gives the standard error.
+    bounds : Limits no loss can pass, such as (0, 1): they narrow the interval, and a loss outside
+        them is an error.
+    control : A predictor of the loss at each drawn item, or "design" for the one that came with the
+        draws.
+    control_mean : Its mean over the pool.
+    population : True if the interval is to be for the population that the pool was sampled from,
+        not for the pool.
+    budget : The number of labels, fixed beforehand, that "hedged" aims at.
 
     >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
     >>> print(estimate([1, 0, 0, 0] * 10, draws))  # doctest: +NORMALIZE_WHITESPACE

@@ -72,8 +72,14 @@ def moments(
 ) -> Moments:
     """Moments of "lure", "pure" or "ramped" for losses and probabilities [..., M].
 
-    The naive estimate is R_LURE with `uniform_probability`. With a predictor of the loss (the
-    columns of `lure.terms`) the moments are those of the difference form. `ramp` is for "ramped".
+    Parameters
+    ----------
+    losses, probability : Losses and probabilities [..., M] in the order of the draws.
+    pool_size : N.
+    estimator : "lure", "pure" or "ramped"; the naive one is "lure" with `uniform_probability`.
+    control, control_left : A predictor of the loss, as in `lure.terms`: the moments are then those
+        of the difference form.
+    ramp : How fast the shares of "ramped" rise.
     """
     N, M = pool_size, losses.shape[-1]
     shares = estimator_shares(estimator, N, M, ramp)

@@ -43,6 +43,12 @@ class Estimate:
         """The estimate with another interval, cut to what is possible.
 
         A value that is known or undefined keeps its own, and so does one whose new limits cross.
+
+        Parameters
+        ----------
+        low, high : The new limits.
+        interval : The name of the method that gave them.
+        possible : The least and the largest value that is possible.
         """
         low, high = max(low, possible[0]), min(high, possible[1])
         if self.value is None or self.interval == "point" or low > high:

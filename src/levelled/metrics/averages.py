@@ -86,6 +86,13 @@ def share(
 ) -> Estimate:
     """The share of the pool that has this label: its prevalence.
 
+    Parameters
+    ----------
+    labels : The label of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    of : The class that is counted.
+    options : Further options of `levelled.estimate`, such as `level` and `interval`.
+
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> share(["spam", "ham", "ham", "spam"], draws, of="spam").value
     0.5
@@ -99,6 +106,12 @@ def error(
     labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[EstimateOptions]
 ) -> Estimate:
     """The share of the pool that the model gets wrong.
+
+    Parameters
+    ----------
+    labels, pred : The label and the prediction of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    options : Further options of `levelled.estimate`, such as `level` and `interval`.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> error(["spam", "ham", "ham", "spam"], ["spam", "ham", "spam", "spam"], draws).value
@@ -116,7 +129,11 @@ def accuracy(
 ) -> Estimate:
     """The share of the pool that the model gets right: one minus the error.
 
-    A `control` predicts accuracy here: the chance that the model is right.
+    Parameters
+    ----------
+    labels, pred, draws : As for `error`.
+    options : Further options of `levelled.estimate`. A `control` predicts accuracy here: the chance
+        that the model is right.
     """
     control, control_mean = options.get("control"), options.get("control_mean")
     if control is not None and not isinstance(control, str):
@@ -138,9 +155,16 @@ def log_loss(
 ) -> Estimate:
     """The mean log loss, -log of the probability [M, C] that the model gave to the label.
 
-    `classes` names the columns of `proba`; without it labels are column numbers. One label of
-    probability 0 makes the mean infinite, so declare a `cap`: each loss then counts as at most
-    that, and the interval may rely on it.
+    One label of probability 0 makes the mean infinite, so declare a `cap`.
+
+    Parameters
+    ----------
+    labels, proba : The label and the probabilities [C] of each drawn item, in the order of the
+        draws.
+    draws : The draws, as a sampler made them.
+    classes : The names of the columns of `proba`; without them labels are column numbers.
+    cap : The most that one item counts; the interval may rely on it.
+    options : Further options of `levelled.estimate`, such as `level` and `interval`.
     """
     check_draws(draws, labels=labels, proba=proba)
     y = label_columns(labels, proba, classes)
@@ -159,6 +183,10 @@ def brier(
     """The mean Brier score, sum_c (p_c - 1[y = c])^2, between 0 and 2.
 
     For two classes it is twice what scikit-learn calls the Brier score of the positive class.
+
+    Parameters
+    ----------
+    labels, proba, draws, classes, options : As for `log_loss`.
     """
     check_draws(draws, labels=labels, proba=proba)
     y = label_columns(labels, proba, classes)
@@ -168,7 +196,13 @@ def brier(
 def mse(
     labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
-    """The mean squared error; `bounds` are those of one squared error."""
+    """The mean squared error.
+
+    Parameters
+    ----------
+    labels, pred, draws : As for `error`.
+    options : Further options of `levelled.estimate`; `bounds` are those of one squared error.
+    """
     check_draws(draws, labels=labels, pred=pred)
     return estimate(losses.squared(labels, pred), draws, **{"bounds": UNBOUNDED} | options)
 
@@ -176,7 +210,13 @@ def mse(
 def mae(
     labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[BoundedOptions]
 ) -> Estimate:
-    """The mean absolute error; `bounds` are those of one absolute error."""
+    """The mean absolute error.
+
+    Parameters
+    ----------
+    labels, pred, draws : As for `error`.
+    options : Further options of `levelled.estimate`; `bounds` are those of one absolute error.
+    """
     check_draws(draws, labels=labels, pred=pred)
     return estimate(losses.absolute(labels, pred), draws, **{"bounds": UNBOUNDED} | options)
 
@@ -190,8 +230,13 @@ def average(
 ) -> Estimate:
     """The pool mean of a loss of your own: `loss(labels, pred)` gives one number an item.
 
-    `bounds` are the least and the largest loss. If the losses are at hand already,
-    `levelled.estimate(losses, draws)` does the same.
+    If the losses are at hand already, `levelled.estimate(losses, draws)` does the same.
+
+    Parameters
+    ----------
+    loss : A function of labels and predictions.
+    labels, pred, draws : As for `error`.
+    options : Further options of `levelled.estimate`; `bounds` are the least and the largest loss.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> too_low = lambda labels, pred: np.maximum(np.subtract(labels, pred), 0)
@@ -300,14 +345,23 @@ def by_slice(
 
         theta^ = sum_{m in slice} v_m L_m / sum_{m in slice} v_m
 
-    `slices` names the slice of each drawn item, `pool_slices` that of every item of the pool.
     A slice none of whose items has been drawn is undefined, between what its losses may be. The
     interval is Wilson's for 0/1 losses, on the log scale for positive ones, symmetric for ones
-    of either sign, all for a number of labels fixed beforehand; "betting" holds at any number
-    and needs losses with bounds. Where nearly all losses of a slice are the same, such as
-    ratings that are all 5 but a few, the last two would be too narrow: the interval is then
-    "betting" with bounds, and without them what is logically possible. With `simultaneous` all K
-    intervals hold at once: each is given the level 1 - (1 - level) / K.
+    of either sign, all for a number of labels fixed beforehand. Where nearly all losses of a
+    slice are the same, such as ratings that are all 5 but a few, the last two would be too
+    narrow: the interval is then "betting" with bounds, and without them what is logically possible.
+
+    Parameters
+    ----------
+    losses : The loss of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    slices : The name of the slice of each drawn item.
+    pool_slices : That of every item of the pool.
+    level : The confidence of the interval.
+    interval : "auto", "none", "betting" (holds at any number of labels and needs bounds), or the
+        one that "auto" chooses.
+    bounds : The least and the largest loss of an item.
+    simultaneous : All K intervals hold at once: each is given the level 1 - (1 - level) / K.
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> table = by_slice([1, 0, 1, 0], draws, ["a", "a", "b", "b"], ["b", "a", "c", "b", "a"])

@@ -157,6 +157,13 @@ def precision(
 ) -> Estimate:
     """Of the items predicted `positive`, the share that are.
 
+    Parameters
+    ----------
+    labels, pred : The label and the prediction of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    positive : The class that is counted.
+    options : The options of `ClassOptions`: `classes`, `pool_pred`, `level` and `interval`.
+
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> labels, pred = ["spam", "ham", "spam", "ham"], ["spam", "spam", "ham", "ham"]
     >>> precision(labels, pred, draws, positive="spam").value
@@ -175,6 +182,10 @@ def recall(
 ) -> Estimate:
     """Of the items that are `positive`, the share that were predicted so.
 
+    Parameters
+    ----------
+    labels, pred, draws, positive, options : As for `precision`.
+
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> recall(["ham"] * 4, ["ham"] * 4, draws, positive="spam").warnings
     ("no label 'spam' seen yet: undefined so far, between 0 and 1",)
@@ -190,7 +201,12 @@ def specificity(
     positive: Class,
     **options: Unpack[ClassOptions],
 ) -> Estimate:
-    """Of the items that are not `positive`, the share that were not predicted so either."""
+    """Of the items that are not `positive`, the share that were not predicted so either.
+
+    Parameters
+    ----------
+    labels, pred, draws, positive, options : As for `precision`.
+    """
     return _of_class("specificity", ClassSample.of(labels, pred, draws, **options), positive)
 
 
@@ -203,6 +219,10 @@ def f1(
     **options: Unpack[ClassOptions],
 ) -> Estimate:
     """The harmonic mean of precision and recall.
+
+    Parameters
+    ----------
+    labels, pred, draws, positive, options : As for `precision`.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> labels, pred = ["spam", "ham", "spam", "ham"], ["spam", "spam", "ham", "ham"]
@@ -221,7 +241,13 @@ def f_beta(
     beta: float,
     **options: Unpack[ClassOptions],
 ) -> Estimate:
-    """The weighted harmonic mean in which recall counts `beta` times as much as precision."""
+    """The weighted harmonic mean in which recall counts `beta` times as much as precision.
+
+    Parameters
+    ----------
+    labels, pred, draws, positive, options : As for `precision`.
+    beta : How many times as much as precision recall counts.
+    """
     return _of_class("f_beta", ClassSample.of(labels, pred, draws, **options), positive, beta)
 
 
@@ -237,8 +263,12 @@ def per_class(
 ) -> dict[Class, Estimate]:
     """The metric of each class in turn as the positive one.
 
-    With `simultaneous` all intervals hold at once with probability `level`: each is given the
-    level 1 - (1 - level) / K.
+    Parameters
+    ----------
+    metric : "precision", "recall", "specificity", "f1" or "f_beta".
+    labels, pred, draws, options : As for `precision`.
+    beta : That of "f_beta".
+    simultaneous : All K intervals hold at once: each is given the level 1 - (1 - level) / K.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> recalls = per_class("recall", ["a", "b", "c", "c"], ["a", "c", "c", "b"], draws)
@@ -337,8 +367,13 @@ def macro(
 ) -> Estimate:
     """The plain mean of the metric of each class, rare ones counting as much as common ones.
 
-    `over` names the classes to average, all if it is not given. While one of them has not been
-    seen the mean is undefined: wait for it, or leave it out.
+    While one of them has not been seen the mean is undefined: wait for it, or leave it out.
+
+    Parameters
+    ----------
+    metric, labels, pred, draws, beta : As for `per_class`.
+    over : The classes to average, all if it is not given.
+    options : As for `precision`.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> macro("recall", ["a", "b", "c", "c"], ["a", "c", "c", "b"], draws).value
@@ -353,6 +388,10 @@ def balanced_accuracy(
     labels: ArrayLike, pred: ArrayLike, draws: Draws, **options: Unpack[ClassOptions]
 ) -> Estimate:
     """The mean recall of the classes: of those declared, or else of those that labels have.
+
+    Parameters
+    ----------
+    labels, pred, draws, options : As for `precision`.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> balanced_accuracy(["a", "b", "b", "b"], ["a", "b", "a", "b"], draws).value
@@ -382,8 +421,13 @@ def micro(
     """The metric of all classes' counts put together.
 
     Over all classes micro precision, recall and F are the accuracy, and are computed as such.
-    Use `over` to leave out a class that means "nothing here". "wilson" and "cp_safe" both ask for
-    the interval of a number of labels fixed beforehand.
+
+    Parameters
+    ----------
+    metric, labels, pred, draws, beta : As for `per_class`.
+    over : The classes that count, all if it is not given; leave out one that means "nothing here".
+    options : As for `precision`; "wilson" and "cp_safe" both ask for the interval of a number of
+        labels fixed beforehand.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> labels, pred = ["a", "b", "none", "none"], ["a", "none", "none", "b"]
@@ -512,9 +556,14 @@ def confusion(
     """The share of the pool in each cell of label and prediction, with its interval.
 
     With `pool_pred`, the predictions of the whole pool, the total of each column is known, and
-    a cell is that total times the share of the label among those predictions. With
-    `simultaneous` all C^2 intervals hold at once: each is given the level 1 - (1 - level) / C^2.
-    "wilson" and "cp_safe" both ask for the interval of a number of labels fixed beforehand.
+    a cell is that total times the share of the label among those predictions.
+
+    Parameters
+    ----------
+    labels, pred, draws : As for `precision`.
+    simultaneous : All C^2 intervals hold at once: each is given the level 1 - (1 - level) / C^2.
+    options : As for `precision`; "wilson" and "cp_safe" both ask for the interval of a number of
+        labels fixed beforehand.
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> pool_pred = np.array(["b", "a", "b", "b", "a"])

@@ -178,10 +178,18 @@ def compare(
 ) -> Comparison:
     """The mean loss of `a` minus that of `b`, on the same items.
 
-    Errors that both make cancel, so this takes fewer labels than two separate estimates.
-    `bounds` are those of each loss; 0/1 losses need none. Before the models have been seen to
-    disagree, the interval is what betting or logic allows, never [0, 0]. Smaller is better,
-    unless `higher_is_better`, as for ratings.
+    Errors that both make cancel, so this takes fewer labels than two separate estimates. Before
+    the models have been seen to disagree, the interval is what betting or logic allows, never
+    [0, 0].
+
+    Parameters
+    ----------
+    loss_a, loss_b : The losses of both models, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    level, interval : As for `levelled.estimate`.
+    bounds : Those of each loss; 0/1 losses need none.
+    names : The names of the two models.
+    higher_is_better : True for values such as ratings.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> compare([1, 0, 1, 0], [0, 0, 1, 0], draws).difference.value
@@ -211,9 +219,21 @@ def compare_metric(
 ) -> Comparison:
     """The precision, recall, specificity or F of `a` minus that of `b`, on the same items.
 
-    It is that of the class `positive`, or without one the plain mean over all classes (macro).
     Items that both models predict alike cancel, so this takes fewer labels than two separate
-    estimates. "cp_safe", the default, holds for a number of labels fixed beforehand.
+    estimates.
+
+    Parameters
+    ----------
+    metric : "precision", "recall", "specificity", "f1" or "f_beta".
+    labels, pred_a, pred_b : Labels and both predictions of the drawn items, in the order of the
+        draws.
+    draws : The draws, as a sampler made them.
+    positive : The class; without one the plain mean over all classes is compared (macro).
+    classes : All classes; without it those that labels or predictions have.
+    beta : That of "f_beta".
+    level : The confidence of the interval.
+    interval : "auto", "cp_safe" (for a number of labels fixed beforehand) or "none".
+    names : The names of the two models.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> labels, old = ["spam", "ham", "spam", "ham"], ["spam", "spam", "ham", "ham"]
@@ -261,6 +281,15 @@ def compare_all(
     All differences hold at once with probability `level`. Against a baseline these are k - 1;
     which model is best is known from the same labels only, so against the best all k (k - 1) / 2
     pairs must hold. Each is given the level 1 - (1 - level) / number.
+
+    Parameters
+    ----------
+    losses : The losses of each model under its name, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    baseline : The model to compare with; without it the best one.
+    level : The confidence of all differences at once.
+    interval : As for `levelled.estimate`.
+    bounds : Those of each loss; 0/1 losses need none.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> ranking = compare_all({"v1": [1, 0, 1, 0], "v2": [0, 0, 1, 0], "v3": [0, 0, 0, 0]}, draws)

@@ -99,13 +99,23 @@ def calibration(
         ECE = sum_b share_b |accuracy_b - confidence_b|
 
     With probabilities [M, C] (and [N, C] for the pool) the confidence is that of the most
-    probable class, and `classes` names the columns. With probabilities [M] it is that of the
-    `positive` class. The share of the pool in a bin and its confidence follow from `pool_proba`;
-    only the accuracy is estimated. `bins` is a number of equal widths, or edges
-    from 0 to 1.
+    probable class, with probabilities [M] that of the `positive` class. The share of the pool in
+    a bin and its confidence follow from `pool_proba`; only the accuracy is estimated.
 
     The estimated ECE is biased upwards, because noise in a bin counts as miscalibration. Its
     interval is what the intervals of all bins, holding at once, allow.
+
+    Parameters
+    ----------
+    labels : The label of each drawn item, in the order of the draws.
+    proba : Probabilities [M, C] of the drawn items, or those [M] of the `positive` class.
+    draws : The draws, as a sampler made them.
+    pool_proba : The same of all items, in the order of the pool.
+    classes : The names of the columns.
+    positive : The class that probabilities [M] are of.
+    bins : The number of bins of equal width, or edges rising from 0 to 1.
+    level : The confidence of the interval.
+    interval : That of each accuracy: "auto", "wilson", "betting" or "none".
 
     >>> draws = Draws([4, 1, 0, 3], [0.2, 1 / 4, 1 / 3, 1 / 2], pool_size=5)
     >>> pool = np.array([0.9, 0.2, 0.3, 0.8, 0.9])
@@ -226,10 +236,18 @@ def auc(
 
         AUC^ = sum_{i pos, j neg} v_i v_j (1[s_i > s_j] + 1[s_i = s_j] / 2) / (sum v_i sum v_j)
 
-    `scores` [M] goes with the `positive` class against the rest; scores [M, C], one column for
-    each of `classes`, give the plain mean over the classes, each against the rest. The interval
-    is Wilson's, for a number of labels fixed beforehand. A pair is weighted by the product of
-    two weights, so the proposal should have a floor of at least 0.5.
+    A pair is weighted by the product of two weights, so the proposal should have a floor of at
+    least 0.5.
+
+    Parameters
+    ----------
+    labels : The label of each drawn item, in the order of the draws.
+    scores : Scores [M] of the `positive` class, or [M, C], a column for each of `classes`.
+    draws : The draws, as a sampler made them.
+    positive : The class that scores [M] are of, against the rest.
+    classes : The classes of the columns; the result is the plain mean over them.
+    level : The confidence of the interval.
+    interval : "auto", "wilson" (for a number of labels fixed beforehand) or "none".
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> auc(["spam", "ham", "spam", "ham"], [0.9, 0.6, 0.5, 0.1], draws, positive="spam").value

@@ -110,7 +110,13 @@ def kappa(
 ) -> Estimate:
     """Cohen's kappa between labels and predictions over the whole pool.
 
-    `pool_pred` are the predictions of all items.
+    Parameters
+    ----------
+    labels, pred : The label and the prediction of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    pool_pred : The predictions of all items.
+    level : The confidence of the interval.
+    interval : "auto", "fieller" (for a number of labels fixed beforehand), "betting" or "none".
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> pool = ["yes", "no"] * 10
@@ -147,6 +153,12 @@ def correlation(
 
     with the weights v of R_LURE and z the standardised values. The interval is on Fisher's scale,
     for a number of labels fixed beforehand. r is None while all labels, or predictions, are equal.
+
+    Parameters
+    ----------
+    labels, pred : The label and the prediction of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    level : The confidence of the interval.
 
     >>> draws = Draws([4, 1, 0, 7, 5], [0.05, 1 / 19, 1 / 18, 1 / 17, 1 / 16], pool_size=20)
     >>> round(correlation([4, 5, 2, 4, 1], [4.5, 5, 2, 4, 2], draws).value, 3)
@@ -281,10 +293,19 @@ def judge(
 ) -> JudgeReport:
     """Check a judge whose verdicts are known for the whole pool against labels of drawn items.
 
-    `verdicts` are those of the drawn items, `pool_verdicts` of all. Verdicts are classes, of which
-    `positive` is the one to count; with `bounds`, the least and the largest rating, they are
-    numbers. `tpr` and `tnr` are asked of a judge that is used unattended. Intervals are for a
-    number of labels fixed beforehand, unless `interval` is "betting".
+    Verdicts are classes, of which `positive` is the one to count, or numbers with `bounds`.
+
+    Parameters
+    ----------
+    labels, verdicts : The label and the verdict of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    pool_verdicts : The verdicts of all items.
+    positive : The verdict to count, where verdicts are classes.
+    bounds : The least and the largest rating, where verdicts are numbers.
+    tpr, tnr : What is asked of a judge that is used unattended.
+    level : The confidence of the interval.
+    interval : As for `levelled.estimate`; all but "betting" are for a number of labels fixed
+        beforehand.
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> pool = ["pass", "fail"] * 10

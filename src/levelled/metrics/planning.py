@@ -154,14 +154,23 @@ def plan(
 ) -> Plan:
     """The number of labels until the interval, from its low to its high end, is `width` wide.
 
-    `pred` are the model's predictions for the pool: probabilities [N, C] for error, accuracy,
-    log_loss[:CAP], brier, and precision, recall and f1 of a class (f1:CLASS, with `classes` as
-    names of the columns, else 0, 1, ...); numbers [N] for mse and mae. `label` is a
-    distribution of the true label, as in `levelled.scores.expected_loss`; without it the model's
-    own probabilities are used. They may be too sure or not sure enough, so the plan has a range;
-    `expected`, the value of the metric that you believe in, makes it narrower. The interval is
-    that of a campaign with the default proposal, `floor` and so many planned `looks`; 1 stands
-    for an interval that is read once.
+    The interval is that of a campaign with the default proposal. The model's probabilities may be
+    too sure or not sure enough, so the plan has a range.
+
+    Parameters
+    ----------
+    pred : The model's predictions for the pool: probabilities [N, C], or numbers [N] for mse and
+        mae.
+    width : The width of the interval, from its low to its high end.
+    metric : error, accuracy, log_loss[:CAP], brier, mse, mae, or precision, recall and f1 of a
+        class (f1:CLASS).
+    label : A distribution of the true label, as in `levelled.scores.expected_loss`; without it the
+        model's own probabilities are used.
+    classes : The names of the columns of `pred`, else 0, 1, ...
+    expected : The value of the metric that you believe in; it makes the range narrower.
+    level : The confidence of the interval.
+    floor : The share of uniform draws in the proposal.
+    looks : The number of planned looks; 1 stands for an interval that is read once.
 
     >>> proba = np.tile([[0.99, 0.01], [0.7, 0.3], [0.98, 0.02], [0.999, 0.001]], (500, 1))
     >>> needed = plan(proba, width=0.05)

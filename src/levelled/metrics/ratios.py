@@ -313,8 +313,16 @@ def ratio(
         theta^ = sum_m v_m A_m / sum_m v_m D_m
 
     with the weights v_m of R_LURE. Before any item with D > 0 has been drawn it is undefined;
-    its value is then None, and its limits say what is possible. "wilson", the default, holds
-    for a number of labels fixed beforehand, "betting" for any number, however often one looks.
+    its value is then None, and its limits say what is possible.
+
+    Parameters
+    ----------
+    numerator, denominator : A and D of each drawn item, in the order of the draws.
+    draws : The draws, as a sampler made them.
+    most : The largest D that an item may have.
+    level : The confidence of the interval.
+    interval : "auto", "wilson" (for a number of labels fixed beforehand), "betting" (for any
+        number, however often one looks) or "none".
 
     >>> draws = Draws([4, 1, 0, 7], [0.05, 1 / 19, 1 / 18, 1 / 17], pool_size=20)
     >>> print(ratio([1, 0, 1, 0], [1, 1, 1, 0], draws))

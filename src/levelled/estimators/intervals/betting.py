@@ -447,9 +447,8 @@ def _restored(setting: Any) -> Any:  # noqa: ANN401
 class Betting(Watch):
     """An interval for the pool risk that may be watched while labels come in.
 
-    For losses in `bounds` = (A, B) it covers the pool risk after all labels at once with
-    probability `level`, however the proposal adapts and whenever one stops. B may be infinite;
-    then there is a lower limit only.
+    It covers the pool risk after all labels at once with probability `level`, however the
+    proposal adapts and whenever one stops.
 
     The columns that `update` takes describe what else could have been drawn. All are optional,
     and make the interval narrower. The wealth is split at the first label among the bets for which
@@ -457,10 +456,16 @@ class Betting(Watch):
     At a later label without the columns that share does not bet, and columns that appear only
     later are not used.
 
-    With `excluded` items that can never be drawn, the interval is for 1/N times the summed
-    losses of the others: widen it by what the excluded ones may have. Limits are values of a fine
-    grid; a value that matters is added to it by `tested`, so that it is excluded at the first
-    label that allows it.
+    Parameters
+    ----------
+    pool_size : The number of items in the pool, N.
+    bounds : The least and the largest loss (A, B). B may be infinite; then there is a lower limit
+        only.
+    level : The probability that all intervals hold.
+    excluded : Items that can never be drawn. The interval is then for 1/N times the summed losses
+        of the others: widen it by what the excluded ones may have.
+    tested : Values added to the fine grid whose values limits are, so that each is excluded at the
+        first label that allows it.
 
     >>> watch = Betting(pool_size=100, bounds=(0, 1))
     >>> for loss in [1, 0, 0, 0] * 5:
@@ -496,12 +501,20 @@ class Betting(Watch):
         max_weighted_control: float | None = None,
         max_weighted_headroom: float | None = None,
     ) -> None:
-        """Add one label: its loss, and the probability `q` with which it was drawn.
+        """Add one label; if anything is wrong, an error is raised and nothing changes.
 
-        Of the items that could then be drawn, this one included, with w(n) = 1/(N q(n)) and a
-        prediction g(n) of the loss that does not use this label, the columns are: the largest
-        w; g of this item; the sum of g; the largest w g; and the largest w (B - g). If anything
-        is wrong, an error is raised and nothing changes.
+        The columns are of the items that could then be drawn, this one included, with
+        w(n) = 1/(N q(n)) and a prediction g(n) of the loss that does not use this label.
+
+        Parameters
+        ----------
+        loss : The loss of the item.
+        q : The probability with which it was drawn.
+        max_weight : The largest w.
+        control : g of this item.
+        control_left : The sum of g.
+        max_weighted_control : The largest w g.
+        max_weighted_headroom : The largest w (B - g).
         """
         columns = (max_weight, control, control_left, max_weighted_control, max_weighted_headroom)
         terms = self._state.sums[1]
@@ -545,10 +558,17 @@ class RatioBetting(Watch):
     """An interval for mean(A)/mean(D) over the pool that may be watched while labels come in.
 
     For 0 <= A <= D <= `d_max` it covers the ratio after all labels at once with probability
-    `level`, however the proposal adapts and whenever one stops. `denominator_mean` is the pool
-    mean of D if that is known exactly, as for precision, where D = 1 for the items predicted
-    positive. As in `Betting`, the first label decides which columns are used, and values that are
-    `tested` are added to the grid of limits.
+    `level`, however the proposal adapts and whenever one stops. As in `Betting`, the first label
+    decides which columns are used.
+
+    Parameters
+    ----------
+    pool_size : The number of items in the pool, N.
+    d_max : The largest D that an item may have.
+    level : The probability that all intervals hold.
+    denominator_mean : The pool mean of D if that is known exactly, as for precision, where D = 1
+        for the items predicted positive.
+    tested : As for `Betting`.
 
     >>> watch = RatioBetting(pool_size=1000)
     >>> for right, relevant in [(1, 1), (0, 0), (1, 1), (0, 1), (1, 1)] * 30:
@@ -585,10 +605,14 @@ class RatioBetting(Watch):
         max_weight: float | None = None,
         max_weighted_denominator: float | None = None,
     ) -> None:
-        """Add one label: its numerator and denominator, and its probability `q`.
+        """Add one label; if anything is wrong, an error is raised and nothing changes.
 
-        `max_weight` is the largest 1/(N q(n)) over the items that could then be drawn, and
-        `max_weighted_denominator` the largest D(n)/(N q(n)) if all D are known, which is better.
+        Parameters
+        ----------
+        a, d : The numerator and the denominator of the item.
+        q : The probability with which it was drawn.
+        max_weight : The largest 1/(N q(n)) over the items that could then be drawn.
+        max_weighted_denominator : The largest D(n)/(N q(n)) if all D are known, which is better.
         """
         widths = {"max_weight": max_weight, "max_weighted_denominator": max_weighted_denominator}
         self._add({"a": a, "d": d}, q, widths)
@@ -606,8 +630,12 @@ def betting_interval(
 ) -> tuple[float, float]:
     """The interval of `Betting` after all the labels, in the order in which they were drawn.
 
-    `design` has one value a draw under the names of the columns of `Betting.update`; other
-    names in it are ignored.
+    Parameters
+    ----------
+    losses, probability : The loss and the probability of each draw, in order.
+    pool_size, bounds, level, excluded : As for `Betting`.
+    design : One value a draw under the names of the columns of `Betting.update`; others are
+        ignored.
 
     >>> low, high = betting_interval([1.0, 0.0, 0.0], [0.2, 0.1, 0.1], pool_size=10)
     >>> round(low, 3), round(high, 3)
@@ -630,6 +658,10 @@ def running_betting(
     design: Mapping[str, ArrayLike] | None = None,
 ) -> tuple[FloatArray, FloatArray]:
     """The interval of `Betting` after 1, 2, ..., M labels: two arrays, low and high.
+
+    Parameters
+    ----------
+    losses, probability, pool_size, bounds, level, excluded, design : As for `betting_interval`.
 
     >>> low, high = running_betting([1.0, 0.0, 0.0], [0.2, 0.1, 0.1], pool_size=10)
     >>> low.round(3), high.round(3)

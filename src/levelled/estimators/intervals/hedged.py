@@ -93,9 +93,15 @@ class Hedged:
     """An interval for a pool risk that holds at every label, and is narrow at the budget.
 
     For losses of 0 and 1 it covers the pool risk after all labels at once with probability
-    `level`, however the predictor and the proposal adapt. `budget` is the number of labels at
-    which it is meant to be read; it may be changed between two labels. Values that are `tested`
-    are added to the grid of limits.
+    `level`, however the predictor and the proposal adapt.
+
+    Parameters
+    ----------
+    pool_size : The number of items in the pool, N.
+    budget : The number of labels at which it is meant to be read; it may be changed between two
+        labels.
+    level : The probability that all intervals hold.
+    tested : Values that are added to the grid of limits.
 
     >>> watch = Hedged(pool_size=1000, budget=200)
     >>> for m, loss in enumerate([1, 0, 0, 0, 0, 0, 0, 0, 0, 0] * 20):
@@ -139,11 +145,20 @@ class Hedged:
         max_weighted_control: float,
         max_weighted_headroom: float,
     ) -> None:
-        """Add one label: its loss, its probability `q`, and the design columns of its draw.
+        """Add one label, with the design columns of its draw (`levelled.samplers.with_design`).
 
-        The loss of an item that cannot be labelled is NaN. The design columns are of the items
-        that could then be drawn, this one included; none of them may depend on this label. See
-        `levelled.samplers.with_design`.
+        They are of the items that could then be drawn, this one included, with w = 1 / (N q) and
+        the predicted loss g; none of them may depend on this label.
+
+        Parameters
+        ----------
+        loss : 0 or 1; NaN for an item that cannot be labelled.
+        q : The probability with which it was drawn.
+        control, control_left : The predicted loss of the item, and its sum over all that could be
+            drawn.
+        predicted_variance, predicted_skew : The variance and the third moment that are expected of
+            w (L - g).
+        max_weighted_control, max_weighted_headroom : The largest w g and the largest w (1 - g).
         """
         if loss not in (0, 1) and not isnan(loss):
             raise InputError(
@@ -254,8 +269,11 @@ def hedged_interval(
 ) -> tuple[float, float]:
     """The interval of `Hedged` after all the labels, in the order in which they were drawn.
 
-    `design` has one value a draw under the names of the columns of `Hedged.update`; other names
-    in it are ignored.
+    Parameters
+    ----------
+    losses, probability : The loss and the probability of each draw, in order.
+    pool_size, budget, level : As for `Hedged`.
+    design : One value a draw under the names of the columns of `Hedged.update`; others are ignored.
 
     >>> one = dict(control=[0.2], control_left=[2.0], predicted_variance=[0.16],
     ...     predicted_skew=[0.096], max_weighted_control=[0.2], max_weighted_headroom=[0.8])
