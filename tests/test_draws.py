@@ -14,10 +14,10 @@ from levelled.errors import DrawsError, InputError
 @pytest.mark.parametrize(
     ("index", "probability", "pool_size", "words"),
     [
-        ([0, 1], [0.5, 0.0], 4, "above 0 and at most 1"),
-        ([0, 1], [0.5, 1.1], 4, "above 0 and at most 1"),
-        ([0, 1], [0.5, np.nan], 4, "above 0 and at most 1"),
-        ([0, 1], [0.5, -0.1], 4, "above 0 and at most 1"),
+        ([0, 1], [0.5, 0.0], 4, "above 0.*at most 1"),
+        ([0, 1], [0.5, 1.1], 4, "above 0.*at most 1"),
+        ([0, 1], [0.5, np.nan], 4, "above 0.*at most 1"),
+        ([0, 1], [0.5, -0.1], 4, "above 0.*at most 1"),
         ([0, 0], [0.5, 0.5], 4, "drawn twice"),
         ([0, 4], [0.5, 0.5], 4, "outside the pool"),
         ([0, -1], [0.5, 0.5], 4, "outside the pool"),
@@ -113,8 +113,8 @@ def test_a_file_with_a_column_of_ids_from_elsewhere_is_still_read(tmp_path: Path
     [
         (["a"], "2 draws need 2 ids"),
         (["a", "a"], "'a' was drawn twice"),
-        (["a", 1], "texts, or whole numbers"),
-        ([1.0, 2.0], "texts, or whole numbers"),
+        (["a", 1], "texts.*whole numbers"),
+        ([1.0, 2.0], "texts.*whole numbers"),
     ],
 )
 def test_ids_that_cannot_be_are_refused(ids: list[str | int], words: str) -> None:

@@ -2,7 +2,7 @@
 
 import ast
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 TESTS = Path(__file__).parent
@@ -38,11 +38,12 @@ def pinned_sentences(source: str) -> set[tuple[int, str]]:
     """
     tree = ast.parse(source)
     parts = [one for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
-    module = [*_bindings([one for one in tree.body if one not in parts])]
+    module = [*_bindings([one for one in tree.body if one not in parts], {})]
+    own = ([*_bindings([part], dict(module)), *_arguments(part, tree)] for part in parts)
     return {
-        found
-        for part in parts
-        for found in _in_part(part, [*module, *_bindings([part]), *_arguments(part, tree)])
+        sentence
+        for part, names in zip(parts, own, strict=True)
+        for sentence in _in_part(part, [*module, *names])
     }
 
 
@@ -121,17 +122,22 @@ def _texts(node: ast.expr | None, values: dict[str, list[ast.expr]]) -> Iterator
         yield from _texts(part, values)
 
 
-def _bindings(nodes: Sequence[ast.AST]) -> Iterator[tuple[str, ast.expr]]:
+def _bindings(
+    nodes: Sequence[ast.AST], constants: Mapping[str, ast.expr]
+) -> Iterator[tuple[str, ast.expr]]:
     """Names in statements with the expressions they are given there."""
     for node in (inner for outer in nodes for inner in ast.walk(outer)):
         match node:
-            case ast.Assign(targets=[target], value=value):
+            case (
+                ast.Assign(targets=[target], value=ast.expr() as value)
+                | ast.AnnAssign(target=target, value=ast.expr() as value)
+            ):
                 yield from _unpack(target, value)
             case ast.For(target=target, iter=rows) | ast.comprehension(target=target, iter=rows):
-                for row in _rows(rows):
+                for row in _rows(rows, constants):
                     yield from _unpack(target, row)
             case ast.Call(func=ast.Attribute(attr="parametrize"), args=[names, rows, *_]):
-                for row in _rows(rows):
+                for row in _rows(rows, constants):
                     yield from _unpack(names, row)
 
 
@@ -148,13 +154,20 @@ def _arguments(part: ast.AST, tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
                 yield from ((str(one.arg), one.value) for one in keywords)
 
 
-def _rows(node: ast.expr) -> Sequence[ast.expr]:
+def _rows(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
+    """The elements of a list that is written in the file, in place or as a constant."""
     match node:
         case ast.List(elts=rows) | ast.Tuple(elts=rows) | ast.Set(elts=rows):
-            return rows
-        case ast.Call(func=ast.Attribute(attr="items", value=ast.Dict(keys=keys, values=values))):
-            return [ast.Tuple([key, one]) for key, one in zip(keys, values, strict=True) if key]
-    return ()
+            for row in rows:
+                yield from _rows(row.value, constants) if isinstance(row, ast.Starred) else [row]
+        case ast.Name(id=name) if name in constants:
+            yield from _rows(constants[name], {})
+        case ast.Call(func=ast.Attribute(attr="items" | "values" as method, value=mapping)):
+            if isinstance(mapping, ast.Name):
+                mapping = constants.get(mapping.id, mapping)
+            if isinstance(mapping, ast.Dict):
+                for key, value in zip(mapping.keys, mapping.values, strict=True):
+                    yield ast.Tuple([key or value, value]) if method == "items" else value
 
 
 def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]:

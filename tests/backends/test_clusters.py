@@ -14,25 +14,25 @@ def test_batches_hold_all_items_in_order() -> None:
 
 
 def test_workers_do_not_go_with_an_address() -> None:
-    with pytest.raises(InputError, match="has its own workers"):
+    with pytest.raises(InputError, match="own workers"):
         check_place("127.0.0.1:8786", 2)
 
 
 @pytest.mark.parametrize("address", ["here", "here:port", "tcp://:8786", "tcp://here", "a:99999"])
 def test_what_is_no_address_is_refused(address: str) -> None:
-    with pytest.raises(InputError, match="is no address of a Dask cluster: write HOST:PORT"):
+    with pytest.raises(InputError, match=r"Dask.*HOST:PORT"):
         check_server(address, "Dask", "'dask scheduler'")
 
 
 def test_an_address_where_nobody_listens_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-    with pytest.raises(InputError, match=r"No Ray cluster answers at .* Start one with 'ray start"):
+    with pytest.raises(InputError, match=r"Ray.*'ray start"):
         check_server(f"127.0.0.1:{port}", "Ray", "'ray start --head'")
 
 
 def test_a_server_that_is_something_else_is_refused() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         address = f"tcp://127.0.0.1:{server.getsockname()[1]}"
-        with pytest.raises(InputError, match=r"No Dask cluster answers at .* dashboard"):
+        with pytest.raises(InputError, match=r"Dask.*dashboard"):
             check_server(address, "Dask", "'dask scheduler'")

@@ -25,15 +25,15 @@ def killed(item: int) -> None:
 
 
 def test_a_process_that_is_ended_is_told_in_a_line() -> None:
-    with pytest.raises(LevelledError, match="One of the processes was ended"):
+    with pytest.raises(LevelledError, match=r"processes.*ended"):
         list(local(2)(killed, [1, 2]))
 
 
 def test_an_address_without_the_kind_of_its_cluster_is_refused() -> None:
-    with pytest.raises(InputError, match="needs the kind of its cluster"):
+    with pytest.raises(InputError, match=r"kind.*cluster"):
         named("local", address="127.0.0.1:8786")
 
 
 def test_a_backend_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InputError, match="one of local, dask, ray; it is 'spark'"):
+    with pytest.raises(InputError, match=r"local, dask, ray.*'spark'"):
         named("spark")

@@ -97,9 +97,9 @@ class LearnerContract:
         learner = self.learner(model)
         run(learner, y, 75, batch=25)
         assert len(learner.ask(10)) == 5
-        assert learner.note == "only 5 of 10 rows were left to draw"
+        assert "5 of 10 rows" in str(learner.note)
         learner.tell(learner.pending, y[learner.pending])
-        with pytest.raises(InputError, match=r"All 80 rows .* 80 of them have labels: nothing is"):
+        with pytest.raises(InputError, match=r"All 80 rows.*labels"):
             learner.ask(1)
         learner.fit()
         np.testing.assert_array_equal(learner.sample_weight_, np.ones(N))

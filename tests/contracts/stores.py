@@ -92,7 +92,7 @@ class StoreContract:
     @pytest.mark.parametrize("expected", [0, 1, 3, 10**30])
     def test_what_others_wrote_in_between_is_a_conflict(self, store: Store, expected: int) -> None:
         store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
-        with pytest.raises(ConflictError, match="load it again and try again"):
+        with pytest.raises(ConflictError, match="try again"):
             store.append("digits", [{"step": 2}], expected=expected)
         assert [stored.event["step"] for stored in store.events("digits")] == [0, 1]
 
@@ -175,12 +175,12 @@ class StoreContract:
     def test_what_is_no_json_is_refused_and_nothing_is_stored(
         self, store: Store, event: dict[str, Any]
     ) -> None:
-        with pytest.raises(InputError, match="An event must be"):
+        with pytest.raises(InputError, match="event"):
             store.append("digits", [{"step": 0}, event], expected=0)
         assert store.count("digits") == 0
 
     def test_one_event_alone_is_no_list_of_events(self, store: Store) -> None:
-        with pytest.raises(InputError, match="An event must be a dict"):
+        with pytest.raises(InputError, match=r"event.*dict"):
             store.append("digits", {"type": "created"}, expected=0)  # type: ignore[arg-type]
 
     @pytest.mark.parametrize(

@@ -121,11 +121,11 @@ def test_an_estimate_prints_as_one_line_and_goes_into_json() -> None:
         (InputError, "finite", {"losses": [1.0, np.nan, 1.0, 1.0]}),
         (InputError, "numbers", {"losses": ["a", "b", "c", "d"]}),
         (InputError, "level", {"level": 1.5}),
-        (InputError, "estimator must be one of", {"estimator": "best"}),
-        (InputError, "interval must be one of", {"interval": "wide"}),
-        (InputError, "interval must be one of", {"interval": np.array(["t"])}),
-        (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
-        (InputError, "at least one label", {"losses": [], "draws": DRAWS[:0]}),
+        (InputError, "estimator", {"estimator": "best"}),
+        (InputError, "interval", {"interval": "wide"}),
+        (InputError, "interval", {"interval": np.array(["t"])}),
+        (LossError, "outside.*bounds", {"bounds": (0, 0.5)}),
+        (InputError, "one label", {"losses": [], "draws": DRAWS[:0]}),
     ],
 )
 def test_bad_input_is_refused_in_words(
@@ -150,14 +150,14 @@ def test_a_series_in_another_order_than_the_draws_is_refused() -> None:
     in_order = losses.loc[draws.index]
     assert lv.estimate(in_order, draws) == lv.estimate(in_order.to_numpy(), draws)
     assert lv.estimate(in_order.reset_index(drop=True), draws) == lv.estimate(in_order, draws)
-    with pytest.raises(InputError, match="in the order of the draws"):
+    with pytest.raises(InputError, match=r"order.*draws"):
         lv.estimate(in_order.sort_index(), draws)
 
 
 def test_probabilities_of_being_drawn_at_all_are_noticed() -> None:
     inclusion = np.full(50, 0.5)  # of 50 in 100, where a draw has 1/100, 1/99, ...
     est = lv.estimate(np.zeros(50), lv.Draws(np.arange(50), inclusion, 100))
-    assert any("instead of at each draw" in warning for warning in est.warnings)
+    assert any("each draw" in warning for warning in est.warnings)
     uniform = lv.Draws(np.arange(50), 1 / np.arange(100, 50, -1), 100)
     assert not lv.estimate(np.zeros(50), uniform).warnings
 
@@ -222,9 +222,9 @@ def test_a_control_with_hardly_any_residuals_comes_with_a_warning(
     losses[10 : 10 + surprises] = 1
     est = lv.estimate(losses, draws, control=confidence, control_mean=0.1)
     assert est.high - est.low > 0.01
-    assert any("too few to judge the control" in text for text in est.warnings) == warned
+    assert any("judge the control" in text for text in est.warnings) == warned
     if surprises == 1:
-        assert est.warnings[-1].endswith("compare with the estimate without it")
+        assert est.warnings[-1].endswith("estimate without it")
     assert not lv.estimate(losses, draws).warnings
 
 
@@ -354,7 +354,7 @@ def test_what_cannot_be_had_is_refused_in_words(arguments: dict[str, Any], words
 
 
 def test_a_loss_above_the_declared_bound_is_an_error_not_a_clip() -> None:
-    with pytest.raises(LossError, match="outside the declared bounds"):
+    with pytest.raises(LossError, match=r"outside.*bounds"):
         lv.estimate([0.5, 1.5], drawn(2), bounds=(0, 1), interval="betting")
 
 
@@ -414,7 +414,7 @@ def test_a_control_that_does_not_help_is_left_out() -> None:
     plain = lv.estimate(POSITIVE, drawn(100))
     assert lv.estimate(POSITIVE, drawn(100), control=noise, control_mean=0.0) == plain
     perfect = lv.estimate(ERRORS, drawn(100), control=ERRORS, control_mean=0.2)
-    assert perfect.warnings[-1].endswith("too few to judge the control by: it is left out")
+    assert "left out" in perfect.warnings[-1]
     assert replace(perfect, warnings=()) == lv.estimate(ERRORS, drawn(100))
 
 

@@ -33,8 +33,8 @@ def test_a_thin_design_is_told_in_words_with_the_items_that_make_it_so() -> None
     q[:2] = 1e-4
     draws = Draws(np.arange(20), q, 100)
     text = thin_warning(draws, design_size(draws))
-    assert text.startswith("20 labels behave like 1, because 1 item carries")
-    assert text.endswith("raise the floor of the proposal")
+    assert text.startswith("20 labels behave like 1")
+    assert "raise the floor" in text
 
 
 def test_a_thin_design_whose_heavy_items_never_came_up_is_told_as_such() -> None:

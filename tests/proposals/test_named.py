@@ -31,7 +31,7 @@ def test_a_name_stands_for_its_proposal(name: str, expected: np.ndarray) -> None
 def test_a_strength_that_no_proposal_has_is_refused_before_there_are_scores(
     name: str, strength: str
 ) -> None:
-    says = f"proposal='{name}:{strength}': the strength of {name} is a number of at least 0"
+    says = f"'{name}:{strength}'.*at least 0"
     with pytest.raises(InputError, match=says):
         parse_proposal(f"{name}:{strength}")
 
@@ -39,12 +39,12 @@ def test_a_strength_that_no_proposal_has_is_refused_before_there_are_scores(
 @pytest.mark.parametrize(
     ("spec", "says"),
     [
-        ("argmax", "proposal must be one of proportional, boltzmann"),
-        (None, "proposal must be one of"),
-        ("uniform:2", "uniform has no strength to be set"),
-        ("rank:hot", "after the colon comes a number, as in rank:2"),
-        ("boltzmann:", "after the colon comes a number, as in boltzmann:2"),
-        ("epsilon_greedy:", "epsilon_greedy has no strength to be set"),
+        ("argmax", "proposal.*boltzmann"),
+        (None, "proposal"),
+        ("uniform:2", "uniform.*strength"),
+        ("rank:hot", "number.*rank:2"),
+        ("boltzmann:", "number.*boltzmann:2"),
+        ("epsilon_greedy:", "epsilon_greedy.*strength"),
     ],
 )
 def test_what_is_no_name_is_refused(spec: object, says: str) -> None:
@@ -54,7 +54,7 @@ def test_what_is_no_name_is_refused(spec: object, says: str) -> None:
 
 def test_a_caller_may_allow_some_names_alone() -> None:
     assert set(NAMES) > {"power"}
-    with pytest.raises(InputError, match="proposal must be one of power; it is 'rank'"):
+    with pytest.raises(InputError, match=r"proposal.*power.*'rank'"):
         parse_proposal("rank", ["power"])
 
 

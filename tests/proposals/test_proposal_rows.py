@@ -27,7 +27,7 @@ def test_zeros_are_refused_with_the_way_out() -> None:
         ([0.2, 0.2], "these sum to 0.4"),
         ([1.2, -0.2], "the smallest is -0.2"),
         ([], "no item left"),
-        ([1.7e308, 1.7e308], "these sum to inf"),
+        ([1.7e308, 1.7e308], "inf"),
     ],
 )
 def test_what_is_no_distribution_is_refused(wrong: list[float], says: str) -> None:

@@ -74,7 +74,7 @@ def test_what_is_no_distribution_is_refused(wrong: list[float]) -> None:
 
 @pytest.mark.parametrize("share", [-0.1, 1.1, np.nan])
 def test_the_share_is_between_zero_and_one(share: float) -> None:
-    with pytest.raises(InputError, match="share must be between 0 and 1"):
+    with pytest.raises(InputError, match=r"share.*0 and 1"):
         mixture([0.5, 0.5], share)
 
 
@@ -172,7 +172,7 @@ def test_epsilon_zero_is_refused_unless_allowed() -> None:
 
 @pytest.mark.parametrize("epsilon", [-0.1, 1.1, np.nan])
 def test_epsilon_is_a_probability(epsilon: float) -> None:
-    with pytest.raises(InputError, match="epsilon must be between 0 and 1"):
+    with pytest.raises(InputError, match=r"epsilon.*0 and 1"):
         epsilon_greedy([2.0, 1.0], epsilon)
 
 

@@ -99,7 +99,7 @@ def test_no_draws_have_empty_columns() -> None:
 
 def test_draws_made_with_other_weights_are_refused() -> None:
     draws = race([1.0, 2.0, 3.0], 2, seed=1)
-    with pytest.raises(ProposalError, match=r"Draw 1 was recorded with probability .* made with"):
+    with pytest.raises(ProposalError, match=r"Draw 1.*probability"):
         with_design(draws, [3.0, 2.0, 1.5])
     with pytest.raises(ProposalError, match="was recorded"):
         with_design(Draws(np.array([0]), np.array([0.5]), 2), [0.0, 1.0])
@@ -109,21 +109,21 @@ def test_draws_made_with_other_weights_are_refused() -> None:
 def test_weights_too_far_apart_for_any_estimate_are_refused(
     weights: list[float], log: bool
 ) -> None:
-    with pytest.raises(ProposalError, match=r"does not fit a float.*mixture"):
+    with pytest.raises(ProposalError, match=r"float.*mixture"):
         race(weights, 1, seed=1, log=log, design=True)
 
 
 def test_what_does_not_fit_the_pool_is_refused() -> None:
     draws = race([1.0, 2.0, 3.0], 2, seed=1)
-    with pytest.raises(InputError, match=r"weights must have one value an item .*\(3\); it has 2"):
+    with pytest.raises(InputError, match=r"weights.*item.*\(3\).*2"):
         with_design(draws, [1.0, 2.0])
-    with pytest.raises(InputError, match="control must have one value an item"):
+    with pytest.raises(InputError, match=r"control.*item"):
         with_design(draws, [1.0, 2.0, 3.0], control=[0.1])
-    with pytest.raises(InputError, match="control must be finite"):
+    with pytest.raises(InputError, match=r"control.*finite"):
         with_design(draws, [1.0, 2.0, 3.0], control=[0.1, np.nan, 0.1])
     with pytest.raises(InputError, match="only with a control"):
         with_design(draws, [1.0, 2.0, 3.0], bound=1.0)
-    with pytest.raises(InputError, match="above the bound of 1"):
+    with pytest.raises(InputError, match=r"above.*bound.* 1"):
         with_design(draws, [1.0, 2.0, 3.0], control=[0.1, 2.0, 0.1], bound=1.0)
     with pytest.raises(ProposalError, match=r"weights\[0\] is -1"):
         with_design(draws, [-1.0, 2.0, 3.0])

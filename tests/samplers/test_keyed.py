@@ -214,35 +214,35 @@ def test_empty_batches_add_nothing() -> None:
 @pytest.mark.parametrize(
     ("batch", "words"),
     [
-        ({"id": [1, 2], "weight": [1.0, None]}, "Item 2 has no number in the column 'weight'"),
+        ({"id": [1, 2], "weight": [1.0, None]}, "Item 2.*column 'weight'"),
         ({"id": [1, 2], "weight": [1.0, -0.5]}, ">= 0[.] Item 2 has -0.5 in"),
         (
             {"id": [1, 2], "weight": [math.nan, 1.0]},
-            "Item 1 has no number",
+            "Item 1.*no number",
         ),
-        ({"id": [1, 2], "weight": [math.inf, 1.0]}, "finite and >= 0[.] Item 1 has inf"),
+        ({"id": [1, 2], "weight": [math.inf, 1.0]}, ">= 0[.] Item 1.*inf"),
         (
             {"id": [1, 2], "weight": [1e-300, 1.0]},
-            "from 1e-280 to 1e.280[.] Item 1 has 1e-300",
+            "1e-280.*1e.280[.] Item 1.*1e-300",
         ),
         (
             {"id": ["a", "b"], "weight": [0.0, 1.0]},
-            "Item 'a' has weight zero in",
+            "Item 'a'.*zero",
         ),
         (
             {"id": [1, None], "weight": [1.0, 1.0]},
-            "Row 1 of the batch has no id in the column 'id'",
+            "Row 1.*no id.*'id'",
         ),
-        ({"id": [1.0, 2.0], "weight": [1.0, 1.0]}, "'id' is double. Cast it to text"),
+        ({"id": [1.0, 2.0], "weight": [1.0, 1.0]}, "'id'.*double.*text"),
         ({"id": [True, False], "weight": [1.0, 1.0]}, "'id' is bool"),
-        ({"id": [3, 4, 3], "weight": [1.0, 9.0, 1.0]}, "The id 3 comes twice"),
+        ({"id": [3, 4, 3], "weight": [1.0, 9.0, 1.0]}, "id 3.*twice"),
         ({"id": np.array([2**63], np.uint64), "weight": [1.0]}, "cannot be used"),
-        ({"name": [1]}, "has no column 'id'; it has 'name'"),
+        ({"name": [1]}, "column 'id'.*'name'"),
         (
             {"id": [1], "weight": ["x"]},
-            "The batch has no numbers in the column",
+            "no numbers.*column",
         ),
-        (7, "must be an Arrow table or a data frame, not a int"),
+        (7, r"Arrow.*\bint\b"),
     ],
 )
 def test_a_batch_that_cannot_be_drawn_from_is_refused_in_one_line(
@@ -255,7 +255,7 @@ def test_a_batch_that_cannot_be_drawn_from_is_refused_in_one_line(
 
 def test_an_id_in_two_batches_is_found_among_their_first_items() -> None:
     parts = [race_part({"id": [1, one]}, 2, seed=7, key="id", weight=None) for one in (2, 3)]
-    with pytest.raises(InputError, match="The id 1 comes twice"):
+    with pytest.raises(InputError, match=r"id 1.*twice"):
         merge(parts)
 
 
@@ -267,9 +267,9 @@ def test_parts_of_different_races_are_refused() -> None:
         race_part({**ones, "id": [3, 4]}, 3, seed=7, key="id"),
         race_part({**ones, "id": [3, 4]}, 2, seed=7, key="id", log=True),
     ):
-        with pytest.raises(InputError, match="share k, seed and log"):
+        with pytest.raises(InputError, match=r"k, seed.*log"):
             merge([part, other])
-    with pytest.raises(InputError, match="whole numbers and those of others are texts"):
+    with pytest.raises(InputError, match=r"numbers.*texts"):
         merge([part, race_part({**ones, "id": ["3", "4"]}, 2, seed=7, key="id")])
     with pytest.raises(InputError, match="no column 'excluded'"):
         merge([pa.table({"a": [1]})])
@@ -277,7 +277,7 @@ def test_parts_of_different_races_are_refused() -> None:
 
 def test_a_race_that_cannot_be_finished_is_refused() -> None:
     zeros = {"id": [1, 2], "weight": [0.0, 0.0]}
-    with pytest.raises(ProposalError, match="All 2 weights are zero"):
+    with pytest.raises(ProposalError, match=r"All 2 .*zero"):
         finish(race_part(zeros, 1, seed=7, key="id", allow_zero=True))
     with pytest.raises(InputError, match=r"3 draws .* only 2 of 2"):
         finish(race_part({"id": [1, 2]}, 3, seed=7, key="id", weight=None))

@@ -229,9 +229,9 @@ def test_no_draws_is_a_race_too() -> None:
 
 
 def test_items_of_weight_zero_are_refused_unless_they_are_meant() -> None:
-    with pytest.raises(ProposalError, match=r"2 of 4 weights are zero.*allow_zero=True"):
+    with pytest.raises(ProposalError, match=r"2 of 4.*zero.*allow_zero=True"):
         race([1.0, 0.0, 2.0, 0.0], 1, seed=1)
-    with pytest.raises(ProposalError, match="1 of 2 weights are zero"):
+    with pytest.raises(ProposalError, match=r"1 of 2.*zero"):
         race([0.0, -np.inf], 1, seed=1, log=True)
     draws = race([1.0, 0.0, 2.0, 0.0], 2, seed=1, allow_zero=True)
     assert draws.excluded == 2
@@ -241,18 +241,18 @@ def test_items_of_weight_zero_are_refused_unless_they_are_meant() -> None:
 @pytest.mark.parametrize(
     ("weights", "k", "message"),
     [
-        ([1.0, -0.5], 1, r"Weights must be finite and >= 0; weights\[1\] is -0.5"),
+        ([1.0, -0.5], 1, r"finite.*weights\[1\] is -0.5"),
         ([1.0, np.nan], 1, r"weights\[1\] is nan"),
         ([1.0, np.inf], 1, r"weights\[1\] is inf"),
-        ([1e308, 1e308, 1.0], 1, "more than a float can hold.*log=True"),
-        ([0.0, 0.0], 0, "All 2 weights are zero"),
-        ([], 0, "The pool is empty"),
-        ([1.0, 0.0], 2, "2 draws .* only 1 of 2 items can be drawn"),
+        ([1e308, 1e308, 1.0], 1, "float.*log=True"),
+        ([0.0, 0.0], 0, "All 2 .*zero"),
+        ([], 0, "empty"),
+        ([1.0, 0.0], 2, "2 draws.*1 of 2"),
         ([1.0], 2, "only 1 of 1 items"),
-        ([1.0], -1, "k must be at least 0"),
-        ([1.0], 0.5, "k must be a whole number"),
-        ([[1.0]], 1, "weights must have one axis"),
-        (["a"], 1, "weights must be an array of numbers"),
+        ([1.0], -1, r"\bk\b.*at least 0"),
+        ([1.0], 0.5, r"\bk\b.*whole"),
+        ([[1.0]], 1, "weights.*axis"),
+        (["a"], 1, "weights.*numbers"),
     ],
 )
 def test_a_race_that_cannot_be_run_is_refused(weights: list[float], k: int, message: str) -> None:
@@ -271,13 +271,13 @@ def test_a_bad_weight_is_named_wherever_it_is() -> None:
 
 
 def test_weights_whose_sum_overflows_over_many_blocks_are_refused() -> None:
-    with pytest.raises(ProposalError, match="more than a float can hold"):
+    with pytest.raises(ProposalError, match="float"):
         race(np.full(20_000, 1e304), 1, seed=1)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, 2e9])
 def test_log_weights_that_cannot_order_a_race_are_refused(bad: float) -> None:
-    with pytest.raises(ProposalError, match=r"Log-weights must be .*; weights\[1\] is"):
+    with pytest.raises(ProposalError, match=r"Log-weights.*weights\[1\]"):
         race([0.0, bad], 1, seed=1, log=True)
 
 

@@ -64,13 +64,13 @@ def test_rows_of_weight_zero_are_counted() -> None:
 @pytest.mark.parametrize(
     ("column", "message"),
     [
-        ([1.0, None], "Row 5 has no number in the column 'weight': it is missing or NaN"),
-        ([1.0, np.nan], "Row 5 has no number in the column 'weight': it is missing or NaN"),
-        ([1.0, -2.0], r"finite and >= 0[.] Row 5 has -2.0 in the column 'weight'"),
-        ([1.0, np.inf], r"finite and >= 0[.] Row 5 has inf in the column 'weight'"),
-        ([1.0, 0.0], "Row 5 has weight zero in the column 'weight'"),
-        (["a", "b"], "Batch 1 has no numbers in the column 'weight', but string"),
-        ([True, False], "Batch 1 has no numbers in the column 'weight', but bool"),
+        ([1.0, None], "Row 5.*'weight'.*NaN"),
+        ([1.0, np.nan], "Row 5.*'weight'.*NaN"),
+        ([1.0, -2.0], "Row 5 has -2.0.*'weight'"),
+        ([1.0, np.inf], "Row 5.* inf .*'weight'"),
+        ([1.0, 0.0], "Row 5.*zero.*'weight'"),
+        (["a", "b"], "Batch 1.*'weight'.*string"),
+        ([True, False], "Batch 1.*'weight'.*bool"),
     ],
 )
 def test_a_wrong_weight_is_named_by_its_row(column: list[object], message: str) -> None:
@@ -91,13 +91,13 @@ def test_without_a_column_all_rows_weigh_the_same(log: bool) -> None:
 
 def test_what_holds_no_weights_is_refused() -> None:
     batch = pa.record_batch({"score": [1.0]})
-    with pytest.raises(InputError, match="Batch 0 has no column 'weight'; it has 'score'"):
+    with pytest.raises(InputError, match=r"Batch 0.*'weight'.*'score'"):
         race_batches([batch], 1, seed=1)
-    with pytest.raises(InputError, match="must be Arrow record batches; one is a <class 'dict'>"):
+    with pytest.raises(InputError, match=r"Arrow.*'dict'"):
         race_batches([{"weight": 1.0}], 1, seed=1)
     with pytest.raises(InputError, match="pool is empty"):
         race_batches([], 1, seed=1)
-    with pytest.raises(InputError, match="by key has no design columns"):
+    with pytest.raises(InputError, match=r"by key.*design"):
         race_batches([batch], 1, seed=1, key="score", design=True)
     with pytest.raises(InputError, match=r"3 draws .* only 1 of 1"):
         race_batches([batch], 3, seed=1, weight="score")

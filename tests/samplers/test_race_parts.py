@@ -142,11 +142,11 @@ def test_a_part_may_have_fewer_items_than_the_race_draws() -> None:
 
 def test_parts_that_do_not_belong_together_are_refused() -> None:
     one = part([1.0], 1, seed=1)
-    with pytest.raises(InputError, match="share k, seed, log and design"):
+    with pytest.raises(InputError, match=r"k, seed, log.*design"):
         merge([one, part([1.0], 1, seed=2, unit=1)])
-    with pytest.raises(InputError, match="no part to merge"):
+    with pytest.raises(InputError, match=r"part.*merge"):
         merge([])
-    with pytest.raises(InputError, match="Row 0 of unit 0 is in two of the parts"):
+    with pytest.raises(InputError, match=r"Row 0.*unit 0.*two"):
         merge([one, one])
 
 
@@ -172,8 +172,8 @@ def test_a_race_is_not_finished_while_rows_are_missing(
     ("place", "message"),
     [
         ({"first_row": 100}, "multiple of 4096"),
-        ({"first_row": -4096}, "first_row must be at least 0"),
-        ({"unit": -1}, "unit must be at least 0"),
+        ({"first_row": -4096}, "first_row.*at least 0"),
+        ({"unit": -1}, "unit.*at least 0"),
         ({"unit": 2**63}, "below 2"),
     ],
 )
@@ -183,7 +183,7 @@ def test_a_part_starts_where_a_block_starts(place: dict[str, int], message: str)
 
 
 def test_a_part_refuses_the_weights_that_a_race_refuses() -> None:
-    with pytest.raises(ProposalError, match="1 of 2 weights are zero"):
+    with pytest.raises(ProposalError, match=r"1 of 2.*zero"):
         part([1.0, 0.0], 1, seed=1)
     with pytest.raises(ProposalError, match=r"weights\[0\] is -1"):
         part([-1.0], 1, seed=1)
@@ -195,9 +195,9 @@ def test_a_part_says_what_it_holds() -> None:
 
 def test_what_is_no_part_is_refused() -> None:
     one = part([1.0, 2.0], 1, seed=1)
-    with pytest.raises(InputError, match=r"merge takes an iterable of parts, .*; this is a str"):
+    with pytest.raises(InputError, match=r"merge.*parts.*\bstr\b"):
         merge(["x"])
-    with pytest.raises(InputError, match=r"merge takes an iterable of parts, .*; this is a str"):
+    with pytest.raises(InputError, match=r"merge.*parts.*\bstr\b"):
         merge([one, "x"])
-    with pytest.raises(InputError, match=r"finish takes one part, .*; this is a list"):
+    with pytest.raises(InputError, match=r"finish.*one part.*\blist\b"):
         finish([one])

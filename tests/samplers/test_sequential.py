@@ -93,7 +93,7 @@ def test_probabilities_that_miss_one_by_rounding_are_made_exact() -> None:
 @pytest.mark.parametrize(
     ("proposed", "message"),
     [
-        ([0.5, 0.5], "gave 2 probabilities for the 3 items left"),
+        ([0.5, 0.5], r"\b2\b.*\b3\b.*left"),
         ([0.5, 0.5, 0.5], "sum to one"),
         ([1.5, -0.5, 0.0], "at least 0"),
         ([0.5, 0.5, np.nan], "must be finite"),
@@ -108,7 +108,7 @@ def test_a_proposal_that_is_no_distribution_is_refused(proposed: ArrayLike, mess
 
 
 def test_a_wrong_pool_size_is_refused_at_once() -> None:
-    with pytest.raises(InputError, match="pool_size must be at least 1"):
+    with pytest.raises(InputError, match=r"pool_size.*at least 1"):
         sequential(by_score, 0, rng=default_rng(0))
 
 

@@ -52,8 +52,8 @@ def test_nothing_left_has_no_scores(norm: str) -> None:
     ("left", "drawn", "norm", "says"),
     [
         ([[1.0, 2.0]], [[1.0]], "squared", "2 features and X_drawn 1"),
-        ([1.0], [2.0], "cubic", "norm must be one of"),
-        ([np.nan], [1.0], "squared", "X_left must be finite"),
+        ([1.0], [2.0], "cubic", "norm"),
+        ([np.nan], [1.0], "squared", "X_left.*finite"),
         ([[[1.0]]], [1.0], "squared", "features"),
         ([1e200], [-1e200], "squared", "too large"),
         ([1e308], [-1e308], "absolute", "too large"),

@@ -84,12 +84,12 @@ def test_predictions_alone_expect_nothing(loss: Loss) -> None:
     ("pred", "label", "says"),
     [
         ([[0.5, 0.5]], [[0.2, 0.3, 0.5]], "make them equal"),
-        ([[0.5, 0.5], [1.0]], None, "pred must be an array"),
+        ([[0.5, 0.5], [1.0]], None, "pred.*array"),
         ([[0.5, 0.6]], None, "sum to one"),
         ([0, 5], [[0.5, 0.5], [0.5, 0.5]], "from 0 to 1"),
         (HALVES, [[[0.5, 0.6]]], "sum to one"),
         (HALVES, [[[0.2, 0.3, 0.5]]], "make them equal"),
-        (HALVES, np.zeros((1, 0, 2)), "one member or more"),
+        (HALVES, np.zeros((1, 0, 2)), "one member"),
     ],
 )
 def test_predictions_and_labels_that_do_not_fit_are_refused(
@@ -153,7 +153,7 @@ def test_the_squared_loss_moves_with_twice_the_error() -> None:
 @pytest.mark.parametrize(
     ("arguments", "options", "says"),
     [
-        ([HALVES], {"loss": "zero_one"}, "one of log_loss, squared"),
+        ([HALVES], {"loss": "zero_one"}, "log_loss.*squared"),
         ([[1.0]], {"loss": "squared"}, "needs a distribution"),
         ([HALVES, Normal(np.zeros(1), np.ones(1))], {}, "loss of classes"),
         ([HALVES, [[0.2, 0.3, 0.5]]], {}, "make them equal"),

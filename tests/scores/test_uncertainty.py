@@ -142,12 +142,12 @@ def test_variation_ratio_agrees_with_counting_by_hand(seed: int) -> None:
     ("samples", "says"),
     [
         ([[0.5, 0.5]], r"axes \[N, K, C\]"),
-        (np.empty((3, 0, 2)), "one sample an item"),
+        (np.empty((3, 0, 2)), "one sample"),
         ([[[0.5, 0.6]]], "sum to one"),
         ([[[1.5, -0.5]]], "smallest is -0.5"),
         ([[[np.nan, 1.0]]], "smallest is nan"),
         ([[[np.inf, 1.0]]], "sums to inf"),
-        ([[[1.0]]], "two classes or more"),
+        ([[[1.0]]], "two classes"),
         ([[["a", "b"]]], "samples must be"),
     ],
 )

@@ -163,7 +163,7 @@ def perfect(table: pa.Table) -> pa.Table:
     [
         ("f1:egg", lambda table: table, "all", "egg"),
         ("f1:spam", perfect, "all", "nothing to estimate"),
-        ("f1:spam", lambda table: table, ["guaranteed"], "The guarantee is for errors"),
+        ("f1:spam", lambda table: table, ["guaranteed"], "guarantee.*errors"),
         ("recall", lambda table: table, "all", "recall"),
     ],
 )
@@ -176,7 +176,7 @@ def test_what_cannot_be_simulated_is_refused(
 
 def test_a_class_that_is_nowhere_is_refused() -> None:
     table = pa.table({"id": range(50), "pred": ["a", "b"] * 25, "y": ["a"] * 50})
-    with pytest.raises(InputError, match="f1:c is undefined: none of the 50 items"):
+    with pytest.raises(InputError, match=r"f1:c.*undefined.* 50 "):
         known_losses(table, "y", "f1:c")
 
 

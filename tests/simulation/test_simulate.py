@@ -121,13 +121,13 @@ def test_coverage_counts_the_intervals_that_hold() -> None:
     ("changes", "message"),
     [
         ({"label": "nothing"}, "no column 'nothing'"),
-        ({"label": "gaps"}, "no label in the column 'gaps', the first in row 1"),
+        ({"label": "gaps"}, "'gaps'.*row 1"),
         ({"label": "f_1"}, "predictions or features"),
-        ({"label": "other"}, "none of the classes"),
+        ({"label": "other"}, "classes"),
         ({"metric": "mse"}, "needs numbers"),
-        ({"methods": "magic"}, "must be one of uniform"),
+        ({"methods": "magic"}, "uniform"),
         ({"methods": []}, "Name a method"),
-        ({"budgets": [400]}, "leaves nothing to estimate in a pool of 400"),
+        ({"budgets": [400]}, "nothing.* 400"),
         ({"budgets": [1]}, "at least 5"),
         ({"budgets": []}, "Name a budget"),
         ({"repetitions": 1}, "at least 2"),
@@ -148,7 +148,7 @@ def test_bad_input_is_refused_in_one_line(changes: dict[str, Any], message: str)
 def test_a_pool_that_says_nothing_of_losses_has_no_adaptive_method() -> None:
     table = labelled().select(["id", "y"]).append_column("pred", pa.array(["ham"] * 400))
     assert "adaptive" not in applicable_methods(known_losses(table, "y"))
-    with pytest.raises(InputError, match="adaptive needs something to learn"):
+    with pytest.raises(InputError, match="learn"):
         simulate(table, "y", methods="adaptive", budgets=[20], repetitions=2)
 
 

@@ -64,7 +64,7 @@ def test_a_column_of_gaps_only_is_constant() -> None:
 
 
 def test_features_of_another_number_of_items_are_refused() -> None:
-    with pytest.raises(InputError, match="each of the 4 items"):
+    with pytest.raises(InputError, match="4 items"):
         Covariates.of(EXPECTED, features=np.ones((3, 1)))
 
 

@@ -171,7 +171,7 @@ def test_what_it_cannot_do_is_refused_in_one_line_that_names_betting() -> None:
     ]:
         with pytest.raises(lv.LevelledError, match="interval='betting'"):
             lv.estimate(values, given, estimator, interval="hedged", budget=budget, bounds=(0, 1))
-    with pytest.raises(lv.LevelledError, match="budget must be at least 20"):
+    with pytest.raises(lv.LevelledError, match=r"budget.*at least 20"):
         lv.estimate(drawn, draws, "ramped", interval="hedged", budget=10)
     with pytest.raises(lv.LevelledError, match="losses of 0 and 1"):
         Hedged(400, 20).update(**{**rows(losses, draws)[0], "loss": 0.5})
