@@ -122,8 +122,7 @@ def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if isfinite(value) else None for name, value in values.items()}
 
 
-_NOTHING = 1e-12
-_ALIKE = 1e-9
+_NOTHING, _ALIKE = 1e-12, 1e-9  # rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -297,7 +296,7 @@ def active_learning_bias(losses: FloatArray, draws: Draws) -> Measured:
 _PRIOR = 16.0  # observations that the share on the labels counts as
 _NEAR = 0.05  # a share this close to 0 or 1 is rounded to it
 _LEAST = 2.0  # overfitting bias in units of risk / M: that of two parameters
-_FAR = 10.0  # a share of the log loss is sought between -10 and 10
+_FAR = 10.0  # guard: a share of the log loss is sought between -10 and 10
 
 
 def inclusion_weights(hazards: FloatArray) -> FloatArray:

@@ -15,9 +15,10 @@ from levelled.errors import InputError
 from levelled.estimators import lure
 from levelled.estimators.lure import ranked_weights
 
-_NO_VARIANCE = 1e-12
+_NO_VARIANCE = 1e-12  # rounding, as a share of the variance
 _RARE = 5
-"""Losses other than the most common one below which their variance is not told."""
+"""Losses other than the most common one below which their variance is not told: with k of them it
+has a standard error of about sqrt(2 / k)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -42,6 +43,7 @@ class Moments:
         """
         least = _NO_VARIANCE * np.maximum(self.variance, difference.value**2)
         helps = (least < difference.variance) & (difference.variance < self.variance)
+        # guard: nearer to 0 the log scale has no meaning
         clear = helps & (difference.value > 0.5 * np.sqrt(difference.variance))
         return replace(
             self,

@@ -25,7 +25,7 @@ import numpy as np
 
 from levelled._check import BoolArray, FloatArray
 from levelled.draws import Draws
-from levelled.estimators.intervals.limits import PRIOR_DF, blend, leaning, t_quantile
+from levelled.estimators.intervals.limits import DF_OF_ERROR, PRIOR_DF, blend, leaning, t_quantile
 from levelled.estimators.moments import Moments, moments, ramp_of, ramped_shares_of, worth
 from levelled.estimators.record import Estimate
 from levelled.metrics.ratios import (
@@ -113,7 +113,7 @@ class PredictedRatio:
     @property
     def df(self) -> float:
         """The degrees of freedom of the observed variance: few if one side has hardly been seen."""
-        return float(np.minimum(self.residual.df, 2 * self.rarer)) * self.residual.exact
+        return float(np.minimum(self.residual.df, DF_OF_ERROR * self.rarer)) * self.residual.exact
 
     def variance(self, theta: float) -> float:
         """The variance of A^ - theta D^ from labels and predictor."""
@@ -198,7 +198,7 @@ def predicted_slice_estimate(
     predicted = float(shares**2 @ variance) * (scale / width) ** 2
     third = float(shares**3 @ skew) * (scale / width) ** 3
     rarer = min(unit.sum(), inside.sum() - unit.sum())
-    nu = np.minimum(found.df, 2 * rarer) * found.exact
+    nu = np.minimum(found.df, DF_OF_ERROR * rarer) * found.exact
     V = blend(found.variance, np.asarray(predicted), nu)
 
     def score_limits() -> Limits:

@@ -132,8 +132,8 @@ def draw_seed(rng: Generator) -> int:
 
 
 LEVEL = 0.95
-_LOOKS = 5
-_TESTING_FLOOR = 0.1
+_LOOKS = 5  # the default of a campaign
+_TESTING_FLOOR = 0.1  # Active Testing is measured with it: without a floor a weight may be huge
 
 
 class Reading(NamedTuple):

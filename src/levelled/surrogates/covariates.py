@@ -20,14 +20,17 @@ _SLOPE = 0.8
 """The slope on the logit of the expected loss before any label: models are overconfident."""
 _LEAST, _MOST = 0.002, 0.5
 """The pool's mean loss before any label lies between these."""
+_CLIP = 1e-5  # guard: the logit and the logarithm of 0 are infinite
 _MOST_GROUPS = 50
+"""Where more classes are predicted they are no columns: labels are too few for so many."""
 _BLOCK = 65_536
 """Items computed at once, so that intermediate results need little memory."""
 _ADDED = 1 << 20
 """Items added up at once."""
 _CONSTANT = 1e-12
-"""A column whose spread is smaller than this share of its mean does not vary."""
+"""A column whose spread is smaller than this share of its mean does not vary: it is rounding."""
 _MOST_FEATURES = 20
+"""More features become so many principal components: fits take the cube of their number."""
 _SAMPLED = 20_000
 """About so many items decide the principal components, and give a first intercept."""
 
@@ -43,7 +46,7 @@ class LogitFamily:
 
     def link(self, mean: FloatArray) -> FloatArray:
         """The logit, of means at least 1e-5 from 0 and 1."""
-        p = np.clip(mean, 1e-5, 1 - 1e-5)
+        p = np.clip(mean, _CLIP, 1 - _CLIP)
         return np.asarray(np.log(p / (1 - p)))
 
     def mean(self, eta: FloatArray) -> FloatArray:
@@ -62,7 +65,7 @@ class LogitFamily:
 
     def log_likelihood(self, mean: FloatArray, y: FloatArray) -> FloatArray:
         """y log p + (1 - y) log(1 - p), also for losses between 0 and 1."""
-        p = np.clip(mean, 1e-12, 1 - 1e-12)
+        p = np.clip(mean, 1e-12, 1 - 1e-12)  # guard: log 0
         return np.asarray(y * np.log(p) + (1 - y) * np.log1p(-p))
 
 
@@ -77,7 +80,7 @@ class LogFamily:
 
     def link(self, mean: FloatArray) -> FloatArray:
         """The logarithm, of means of at least 1e-5."""
-        return np.asarray(np.log(np.maximum(mean, 1e-5)))
+        return np.asarray(np.log(np.maximum(mean, _CLIP)))
 
     def mean(self, eta: FloatArray) -> FloatArray:
         """The exponential, which is kept from overflowing."""

@@ -26,13 +26,13 @@ from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_pr
 
 # A floor from the running variance of the estimate did worse than one that falls with the errors.
 _LEAST_FLOOR, _FIRST_FLOOR, _HALVED_AT = 0.2, 0.75, 10.0
-_STEPS = 100
+_STEPS = 100  # bound of a loop that ends by itself
 _BLOCK = 1 << 20
 """Items added up at once, so that intermediate results need little memory."""
 GUARANTEED_FLOOR = 0.75
 """The floor where an interval must hold whatever the predictor is worth: errors hidden where the
 floor is c are found no sooner than in 1 / c times the labels of uniform draws."""
-_BALANCING_STEPS, _GAP = 200, 1e-3
+_BALANCING_STEPS, _GAP = 200, 1e-3  # tolerance of the shares
 _SAMPLED = 20_000
 """About so many items decide the shares."""
 
@@ -82,7 +82,7 @@ def _water_level(spread: FloatArray, floor: float) -> float:
             count += int(np.count_nonzero(above))
         slope = n / floor - (n - count)
         new = total / slope if slope > 0 else float(spread.max())
-        if new <= t * (1 + 1e-12):
+        if new <= t * (1 + 1e-12):  # rounding
             break
         t = new
     return t
@@ -204,8 +204,9 @@ def balanced_shares(importance: FloatArray, floor: float) -> FloatArray:
 _Run = TypeVar("_Run", bound=Sized)
 _RAMP_OF_VERDICTS = 0.05
 """Beside verdicts the predictor is nearly as good at the first draws as at the last."""
-_FIRST_FIT = 10
-"""The number of labels from which on the predictor is fitted."""
+_FIRST_FIT, _LEAST_ROUND, _ROUNDS = 10, 5, 10
+"""Labels of the first fit, the fewest between two fits, and the part of the labels, a tenth, that
+is drawn between two later ones."""
 
 
 def next_round_size(n_drawn: int) -> int:
@@ -214,7 +215,7 @@ def next_round_size(n_drawn: int) -> int:
     >>> [next_round_size(n) for n in (0, 10, 100, 1000)]
     [10, 5, 10, 100]
     """
-    return _FIRST_FIT if n_drawn == 0 else max(5, n_drawn // 10)
+    return _FIRST_FIT if n_drawn == 0 else max(_LEAST_ROUND, n_drawn // _ROUNDS)
 
 
 def keep_single(runs: Callable[[], Iterable[_Run]], pool_size: int) -> Callable[[], Iterable[_Run]]:

@@ -14,11 +14,13 @@ import numpy as np
 from levelled._check import FloatArray, IntArray
 from levelled.surrogates.covariates import SCORES, Covariates, Family
 
-_STEPS, _CONVERGED = 30, 1e-7
-_LEAST_DENOMINATOR = 0.05
+_STEPS, _CONVERGED = 30, 1e-7  # tolerance of Newton's method
+_LEAST_DENOMINATOR = 0.05  # guard: a label that alone decides a coefficient
 _RIDGE_INTERCEPT, _RIDGE_SCORES, _RIDGE_EXTRA = 0.02, 2.0, 10.0
 _RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0
 """On scores that a verdict gives, which are two or a few, and on the features beside them."""
+_COST = 1.0
+"""The log-likelihood by which features must be better to count as much."""
 _LEAST_SHARE = 0.02
 """A regression with a smaller share of the average is left out."""
 # Without a background share, scores that tell nothing make an estimate from 100 labels as precise
@@ -26,8 +28,10 @@ _LEAST_SHARE = 0.02
 _BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
 _BACKGROUND_PRIOR = _BACKGROUND**-0.25
 _FIRST_BACKGROUND = 0.1
-_LOWEST, _HIGHEST = 1e-5, 1 - 1e-4
-_LEAST_DISPERSION, _TINY = 1e-3, 1e-100
+_PRIOR_LABELS, _LEAST_ERRORS = 0.5, 0.2
+"""Labels that the expected mean loss counts as, and errors that are never fewer."""
+_LOWEST, _HIGHEST = 1e-5, 1 - 1e-4  # guard: a certain item would never be drawn
+_LEAST_DISPERSION, _TINY = 1e-3, 1e-100  # guard: losses that are all alike
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -181,7 +185,8 @@ def fit_predictor(
     y, w = losses / pool.scale, weights / weights.mean()
     table, start = pool.table(rows), pool.start
     if pool.family.is_bounded:  # the mean loss, drawn a little to what was expected
-        level = max(float(w @ y + 0.5 * pool.prior_mean) / (len(y) + 0.5), 0.2 / len(y))
+        total = float(w @ y + _PRIOR_LABELS * pool.prior_mean)
+        level = max(total / (len(y) + _PRIOR_LABELS), _LEAST_ERRORS / len(y))
     else:  # losses may be of any size: their level is that of the labels
         level = max(float(w @ y) / len(y), _TINY)
         start[0] += np.log(level)
@@ -227,8 +232,12 @@ def _penalty(pool: Covariates, size: int) -> FloatArray:
 
 
 def _shares(family: Family, left_out: FloatArray, y: FloatArray, w: FloatArray) -> FloatArray:
-    """The share of each regression, by its likelihood of losses left out; features cost 1."""
-    evidence = family.log_likelihood(family.mean(left_out), y) @ w - np.arange(len(left_out))
+    """The share of each regression, by its likelihood of losses left out; features cost 1.
+
+    Pseudo-Bayesian model averaging (Geisser and Eddy, 1979).
+    """
+    evidence = family.log_likelihood(family.mean(left_out), y) @ w
+    evidence = evidence - _COST * np.arange(len(left_out))
     shares = np.exp(evidence - evidence.max())
     shares = np.where(shares < _LEAST_SHARE * shares.sum(), 0, shares)
     return np.asarray(shares / shares.sum())

@@ -59,7 +59,7 @@ from levelled.surrogates.driver import GUARANTEED_FLOOR, Aim, keep_single
 _UNKNOWN = 0.1
 """The expected loss where nothing in the pool says more, as a share of the largest."""
 _RARE = 1e-6
-"""Added to the probability of each wrong class, so that their sum is never 0."""
+"""Guard: added to the probability of each wrong class, so that their sum is never 0."""
 _DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver]] = WeakKeyDictionary()
 
 

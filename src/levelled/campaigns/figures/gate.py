@@ -32,7 +32,7 @@ Word = Literal["shown", "refuted", "not yet"]
 Relation = Literal["at least", "at most", "better than"]
 
 _SLACK = 1e-9
-"""Values so near to the limit, as a share of the range of the metric, are equal to it."""
+"""Rounding: values so near to the limit, as a share of the range of the metric, are equal to it."""
 _FEW = 20
 """With fewer labels there is no telling how many more it takes."""
 _REACH = 2.3

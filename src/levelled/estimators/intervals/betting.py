@@ -78,6 +78,9 @@ _STAKES_NEAR = (1.0, 1.0, 2.0, 3.0, 3.0, 2.0)
 _STAKES_FAR = (0.5, 0.5, 1.0, 1.0, 3.0, 6.0)
 """The uneven prior's weights of the fractions, on a side that bets from the bound nearest to 0
 and on one that bets from a bound far from 0, where large stakes win."""
+_SHARES_NEAR = {"bound": 0.3, "control": 0.5}
+_SHARES_FAR = {"bound": 0.2, "middle": 0.3, "control": 0.5}
+"""Its weights of the variants, likewise."""
 _SLACK = 1e-6  # a sampler may add up the same probabilities in another order
 
 
@@ -181,8 +184,7 @@ class MeanGame:
         sides = []
         for names in variants:
             far = "middle" in names
-            shares = {"bound": 0.2 if far else 0.3, "middle": 0.3, "control": 0.5}
-            stakes = _STAKES_FAR if far else _STAKES_NEAR
+            shares, stakes = (_SHARES_FAR, _STAKES_FAR) if far else (_SHARES_NEAR, _STAKES_NEAR)
             sides.append(np.outer([shares[name] for name in names], stakes))
         uneven = normalised_prior(*sides)
         weight = np.asarray(largest) * (self.pool_size / self.drawable)

@@ -59,8 +59,8 @@ _LEAST_JUMP, _LEAST_RATIO, _HEAVIEST = 0.02, 0.02, 0.05
 _MOST = 0.99
 """The largest part of a price that one draw may cost."""
 _HOPELESS = 1e-7
-"""Below this price nothing is staked any more."""
-_TINY, _ROUNDING = 1e-9, 1e-12
+"""Below this price, which is also the chance that it ever reaches 1, nothing is staked: speed."""
+_TINY, _ROUNDING = 1e-9, 1e-12  # guards: division by 0
 _MANY, _FEW = 1600, 800
 """The candidates at first, and how many have to be left lest their spacing shows in the limits."""
 

@@ -38,7 +38,7 @@ Ends = tuple[FloatArray, FloatArray]
 UNBOUNDED: Bounds = (0.0, np.inf)
 """Losses that are never negative, and of which nothing else is known."""
 
-_ULPS = 4 * np.finfo(np.float64).eps
+_ULPS = 4 * np.finfo(np.float64).eps  # rounding of a pairwise sum
 
 
 def logical_limits(total: FloatArray, budget: int, pool_size: int, bounds: Bounds) -> Ends:
@@ -111,7 +111,8 @@ def as_bounds(bounds: Bounds) -> Bounds:
 
 _LARGEST_EXPONENT = 700.0  # exp of more than that overflows
 _ROUNDING = 1e-14  # a variance of shares below this is rounding
-_EVEN = 1e-12
+_EVEN = 1e-12  # rounding leaves less than this where all weights are equal
+_DOUBT = 2.0  # the power by which errors seen speak for the variance
 NO_VARIANCE = 1e-24  # rounding leaves less than this where every term is equal
 
 
@@ -186,7 +187,7 @@ def binomial_size(
 
     informative = (variance > _ROUNDING) & (share > 0) & (share < 1)
     n0 = np.where(informative, share * (1 - share) / np.where(informative, variance, 1), kish)
-    doubt = (1 + errors) ** -2.0
+    doubt = (1 + errors) ** -_DOUBT
     size = 1 / ((1 - doubt) / n0 + doubt / np.minimum(kish, n0))
     upper = (1 + level) / 2
     shrink = (float(ndtri(upper)) / t_quantile(df, upper)) ** 2
@@ -304,7 +305,7 @@ def t_quantile(df: FloatArray, probability: FloatArray | float) -> FloatArray:
 
 
 ANYTIME_LEAST = 25
-"""Number of labels below which the asymptotics cannot be trusted."""
+"""Number of labels below which the asymptotics cannot be trusted (study intervals begins there)."""
 
 
 def boundary(budget: int, pool_size: int, level: float) -> float:
@@ -312,8 +313,9 @@ def boundary(budget: int, pool_size: int, level: float) -> float:
 
         tau = N m / (N - m),    kappa^2 = (1 + 1 / (rho^2 tau)) log((rho^2 tau + 1) / alpha^2)
 
-    with rho chosen to be tightest near 100 labels (or half the pool). Waudby-Smith et al.,
-    arXiv:2103.06476, on the clock of draws without replacement.
+    with rho chosen to be tightest near 100 labels (or half the pool): near 50 the squared width
+    is 11% less at 25 labels and 5% more at 300, near 200 it is 27% more and 4% less. Waudby-Smith
+    et al., arXiv:2103.06476, on the clock of draws without replacement.
 
     >>> round(boundary(100, 10_000, 0.95), 2)
     3.04
@@ -352,8 +354,12 @@ def wilson(share: FloatArray, size: FloatArray, quantile: FloatArray | float) ->
 
 PRIOR_DF = 6.0
 """The weight of the predicted variance, in degrees of freedom."""
+DF_OF_ERROR = 2.0
+"""Degrees of freedom of the observed variance for each error seen."""
 _FAR, _NEAR = 0.9, 0.5
-"""The parts of t^2 jump by which the limits away from the bound and towards it lean."""
+_FAR_CAP, _NEAR_CAP = 0.5, 0.25
+"""The parts of t^2 jump by which the limits away from the bound and towards it lean, and how far
+that may go in units of c."""
 
 
 def blended_variance(
@@ -373,7 +379,7 @@ def blended_variance(
         errors = (moments.total - moments.budget * bounds[0]) / (bounds[1] - bounds[0])
         high = moments.value > (bounds[0] + bounds[1]) / 2
         errors = np.where(high, moments.budget - errors, errors)
-        nu = np.minimum(moments.df, 2 * errors) * moments.exact
+        nu = np.minimum(moments.df, DF_OF_ERROR * errors) * moments.exact
     return blend(moments.variance, predicted, nu), nu + PRIOR_DF
 
 
@@ -422,8 +428,8 @@ def leaning(
     away = np.maximum(np.where(high, bounds[1] - value, value - bounds[0]), 0)
     k = c**2 / np.where(sd > 0, away + sd, 1)
     lean = t**2 * np.where(high, -jump, jump)
-    far = np.clip(_FAR * lean, k, k + np.clip(away / 2, c / 2, c))
-    near = np.clip(_NEAR * lean, k, k + c / 4)
+    far = np.clip(_FAR * lean, k, k + np.clip(_FAR_CAP * away, _FAR_CAP * c, c))
+    near = np.clip(_NEAR * lean, k, k + _NEAR_CAP * c)
     near_limit = (np.sqrt(near**2 + 4 * c**2) - near) / 2
     far_limit = (np.sqrt(far**2 + 4 * c**2) + far) / 2
     below, above = np.where(high, far_limit, near_limit), np.where(high, near_limit, far_limit)
@@ -435,7 +441,7 @@ Limits = tuple[FloatArray | float, FloatArray | float]
 SHARE = 0.9
 """The part of the error rate that goes to the looks; betting between them has the rest."""
 
-_LEAST = 1e-12
+_LEAST = 1e-12  # rounding
 _NODES, _REACH, _BEYOND = 192, 9.0, 40.0
 """Nodes of the integration, the standard deviations beyond which nothing is left, and a bound
 beyond every critical value."""

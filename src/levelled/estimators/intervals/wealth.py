@@ -35,9 +35,9 @@ from levelled.errors import InputError
 FRACTIONS: FloatArray = np.geomspace(0.02, 0.95, 6)
 """The shares of wealth that strategies stake; more of them would dilute the best one."""
 N_CANDIDATES = 800
-_LEAST = 1e-150
+_LEAST = 1e-150  # guard: overflow
 _EVEN = (1.0, 0.0, 0.0, -1.0)  # a bet that pays back the stake: for a variant that cannot bet
-_ROUNDING = 1e-12
+_ROUNDING = 1e-12  # as a share of a loss
 _POOR, _CLEAN_UP = 1e-200, 64
 # A factor is at least 0.1, so wealth that is set to 0 below 1e-200 every 64 labels never reaches
 # the subnormal numbers, which are slow. Smaller wealth cannot void the guarantee.
