@@ -59,3 +59,16 @@ def test_no_two_classes_have_the_same_name() -> None:
             if isinstance(node, ast.ClassDef):
                 places[node.name].append(f"{path.relative_to(PRODUCT)}:{node.lineno}")
     assert {name: lines for name, lines in places.items() if len(lines) > 1} == {}
+
+
+def test_learning_without_scikit_learn_says_how_to_install_it_and_weights_need_none() -> None:
+    code = (
+        "import sys; sys.modules['sklearn'] = None; import levelled as lv\n"
+        "print(lv.learning.training_weights(([2, 0], [0.5, 0.25], 4)).round(3).tolist())\n"
+        "try: lv.learning.ActiveLearner\n"
+        "except lv.errors.MissingExtraError as missing: print(missing)"
+    )
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    weights, says = run.stdout.splitlines()
+    assert weights == "[0.667, 1.333]"
+    assert "pip install 'levelled[sklearn]'" in says

@@ -8,7 +8,7 @@ import warnings
 from importlib import import_module
 
 _NEW = "levelled_studies.bayes"
-_MODULES = ("classifiers", "dropout", "estimator", "inputs", "networks", "posterior", "radial")
+_MODULES = ("classifiers", "dropout", "inputs", "networks", "posterior", "radial")
 
 warnings.warn(
     f"levelled.bayes is {_NEW} now, in the same package: import it by that name.",

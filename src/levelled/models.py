@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, choice, floats
-from levelled.errors import InputError, LevelledError, NotTrainedError
+from levelled.errors import InputError, LevelledError
 from levelled.labels import class_names
 from levelled.losses import absolute, brier, log_loss, squared, zero_one
 
@@ -342,16 +342,6 @@ def model_kind(model: Model) -> Literal["classifier", "regressor"] | None:
     if base is not None and isinstance(model, base.BaseEstimator):
         return "classifier" if base.is_classifier(model) else "regressor"
     return "classifier" if hasattr(model, "predict_proba") else None
-
-
-def not_trained(message: str) -> NotTrainedError:
-    """The error of an untrained model; it is scikit-learn's `NotFittedError` too, if imported."""
-    exceptions = sys.modules.get("sklearn.exceptions")
-    if exceptions is None:
-        return NotTrainedError(message)
-    bases = (NotTrainedError, exceptions.NotFittedError)
-    remade = {"__reduce__": lambda error: (not_trained, error.args)}  # for other processes
-    return cast(NotTrainedError, type("NotTrainedError", bases, remade)(message))
 
 
 def first_tags(model: Any) -> Any:  # noqa: ANN401

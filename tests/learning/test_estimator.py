@@ -6,6 +6,7 @@ run on the learner itself. Those of data run on `FromLearner`, a classifier whos
 learner draw from X and tells it y: what a learner does with wrong data is then what is checked.
 """
 
+import pickle
 from collections.abc import Callable
 from typing import Any, Self
 
@@ -13,7 +14,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-pytest.importorskip("sklearn", minversion="1.6")
+pytest.importorskip("sklearn")
 
 from scipy import sparse
 from sklearn.base import BaseEstimator, ClassifierMixin
@@ -115,6 +116,9 @@ def test_a_learner_before_its_first_fit_is_not_fitted_in_the_sense_of_scikit_lea
         with pytest.raises(NotFittedError, match="has not been trained yet: call fit") as caught:
             use(X)
         assert isinstance(caught.value, NotTrainedError)
+        again = pickle.loads(pickle.dumps(caught.value))  # as it comes from another process
+        assert isinstance(again, NotFittedError)
+        assert str(again) == str(caught.value)
     assert not hasattr(learner, "n_features_in_")
     assert trained().n_features_in_ == 3
 

@@ -75,7 +75,7 @@ WITHOUT_SKLEARN = """
 import sys
 sys.modules["sklearn"] = None
 import numpy as np
-from levelled.learning import ActiveLearner
+import levelled as lv
 
 class Share:
     def __init__(self, prior=(1, 1), random_state=None):
@@ -94,21 +94,19 @@ class Share:
     def predict(self, X):
         return np.full(len(X), self.classes_[self.proba_.argmax()])
 
-learner = ActiveLearner(Share((3, 1)), np.arange(40.0)[:, None])
-while len(learner) < 20:
-    index = learner.ask(5)
-    learner.tell(index, index % 2)
-learner.fit()
-print(learner.model_.prior, learner.model_.random_state is None, learner.model.random_state)
+draws = lv.Draws(range(40), [0.01] * 40, pool_size=100)
+given = Share((3, 1))
+trained = lv.learning.blend(given, np.arange(40.0)[:, None], np.arange(40) % 2, draws).plain
+print(trained.prior, trained.random_state, given.random_state)
 """
 
 
-def test_a_model_that_knows_its_parameters_needs_no_scikit_learn() -> None:
+def test_a_model_that_knows_its_parameters_is_trained_without_scikit_learn() -> None:
     ran = subprocess.run(
         [sys.executable, "-c", WITHOUT_SKLEARN], capture_output=True, text=True, check=False
     )
     assert ran.stderr == ""
-    assert ran.stdout == "(3, 1) False None\n"
+    assert ran.stdout == "(3, 1) 0 None\n"
 
 
 def test_what_a_model_is_can_be_told_before_there_are_labels() -> None:

@@ -1,6 +1,7 @@
 """The active learner: ask, tell, fit. Decisions are pure functions in the modules beside it."""
 
 import math
+from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
@@ -8,24 +9,22 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from levelled._check import FloatArray, IntArray, choice, whole
+from levelled._optional import optional
 from levelled.advice import Verdict
 from levelled.advice.correcting import FOLDS, Correction, Test
 from levelled.draws import Draws
-from levelled.errors import InputError
+from levelled.errors import InputError, NotTrainedError
 from levelled.learning import saving, training
 from levelled.learning.drawing import Labels, add_draws, add_labels, empty_state, next_draws
 from levelled.learning.settings import (
-    PARAMETERS,
     Ensemble,
     LearnerSettings,
     Propose,
     Score,
     Weights,
-    change_settings,
     check_pool,
-    parameter,
 )
-from levelled.learning.training import Blend, Stopping, TrainedModel, should_stop
+from levelled.learning.training import Stopping, should_stop
 from levelled.models import (
     LOSSES,
     Loss,
@@ -33,7 +32,6 @@ from levelled.models import (
     OwnLoss,
     Rows,
     call_model,
-    not_trained,
     read_only,
     take,
     untrained_copy,
@@ -42,31 +40,58 @@ from levelled.models import (
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign
 
+_sklearn = optional("sklearn", extra="sklearn")
 
-class ActiveLearner:
+
+class UntrainedError(NotTrainedError, _sklearn.exceptions.NotFittedError):  # type: ignore[misc, name-defined]
+    """A learner that was not trained yet, in the sense of scikit-learn too."""
+
+
+_SETTINGS = fields(LearnerSettings)
+
+
+class ActiveLearner(_sklearn.base.BaseEstimator):  # type: ignore[misc, name-defined]
     """A model that chooses the items it is trained on, with the probability of each choice.
 
     `ask` draws rows of the pool by the score of a model trained on the labels so far, `tell`
     takes their labels, `fit` trains. Every draw is kept with its probability, so that training
     can be corrected for the choice (`weights`) and a risk measured by the same labels is
-    unbiased.
+    unbiased. The model that scores the pool is always trained plainly.
 
-    `score` is "entropy", "margin" or "least_confidence" of the model's probabilities; "bald" or
-    "variation_ratio" of posterior samples; "variance" of an ensemble of regressors; "geometric",
-    the distance to what was drawn; "uniform"; or a function (model, X_pool) -> a score a row.
-    "auto" is "entropy" for classifiers and "geometric" for regressors.
-    `proposal` turns scores into probabilities: "boltzmann" (beta = 1 on z-scores), "power",
-    "rank" (exponent 1), each of another strength as in "boltzmann:2", "proportional",
-    "epsilon_greedy", "uniform", all over a uniform share of `floor`; or a function of the scores
-    of the rows left. `ensemble` makes posterior samples: a number of bootstrap copies, or a
-    list of models; without it they are the model's own `sample_proba(X, K)` or the trees of a
-    forest.
+    Parameters
+    ----------
+    model : An object with `fit` and `predict`. It is copied before it is trained.
+    X_pool : One row an item: an array, a sparse matrix, a frame or a list of texts.
+    score : "entropy", "margin" or "least_confidence" of the model's probabilities; "bald" or
+        "variation_ratio" of posterior samples; "variance" of an ensemble of regressors;
+        "geometric", the distance to what was drawn; "uniform"; or a function (model, X_pool) ->
+        a score a row. "auto" is "entropy" for classifiers and "geometric" for regressors.
+    proposal : "boltzmann" (beta = 1 on z-scores), "power" or "rank" (exponent 1), each of another
+        strength as in "boltzmann:2", "proportional", "epsilon_greedy" or "uniform"; or a function
+        of the scores of the rows left, to which no floor is added.
+    weights : "auto" trains plainly and with weights, and averages the predictions, corrected as
+        far as helps on these labels; "lure" and "pure" are the weights of the unbiased risk
+        estimators R_LURE and R_PURE; "none" is plain training.
+    ensemble : The source of posterior samples: a number of bootstrap copies, or a list of models;
+        None for the model's own `sample_proba(X, K)` or the trees of a forest.
+    floor : The share of the probability that is spread evenly over the rows left.
+    start : Labels that are drawn uniformly at first; a classifier also needs two classes.
+    seed : The seed of the draws, and of each `random_state` that the model leaves open.
 
-    `weights`: "auto" trains plainly and with weights, and averages the predictions, corrected as
-    far as helps on these labels; "lure" and "pure" are the weights of the unbiased risk estimators
-    R_LURE and R_PURE; "none" is plain training, as always of the model that scores the pool. The
-    first draws are uniform, until `start` labels are told and, for a classifier, two classes.
+    Attributes
+    ----------
+    model_ : The trained model, a `Blend` where weights="auto" corrected in part.
+    sample_weight_ : The weight of each label; in a blend, those of the corrected model.
+    weights_ : The kind of weights used: "lure", "pure", "none", or "auto" for a blend.
+    correction_ : The `Blend` that weights="auto" made, with its share and both models, or None.
+    verdict_ : The verdict that decided on the share, or None.
+    index_, labels_ : The rows and the labels of the training, in the order of their draws.
+    classes_ : The classes of a classifier, in their order.
+    n_features_in_ : The number of features, where rows of the pool have any.
+    note : A note of the last `ask`, `fit` or `save` on its result, or None.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from sklearn.linear_model import LogisticRegression
     >>> X = np.random.default_rng(0).standard_normal((500, 3))
@@ -90,28 +115,22 @@ class ActiveLearner:
         proposal: str | Propose = "boltzmann",
         weights: Weights = "auto",
         ensemble: Ensemble = None,
-        floor: float = 0.3,
+        floor: float = 0.3,  # study learning-floor: 0.2 to 0.3 cost training -1.2 to 1.5%
         start: int = 10,
         seed: int = 0,
     ) -> None:
-        self.X_pool = X_pool
-        self._settings = LearnerSettings(
-            model, score, proposal, weights, ensemble, floor, start, seed
-        )
-        self._state = empty_state(check_pool(self._settings, X_pool))
-        self._trained: TrainedModel | None = None
-        self._last_correction: tuple[Loss | OwnLoss, Correction] | None = None
+        self.model: Any = model
+        self.X_pool, self.score = X_pool, score
+        self.proposal, self.weights, self.ensemble = proposal, weights, ensemble
+        self.floor, self.start, self.seed = floor, start, seed
         self.note: str | None = None
-        """A note of the last `ask`, `fit` or `save` on its result, if there is one."""
+        self._state = empty_state(check_pool(self._settings, X_pool))
+        self._last_correction: tuple[tuple[Any, ...], Correction] | None = None
 
-    model = parameter("model")
-    score = parameter("score")
-    proposal = parameter("proposal")
-    weights = parameter("weights")
-    ensemble = parameter("ensemble")
-    floor = parameter("floor")
-    start = parameter("start")
-    seed = parameter("seed")
+    @property
+    def _settings(self) -> LearnerSettings:
+        """The parameters, checked anew: any of them may have been set in the meantime."""
+        return LearnerSettings(**{one.name: getattr(self, one.name) for one in _SETTINGS})
 
     def __len__(self) -> int:
         return self._state.n_labels
@@ -166,9 +185,19 @@ class ActiveLearner:
         if not callable(loss):
             choice("loss", loss, LOSSES)
         correction = self._correction(loss) if self.weights == "auto" else None
-        self._trained = training.train(
+        trained = training.train(
             self._settings, self.X_pool, self._state, correction, single=single
         )
+        self.model_, self.weights_, self.correction_ = trained.model, trained.kind, trained.blend
+        self.verdict_ = None if trained.blend is None else trained.blend.verdict
+        self.index_, self.labels_ = trained.rows.copy(), trained.labels.copy()
+        self.sample_weight_ = trained.weights.copy()
+        self.__dict__.pop("classes_", None)  # of an earlier model
+        if trained.classes is not None:
+            self.classes_ = trained.classes.copy()
+        shape = np.shape(take(self.X_pool, np.zeros(1, dtype=np.int64)))
+        if len(shape) > 1:
+            self.n_features_in_ = math.prod(shape[1:])  # of an image, its numbers
         n_pending, self.note = len(self.pending), None
         if n_pending:
             self.note = f"{n_pending} of {len(self.draws)} draws wait for their labels"
@@ -190,7 +219,7 @@ class ActiveLearner:
         unless they are others.
         """
         if loss is None:
-            loss = "auto" if self._last_correction is None else self._last_correction[0]
+            loss = "auto" if self._last_correction is None else self._last_correction[0][0]
         if folds == FOLDS and test is None:
             return self._correction(loss).verdict
         options = {"loss": loss, "folds": folds, "test": test}
@@ -284,88 +313,34 @@ class ActiveLearner:
             self.model, "predict", lambda: np.asarray(getattr(self.model_, method)(read_only(X))), X
         )
 
-    @property
-    def model_(self) -> Any:  # noqa: ANN401
-        """The trained model: a `Blend` where weights="auto" corrected in part."""
-        return self._last_fit().model
-
-    @property
-    def sample_weight_(self) -> FloatArray:
-        """The weight of each label in the last `fit`; those of the corrected model in a blend."""
-        return self._last_fit().weights.copy()
-
-    @property
-    def weights_(self) -> str:
-        """The weights that the last `fit` used: "lure", "pure", "none", or "auto" for a blend."""
-        return self._last_fit().kind
-
-    @property
-    def correction_(self) -> Blend | None:
-        """Share, evidence and both models of the last `fit`; None if weights were not "auto"."""
-        return self._last_fit().blend
-
-    @property
-    def verdict_(self) -> Verdict | None:
-        """The verdict that decided at the last `fit`; None if its weights were not "auto"."""
-        return None if self.correction_ is None else self.correction_.verdict
-
-    @property
-    def index_(self) -> IntArray:
-        """The rows that the last `fit` was trained on, in the order of their draws."""
-        return self._last_fit().rows.copy()
-
-    @property
-    def labels_(self) -> NDArray[Any]:
-        """The labels that the last `fit` was trained on, in the order of their draws."""
-        return self._last_fit().labels.copy()
-
-    @property
-    def classes_(self) -> NDArray[Any]:
-        """The classes of a classifier, in their order."""
-        classes = self._last_fit().classes
-        if classes is None:
-            raise AttributeError(f"{type(self.model).__name__} is no classifier.")
-        return classes.copy()
-
-    @property
-    def n_features_in_(self) -> int:
-        """The number of features of an item; a trained learner has it if its pool has columns."""
-        self._last_fit()
-        shape = np.shape(take(self.X_pool, np.zeros(1, dtype=np.int64)))
-        if len(shape) < 2:
-            kind = type(self.X_pool).__name__
-            raise AttributeError(f"The items of a {kind} have no features to count.")
-        return math.prod(shape[1:])  # of an image, its numbers
-
-    def __sklearn_is_fitted__(self) -> bool:
-        """True if there is a trained model; scikit-learn calls this."""
-        return self._trained is not None
+    def __getattr__(self, name: str) -> Any:  # noqa: ANN401
+        if name.endswith("_") and not name.startswith("_") and "model_" not in vars(self):
+            raise UntrainedError("The learner has not been trained yet: call fit() first.")
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_tags__(self) -> Any:  # noqa: ANN401
         """The tags of the model; scikit-learn calls this."""
-        model: Any = self.model
-        return model.__sklearn_tags__()
-
-    def _last_fit(self) -> TrainedModel:
-        if self._trained is None:
-            raise not_trained("The learner has not been trained yet: call fit() first.")
-        return self._trained
-
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
-        """The parameters as they were given; `deep` adds those of the model, as model__C."""
-        params = {name: getattr(self, name) for name in PARAMETERS}
-        if deep and hasattr(self.model, "get_params"):
-            params |= {f"model__{name}": one for name, one in self.model.get_params().items()}
-        return params
+        known = hasattr(self.model, "__sklearn_tags__")
+        return _sklearn.utils.get_tags(self.model) if known else super().__sklearn_tags__()
 
     def set_params(self, **params: Any) -> Self:  # noqa: ANN401
         """Change how it scores, draws and trains from now on; draws and labels stay.
 
-        model__C=10 sets C of a copy of the model, as scikit-learn names it.
+        model__C=10 sets C of a copy of the model, as scikit-learn names it. If one value is
+        refused, none is set.
         """
-        settings = change_settings(self._settings, params)
-        check_pool(settings, self.X_pool)
-        self._settings, self._last_correction = settings, None
+        before = self.get_params(deep=False)
+        what = f"set {', '.join(params)}"
+        if "X_pool" in params:
+            raise InputError(f"ActiveLearner cannot {what}: the draws are rows of one X_pool.")
+        if any(name.startswith("model__") for name in params):
+            params |= {"model": untrained_copy(params.get("model", self.model))}
+        try:
+            call_model(self, what, lambda: super(ActiveLearner, self).set_params(**params))
+            check_pool(self._settings, self.X_pool)
+        except InputError:
+            self.__dict__.update(before)
+            raise
         return self
 
     def __sklearn_clone__(self) -> "ActiveLearner":
@@ -374,8 +349,9 @@ class ActiveLearner:
         return type(self)(untrained_copy(params.pop("model")), params.pop("X_pool"), **params)
 
     def _correction(self, loss: Loss | OwnLoss = "auto") -> Correction:
-        """The correction of the present labels, computed once for the same loss."""
-        if self._last_correction is None or self._last_correction[0] != loss:
+        """The correction of the present labels, computed once for the same loss and model."""
+        key = (loss, self.model, self.seed)
+        if self._last_correction is None or self._last_correction[0] != key:
             judged = training.judge_settled(self._settings, self.X_pool, self._state, loss=loss)
-            self._last_correction = loss, judged
+            self._last_correction = key, judged
         return self._last_correction[1]

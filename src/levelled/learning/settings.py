@@ -1,8 +1,7 @@
 """The settings of a learner, checked once, when they are made."""
 
-import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
 import numpy as np
@@ -30,7 +29,6 @@ from levelled.models import (
     read_only,
     take,
     takes_weights,
-    untrained_copy,
 )
 from levelled.proposals import parse_proposal
 
@@ -240,14 +238,8 @@ def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
 
 
 def _is_forest(model: object) -> bool:
-    ensemble = sys.modules.get("sklearn.ensemble")  # a forest of scikit-learn has imported it
-    return ensemble is not None and isinstance(
-        model,
-        ensemble.RandomForestClassifier
-        | ensemble.RandomForestRegressor
-        | ensemble.ExtraTreesClassifier
-        | ensemble.ExtraTreesRegressor,
-    )
+    """True for the forests of scikit-learn, told by the name of their common base."""
+    return any(base.__name__ == "BaseForest" for base in type(model).__mro__)
 
 
 Weights = Literal["lure", "pure", "none", "auto"]
@@ -295,10 +287,6 @@ class LearnerSettings:
             )
 
 
-PARAMETERS = ("model", "X_pool", *(one.name for one in fields(LearnerSettings)[1:]))
-"""The names of the parameters of a learner, in their order."""
-
-
 def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
     """The number of rows of a pool, which is refused if a learner cannot draw from it."""
     N = n_rows(X_pool, "X_pool")
@@ -319,33 +307,6 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
             )
         floats("X_pool", np.asarray(take(X_pool, np.array([0]))), finite=False)
     return N
-
-
-def parameter(name: str) -> property:
-    """A property of a learner that reads this setting, and sets it by `set_params`."""
-
-    def set_parameter(learner: Any, value: Any) -> None:  # noqa: ANN401
-        learner.set_params(**{name: value})
-
-    return property(lambda learner: getattr(learner._settings, name), set_parameter)
-
-
-def change_settings(settings: LearnerSettings, params: Mapping[str, Any]) -> LearnerSettings:
-    """The settings with other values of some; model__C sets C of a copy of the model."""
-    plain = {name: value for name, value in params.items() if not name.startswith("model__")}
-    fixed = [name for name in plain if name not in PARAMETERS or name == "X_pool"]
-    if fixed:
-        raise InputError(
-            f"{fixed[0]!r} cannot be set; a learner has the parameters {', '.join(PARAMETERS)}, "
-            f"and draws from one X_pool."
-        )
-    nested = {name[len("model__") :]: params[name] for name in params if name not in plain}
-    if nested:
-        model: Any = plain.get("model", settings.model)
-        changed: Any = untrained_copy(model)
-        call_model(model, f"set {', '.join(nested)}", lambda: changed.set_params(**nested))
-        plain["model"] = changed
-    return replace(settings, **plain)
 
 
 def _check_first_row(model: Model, X_pool: Rows) -> None:

@@ -21,6 +21,7 @@ Parameters of both classifiers, beside those their names explain:
 from levelled._optional import optional
 
 optional("torch", extra="torch")
+optional("sklearn", extra="sklearn")
 
 from levelled_studies.bayes.classifiers import DropoutClassifier, RadialClassifier  # noqa: E402
 

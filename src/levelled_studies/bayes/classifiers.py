@@ -11,14 +11,14 @@ from typing import Any, Self
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.validation import check_is_fitted
 from torch import Generator, Tensor
 
-from levelled._check import FloatArray, between, floats, whole
+from levelled._check import FloatArray, between, whole
 from levelled.errors import InputError
 from levelled.labels import Class, class_numbers
-from levelled.losses import zero_one
 from levelled_studies.bayes.dropout import DropoutPosterior
-from levelled_studies.bayes.estimator import ClassifierEstimator
 from levelled_studies.bayes.inputs import (
     Device,
     Numbers,
@@ -40,9 +40,10 @@ from levelled_studies.bayes.training import Schedule, TrainingSet, train
 
 
 @dataclass(eq=False)
-class BayesianClassifier(ClassifierEstimator, ABC):
+class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """Parameters, training and prediction; subclasses sample the weights."""
 
+    network: str = "cnn"
     _: KW_ONLY
     classes: Sequence[Class] | None = None
     learning_rate: float = 5e-4
@@ -97,16 +98,23 @@ class BayesianClassifier(ClassifierEstimator, ABC):
         self._names = feature_names(X)
         return self
 
+    def __sklearn_tags__(self) -> Any:  # noqa: ANN401
+        """The tags of a classifier of rows, or of images; scikit-learn calls this."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.two_d_array = self.network != "cnn"
+        tags.input_tags.three_d_array = True
+        return tags
+
     @property
     def n_features_in_(self) -> int:
         """The number of features of an item in training, or of numbers in an image."""
-        self._check_fitted()
+        check_is_fitted(self)
         return math.prod(self.posterior_.network.input_shape)
 
     @property
     def feature_names_in_(self) -> NDArray[np.object_]:
         """The names of the columns in training, if it was a frame that has them."""
-        self._check_fitted()
+        check_is_fitted(self)
         names: NDArray[np.object_] | None = getattr(self, "_names", None)  # unset by older versions
         if names is None:
             raise AttributeError(f"This {type(self).__name__} was fitted to columns without names.")
@@ -136,15 +144,9 @@ class BayesianClassifier(ClassifierEstimator, ABC):
         best = self.predict_proba(X).argmax(axis=1)
         return self.classes_[best]
 
-    def score(self, X: ArrayLike, y: ArrayLike, sample_weight: ArrayLike | None = None) -> float:
-        """The accuracy: the share of items whose likeliest class is their label."""
-        right = 1 - zero_one(y, self.predict(X))
-        weights = None if sample_weight is None else floats("sample_weight", sample_weight, ndim=1)
-        return float(np.average(right, weights=weights))
-
     def save(self, path: str | Path) -> None:
         """Write the fitted classifier to one file; `load` reads it."""
-        self._check_fitted()
+        check_is_fitted(self)
         names = getattr(self, "feature_names_in_", None)
         saved = SavedClassifier(
             kind=type(self).__name__,
@@ -195,7 +197,7 @@ class BayesianClassifier(ClassifierEstimator, ABC):
         return out
 
     def _inputs(self, X: ArrayLike) -> Numbers:
-        self._check_fitted()
+        check_is_fitted(self)
         inputs = self._checked(X, self.posterior_.network.input_shape)
         check_names(X, getattr(self, "feature_names_in_", None))
         return inputs

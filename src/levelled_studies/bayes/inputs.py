@@ -1,7 +1,6 @@
 """Images, rows of features, labels and devices, checked and in the form a network takes."""
 
 import math
-import sys
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
+from sklearn.exceptions import DataConversionWarning
 from torch import Generator, Tensor
 
 from levelled._check import FloatArray, as_array, between, floats
@@ -155,10 +155,9 @@ def check_labels(y: ArrayLike | None) -> NDArray[Any]:
         raise InputError("A classifier requires y to be passed, but the target y is None.")
     column = as_array("y", y)
     if column.ndim == 2 and column.shape[1] == 1:
-        known = sys.modules.get("sklearn.exceptions")
         warnings.warn(
             "A column-vector y was passed when a 1d array was expected: write y.ravel().",
-            UserWarning if known is None else known.DataConversionWarning,
+            DataConversionWarning,
             stacklevel=4,
         )
         column = column[:, 0]

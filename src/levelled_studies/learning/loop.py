@@ -1,5 +1,7 @@
 """Trajectories of active learning, with models trained each way on the same draws and tested."""
 
+from __future__ import annotations
+
 import warnings
 from typing import Any
 
@@ -8,9 +10,9 @@ import pyarrow as pa
 from numpy.random import Generator
 from numpy.typing import NDArray
 
+from levelled import learning
 from levelled._check import FloatArray
 from levelled.estimators import lure_weights
-from levelled.learning import ActiveLearner, blend
 from levelled.losses import brier, log_loss, squared, zero_one
 from levelled.models import CAP, Predictions, PredictionTask, fit_copy
 from levelled_studies import all_or_nothing
@@ -56,9 +58,9 @@ def _trajectory(settings: LearningSettings, case: Case, rng: Generator) -> list[
 
 def _make_learner(
     settings: LearningSettings, case: Case, data: Split, *, seed: int
-) -> ActiveLearner:
+) -> learning.ActiveLearner:
     """A learner that draws by a model trained without weights."""
-    return ActiveLearner(
+    return learning.ActiveLearner(
         model(case.model),
         data.X,
         score=case.score,
@@ -70,7 +72,7 @@ def _make_learner(
     )
 
 
-def _test_models(data: Split, learner: ActiveLearner, rng: Generator) -> Row:
+def _test_models(data: Split, learner: learning.ActiveLearner, rng: Generator) -> Row:
     """The test risks of models trained each way on the same draws, from the same seed.
 
     `overfitting` is the test risk of the model trained without weights less its R_LURE on the
@@ -97,7 +99,7 @@ def _test_models(data: Split, learner: ActiveLearner, rng: Generator) -> Row:
 
 
 def _train_each_way(
-    data: Split, learner: ActiveLearner, task: PredictionTask, rng: Generator
+    data: Split, learner: learning.ActiveLearner, task: PredictionTask, rng: Generator
 ) -> tuple[dict[str, Predictions], Predictions, Row]:
     """Predictions of test items by way, those of the labels by plain training, and the share."""
     draws = learner.draws
@@ -110,7 +112,7 @@ def _train_each_way(
     assert corrected is not None
     own = corrected.plain
     permuted = rng.permutation(corrected.sample_weight)
-    control: Any = blend(own, X, y, draws, weights=permuted, seed=learner.seed)
+    control: Any = learning.blend(own, X, y, draws, weights=permuted, seed=learner.seed)
     former = all_or_nothing.advise(own, X, y, draws, seed=learner.seed)
     predictions["shuffled"] = task.predictions(control, data.X_test)
     predictions["verdict"] = predictions["LURE" if former.advice == "correct" else "naive"]

@@ -194,7 +194,7 @@ def test_it_goes_with_what_trains_models_here_and_in_scikit_learn() -> None:
 def test_parameters_are_set_by_name() -> None:
     model = RadialClassifier("mlp").set_params(seed=9, patience=2)
     assert (model.seed, model.get_params()["patience"]) == (9, 2)
-    with pytest.raises(InputError, match="RadialClassifier has no parameter 'layers'; it has netw"):
+    with pytest.raises(ValueError, match="'layers'"):
         model.set_params(layers=3)
 
 
@@ -265,7 +265,7 @@ def test_a_validation_set_that_does_not_fit_is_refused(
 
 
 def test_predictions_need_a_fitted_model_and_inputs_like_those_of_training() -> None:
-    with pytest.raises(InputError, match="RadialClassifier is not fitted yet: call fit first"):
+    with pytest.raises(AttributeError, match="RadialClassifier"):  # in full, in test_estimator.py
         RadialClassifier().predict(np.zeros((1, 28, 28)))
     X, y = points()
     model = RadialClassifier("mlp", **QUICK).fit(X, y)
@@ -309,10 +309,11 @@ def test_a_model_can_be_copied() -> None:
     np.testing.assert_array_equal(copy.deepcopy(model).predict_proba(X), model.predict_proba(X))
 
 
-def test_without_torch_the_error_says_how_to_install_it() -> None:
-    code = "import sys; sys.modules['torch'] = None; import levelled_studies.bayes"
+@pytest.mark.parametrize(("package", "extra"), [("torch", "torch"), ("sklearn", "sklearn")])
+def test_without_a_package_the_error_says_how_to_install_it(package: str, extra: str) -> None:
+    code = f"import sys; sys.modules[{package!r}] = None; import levelled_studies.bayes"
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
-    assert "pip install 'levelled[torch]'" in told.stderr
+    assert f"pip install 'levelled[{extra}]'" in told.stderr
 
 
 def test_scikit_learn_can_cross_validate_a_network() -> None:

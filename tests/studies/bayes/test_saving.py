@@ -143,7 +143,7 @@ def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
         RadialClassifier.load(tmp_path / "later.pt")
     with pytest.raises(InputError, match="cannot be written"):
         RadialClassifier("mlp", **QUICK).fit(X, y).save(tmp_path / "no" / "folder" / "model.pt")
-    with pytest.raises(InputError, match="call fit first"):
+    with pytest.raises(AttributeError, match="not fitted"):
         RadialClassifier("mlp").save(tmp_path / "empty.pt")
 
 
