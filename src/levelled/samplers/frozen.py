@@ -6,7 +6,7 @@ Design columns are properties of all items that could have been drawn at each st
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -100,73 +100,41 @@ def with_design(
                 f"it to the bound."
             )
     pool = FrozenProposal(np.arange(len(array)), len(array), array, g, bound, s, t, positive)
-    return _add_design(draws, [pool], float(array.max()), log=log)
+    left = _LeftItems(draws.index, [pool], float(array.max()), log=log)
+    return replace(draws, design=left.design(draws))
 
 
-def _add_design(
-    draws: Draws, runs: Iterable[FrozenProposal], largest: float, *, log: bool = False
-) -> Draws:
-    """Add the design columns of `with_design` in one pass over the runs of a pool, in order.
-
-    `largest` is the largest weight of all runs.
-    """
-    found = _LeftItems(draws.index, largest, log)
-    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
-        for run in runs:
-            found.add(run)
-        sums, maxima = found.sums(), found.maxima()
-        left, N = sums["weight"], draws.pool_size
-        probability = found.at_draws["weight"] / left
-        wrong = np.flatnonzero(~np.isclose(probability, draws.probability, rtol=1e-6, atol=0.0))
-        if len(wrong):
-            m = wrong[0]
-            raise ProposalError(
-                f"Draw {m + 1} was recorded with probability {draws.probability[m]:.6g}, but these "
-                f"weights give it {probability[m]:.6g}. Pass the weights that the draws were made "
-                f"with."
-            )
-        design = {name: left / N * most for name, most in maxima.items()}
-        design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
-        if "spread" in sums:
-            design["predicted_variance"] = left * sums["spread"] / N**2
-        if "third" in sums:
-            design["predicted_skew"] = left**2 * sums["third"] / N**3
-        for name in ("true_positive_variance", "false_negative_variance"):
-            if name in sums:
-                design[name] = left * sums[name] / N**2
-    check_finite(design)
-    if "control" in sums:
-        design |= {"control": found.at_draws["control"], "control_left": sums["control"]}
-    if "positive_chance" in found.at_draws:
-        design["positive_chance"] = found.at_draws["positive_chance"]
-        design |= {name: sums[name] for name in ("true_positives_left", "false_negatives_left")}
-    return replace(draws, design=design)
-
-
-@dataclass(slots=True)
 class _LeftItems:
-    """Sums and maxima over the items left in the pool at each draw, itself included."""
+    """Sums and maxima over the items left in the pool at each draw, itself included.
 
-    index: IntArray
-    largest: float
-    log: bool
-    at_draws: _Columns = field(default_factory=dict)
-    _drawn: IntArray = field(init=False)
-    _order: IntArray = field(init=False)
-    _start: int = 0
-    _most: _Columns = field(default_factory=dict)
-    _sums: list[dict[str, float]] = field(default_factory=list)
-    _maxima: list[dict[str, float]] = field(default_factory=list)
+    They are added up in one pass over `runs`, which give the pool in order; `largest` is the
+    largest weight of all runs. `rows` are the rows of the draws in the whole pool.
+    """
 
-    def __post_init__(self) -> None:
-        self._order = np.argsort(self.index, kind="stable")
-        self._drawn = self.index[self._order]
+    def __init__(
+        self, index: IntArray, runs: Iterable[FrozenProposal], largest: float, *, log: bool = False
+    ) -> None:
+        self._largest, self._log = largest, log
+        self._order = np.argsort(index, kind="stable")
+        self._drawn = index[self._order]
+        self.rows = np.empty(len(index), dtype=np.int64)
+        self.pool_size = 0
+        self.ramp: float | None = None
+        self._at_draws: _Columns = {}
+        self._most: _Columns = {}
+        self._sums: list[dict[str, float]] = []
+        self._maxima: list[dict[str, float]] = []
+        self._slices: dict[tuple[str, ...], dict[str, _LeftSums]] = {}
+        self._start = 0
+        with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
+            for run in runs:
+                self._add(run)
 
-    def add(self, run: FrozenProposal) -> None:
+    def _add(self, run: FrozenProposal) -> None:
         """Take in the next run of rows."""
         for start in range(0, len(run.weights), _CHUNK):
             rows = slice(start, min(start + _CHUNK, len(run.weights)))
-            left = run.weights[rows] > (-np.inf if self.log else 0.0)
+            left = run.weights[rows] > (-np.inf if self._log else 0.0)
             left[self._inside(rows) - start] = False
             add, most = self._terms(run, left, rows)
             self._sums.append({name: column.sum() for name, column in add.items()})
@@ -177,9 +145,12 @@ class _LeftItems:
         add, most = self._terms(run, drawn)
         if run.positive is not None:
             add["positive_chance"] = run.positive.chance[drawn]
-        for kept, columns in ((self.at_draws, add), (self._most, most)):
+        for kept, columns in ((self._at_draws, add), (self._most, most)):
             for name, column in columns.items():
-                kept.setdefault(name, np.empty(len(self.index)))[draw] = column
+                kept.setdefault(name, np.empty(len(self.rows)))[draw] = column
+        self.rows[draw] = run.rows[drawn]
+        self.pool_size, self.ramp = run.pool_size, run.ramp
+        self._add_slices(run, draw, drawn)
         self._start += len(run.weights)
 
     def _terms(
@@ -189,14 +160,14 @@ class _LeftItems:
 
         Weights are relative to the largest one, so that their sums fit a float.
         """
-        weights, top = run.weights[rows][which], self.largest
-        weight = np.exp(weights - top) if self.log else weights / top
-        inverse = np.exp(top - weights) if self.log else top / weights
+        weights, top = run.weights[rows][which], self._largest
+        weight = np.exp(weights - top) if self._log else weights / top
+        inverse = np.exp(top - weights) if self._log else top / weights
         add, most = {"weight": weight, "inverse": inverse}, {"max_weight": inverse}
         if run.spread is not None:
-            add["spread"] = run.spread[rows][which] ** 2 * inverse
+            add["predicted_variance"] = run.spread[rows][which] ** 2 * inverse
         if run.third_moment is not None:
-            add["third"] = run.third_moment[rows][which] * inverse**2
+            add["predicted_skew"] = run.third_moment[rows][which] * inverse**2
         if run.positive is not None:
             h, predicted = run.positive.chance[rows][which], run.positive.predicted[rows][which]
             variance = h * (1 - h) * inverse
@@ -207,7 +178,7 @@ class _LeftItems:
                 "false_negative_variance": variance * ~predicted,
             }
         if run.control is not None:
-            g = add["control"] = run.control[rows][which]
+            g = add["control_left"] = run.control[rows][which]
             most["max_weighted_control"] = g * inverse
             if run.bound is not None:
                 most["max_weighted_headroom"] = (run.bound - g) * inverse
@@ -221,22 +192,82 @@ class _LeftItems:
         """The drawn rows among these rows of the run."""
         return self._drawn[self._places(rows)] - self._start
 
-    def sums(self) -> _Columns:
-        """The sum of each column over the items left at each draw."""
-        return {
+    def _add_slices(self, run: FrozenProposal, draw: IntArray, at: IntArray) -> None:
+        """Add up `control_left`, `predicted_variance` and `predicted_skew` over each slice."""
+        g, s, t = run.control, run.spread, run.third_moment
+        if not run.slices or g is None or s is None or t is None:
+            return
+        whole = PoolSlices(_WHOLE, np.zeros(len(run.rows), dtype=np.int64))
+        columns = {
+            "control_left": g,
+            "predicted_variance": s**2 / run.weights,
+            "predicted_skew": t / run.weights**2,
+        }
+        for slices in (whole, *run.slices):
+            values = {"weight": run.weights} if slices is whole else columns
+            sums = self._slices.setdefault(slices.names, {})
+            for name, column in values.items():
+                kept = sums.setdefault(name, _LeftSums(len(self.rows), len(slices.names)))
+                kept.add(slices.codes, column, draw, at)
+
+    @np.errstate(over="ignore", divide="ignore", invalid="ignore")
+    def design(self, draws: Draws) -> _Columns:
+        """The columns of `with_design`; refuses weights that the draws were not made with."""
+        sums = {
             name: running_sum(
-                self.at_draws[name][::-1], start=float(np.sum([one[name] for one in self._sums]))
+                self._at_draws[name][::-1], start=float(np.sum([one[name] for one in self._sums]))
             )[::-1]
             for name in self._sums[0]
         }
-
-    def maxima(self) -> _Columns:
-        """The largest value of each column among the items left at each draw."""
-        return {
+        left, N = sums["weight"], draws.pool_size
+        probability = self._at_draws["weight"] / left
+        wrong = np.flatnonzero(~np.isclose(probability, draws.probability, rtol=1e-6, atol=0.0))
+        if len(wrong):
+            m = wrong[0]
+            raise ProposalError(
+                f"Draw {m + 1} was recorded with probability {draws.probability[m]:.6g}, but these "
+                f"weights give it {probability[m]:.6g}. Pass the weights that the draws were made "
+                f"with."
+            )
+        maxima = {
             name: np.maximum.accumulate(
                 np.append(max(one[name] for one in self._maxima), self._most[name][::-1])
             )[:0:-1]
             for name in self._maxima[0]
+        }
+        design = {name: left / N * most for name, most in maxima.items()}
+        design["dispersion"] = left * sums["inverse"] / (N - np.arange(len(draws))) ** 2.0
+        if "predicted_variance" in sums:
+            design["predicted_variance"] = left * sums["predicted_variance"] / N**2
+        if "predicted_skew" in sums:
+            design["predicted_skew"] = left**2 * sums["predicted_skew"] / N**3
+        for name in ("true_positive_variance", "false_negative_variance"):
+            if name in sums:
+                design[name] = left * sums[name] / N**2
+        check_finite(design)
+        if "control_left" in sums:
+            design |= {"control": self._at_draws["control_left"]}
+            design |= {"control_left": sums["control_left"]}
+        if "positive_chance" in self._at_draws:
+            design["positive_chance"] = self._at_draws["positive_chance"]
+            design |= {name: sums[name] for name in ("true_positives_left", "false_negatives_left")}
+        return design
+
+    def slice_columns(self) -> _Columns:
+        """The columns of each slice; its name follows that of the column."""
+        if not self._slices:
+            return {}
+        scale = self._slices.pop(_WHOLE)["weight"].at_each_draw() / self.pool_size
+        factors = {
+            "control_left": np.ones_like(scale),
+            "predicted_variance": scale / self.pool_size,
+            "predicted_skew": scale**2 / self.pool_size,
+        }
+        return {
+            f"{name} {one}": column[:, at]
+            for names, sums in self._slices.items()
+            for name, column in ((n, factors[n] * kept.at_each_draw()) for n, kept in sums.items())
+            for at, one in enumerate(names)
         }
 
 
@@ -417,77 +448,11 @@ def _fixed(weights: FloatArray, at: IntArray) -> Draws:
 
 def _from_pool(draws: Draws, runs: Iterable[FrozenProposal], largest: float) -> Draws:
     """Draws among the items left as draws from their pool, with their design columns."""
-    seen = _Gathered(draws.index)
-    draws = _add_design(draws, seen.through(runs), largest)
-    share = draws.pool_size / seen.pool_size
+    left = _LeftItems(draws.index, runs, largest)
+    share = draws.pool_size / left.pool_size
     design = {
-        name: column * share ** _POWERS.get(name, 0)
-        for name, column in (draws.design or {}).items()
+        name: column * share ** _POWERS.get(name, 0) for name, column in left.design(draws).items()
     }
-    if seen.ramp is not None:
-        design["ramp"] = np.full(len(draws), seen.ramp)
-    design |= seen.slice_columns()
-    return Draws(seen.rows, draws.probability, seen.pool_size, design=design)
-
-
-@dataclass(slots=True)
-class _Gathered:
-    """What is gathered of draws, beside their design columns, in a pass over runs of items left."""
-
-    index: IntArray
-    rows: IntArray = field(init=False)
-    pool_size: int = 0
-    ramp: float | None = None
-    _start: int = 0
-    _sums: dict[tuple[str, ...], dict[str, _LeftSums]] = field(default_factory=dict)
-
-    def __post_init__(self) -> None:
-        self.rows = np.empty(len(self.index), dtype=np.int64)
-
-    def through(self, runs: Iterable[FrozenProposal]) -> Iterator[FrozenProposal]:
-        """Take in each run, and hand it on for the design columns."""
-        for run in runs:
-            self.pool_size, self.ramp = run.pool_size, run.ramp
-            inside = (self.index >= self._start) & (self.index < self._start + len(run.rows))
-            draw = np.flatnonzero(inside)
-            at = self.index[draw] - self._start
-            self.rows[draw] = run.rows[at]
-            if run.slices:
-                self._add_slices(run, draw, at)
-            self._start += len(run.rows)
-            yield run
-
-    def _add_slices(self, run: FrozenProposal, draw: IntArray, at: IntArray) -> None:
-        """Add up `control_left`, `predicted_variance` and `predicted_skew` over each slice."""
-        g, s, t = run.control, run.spread, run.third_moment
-        if g is None or s is None or t is None:
-            return
-        whole = PoolSlices(_WHOLE, np.zeros(len(run.rows), dtype=np.int64))
-        columns = {
-            "control_left": g,
-            "predicted_variance": s**2 / run.weights,
-            "predicted_skew": t / run.weights**2,
-        }
-        for slices in (whole, *run.slices):
-            values = {"weight": run.weights} if slices is whole else columns
-            sums = self._sums.setdefault(slices.names, {})
-            for name, column in values.items():
-                kept = sums.setdefault(name, _LeftSums(len(self.index), len(slices.names)))
-                kept.add(slices.codes, column, draw, at)
-
-    def slice_columns(self) -> dict[str, FloatArray]:
-        """The columns of each slice; its name follows that of the column."""
-        if not self._sums:
-            return {}
-        scale = self._sums.pop(_WHOLE)["weight"].at_each_draw() / self.pool_size
-        factors = {
-            "control_left": np.ones_like(scale),
-            "predicted_variance": scale / self.pool_size,
-            "predicted_skew": scale**2 / self.pool_size,
-        }
-        return {
-            f"{name} {one}": column[:, at]
-            for names, sums in self._sums.items()
-            for name, column in ((n, factors[n] * kept.at_each_draw()) for n, kept in sums.items())
-            for at, one in enumerate(names)
-        }
+    if left.ramp is not None:
+        design["ramp"] = np.full(len(draws), left.ramp)
+    return Draws(left.rows, draws.probability, left.pool_size, design=design | left.slice_columns())

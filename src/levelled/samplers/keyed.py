@@ -30,14 +30,6 @@ from levelled._check import FloatArray, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError, WeightError
 from levelled.samplers import blocks
-from levelled.samplers.blocks import (
-    FARTHEST,
-    check_drawable,
-    check_seed,
-    probabilities,
-    scaled,
-    uniform,
-)
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -149,11 +141,11 @@ def column_of(batch: pa.RecordBatch | pa.Table, name: str, place: str) -> pa.Arr
     return column.combine_chunks() if hasattr(column, "combine_chunks") else column
 
 
-def ids_of(batch: pa.Table, key: str, place: str) -> pa.Array:
+def ids_of(batch: pa.Table, key: str) -> pa.Array:
     """The column of ids, as int64 or string."""
     import pyarrow as pa
 
-    ids = column_of(batch, key, place)
+    ids = column_of(batch, key, _PLACE)
     kind = ids.type.value_type if pa.types.is_dictionary(ids.type) else ids.type
     is_text = kind in (pa.string(), pa.large_string(), pa.string_view())
     if not (is_text or pa.types.is_integer(kind) or (not len(ids) and pa.types.is_null(kind))):
@@ -163,7 +155,7 @@ def ids_of(batch: pa.Table, key: str, place: str) -> pa.Array:
         )
     if ids.null_count:
         row = int(np.argmax(np.asarray(ids.is_null())))
-        raise InputError(f"Row {row} of {place.lower()} has no id in the column {key!r}.")
+        raise InputError(f"Row {row} of the batch has no id in the column {key!r}.")
     try:
         return ids.cast(pa.string() if is_text else pa.int64())
     except pa.ArrowInvalid as wrong:
@@ -237,7 +229,7 @@ def exact_sum(values: FloatArray) -> Fraction:
     return Fraction(total) * Fraction(2) ** (unit - 53)
 
 
-PLACE = "The batch"
+_PLACE = "The batch"
 _ROWS = 1 << 18  # rows of a piece: they stay in the cache
 LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
 
@@ -255,7 +247,7 @@ class KeyedRace:
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "k", whole("k", self.k, least=0))
-        object.__setattr__(self, "seed", check_seed(self.seed))
+        object.__setattr__(self, "seed", blocks.check_seed(self.seed))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -287,7 +279,7 @@ def keyed_part(
     """The race over one batch, without keys above `until`."""
     import pyarrow as pa
 
-    ids = ids_of(batch, race.key, PLACE)
+    ids = ids_of(batch, race.key)
     weights = _weights(batch, race, ids)
     drawable = np.flatnonzero(weights > (-np.inf if race.log else 0.0))
     words = first_words(f"{race.seed}:".encode(), ids.cast(pa.string()))
@@ -296,8 +288,8 @@ def keyed_part(
         same = ids.take(np.flatnonzero(words == word)).to_pylist()
         if len(set(same)) < len(same):
             raise _repeated(max(same, key=same.count))
-    number, shift = scaled(weights[drawable], log=race.log)
-    waits = -np.log(uniform(words[drawable]))
+    number, shift = blocks.scaled(weights[drawable], log=race.log)
+    waits = -np.log(blocks.uniform(words[drawable]))
     keys = np.log(waits) - weights[drawable] if race.log else waits / weights[drawable]
     if len(keys) > race.k + 1:
         until = min(until, np.partition(keys, race.k)[race.k])
@@ -332,7 +324,7 @@ def race_by_key(batches: Iterable[pa.Table], race: KeyedRace) -> Draws:
         if sum(one.leaders.num_rows for one in parts) > 2 * race.k + 2:
             parts = [join(parts)]
             until = parts[0].until
-    check_drawable(race.k, n_rows, 0)
+    blocks.check_drawable(race.k, n_rows, 0)
     return draws_of(join(parts))
 
 
@@ -366,7 +358,7 @@ def draws_of(part: KeyedPart) -> Draws:
 
     What is left of the total after each draw is an exact difference.
     """
-    check_drawable(part.k, part.rows, part.excluded)
+    blocks.check_drawable(part.k, part.rows, part.excluded)
     drawn = part.leaders.slice(0, part.k)
     weight, shift = (drawn.column(name).to_numpy() for name in ("weight", "shift"))
     left = {one: part.totals[one] - exact_sum(weight[shift == one]) for one in part.totals}
@@ -375,7 +367,7 @@ def draws_of(part: KeyedPart) -> Draws:
     rows = drawn.column("row")
     return Draws(
         np.arange(part.k) if rows.null_count else rows.to_numpy(),
-        probabilities(weight, shift, rest, top),
+        blocks.probabilities(weight, shift, rest, top),
         part.rows,
         part.excluded,
         ids=drawn.column("id").to_pylist(),
@@ -397,7 +389,7 @@ def _weights(batch: pa.Table, race: KeyedRace, ids: pa.Array) -> FloatArray:
     if race.weight is None:
         return np.full(len(ids), 0.0 if race.log else 1.0)
     try:
-        weights = weights_of(column_of(batch, race.weight, PLACE), race.weight, PLACE)
+        weights = weights_of(column_of(batch, race.weight, _PLACE), race.weight, _PLACE)
         _check_weights(weights, race, ids)
     except WeightError as wrong:
         item = f"Item {ids[wrong.row].as_py()!r}"
@@ -407,7 +399,7 @@ def _weights(batch: pa.Table, race: KeyedRace, ids: pa.Array) -> FloatArray:
 
 def _check_weights(weights: FloatArray, race: KeyedRace, ids: pa.Array) -> None:
     if race.log:
-        zero, good = np.isneginf(weights), np.abs(weights) <= FARTHEST
+        zero, good = np.isneginf(weights), np.abs(weights) <= blocks.FARTHEST
     else:
         zero, good = weights == 0, (weights >= LEAST) & (weights <= LARGEST)
     if race.allow_zero:

@@ -25,17 +25,9 @@ import numpy as np
 from levelled._check import FloatArray, choice, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
+from levelled.samplers import keyed
 from levelled.samplers.blocks import check_drawable, check_seed
-from levelled.samplers.keyed import (
-    LARGEST,
-    LEAST,
-    KeyedPart,
-    KeyedRace,
-    as_table,
-    draws_of,
-    exact_sum,
-    keyed_part,
-)
+from levelled.samplers.keyed import LARGEST, LEAST, KeyedPart, exact_sum
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -304,7 +296,7 @@ def draws_from_result(result: object) -> Draws:
     computed anew, so the draws are those of `race_part` on the same rows; probabilities agree to 12
     digits.
     """
-    table = _typed(as_table(result))
+    table = _typed(keyed.as_table(result))
     about: dict[str, Any] = {}
     for name in _SAME:
         values = table.column(name).unique().to_pylist()
@@ -316,11 +308,11 @@ def draws_from_result(result: object) -> Draws:
         about[name] = values[0]
     k = about["draws_wanted"]
     _check_pool(table, about, k)
-    race = KeyedRace(k, int(about["seed"]), "id", "weight", log=False, allow_zero=False)
-    part = keyed_part(table, race, first_row=0)
+    race = keyed.KeyedRace(k, int(about["seed"]), "id", "weight", log=False, allow_zero=False)
+    part = keyed.keyed_part(table, race, first_row=0)
     rows = part.leaders.column("row").to_numpy()
     _check_agreement("race_key", part.leaders.column("key").to_numpy(), table, rows)
-    draws = replace(draws_of(_whole_pool(part, about)), index=np.arange(k))
+    draws = replace(keyed.draws_of(_whole_pool(part, about)), index=np.arange(k))
     _check_agreement("probability", draws.probability, table, rows[:k])
     return draws
 
