@@ -111,7 +111,7 @@ def test_what_is_shown_comes_from_any_row_group(tmp_path: Path) -> None:
 def test_a_pool_larger_than_a_batch_keeps_its_order(
     ending: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("levelled.sources.rows.LONGEST", 100_000)
+    monkeypatch.setattr("levelled.sources.files.LONGEST", 100_000)
     n = 70_000
     second = np.linspace(0, 1, n).round(6)
     columns = {

@@ -287,7 +287,7 @@ def test_a_slice_of_too_many_values_is_no_slice() -> None:
 def test_the_first_wrong_item_is_named_wherever_it_is(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("levelled.sources.rows.LONGEST", 100_000)
+    monkeypatch.setattr("levelled.sources.files.LONGEST", 100_000)
     n = 70_000
     first = [0.5] * n
     first[68_000] = 0.7

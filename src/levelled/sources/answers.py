@@ -10,7 +10,7 @@ from __future__ import annotations
 import io
 import math
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from os import PathLike
 from pathlib import Path
@@ -140,7 +140,8 @@ def _of_format(
         return rows
 
 
-def _of_csv(source: Path | bytes, others: Sequence[str]) -> list[dict[str, Any]]:
+def _csv_texts(source: Path | bytes, choose: Callable[[Sequence[str]], Sequence[str]]) -> pa.Table:
+    """The columns of a CSV file that are chosen by their names, all as text."""
     import pyarrow as pa
 
     from levelled.sources.rows import open_csv
@@ -150,9 +151,13 @@ def _of_csv(source: Path | bytes, others: Sequence[str]) -> list[dict[str, Any]]
         return open_csv(file, kinds=kinds)
 
     with start() as file:
-        columns = _wanted(file.schema.names, others)
+        columns = choose(file.schema.names)
     with start({name: pa.string() for name in columns}) as file:
-        rows: list[dict[str, Any]] = file.read_all().to_pylist()
+        return file.read_all()
+
+
+def _of_csv(source: Path | bytes, others: Sequence[str]) -> list[dict[str, Any]]:
+    rows = _csv_texts(source, lambda names: _wanted(names, others)).to_pylist()
     rows = [
         {name: text if text is None else read_cell(text) for name, text in row.items()}
         for row in rows
@@ -237,8 +242,6 @@ def read_result(path: PathName) -> pa.Table:
     import pyarrow.compute as pc
     import pyarrow.parquet as pq
 
-    from levelled.sources.rows import open_csv
-
     file = one_file(path, "the result of a SELECT is one")
     kind = format_of(file)
     with name_unreadable(path, kind):
@@ -247,10 +250,7 @@ def read_result(path: PathName) -> pa.Table:
         if kind == "jsonl":
             with file.open("rb") as lines:
                 return pa.Table.from_pylist([*json_objects(lines, file.name)])
-        with open_csv(file) as reader:
-            names = reader.schema.names
-        with open_csv(file, kinds=dict.fromkeys(names, pa.string())) as reader:
-            table = reader.read_all()
+        table = _csv_texts(file, lambda names: names)
     for at, name in enumerate(table.column_names):
         column = table.column(at)
         if name.lower() == "id" and pc.all(pc.match_substring_regex(column, _WHOLE_IDS)).as_py():

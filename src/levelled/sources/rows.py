@@ -26,23 +26,9 @@ from pyarrow import csv
 from levelled._check import IntArray
 from levelled.errors import InputError, PoolError
 from levelled.labels import class_text
+from levelled.sources import files
 from levelled.sources.columns import Roles, check_repeats, is_number, is_text
-from levelled.sources.files import (
-    LONGEST,
-    PathName,
-    Place,
-    digest,
-    find_places,
-    format_of,
-    is_large,
-    is_sampled,
-    json_lines,
-    json_objects,
-    name_unreadable,
-    one_line,
-    parse_object,
-    sample_digest,
-)
+from levelled.sources.files import PathName, Place, json_objects, name_unreadable
 
 BATCH = 65_536
 """Rows that are read at once in a pass over a pool."""
@@ -150,7 +136,7 @@ class FilesInMemory(_Stamped, Frame):
 
     @cached_property
     def _digest(self) -> str:
-        return digest(self.places)
+        return files.digest(self.places)
 
 
 class Files(_Stamped):
@@ -161,8 +147,8 @@ class Files(_Stamped):
     """
 
     def __init__(self, source: PathName | Sequence[PathName], *, alike: bool = False) -> None:
-        super().__init__(find_places(source))
-        self.format = format_of(self.places[0].name)
+        super().__init__(files.find_places(source))
+        self.format = files.format_of(self.places[0].name)
         self._units: list[tuple[int, int]] = []
         """The number of the file of each unit, and of its row group."""
         self._lengths: list[int | None] = []
@@ -279,9 +265,9 @@ class Files(_Stamped):
         changed since is refused.
         """
         self.check()
-        sampled = is_sampled(like) if like is not None else is_large(self.places)
+        sampled = files.is_sampled(like) if like is not None else files.is_large(self.places)
         if sampled not in self._fingerprints:
-            found = sample_digest(self.places) if sampled else digest(self.places)
+            found = files.sample_digest(self.places) if sampled else files.digest(self.places)
             self.check()
             self._fingerprints[sampled] = found
         return self._fingerprints[sampled]
@@ -435,7 +421,7 @@ def open_csv(
     name = source.name if isinstance(source, Place | Path) else ""
     return csv.open_csv(
         source.open() if isinstance(source, Place) else source,
-        csv.ReadOptions(block_size=LONGEST),
+        csv.ReadOptions(block_size=files.LONGEST),
         csv.ParseOptions(
             delimiter="\t" if name.lower().endswith(".tsv") else ",", newlines_in_values=True
         ),
@@ -469,9 +455,9 @@ def _json_rows(place: Place, wanted: IntArray, columns: Sequence[str]) -> Iterat
     """These columns of some lines; the file is scanned up to the last of them."""
     which, last = {*wanted.tolist()}, int(wanted[-1])
     with _lines(place) as (file, name):
-        for row, (number, line) in enumerate(json_lines(file, name)):
+        for row, (number, line) in enumerate(files.json_lines(file, name)):
             if row in which:
-                values = parse_object(line, number, name)
+                values = files.parse_object(line, number, name)
                 yield {column: values.get(column) for column in columns}
             if row == last:
                 return
@@ -516,7 +502,7 @@ def as_table(frame: object) -> pa.Table:
     try:
         table = pa.table(frame)
     except (pa.ArrowException, TypeError, ValueError) as wrong:
-        raise PoolError(f"This frame cannot be read: {one_line(wrong)}") from wrong
+        raise PoolError(f"This frame cannot be read: {files.one_line(wrong)}") from wrong
     views = [field for field in table.schema if str(field.type) == "string_view"]
     for field in views:
         at = table.schema.get_field_index(field.name)

@@ -103,8 +103,10 @@ def find_source(
         return None, Frame(as_table(source)), None
     if isinstance(source, str | PathLike):
         name, path = fspath(source), local_path(source)
-        found = _outputs(path, choices) if name else None
-        if found is None:
+        found = read_outputs(path, choices.reader) if name else None
+        is_rows = path.suffix.lower() in ENDINGS
+        # A user who names a raw column of ids wants the rows of the file as they are.
+        if found is None or (is_rows and choices.id_column not in found.table.column_names):
             return name, Files(source), None
         paths = hugging_face.files_in(path) if path.is_dir() else (path,)
         return name, FilesInMemory(found.table, local_places(paths)), found
@@ -114,13 +116,6 @@ def find_source(
         f"A pool is a path, a list of paths, or a frame of pandas, polars, duckdb or pyarrow; "
         f"this is a {type(source).__name__}."
     )
-
-
-def _outputs(path: Path, choices: ColumnChoices) -> Outputs | None:
-    """The output of a tool; None for a plain pool, and where the user names a raw column of ids."""
-    outputs = read_outputs(path, choices.reader)
-    raw = outputs is not None and choices.id_column not in outputs.table.column_names
-    return None if raw and path.suffix.lower() in ENDINGS else outputs
 
 
 def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:

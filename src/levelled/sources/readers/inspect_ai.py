@@ -7,7 +7,6 @@ import struct
 import zipfile
 import zlib
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import replace
 from pathlib import Path
 from typing import IO, Any
@@ -37,65 +36,50 @@ _MOST_TIMES = 1000
 """A member of more than a megabyte may not shrink further than this when it is compressed."""
 
 
-class Members:
-    """The members of an open ZIP file by their names."""
+class Archive:
+    """An open ZIP file: its members by their names."""
 
-    def __init__(self, file: IO[bytes], name: str, members: dict[str, zipfile.ZipInfo]) -> None:
-        self._file, self._name, self._members = file, name, members
-
-    def __iter__(self) -> Iterator[str]:
-        return iter(self._members)
-
-    def __contains__(self, member: str) -> bool:
-        return member in self._members
-
-    def read(self, member: str) -> bytes:
-        """The content of a member; one that is damaged or far too large is refused."""
-        about = self._members[member]
-        size, packed = about.file_size, about.compress_size
-        if size > _MOST_BYTES or (size > 1 << 20 and size > _MOST_TIMES * packed):
-            raise PoolError(
-                f"{member} in {self._name} claims to hold {size:,} bytes in {packed:,}, more than "
-                f"any sample needs: the file is damaged or made to fill the memory."
-            )
-        try:
-            data = _unpack(self._packed(about), about.compress_type, size)
-        except (OSError, zlib.error, struct.error) as wrong:
-            raise self._damaged(member, "its data cannot be unpacked") from wrong
-        if data is None:
-            raise PoolError(
-                f"{member} in {self._name} is packed by method {about.compress_type}, which is not "
-                f"known: stored, deflate and zstd are."
-            )
-        if len(data) != size or zlib.crc32(data) != about.CRC:
-            raise self._damaged(member, "its content differs from the checksum")
-        return data
-
-    def _packed(self, about: zipfile.ZipInfo) -> bytes:
-        self._file.seek(about.header_offset)
-        *_, name_length, extra_length = _LOCAL.unpack(self._file.read(_LOCAL.size))
-        self._file.seek(name_length + extra_length, 1)
-        return self._file.read(about.compress_size)
-
-    def _damaged(self, member: str, why: str) -> PoolError:
-        return PoolError(
-            f"{member} in {self._name} is damaged: {why}. Copy or write the file again."
-        )
-
-
-@contextmanager
-def open_zip(path: Path) -> Iterator[Members]:
-    """The members of a ZIP file."""
-    with path.open("rb") as file:
+    def __init__(self, file: IO[bytes], path: Path) -> None:
+        self._file, self._path = file, path
         try:
             with zipfile.ZipFile(file) as archive:
-                members = {one.filename: one for one in archive.infolist()}
+                self.members = {one.filename: one for one in archive.infolist()}
         except (zipfile.BadZipFile, ValueError, NotImplementedError, struct.error) as wrong:
             raise PoolError(
                 f"{path} is no whole ZIP file ({wrong}): it was cut off, or is still being "
                 f"written. Copy or write it again."
             ) from wrong
-        yield Members(file, str(path), members)
+
+    def read(self, member: str) -> bytes:
+        """The content of a member; one that is damaged or far too large is refused."""
+        about, where = self.members[member], f"{member} in {self._path}"
+        size, packed = about.file_size, about.compress_size
+        if size > _MOST_BYTES or (size > 1 << 20 and size > _MOST_TIMES * packed):
+            raise PoolError(
+                f"{where} claims to hold {size:,} bytes in {packed:,}, more than any sample needs: "
+                f"the file is damaged or made to fill the memory."
+            )
+        try:
+            # Not by zipfile, which unpacks zstd only from Python 3.14 on.
+            self._file.seek(about.header_offset)
+            *_, name_length, extra_length = _LOCAL.unpack(self._file.read(_LOCAL.size))
+            self._file.seek(name_length + extra_length, 1)
+            data = _unpack(self._file.read(packed), about.compress_type, size)
+        except (OSError, zlib.error, struct.error) as wrong:
+            raise PoolError(
+                f"{where} is damaged: its data cannot be unpacked. Copy or write the file again."
+            ) from wrong
+        if data is None:
+            raise PoolError(
+                f"{where} is packed by method {about.compress_type}, which is not known: stored, "
+                f"deflate and zstd are."
+            )
+        if len(data) != size or zlib.crc32(data) != about.CRC:
+            raise PoolError(
+                f"{where} is damaged: its content differs from the checksum. Copy or write the "
+                f"file again."
+            )
+        return data
 
 
 def _unpack(packed: bytes, method: int, size: int) -> bytes | None:
@@ -121,20 +105,22 @@ _VERSION = 2
 
 def is_archive(path: Path) -> bool:
     """True for a ZIP file with the members of a log."""
-    with open_zip(path) as members:
-        return any(name in _START or _SAMPLE.fullmatch(name) for name in members)
+    with path.open("rb") as file:
+        members = Archive(file, path).members
+    return any(name in _START or _SAMPLE.fullmatch(name) for name in members)
 
 
 def read_archive(path: Path) -> Contents:
     """The samples of a `.eval` file, one after the other."""
-    with open_zip(path) as members:
-        start = next((name for name in _START if name in members), None)
+    with path.open("rb") as file:
+        archive = Archive(file, path)
+        start = next((name for name in _START if name in archive.members), None)
         if start is None:
             raise PoolError(f"{path} has no header.json: it is no whole log of Inspect.")
-        header = parse_json(members.read(start), f"{start} in {path}")
+        header = parse_json(archive.read(start), f"{start} in {path}")
         _check_version(header, path)
-        names = filter(_SAMPLE.fullmatch, members)
-        samples = (parse_json(members.read(name), f"{name} in {path}") for name in names)
+        names = filter(_SAMPLE.fullmatch, archive.members)
+        samples = (parse_json(archive.read(name), f"{name} in {path}") for name in names)
         return _contents(header, samples, str(path))
 
 

@@ -51,15 +51,10 @@ class AskBody(OwnerBody):
     lease_seconds: Seconds = None
 
 
-class ItemBody(OwnerBody):
-    """One draw."""
-
-    draw: Draw
-
-
-class ReasonBody(ItemBody):
+class ReasonBody(OwnerBody):
     """One draw, and why."""
 
+    draw: Draw
     reason: Text = ""
 
 
