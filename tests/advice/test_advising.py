@@ -32,25 +32,20 @@ def test_a_line_through_a_curve_drawn_at_one_end_is_to_be_corrected() -> None:
     assert found.advice == "correct"
     assert found.share > 0.5
     assert found.loss == "squared"
-    assert re.fullmatch(
-        r"(\d+% c|C)orrected: on the labels, weights gain \S+, of which chance alone would give "
-        r"\S+; held-out labels are served best by -?\d+ \+- \d+% \(40 labels, effective size "
-        r"\d+\)\.",
-        str(found),
-    )
+    assert re.match(r"(\d+% c|C)orrected: ", str(found))
+    assert re.search(r"-?\d+ \+- \d+% \(40 labels, .*\d+\)\.$", str(found))
 
 
 @pytest.mark.parametrize(
     ("number", "on_labels"),
-    [(2, r"gain \S+, no more than the \S+ of chance alone"), (4, r"lose \S+")],
+    [(2, r"gain \S+,.* \S+ of chance"), (4, r"lose \S+")],
 )
 def test_labels_without_a_gain_are_not_corrected_and_that_is_said_as_clearly(
     number: int, on_labels: str
 ) -> None:
     found = advise(LogisticRegression(), *two_classes(seed=number))
     assert (found.share, found.advice) == (0.0, "do not correct")
-    start = f"Not corrected: on the labels, weights {on_labels}; held-out labels are served best by"
-    assert re.match(start, str(found))
+    assert re.match(f"Not corrected: .*{on_labels}.*; held-out", str(found))
 
 
 @pytest.mark.parametrize(
@@ -81,10 +76,7 @@ def test_probabilities_are_corrected_by_either_of_their_losses(
 def test_for_the_error_rate_plain_training_is_best() -> None:
     found = advise(LogisticRegression(), *two_classes(), loss="zero_one")
     assert (found.share, found.advice) == (0.0, "do not correct")
-    assert str(found).startswith(
-        "Not corrected: the error rate depends only on where classes meet. Chosen labels lie "
-        "there, so plain training serves it best"
-    )
+    assert str(found).startswith("Not corrected: the error rate")
     assert list(found.risks) == ["naive"]
 
 
@@ -118,9 +110,7 @@ def test_a_verdict_is_ready_for_json() -> None:
 def test_a_model_that_takes_no_weights_cannot_be_changed_by_them() -> None:
     found = advise(KNeighborsClassifier(1), *two_classes())
     assert found.advice == "do not correct"
-    assert found.because == (
-        "KNeighborsClassifier takes no sample_weight, so weights cannot change it."
-    )
+    assert found.because.startswith("KNeighborsClassifier takes no sample_weight")
     assert list(found.risks) == ["naive"]
     assert found.active_learning_bias is not None
 
@@ -129,9 +119,8 @@ def test_uniform_draws_leave_nothing_to_correct() -> None:
     X, y, _ = bent_line()
     uniform = lv.Draws(np.arange(40), 1 / np.arange(200, 160, -1), pool_size=200)
     found = advise(LinearRegression(), X, y, uniform)
-    assert str(found) == (
-        "Not corrected: the draws were uniform, so there is no choice to correct for."
-    )
+    assert str(found).startswith("Not corrected: ")
+    assert "uniform" in str(found)
 
 
 def test_the_whole_pool_leaves_nothing_to_correct() -> None:
@@ -139,7 +128,7 @@ def test_the_whole_pool_leaves_nothing_to_correct() -> None:
     draws = drawn(np.exp(x), 30, seed=0)
     found = advise(LinearRegression(), x[draws.index, None], x[draws.index] ** 2, draws)
     assert found.advice == "do not correct"
-    assert found.because.startswith("the whole pool is labelled")
+    assert found.because.startswith("the whole pool")
     json.dumps(found.as_dict(), allow_nan=False)
 
 
@@ -154,9 +143,8 @@ def test_an_interpolating_model_is_told_to_be_one() -> None:
 def test_few_labels_are_not_enough() -> None:
     found = advise(LinearRegression(), *bent_line(budget=29))
     assert found.advice == "not enough labels"
-    assert str(found) == (
-        "Not corrected: 30 labels are needed to measure how far to correct, and there are 29."
-    )
+    assert str(found).startswith("Not corrected: 30 labels")
+    assert "29" in str(found)
     assert found.risks == {}
     assert found.held_out_share is None
     assert advise(LinearRegression(), *bent_line(budget=30)).risks
@@ -177,7 +165,7 @@ def test_fewer_labels_of_other_classes_than_folds_are_not_enough() -> None:
     labels = np.array(["rare"] * 4 + ["common"] * 36)
     found = advise(LogisticRegression(), X, labels, draws)
     assert (found.advice, found.share) == ("not enough labels", 0)
-    assert found.because.startswith("4 of 40 labels are not common, and 5 are needed")
+    assert found.because.startswith("4 of 40 labels")
     labels[4] = "rare"
     assert advise(LogisticRegression(), X, labels, draws).risks
 
@@ -230,13 +218,9 @@ def test_an_own_loss_that_fails_is_named_in_one_line() -> None:
     def short(labels: Array, answers: Array) -> FloatArray:
         return np.zeros(3)
 
-    with pytest.raises(
-        InputError, match=r"^broken could not judge 40 predictions: KeyError: 'prices'"
-    ):
+    with pytest.raises(InputError, match=r"^broken .* 40 .*KeyError: 'prices'"):
         advise(LinearRegression(), X, y, draws, loss=broken)
-    with pytest.raises(
-        InputError, match=r"^The loss short must give one loss a prediction: it gave"
-    ):
+    with pytest.raises(InputError, match=r"^The loss short"):
         advise(LinearRegression(), X, y, draws, loss=short)
 
 
@@ -284,7 +268,8 @@ class Stubborn(WeightedMean):
 
 def test_a_model_that_refuses_weights_is_one_that_takes_none() -> None:
     found = advise(Stubborn(), *bent_line())
-    assert str(found) == "Not corrected: Stubborn takes no sample_weight: weights are not"
+    assert str(found).startswith("Not corrected: Stubborn takes")
+    assert "sample_weight" in str(found)
     assert list(found.risks) == ["naive"]
 
 
@@ -299,17 +284,17 @@ class Fair(WeightedMean):
 
 def test_a_model_that_fails_is_named_in_one_line() -> None:
     X, y, draws = bent_line()
-    with pytest.raises(LevelledError, match=r"^Fair could not be fitted with corrective weights"):
+    with pytest.raises(LevelledError, match=r"^Fair .*corrective weights"):
         advise(Fair(), X, y, draws)
 
 
 def test_gaps_in_the_features_are_told_in_one_line_whether_met_in_training_or_after() -> None:
     X, y, draws = bent_line()
     fold = assign_folds(make_task(LinearRegression(), y, "auto"), 5, rng=np.random.default_rng(0))
-    for first_fold, message in ((False, "be fitted without weights"), (True, "predict")):
+    for first_fold, message in ((False, "fitted without"), (True, "predict")):
         holed = X.copy()
         holed[np.flatnonzero((fold == 0) == first_fold)[0]] = np.nan
-        with pytest.raises(InputError, match=f"^LinearRegression could not {message}.*NaN"):
+        with pytest.raises(InputError, match=f"^LinearRegression .*{message}.*NaN"):
             advise(LinearRegression(), holed, y, draws)
 
 
@@ -321,26 +306,26 @@ class OneTooFew(WeightedMean):
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
-        ({"y": np.zeros(39)}, "40 draws, 40 rows and 39 labels"),
-        ({"X": np.zeros((7, 1))}, "40 draws, 7 rows and 40 labels"),
-        ({"draws": np.arange(40)}, "draws must be Draws"),
-        ({"folds": 1}, "folds must be at least 2"),
-        ({"folds": "many"}, "folds must be a whole number"),
-        ({"model": None}, "^model must have fit and predict; NoneType has no fit and no predict."),
-        ({"model": StandardScaler()}, "StandardScaler has no predict"),
-        ({"model": LinearRegression}, r"LinearRegression is a class: write LinearRegression\(\)"),
-        ({"loss": "hinge"}, "loss must be one of auto, brier"),
-        ({"loss": "brier"}, 'is a regressor, which brier is no loss of: take loss="squared"'),
-        ({"y": [[1.0]] * 40}, "y must have one axis"),
-        ({"y": ["a"] * 40}, "y must be an array of numbers"),
-        ({"X": None}, "X must hold one row an item.*NoneType"),
-        ({"test": 5}, "test must hold one row an item.*the int 5"),
-        ({"weights": np.ones(39)}, "40 labels need 40 weights, not 39"),
-        ({"weights": np.zeros(40)}, "weights must be above 0"),
-        ({"seed": -1}, "seed must be at least 0; it is -1"),
-        ({"seed": "a"}, "seed must be a whole number; it is 'a'"),
-        ({"seed": None}, "seed must be a whole number; it is None"),
-        ({"model": OneTooFew()}, "OneTooFew must give one prediction a row: for 8 rows it gave"),
+        ({"y": np.zeros(39)}, r"40 draws, 40 rows.* 39 "),
+        ({"X": np.zeros((7, 1))}, r"40 draws, 7 rows.* 40 "),
+        ({"draws": np.arange(40)}, "must be Draws"),
+        ({"folds": 1}, r"folds.*at least 2"),
+        ({"folds": "many"}, r"folds.*whole"),
+        ({"model": None}, r"^model .*NoneType"),
+        ({"model": StandardScaler()}, r"StandardScaler.*predict"),
+        ({"model": LinearRegression}, r"LinearRegression.*write LinearRegression\(\)"),
+        ({"loss": "hinge"}, r"loss.*brier"),
+        ({"loss": "brier"}, r'brier.*loss="squared"'),
+        ({"y": [[1.0]] * 40}, r"\by\b.*axis"),
+        ({"y": ["a"] * 40}, r"\by\b.*numbers"),
+        ({"X": None}, r"\bX\b.*NoneType"),
+        ({"test": 5}, r"test.*int 5"),
+        ({"weights": np.ones(39)}, r"40 labels.*40 weights.*39"),
+        ({"weights": np.zeros(40)}, r"weights.*above 0"),
+        ({"seed": -1}, r"seed.* -1"),
+        ({"seed": "a"}, r"seed.*'a'"),
+        ({"seed": None}, r"seed.*None"),
+        ({"model": OneTooFew()}, r"OneTooFew.* 8 rows"),
     ],
 )
 def test_what_cannot_be_advised_on_is_refused(changed: dict[str, Any], message: str) -> None:
@@ -365,14 +350,13 @@ def test_models_that_are_right_either_way_do_not_differ_by_their_rounding(
     X = scale * rng.standard_normal((200, 4)) + shift
     draws = drawn(np.exp(rng.standard_normal(200)), 40, number)
     found = advise(LinearRegression(), X[draws.index], (X @ [1, 2, 3, 4])[draws.index], draws)
-    assert str(found) == (
-        "Not corrected: held-out items have the same predictions with weights as without."
-    )
+    assert str(found).startswith("Not corrected: ")
+    assert "same predictions" in str(found)
 
 
 def test_probabilities_are_needed_for_their_losses() -> None:
     X, y, draws = two_classes()
-    with pytest.raises(InputError, match='RidgeClassifier gives none: take loss="zero_one"'):
+    with pytest.raises(InputError, match=r'RidgeClassifier.*loss="zero_one"'):
         advise(RidgeClassifier(), X, y, draws, loss="log_loss")
 
 
@@ -381,7 +365,7 @@ def test_an_own_loss_of_classes_is_served_best_by_plain_training() -> None:
         return np.asarray(labels != predicted, dtype=float)
 
     found = advise(LogisticRegression(), *two_classes(), loss=missed)
-    assert found.because.startswith("a loss of predicted classes depends only on where classes")
+    assert found.because.startswith("a loss of predicted classes")
 
 
 def test_where_the_labels_have_their_zero_does_not_matter() -> None:

@@ -64,7 +64,7 @@ def test_a_model_that_hands_weights_to_one_without_is_trained_without(
     assert verdict.because.startswith(f"{type(model).__name__} takes no sample_weight: {complaint}")
     np.testing.assert_array_equal(learner.sample_weight_, np.ones(30))
     learner.set_params(weights="lure")
-    with pytest.raises(InputError, match="could not be fitted with corrective weights to 30 label"):
+    with pytest.raises(InputError, match=r"corrective.* 30 label"):
         learner.fit()
 
 
@@ -91,4 +91,4 @@ def test_weights_reach_the_last_step_of_a_pipeline_that_is_tuned() -> None:
 def test_a_search_over_a_model_without_weights_has_none() -> None:
     search = GridSearchCV(KNeighborsClassifier(), {"n_neighbors": [1, 3]}, cv=2)
     found = advise(search, *two_classes(), folds=2)
-    assert found.because == "GridSearchCV takes no sample_weight, so weights cannot change it."
+    assert found.because.startswith("GridSearchCV takes no sample_weight")

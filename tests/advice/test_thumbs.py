@@ -57,15 +57,15 @@ def test_uniform_draws_speak_neither_for_nor_against_correcting() -> None:
     uniform = lv.Draws(np.arange(40), 1 / np.arange(200, 160, -1), pool_size=200)
     found = rule(advise(LinearRegression(), X, y, uniform), "proposal")
     assert found.measured == {"efficiency": 1.0}
-    assert found.says == "The weights are those of uniform draws: there is nothing to correct."
+    assert "uniform" in found.says
 
 
 @pytest.mark.parametrize(
     ("power", "says"),
     [
-        (-0.5, "far from the optimal one."),
-        (0.02, "about as well as uniform ones would."),
-        (0.5, "close to the optimal one."),
+        (-0.5, "far from"),
+        (0.02, "uniform"),
+        (0.5, "close to"),
     ],
 )
 def test_a_proposal_is_close_to_the_optimal_one_where_it_follows_the_losses(
@@ -77,7 +77,7 @@ def test_a_proposal_is_close_to_the_optimal_one_where_it_follows_the_losses(
     found = {"naive": CrossFit(own, own, own, WeightedMean())}
     task = PredictionTask(own, None, "squared")
     proposal, *_ = apply_thumbs(found, measured(found, task, draws), task, draws, None)
-    assert proposal.says.endswith(says)
+    assert says in proposal.says
 
 
 def test_imbalance_compares_the_labels_with_the_pool() -> None:
@@ -96,9 +96,7 @@ def test_overfitting_is_said_to_be_larger_where_it_is() -> None:
     assert found.active_learning_bias is not None
     assert found.overfitting_bias is not None
     assert abs(found.active_learning_bias) < found.overfitting_bias
-    assert rule(found, "overfitting").says == (
-        "Overfitting bias is larger than active learning bias."
-    )
+    assert "larger than" in rule(found, "overfitting").says
 
 
 def test_no_rule_advises_for_or_against_what_the_verdict_says() -> None:
@@ -119,7 +117,7 @@ def test_rows_from_elsewhere_are_noticed(model: LogisticRegression | RidgeClassi
     elsewhere = np.random.default_rng(3).normal(size=(500, 2)) + np.array([2.0, 0.0])
     moved = rule(advise(model, X, y, draws, test=elsewhere), "shift")
     assert abs(moved.measured["standard_errors"]) > 5
-    assert moved.says.endswith("a shift, which no weights correct.")
+    assert "no weights correct" in moved.says
 
 
 class Softmax:
@@ -185,7 +183,8 @@ def test_with_labels_the_risks_are_compared() -> None:
     assert near.says.endswith("no sign of a shift.")
     assert abs(near.measured["standard_errors"]) < 3
     assert abs(far.measured["standard_errors"]) > 3
-    assert far.says.endswith("larger than the active learning bias, which no weights correct.")
+    assert "larger than" in far.says
+    assert "no weights correct" in far.says
 
 
 def test_a_shift_smaller_than_the_active_learning_bias_does_not_dwarf_it() -> None:
@@ -203,15 +202,16 @@ def test_a_shift_smaller_than_the_active_learning_bias_does_not_dwarf_it() -> No
         (np.zeros((40_000, 1)), worse),
     )[3]
     assert shift.measured["standard_errors"] > 3
-    assert shift.says.endswith("smaller than the active learning bias, which no weights correct.")
+    assert "smaller than" in shift.says
+    assert "no weights correct" in shift.says
 
 
 def test_a_test_sample_that_does_not_fit_is_refused() -> None:
     X, y, draws = two_classes()
-    with pytest.raises(InputError, match="test has 60 rows and 2 labels"):
+    with pytest.raises(InputError, match=r"60 rows.* 2 labels"):
         advise(LogisticRegression(), X, y, draws, test=(X, ["ham", "spam"]))
     with pytest.raises(InputError, match="such as egg"):
         advise(LogisticRegression(), X, y, draws, test=(X[:2], ["ham", "egg"]))
     for wrong in ((X, y, y), np.zeros((0, 2)), X[:1], (X[:1], y[:1])):
-        with pytest.raises(InputError, match="test must be rows, two or more, or a pair"):
+        with pytest.raises(InputError, match=r"test.*pair"):
             advise(LogisticRegression(), X, y, draws, test=wrong)

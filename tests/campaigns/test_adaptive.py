@@ -230,7 +230,7 @@ class TestAudit:
         tamper(path, shift, "round", chain=True)
         differences = load_campaign("spam", storage=path).audit()
         assert "predictor.regressions.0.1.3" in differences[0]
-        assert "the labels before it give" in differences[0]
+        assert "labels before it" in differences[0]
         assert all(one.startswith("draw ") for one in differences[1:])
 
     @pytest.mark.parametrize("name", ["floor", "background"])
@@ -349,14 +349,14 @@ class TestChangeOfKind:
     def test_what_cannot_be_is_refused(self, tmp_path: Path, file: str) -> None:
         weighted = begun(tmp_path, file, score="entropy")
         assert weighted.settings.kind == "static"
-        with pytest.raises(CampaignError, match="weights of a static campaign"):
+        with pytest.raises(CampaignError, match=r"weights.*static"):
             weighted.change(kind="adaptive")
-        with pytest.raises(Exception, match="kind must be one of"):
+        with pytest.raises(Exception, match="kind"):
             weighted.change(kind="clever")
         bare = pa.table({"id": ["a", "b", "c"], "pred": ["x", "x", "x"]})
         plain = create_campaign("bare", bare, storage=tmp_path / "c.db", seed=1)
         assert plain.settings.kind == "static"
-        with pytest.raises(CampaignError, match="needs something to learn"):
+        with pytest.raises(CampaignError, match="something to learn"):
             plain.change(kind="adaptive")
 
 
@@ -404,7 +404,7 @@ class TestRescore:
             again(tmp_path).ask(3)
         campaign.rescore(pa.table({"id": SPAM["id"], "loss_hat": np.ones(N) / 2}))
         assert len(campaign.ask(3)) == 3
-        with pytest.raises(CampaignError, match="was in memory when it was given"):
+        with pytest.raises(CampaignError, match="in memory"):
             again(tmp_path).ask(30)
 
     def test_a_file_that_moved_can_be_named_anew(self, tmp_path: Path, file: str) -> None:
@@ -432,10 +432,7 @@ class TestRescore:
         column = np.full(N, 0.5)
         column[[3, 7]] = hat
         table = pa.table({"id": SPAM["id"], "loss_hat": column})
-        said = (
-            rf"of 'r3' in row 3 \(counted from 0\) is {hat:g}, and 1 more like it, but the loss of "
-            f"error is between 0"
-        )
+        said = rf"'r3'.*row 3\b.* {hat:g},.* 1 more\b.*between 0"
         with pytest.raises(CampaignError, match=said):
             campaign.rescore(table)
         pool = POOL.append_column("loss_hat", table["loss_hat"])
@@ -465,9 +462,9 @@ class TestRescore:
         self, tmp_path: Path, file: str
     ) -> None:
         campaign = begun(tmp_path, file)
-        with pytest.raises(PoolError, match="has no predicted losses"):
+        with pytest.raises(PoolError, match="predicted losses"):
             campaign.rescore(pa.table({"id": SPAM["id"]}))
-        with pytest.raises(PoolError, match=f"no row for the id 'r0', nor for {N - 2} others"):
+        with pytest.raises(PoolError, match=f"'r0'.* {N - 2} others"):
             campaign.rescore(pa.table({"id": ["r1"], "loss_hat": [0.2]}))
         campaign.close()
         with pytest.raises(CampaignError, match="closed"):
@@ -513,7 +510,7 @@ class TestLearnt:
         assert learnt.predictor.to_json() == last.predictor
         assert learnt.floor == last.floor
         assert len(learnt.losses) == len(learnt.predicted) == 80
-        assert "the fifth of the pool" in repr(learnt)
+        assert "fifth of the pool" in repr(learnt)
 
     def test_groups_of_the_calibration_hold_every_label_once(
         self, tmp_path: Path, file: str

@@ -171,10 +171,10 @@ def test_the_design_after_a_sample_is_that_of_the_whole_pool() -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("id,label\nr1,ham\nr1,ham\n", "labels an item twice"),
+        ("id,label\nr1,ham\nr1,ham\n", "twice"),
         ("id,label\nr1,ham\nr999,ham\n", "r999"),
-        ("id,label\nr1,\n", "lacks an id or a label"),
-        ("id,label\nr1,eggs\n", "'eggs' is none of the classes"),
+        ("id,label\nr1,\n", "id or a label"),
+        ("id,label\nr1,eggs\n", r"'eggs'.*classes"),
         ("id,label\n", "has no labels"),
         ("draw,label\n1,ham\n", "lacks an id"),
     ],
@@ -206,10 +206,10 @@ def test_a_name_is_taken_once(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("metric", "more", "message"),
     [
-        ("mse", {"target_width": 0.1}, "only an asymptotic one"),
+        ("mse", {"target_width": 0.1}, "asymptotic"),
         ("mse", {}, "needs numbers"),
-        (["error", "mean"], {}, "do not go together"),
-        ("nonsense", {}, "There is no metric"),
+        (["error", "mean"], {}, "go together"),
+        ("nonsense", {}, "no metric"),
         ("precision:eggs", {}, "eggs"),
         ("error", {"seed": -1}, "seed"),
         ("error", {"budget": 0}, "budget"),
@@ -323,11 +323,11 @@ def test_the_log_keeps_every_character_of_a_predicted_class(tmp_path: Path) -> N
 
 def test_a_pool_of_numbers_is_no_pool_of_classes(tmp_path: Path) -> None:
     pool = pa.table({"id": ["a", "b", "c"], "pred": [1.5, 2.0, 3.25]})
-    with pytest.raises(InputError, match="use mse or mae"):
+    with pytest.raises(InputError, match="mse or mae"):
         begun(tmp_path / "c.db", pool)
     begun(tmp_path / "c.db", pool, "mse")
     classes = begun(tmp_path / "d.db", pa.table({"id": ["a", "b", "c"], "pred": [1, 2, 3]}))
-    with pytest.raises(InputError, match="use mse or mae"):
+    with pytest.raises(InputError, match="mse or mae"):
         classes.attach(pool, "v2")
 
 
@@ -343,7 +343,7 @@ def test_a_label_that_is_nearly_a_predicted_class_is_refused(tmp_path: Path, lab
     pool = pa.table({"id": ["a", "b", "c"], "pred": ["cat", "dog", "cat"]})
     campaign = begun(tmp_path / "c.db", pool)
     (ask,) = campaign.ask(1)
-    with pytest.raises(CampaignError, match="only in capitals or blanks"):
+    with pytest.raises(CampaignError, match="capitals"):
         campaign.tell(ask.draw, label)
     campaign.tell(ask.draw, "bird")  # a class that was never predicted is a label all the same
 

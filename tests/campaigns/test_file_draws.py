@@ -176,16 +176,16 @@ def written(folder: Path, **columns: list[Any]) -> Path:
     [
         (
             [1.0, 2.0, -3.0],
-            r"finite and >= 0[.] Row 2 .* of .*2.parquet has -3.0 in the column 'w'",
+            r"Row 2 .*2.parquet has -3.0.*'w'",
         ),
-        ([1.0, 2.0, np.nan], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
+        ([1.0, 2.0, np.nan], r"Row 2 .*2.parquet.*number.*'w'"),
         (
             [1.0, 2.0, np.inf],
-            r"finite and >= 0[.] Row 2 .* of .*2.parquet has inf in the column 'w'",
+            r"Row 2 .*2.parquet.* inf .*'w'",
         ),
-        ([1.0, 2.0, None], r"Row 2 .* of .*2.parquet has no number in the column 'w'"),
-        ([1.0, 0.0, 1.0], r"Row 1 .* of .*2.parquet has weight zero in the column 'w'"),
-        (["x", "y", "z"], r"2.parquet has other columns .*1.parquet: 'w' is string, not double"),
+        ([1.0, 2.0, None], r"Row 2 .*2.parquet.*number.*'w'"),
+        ([1.0, 0.0, 1.0], r"Row 1 .*2.parquet.*zero.*'w'"),
+        (["x", "y", "z"], r"2.parquet.*1.parquet.*'w'.*string"),
     ],
 )
 @pytest.mark.parametrize("threads", [1, 2])
@@ -200,19 +200,19 @@ def test_a_wrong_prediction_is_named_by_row_and_file(tmp_path: Path) -> None:
     good = {"id": [*"abc"], "proba_x": [0.5, 0.5, 0.5], "proba_y": [0.5, 0.5, 0.5]}
     path = tmp_path / "p.parquet"
     pq.write_table(pa.table({**good, "proba_y": [0.5, 0.5, 0.9]}), path, row_group_size=2)
-    with pytest.raises(PoolError, match=r"In .*p.parquet, .*: Item 2 has probabilities .* sum to"):
+    with pytest.raises(PoolError, match=r"p.parquet.*Item 2.*sum"):
         draw_from_file(path, 1, seed=1, metric="error")
     twice = pa.table([[1.0], [2.0], ["a"]], names=["w", "w", "id"])
     pq.write_table(twice, path)
-    with pytest.raises(PoolError, match=r"p.parquet has two columns 'w'"):
+    with pytest.raises(PoolError, match=r"p.parquet.*two.*'w'"):
         draw_from_file(path, 1, seed=1, weight="w")
 
 
 def test_all_weights_zero_are_refused(tmp_path: Path) -> None:
     pq.write_table(pa.table({"id": ["a", "b"], "w": [0.0, 0.0]}), tmp_path / "p.parquet")
-    with pytest.raises(ProposalError, match="All 2 weights are zero"):
+    with pytest.raises(ProposalError, match=r"All 2 .*zero"):
         draw_from_file(tmp_path, 1, seed=1, weight="w", allow_zero=True)
-    with pytest.raises(ProposalError, match="All 2 weights are zero"):
+    with pytest.raises(ProposalError, match=r"All 2 .*zero"):
         draw_from_file(tmp_path, 1, seed=1, weight="w", floor=0.5)
 
 
@@ -227,15 +227,15 @@ def test_zero_weights_are_left_out_if_they_may_be(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"weight": "v"}, "no column 'v' of weights; they have 'id', 'w'"),
-        ({"weight": "id"}, "The column 'id' of .*parquet must hold numbers; it holds string"),
-        ({"id_column": "name"}, "no column 'name' for the ids"),
-        ({"k": 7}, "7 draws without replacement are wanted from 6 rows"),
-        ({"weight": "w", "metric": "error"}, "name one of them"),
-        ({"log": True}, "name it as weight"),
+        ({"weight": "v"}, r"'v'.*'id', 'w'"),
+        ({"weight": "id"}, r"'id'.*numbers.*string"),
+        ({"id_column": "name"}, r"'name'.*ids"),
+        ({"k": 7}, r"7 draws.*6 rows"),
+        ({"weight": "w", "metric": "error"}, "name one"),
+        ({"log": True}, "as weight"),
         ({"metric": "errr"}, "errr"),
-        ({"weight": "w", "floor": 2}, "floor must be between 0 and 1"),
-        ({"weight": "w", "threads": 0}, "threads must be at least 1"),
+        ({"weight": "w", "floor": 2}, r"floor.*0 and 1"),
+        ({"weight": "w", "threads": 0}, r"threads.*at least 1"),
         ({"metric": "log_loss"}, "log_loss needs probabilities"),
     ],
 )
@@ -251,13 +251,13 @@ def test_files_that_are_no_pool_are_refused(tmp_path: Path) -> None:
         draw_from_file(str(tmp_path / "*.parquet"), 1, seed=1)
     with pytest.raises(PoolError, match="No file matches"):
         draw_from_file(f"file://{tmp_path}/x*.parquet", 1, seed=1)
-    with pytest.raises(PoolError, match="'nosuch://pool' is no address"):
+    with pytest.raises(PoolError, match="'nosuch://pool'"):
         draw_from_file("nosuch://pool", 1, seed=1)
     folder = written(tmp_path, other=[1, 2, 3])
-    with pytest.raises(PoolError, match=r"2.parquet has other columns .*: it also has 'other'"):
+    with pytest.raises(PoolError, match=r"2.parquet.*'other'"):
         draw_from_file(folder, 1, seed=1)
     (folder / "2.parquet").write_bytes(b"no Parquet at all")
-    with pytest.raises(PoolError, match=r"2.parquet cannot be read as parquet"):
+    with pytest.raises(PoolError, match=r"2.parquet.*as parquet"):
         draw_from_file(folder, 1, seed=1)
     pq.write_table(pa.table({"id": ["a"]}).slice(0, 0), folder / "2.parquet")
     with pytest.raises(InputError, match="pool is empty"):
@@ -265,9 +265,9 @@ def test_files_that_are_no_pool_are_refused(tmp_path: Path) -> None:
 
 
 def test_ids_of_drawn_rows_must_be_there_and_differ(tmp_path: Path) -> None:
-    with pytest.raises(PoolError, match=r"Row 1 .* of .*2.parquet was drawn and has no id"):
+    with pytest.raises(PoolError, match=r"Row 1 .*2.parquet.*\bid\b"):
         draw_from_file(written(tmp_path, id=["d", None, "e"]), 6, seed=1)
-    with pytest.raises(PoolError, match="The id 'a' was drawn twice: rows 0 and 4"):
+    with pytest.raises(PoolError, match=r"'a'.*twice.*rows 0 and 4"):
         draw_from_file(written(tmp_path, id=["d", "a", "e"]), 6, seed=1)
 
 
@@ -286,14 +286,14 @@ def test_a_file_that_changes_while_it_is_read_is_refused(tmp_path: Path, change:
         else:
             path.write_bytes(path.read_bytes()[::-1])
 
-    with pytest.raises(PoolError, match=r"2.parquet changed while it was read"):
+    with pytest.raises(PoolError, match=r"2.parquet changed"):
         draw_from_file(folder, 2, seed=1, weight="w", threads=1, progress=alter)
 
 
 def test_a_text_file_that_changes_while_it_is_read_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "pool.csv"
     path.write_text("id,w\na,1\nb,2\n")
-    with pytest.raises(PoolError, match=r"pool.csv changed while it was read"):
+    with pytest.raises(PoolError, match=r"pool.csv changed"):
         draw_from_file(
             path, 1, seed=1, weight="w", progress=lambda done, total: os.utime(path, ns=(0, 0))
         )

@@ -178,7 +178,7 @@ def test_a_predicted_loss_that_cannot_be_is_refused_in_a_later_run(
     read_in_runs(monkeypatch)
     hat = np.full(N, 0.5)
     hat[200:] = 1.5
-    refusal = r"of 'r200' in row 200 \(counted from 0\) is 1\.5, and 99 more like it"
+    refusal = r"'r200'.*row 200\b.* 1\.5,.* 99 "
     with pytest.raises(CampaignError, match=refusal):
         run(tmp_path, SPAM.append_column("loss_hat", pa.array(hat)), "spam", "error")
 

@@ -62,7 +62,7 @@ def test_items_that_were_given_back_go_to_the_next_who_asks(tmp_path: Path) -> N
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(3, owner="ann")
     campaign.ask(2, owner="bob")
-    with pytest.raises(CampaignError, match="kept for bob, not for ann"):
+    with pytest.raises(CampaignError, match=r"\bbob\b.*\bann\b"):
         campaign.give_back(owner="ann", draws=[4])
     assert campaign.give_back(owner="ann", draws=[2]) == [2]
     with pytest.raises(CampaignError, match="kept for nobody"):
@@ -93,7 +93,7 @@ def test_a_correction_has_to_be_confirmed_and_is_no_second_opinion(tmp_path: Pat
     campaign.tell_all(told, owner="ann")
     changed = [{**one, "label": "spam"} if one["draw"] in (4, 9, 17) else one for one in told]
     n_events = campaign.state.n_events
-    with pytest.raises(CampaignError, match="3 of these 20 labels differ from what ann told"):
+    with pytest.raises(CampaignError, match=r"\b3 of.* 20 .*\bann\b"):
         campaign.tell_all(changed, owner="ann")
     assert campaign.state.n_events == n_events
     assert campaign.amend_all(changed, owner="ann") == 3
@@ -107,7 +107,7 @@ def test_whoever_has_no_name_is_one_owner_when_it_comes_to_corrections(tmp_path:
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(1)
     campaign.tell(1, "ham")
-    with pytest.raises(CampaignError, match="This label differs from what you told before"):
+    with pytest.raises(CampaignError, match=r"differs.*you"):
         campaign.tell(1, "spam")
     campaign.tell(1, "spam", owner="bob")
     assert [one.by for one in campaign.state.opinions[1]] == ["bob"]
@@ -155,7 +155,7 @@ def test_undo_goes_back_step_by_step(tmp_path: Path) -> None:
     assert draws_of(campaign.mine("ann")) == [1, 3]
     campaign.tell_all([{"draw": 1, "label": "ham"}, {"draw": 3, "label": "ham"}], owner="ann")
     assert campaign.estimate()[0].estimate.value == three
-    with pytest.raises(CampaignError, match="eve has told nothing"):
+    with pytest.raises(CampaignError, match=r"eve.*nothing"):
         campaign.undo(owner="eve")
 
 
@@ -185,7 +185,7 @@ def test_a_mark_as_unlabelable_can_be_undone_by_who_set_it(tmp_path: Path) -> No
     campaign.ask(2, owner="ann")
     campaign.tell(2, "ham", owner="ann")
     campaign.mark_unlabelable(1, reason="blank", owner="ann")
-    with pytest.raises(CampaignError, match="bob has told nothing"):
+    with pytest.raises(CampaignError, match=r"bob.*nothing"):
         campaign.undo(owner="bob")
     assert campaign.undo(owner="ann") == 1
     assert (campaign.state.unlabelable, campaign.state.n_settled) == ({}, 0)
@@ -236,7 +236,7 @@ def test_a_campaign_goes_on_under_another_name(tmp_path: Path) -> None:
     again = load_campaign("ham", storage=tmp_path / "c.db")
     assert [one.as_dict() for one in again.estimate()] == before
     assert again.audit() == []
-    with pytest.raises(CampaignError, match="deleted or renamed while it was in use"):
+    with pytest.raises(CampaignError, match="deleted or renamed"):
         other.ask(1)
     with pytest.raises(CampaignError, match="no campaign 'spam'"):
         load_campaign("spam", storage=tmp_path / "c.db")

@@ -116,7 +116,7 @@ def test_the_signature_and_its_description_are_those_of_the_declarations() -> No
 
 
 def test_a_misspelt_option_is_one_line_that_names_the_nearest() -> None:
-    with pytest.raises(InputTypeError, match=r"'budgt'.*Did you mean budget") as refused:
+    with pytest.raises(InputTypeError, match=r"'budgt'.*mean budget") as refused:
         lv.create_campaign("x", "pool.csv", seed=1, budgt=3)  # type: ignore[call-arg]
     assert "\n" not in str(refused.value)
     with pytest.raises(TypeError, match="seed"):

@@ -44,7 +44,7 @@ def test_a_question_is_written_as_it_is_read(text: str) -> None:
         ("tone=rude", "is no question"),
         ("tone=rude,rude", "is no question"),
         ("tone=rude,,kind", "is no question"),
-        ("clarity=5:1", "from a lower to a higher"),
+        ("clarity=5:1", r"lower.*higher"),
         ("label=a,b", "exports have a column"),
         ("pred@v2=a,b", "exports have a column"),
         (f"{'x' * 41}=a,b", "is no name"),
@@ -91,14 +91,14 @@ def test_a_note_and_a_rubric_are_kept_beside_the_label(campaign: Campaign, tmp_p
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({"rubric": {"tune": "kind"}}, "no question 'tune': the campaign asks 'tone', 'clarity'"),
-        ({"rubric": {"tone": "nice"}}, "'nice' is no answer to 'tone': it takes 'rude'"),
-        ({"rubric": {"clarity": 6}}, "6 is no answer to 'clarity': it takes a whole number"),
+        ({"rubric": {"tune": "kind"}}, r"'tune'.*'tone', 'clarity'"),
+        ({"rubric": {"tone": "nice"}}, r"'nice'.*'tone'.*'rude'"),
+        ({"rubric": {"clarity": 6}}, r"6 .*'clarity'.*whole"),
         ({"rubric": {"clarity": 2.5}}, "2.5 is no answer"),
-        ({"rubric": {"clarity": "high"}}, "must be a number; 'high' is none"),
+        ({"rubric": {"clarity": "high"}}, r"number.*'high'"),
         ({"rubric": {"price": float("nan")}}, "must be a number"),
         ({"rubric": {"why": "x" * 10_001}}, "10,001 characters"),
-        ({"rubric": ["kind"]}, "for each question, by its name"),
+        ({"rubric": ["kind"]}, "each question"),
         ({"note": 3}, "A note is text"),
         ({"note": "x" * 10_001}, "10,001 characters"),
     ],
@@ -124,7 +124,7 @@ def test_telling_the_same_label_with_another_note_amends_the_note(campaign: Camp
     assert campaign.state.relabelled() == [], "no label was replaced"
     assert campaign.undo(owner="ann") == 1
     assert remarks(campaign, 1) == ("ham", "odd", {"tone": "kind", "clarity": 2})
-    with pytest.raises(CampaignError, match="differs from what ann told before"):
+    with pytest.raises(CampaignError, match=r"differs.*ann"):
         campaign.tell(1, "spam", owner="ann", note="odd")
     campaign.amend(1, "spam", owner="ann")
     assert remarks(campaign, 1) == ("spam", "odd", {"tone": "kind", "clarity": 2})
@@ -159,7 +159,7 @@ def test_an_audit_notices_remarks_that_no_labeller_could_give(campaign: Campaign
         store.append("spam", [{**forged, **more}], expected=store.count("spam"))
     found = campaign.audit()
     assert len(found) == 2
-    assert "its remarks are refused: 9 is no answer" in found[0]
+    assert "9 is no answer" in found[0]
     assert "would be kept as {}" in found[1]
 
 
@@ -167,7 +167,7 @@ def test_an_audit_notices_remarks_that_no_labeller_could_give(campaign: Campaign
     ("settings", "complaint"),
     [
         ({"questions": ["a=x,y", "a=1:5"]}, "'a' is declared twice"),
-        ({"questions": [f"q{i}=text" for i in range(51)]}, "51 questions are too many"),
+        ({"questions": [f"q{i}=text" for i in range(51)]}, "51 questions"),
         ({"guidelines": "x" * 100_001}, "100,001 characters"),
         ({"guidelines": Path("guide.md")}, "text in Markdown"),
     ],

@@ -122,14 +122,14 @@ def test_own_losses_are_averaged_like_the_others() -> None:
     ("wrong", "words"),
     [
         (lambda: metrics.error(LABELS, [1, 0, 1, 1], FOUR), "text"),
-        (lambda: metrics.error(LABELS, PRED[:3], FOUR), "predicted has 3|pred has 3"),
-        (lambda: metrics.share(LABELS, FOUR, of=1), "none of the labels"),
+        (lambda: metrics.error(LABELS, PRED[:3], FOUR), "pred(icted)? has 3"),
+        (lambda: metrics.share(LABELS, FOUR, of=1), r"none.*labels"),
         (lambda: metrics.mean(LABELS, FOUR), "numbers"),
-        (lambda: metrics.mean([1, 2, 9, 4], FOUR, bounds=(1, 5)), "outside the declared bounds"),
+        (lambda: metrics.mean([1, 2, 9, 4], FOUR, bounds=(1, 5)), r"outside.*bounds"),
         (lambda: metrics.brier(LABELS, PROBA, FOUR, classes=["ham", "Spam"]), "'spam', which is"),
         (lambda: metrics.brier(LABELS, PROBA, FOUR, classes=["a", "b", "c"]), "one column for"),
         (lambda: metrics.average(lambda y, p: 1.0, LABELS, PRED, FOUR), "one number a draw"),
-        (lambda: metrics.error([], [], FOUR[:0]), "at least one label"),
+        (lambda: metrics.error([], [], FOUR[:0]), "one label"),
     ],
 )
 def test_bad_input_is_refused_in_words(wrong: object, words: str) -> None:
@@ -142,7 +142,7 @@ def test_numbers_with_fractions_are_no_classes(seed: int) -> None:
     draws = race(np.ones(60), 30, seed=seed)
     numbers = rng.normal(20, 5, 30)
     for compute in (metrics.error, metrics.accuracy, metrics.balanced_accuracy, metrics.confusion):
-        with pytest.raises(InputError, match=r"labels holds numbers such as .* use mse or mae"):
+        with pytest.raises(InputError, match=r"labels.*mse"):
             compute(numbers, numbers + 0.25, draws)
         with pytest.raises(InputError, match="pred holds numbers"):
             compute(numbers.round(), numbers, draws)
@@ -212,7 +212,7 @@ def test_a_slice_without_labels_is_undefined_between_its_bounds(
     never = table["never"].estimate
     assert never.value is None
     assert (never.low, never.high) == limits
-    assert "no label of this slice seen yet" in never.warnings[0]
+    assert "no label of this" in never.warnings[0]
     assert "undefined" in str(table)
 
 
@@ -289,10 +289,7 @@ def test_a_printed_table_tells_each_warning_once_and_whose_it_is() -> None:
     pool_slices = np.array([f"s{item % 10}" for item in range(20)])
     table = metrics.by_slice([1, 0, 1, 0], FOUR, pool_slices[FOUR.index], pool_slices)
     notes = [line for line in str(table).splitlines() if line.startswith("note (")]
-    assert notes == [
-        "note (s2, s3, s5, s6, s8, s9): no label of this slice seen yet: undefined so far, "
-        "between 0 and 1"
-    ]
+    assert [note.partition(":")[0] for note in notes] == ["note (s2, s3, s5, s6, s8, s9)"]
 
 
 def test_betting_holds_for_bounded_losses_of_any_kind() -> None:
@@ -304,7 +301,7 @@ def test_betting_holds_for_bounded_losses_of_any_kind() -> None:
             assert row.estimate.interval == "betting"
             assert row.estimate.value is not None
             assert row.estimate.low <= row.estimate.value <= row.estimate.high
-    with pytest.raises(InputError, match="needs losses with bounds"):
+    with pytest.raises(InputError, match="bounds"):
         metrics.by_slice([1.5, 0.2, 1, 0], FOUR, SLICES, POOL_SLICES, interval="betting")
 
 
@@ -340,11 +337,11 @@ def test_a_table_prints_and_goes_into_json() -> None:
     [
         (InputError, "'desktop' by slices", {"slices": ["desktop", "app", "web", "app"]}),
         (InputError, "slices has 3", {"slices": SLICES[:3]}),
-        (InputError, "each of the 20 items", {"pool_slices": POOL_SLICES[:19]}),
+        (InputError, "20 items", {"pool_slices": POOL_SLICES[:19]}),
         (InputError, "write both alike", {"slices": [1, 2, 1, 2]}),
         (InputError, "losses has 3", {"losses": [1, 0, 1]}),
-        (InputError, "interval must be one of", {"interval": "t"}),
-        (LossError, "outside the declared bounds", {"bounds": (0, 0.5)}),
+        (InputError, "interval", {"interval": "t"}),
+        (LossError, r"outside.*bounds", {"bounds": (0, 0.5)}),
         (InputError, "must not exceed 1e\\+100", {"losses": [1e160, 1.0, 2.0, 3.0]}),
     ],
 )

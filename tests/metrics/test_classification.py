@@ -60,7 +60,7 @@ def test_before_a_positive_is_seen_recall_is_undefined() -> None:
     found = metrics.recall(none, none, FOUR, positive="spam")
     assert (found.value, found.low, found.high) == (None, 0, 1)
     assert found.interval == "undefined"
-    assert "no label 'spam' seen yet: undefined so far, between 0 and 1" in found.warnings
+    assert any("label 'spam'" in warning for warning in found.warnings)
     assert "undefined so far" in str(found)
     assert found.as_dict()["value"] is None
 
@@ -69,12 +69,12 @@ def test_a_metric_that_can_never_be_defined_says_so() -> None:
     draws = everything(4, np.random.default_rng(0))
     found = metrics.recall(["ham"] * 4, ["ham"] * 4, draws, positive="spam")
     assert found.value is None
-    assert found.warnings == ("no label 'spam' in the whole pool: undefined",)
+    assert ["label 'spam'" in warning for warning in found.warnings] == [True]
     none = ["ham"] * 4
     found = metrics.precision(
         none, none, FOUR, positive="spam", classes=["ham", "spam"], pool_pred=["ham"] * 20
     )
-    assert found.warnings == ("no prediction 'spam' in the whole pool: undefined",)
+    assert ["prediction 'spam'" in warning for warning in found.warnings] == [True]
 
 
 @pytest.mark.parametrize("metric", ["precision", "recall", "specificity", "f1"])
@@ -82,7 +82,7 @@ def test_a_class_that_nobody_predicted_or_labelled_is_taken_for_misspelt(metric:
     pool_pred = np.array(["ham", "spam"] * 10)
     pred = pool_pred[FOUR.index]
     function = getattr(metrics, metric)
-    with pytest.raises(InputError, match=r"'Spam' is none of .* 'ham', 'spam'. Is 'spam' meant"):
+    with pytest.raises(InputError, match=r"'Spam' .*'ham', 'spam'"):
         function(pred, pred, FOUR, positive="Spam", pool_pred=pool_pred)
 
 
@@ -234,24 +234,24 @@ def test_a_thin_design_is_told() -> None:
     }
     for name, est in found.items():
         assert "raise the floor" in est.warnings[0], name
-        assert "do not rely on this interval" in est.warnings[0], name
+        assert "do not rely" in est.warnings[0], name
 
 
 @pytest.mark.parametrize(
     ("wrong", "words"),
     [
-        ({"classes": ["ham", "eggs"]}, "labels has 'spam', which is none of the classes"),
+        ({"classes": ["ham", "eggs"]}, "labels has 'spam'"),
         ({"classes": ["ham", "ham", "spam"]}, "distinct"),
-        ({"classes": ["ham", "spam"], "positive": "Spam"}, "'Spam' is none of the classes"),
-        ({"positive": 1}, "1 is none of the classes"),
-        ({"pred": [1, 0, 1, 0]}, "Text never equals a number"),
+        ({"classes": ["ham", "spam"], "positive": "Spam"}, r"'Spam'.*classes"),
+        ({"positive": 1}, "1 is none"),
+        ({"pred": [1, 0, 1, 0]}, r"Text.*number"),
         ({"pred": PRED[:3]}, "pred has 3"),
         ({"labels": [["spam"]] * 4}, "one axis"),
         ({"labels": [1.0, np.nan, 1.0, 0.0], "pred": [1, 1, 0, 0], "positive": 1}, "no gaps"),
-        ({"pool_pred": ["spam"] * 19}, "each of the 20 items"),
+        ({"pool_pred": ["spam"] * 19}, "20 items"),
         ({"pool_pred": ["ham"] * 20}, "pred = pool_pred"),
         ({"level": 1.0}, "level"),
-        ({"interval": "t"}, "interval must be one of"),
+        ({"interval": "t"}, "interval"),
     ],
 )
 def test_bad_input_is_refused_in_words(wrong: dict[str, object], words: str) -> None:
@@ -283,17 +283,17 @@ def test_draws_without_probabilities_are_refused_everywhere(draws: lv.Draws) -> 
         lambda: metrics.compare_all({"a": losses, "b": losses}, draws),
     ]
     for call in calls:
-        with pytest.raises(InputError, match="draws must be Draws"):
+        with pytest.raises(InputError, match="must be Draws"):
             call()
 
 
 def test_no_labels_at_all_are_refused() -> None:
-    with pytest.raises(InputError, match="at least one label"):
+    with pytest.raises(InputError, match="one label"):
         metrics.f1([], [], FOUR[:0], positive="spam")
 
 
 def test_a_ratio_of_your_own_must_stay_between_its_bounds() -> None:
-    with pytest.raises(LossError, match="the first is 2 of 1"):
+    with pytest.raises(LossError, match="2 of 1"):
         metrics.ratio([1, 2, 0, 0], [1, 1, 1, 0], FOUR)
     assert metrics.ratio([1, 2, 0, 0], [1, 2, 1, 0], FOUR, most=2.0).value == pytest.approx(0.75)
 
@@ -380,7 +380,7 @@ def test_a_class_that_has_not_been_seen_leaves_the_mean_undefined() -> None:
     found = metrics.macro("recall", labels, pred, FOUR, classes=NAMES.tolist())
     assert found.value is None
     assert 0 <= found.low < found.high <= 1
-    assert "no label 'spam' seen yet" in found.warnings[0]
+    assert "label 'spam' seen" in found.warnings[0]
     assert metrics.macro("recall", labels, pred, FOUR).value == pytest.approx((2 / 3 + 1) / 2)
 
 
@@ -388,7 +388,7 @@ def test_balanced_accuracy_tells_which_predicted_class_it_leaves_out() -> None:
     labels, pred = ["ham", "ham", "news", "ham"], ["ham", "spam", "news", "ham"]
     found = metrics.balanced_accuracy(labels, pred, FOUR)
     assert found.value == pytest.approx((2 / 3 + 1) / 2)
-    assert "not among the labels yet, so left out: 'spam'" in found.warnings[-1]
+    assert "left out: 'spam'" in found.warnings[-1]
     declared = metrics.balanced_accuracy(labels, pred, FOUR, classes=NAMES.tolist())
     assert declared.value is None
 
@@ -416,15 +416,15 @@ def test_what_is_possible_holds_the_truth_of_a_micro_average() -> None:
 
 def test_bad_input_of_averages_is_refused_in_words() -> None:
     labels = ["ham", "ham", "news", "ham"]
-    with pytest.raises(InputError, match="metric must be one of"):
+    with pytest.raises(InputError, match="metric"):
         metrics.macro("accuracy", labels, labels, FOUR)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="over must name"):
         metrics.macro("f1", labels, labels, FOUR, over=["ham", "ham"])
     with pytest.raises(InputError, match="over must name"):
         metrics.micro("f1", labels, labels, FOUR, over=[])
-    with pytest.raises(InputError, match="interval must be one of"):
+    with pytest.raises(InputError, match="interval"):
         metrics.macro("f1", labels, labels, FOUR, interval="betting")
-    with pytest.raises(InputError, match="at least one label"):
+    with pytest.raises(InputError, match="one label"):
         metrics.macro("f1", [], [], FOUR[:0], over=["ham"])
 
 
@@ -524,21 +524,21 @@ def test_the_names_of_intervals_do_not_depend_on_what_is_known(known: bool) -> N
     assert cells("wilson") == cells("cp_safe") == cells("auto")
     for interval in ("betting", "none"):
         assert {cell.interval for row in cells(interval) for cell in row} == {interval}
-    with pytest.raises(InputError, match="interval must be one of"):
+    with pytest.raises(InputError, match="interval"):
         cells("t")
 
 
 def test_a_printed_matrix_tells_what_is_known_of_a_cell() -> None:
     pool_pred = np.array(["ham"] * 15 + ["spam"] * 5)
     found = metrics.confusion(["ham"] * 4, ["ham"] * 4, FOUR, pool_pred=pool_pred)
-    assert "note (label ham, pred spam, label spam, pred spam): no prediction" in str(found)
+    assert "pred spam): no prediction" in str(found)
 
 
 def test_bad_input_of_a_matrix_is_refused_in_words() -> None:
     labels = ["b", "a", "b", "a"]
-    with pytest.raises(InputError, match="labels has 'b', which is none of the classes 'a'"):
+    with pytest.raises(InputError, match=r"labels.*'b'.*'a'"):
         metrics.confusion(labels, ["a"] * 4, FOUR, classes=["a"])
-    with pytest.raises(InputError, match="'c' is none of the classes"):
+    with pytest.raises(InputError, match=r"'c'.*classes"):
         _ = metrics.confusion(labels, labels, FOUR)["a", "c"]
-    with pytest.raises(InputError, match="at least one label"):
+    with pytest.raises(InputError, match="one label"):
         metrics.confusion([], [], FOUR[:0])

@@ -47,7 +47,7 @@ def test_the_whole_pool_decides() -> None:
     assert found.verdict.startswith("old is better by")
     assert metrics.compare(b[draws.index], a[draws.index], draws).better == "b"
     same = metrics.compare(a[draws.index], a[draws.index], draws)
-    assert same.verdict == "a and b are equally good on this pool"
+    assert "equally good" in same.verdict
 
 
 def test_shared_labels_tell_models_apart_sooner() -> None:
@@ -65,7 +65,7 @@ def test_declared_bounds_are_those_of_each_loss() -> None:
     a, b = [0.5, 2.0, 0.1, 0.0], [0.5, 1.0, 0.4, 0.0]
     found = metrics.compare(a, b, FOUR, bounds=(0, 2), interval="betting").difference
     assert -2 < found.low < found.high < 2
-    with pytest.raises(LossError, match="outside the declared bounds"):
+    with pytest.raises(LossError, match=r"outside.*bounds"):
         metrics.compare(a, b, FOUR, bounds=(0, 1))
 
 
@@ -104,7 +104,7 @@ def test_two_models_need_no_correction() -> None:
 
 def test_a_ranking_prints_and_goes_into_json() -> None:
     ranking = metrics.compare_all({"v1": A, "v2": B}, FOUR)
-    assert "differences from v2; all hold at once at 0.95 (Bonferroni over 1)" in str(ranking)
+    assert "0.95 (Bonferroni over 1)" in str(ranking)
     rows = json.loads(json.dumps(ranking.as_dicts()))
     assert rows[0]["model"] == "v1"
     assert rows[0]["against"] == "v2"
@@ -123,13 +123,13 @@ def test_a_printed_ranking_tells_each_warning_once_and_whose_it_is() -> None:
 
 def test_bad_input_is_refused_in_words() -> None:
     for wrong in ([A, B], {1: A, 2: B}):
-        with pytest.raises(InputError, match="losses must map the name of each model"):
+        with pytest.raises(InputError, match=r"losses.*each model"):
             metrics.compare_all(wrong, FOUR)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="losses of a has 3"):
         metrics.compare([1, 0, 1], B, FOUR)
-    with pytest.raises(InputError, match="two models or more"):
+    with pytest.raises(InputError, match="two models"):
         metrics.compare_all({"a": A}, FOUR)
-    with pytest.raises(InputError, match="baseline must be one of"):
+    with pytest.raises(InputError, match="baseline"):
         metrics.compare_all({"a": A, "b": B}, FOUR, baseline="c")
     with pytest.raises(InputError, match="finite"):
         metrics.compare([1, 0, np.nan, 0], B, FOUR)
@@ -148,7 +148,7 @@ def test_where_more_is_better_the_larger_mean_is() -> None:
     draws = everything(4, np.random.default_rng(0))
     ratings = metrics.compare([5, 4, 5, 4], [4, 4, 4, 4], draws, higher_is_better=True)
     assert ratings.better == "a"
-    assert ratings.verdict == "a is better by 0.5, known exactly"
+    assert ratings.verdict.startswith("a is better by 0.5")
     assert metrics.compare([5, 4, 5, 4], [4, 4, 4, 4], draws).better == "b"
 
 
@@ -201,7 +201,7 @@ def test_all_labels_make_it_exact(metric: ClassMetric) -> None:
         metric, pool.label[at], other[at], other[at], draws, positive="spam"
     )
     assert (same.difference.low, same.difference.high) == (0, 0)
-    assert same.verdict == "a and b are equally good on this pool"
+    assert "equally good" in same.verdict
 
 
 def test_models_that_have_not_differed_yet_may_still_differ() -> None:
@@ -217,7 +217,7 @@ def test_few_units_say_so() -> None:
     est = metrics.compare_metric("recall", ["ham"] * 4, OLD, NEW, FOUR, positive="spam").difference
     assert est.value is None
     assert (est.low, est.high) == (-1, 1)
-    assert "no label 'spam' seen yet" in est.warnings[0]
+    assert "label 'spam' seen" in est.warnings[0]
 
 
 def test_the_interval_holds_the_difference_on_every_path() -> None:
@@ -285,11 +285,11 @@ def test_items_that_could_never_be_drawn_widen_it() -> None:
 def test_bad_input_for_ratios_is_refused_in_words() -> None:
     with pytest.raises(InputError, match="need two names"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spam", names=("v", "v"))
-    with pytest.raises(InputError, match="'spma' is none of the classes"):
+    with pytest.raises(InputError, match=r"'spma'.*classes"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spma")
-    with pytest.raises(InputError, match="metric must be one of"):
+    with pytest.raises(InputError, match="metric"):
         metrics.compare_metric("mse", LABELS, NEW, OLD, FOUR, positive="spam")  # type: ignore[arg-type]
-    with pytest.raises(InputError, match="interval must be one of auto, cp_safe, none"):
+    with pytest.raises(InputError, match="auto, cp_safe, none"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spam", interval="betting")
     with pytest.raises(InputError, match="pred"):
         metrics.compare_metric("f1", LABELS, NEW[:3], OLD, FOUR, positive="spam")

@@ -63,7 +63,7 @@ def test_ratings_have_bias_difference_and_correlation() -> None:
 
 def test_what_is_no_judge_is_refused() -> None:
     draws = Draws(np.array([0, 1]), np.array([0.25, 1 / 3]), pool_size=4)
-    with pytest.raises(InputError, match="Say which verdict counts"):
+    with pytest.raises(InputError, match="verdict counts"):
         judge(["a", "b"], ["a", "b"], draws, pool_verdicts=["a", "b", "a", "b"])
     with pytest.raises(InputError, match="Every verdict is 'a'"):
         judge(["a", "b"], ["a", "a"], draws, pool_verdicts=["a"] * 4, positive="a")

@@ -235,7 +235,7 @@ def test_a_loss_of_your_own_may_be_in_a_file_of_this_folder(
         2,
         4,
     ]
-    with pytest.raises(InputError, match="no module 'not_there' in this folder"):
+    with pytest.raises(InputError, match="'not_there'"):
         parse_metric("not_there:doubled")
 
 

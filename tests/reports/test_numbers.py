@@ -26,11 +26,11 @@ def test_the_bracket_of_pending_labels_is_worded_unlike_an_interval(n: int, word
     assert figure_cells(figure)["interval"] == "0.0800 to 0.1700"
     (note,) = [note for note in figure_notes(figure) if "pending" in note]
     assert note.startswith(words)
-    assert "between 0.1100 and 0.1300, depending on what they say" in note
+    assert "between 0.1100 and 0.1300" in note
     assert "no interval" in note
     text = page(Report("mail", "today", [], [figure]))
     assert words in text
-    assert "between 11.0% and 13.0%, depending on what they say" in text
+    assert "between 11.0% and 13.0%" in text
 
 
 def test_without_pending_labels_there_is_no_bracket() -> None:
@@ -89,29 +89,28 @@ def test_a_name_with_braces_is_a_name() -> None:
 
 
 def test_it_says_why_to_trust_it() -> None:
-    assert why_trust(ERROR) == (
-        "It rests on 200 labels. Each item was drawn with a known probability, and its label is "
-        "weighted by it, so the estimate is unbiased. The interval is valid however often you "
-        "look. About 340 random labels would have been as precise."
-    )
+    for words in ("200 labels", "unbiased", "however often you look", "340 random labels"):
+        assert words in why_trust(ERROR)
     for ratio in (replace(ERROR, metric="f1:spam"), replace(ERROR, unlabelable=0.1)):
         assert "unbiased" not in why_trust(ratio)
-    assert "of the items that can be labelled" in headline(replace(ERROR, unlabelable=0.1))
+    assert "that can be labelled" in headline(replace(ERROR, unlabelable=0.1))
     fixed = replace(ERROR, estimate=replace(LOOKED, interval="t", worth=None))
-    assert why_trust(fixed).endswith("valid for a number of labels fixed beforehand.")
+    assert "fixed beforehand" in why_trust(fixed)
+    assert "however often" not in why_trust(fixed)
 
 
 def test_before_the_first_and_after_the_last_label() -> None:
     nothing = replace(LOOKED, value=None, low=0.0, high=1.0, interval="undefined", worth=None)
     unknown = replace(ERROR, estimate=nothing, n_labels=0, n_looks=5)
-    assert headline(unknown) == "The error of the model v2 is not known yet."
-    assert headline(replace(unknown, metric="share:a")) == "The share of a is not known yet."
-    assert reading_notes(unknown) == ["No planned look is reached yet."]
+    for metric, name in (("error", "The error of the model v2"), ("share:a", "The share of a")):
+        assert headline(replace(unknown, metric=metric)) == f"{name} is not known yet."
+    (note,) = reading_notes(unknown)
+    assert "look" in note
     exact = replace(ERROR, estimate=replace(LOOKED, interval="point"))
-    assert headline(exact).endswith("of the 5,000 items (known exactly).")
+    assert "5,000 items (known exactly)" in headline(exact)
     assert why_trust(exact) == "Every item is labelled."
 
 
 def test_the_target_is_reached_or_not() -> None:
-    assert "The target width of 0.1 is reached." in reading_notes(ERROR, 0.1)
-    assert "The target width of 0.05 is not reached yet." in reading_notes(ERROR, 0.05)
+    for width, words in ((0.1, "0.1 is reached"), (0.05, "0.05 is not reached")):
+        assert [note for note in reading_notes(ERROR, width) if words in note]

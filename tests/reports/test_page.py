@@ -60,7 +60,7 @@ def test_everything_in_the_record_is_on_the_page() -> None:
         "ab12",
         "about 310 random labels",
         "It rests on 300 labels",
-        "The target width of 0.1 is reached",
+        "width of 0.1 is reached",
     ):
         assert told in text
 

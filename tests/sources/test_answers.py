@@ -72,14 +72,14 @@ def test_labels_in_jsonl_are_read_without_pyarrow(tmp_path: Path) -> None:
 
 
 WRONG: list[tuple[str, list[dict[str, Any]]]] = [
-    ("Row 2 .* names neither a draw nor an id", [{"id": "a", "label": "x"}, {"label": "x"}]),
-    ("has no column 'label'; it has 'id', 'Label'", [{"id": "a", "Label": "x"}]),
-    ("the draw 0; draws are numbered 1, 2", [{"draw": 0, "label": "x"}]),
+    (r"Row 2 .*neither", [{"id": "a", "label": "x"}, {"label": "x"}]),
+    (r"'label'.*'id'.*'Label'", [{"id": "a", "Label": "x"}]),
+    (r"draw 0;.*1, 2", [{"draw": 0, "label": "x"}]),
     ("the draw 1.5", [{"draw": 1.5, "label": "x"}]),
     ("the draw True", [{"draw": True, "label": "x"}]),
     ("the draw 'first'", [{"draw": "first", "label": "x"}]),
-    ("ids are text or whole numbers", [{"id": 1.5, "label": "x"}]),
-    ("a label is text, a number or a boolean", [{"id": "a", "label": ["x"]}]),
+    (r"ids.*whole numbers", [{"id": 1.5, "label": "x"}]),
+    ("label is text", [{"id": "a", "label": ["x"]}]),
 ]
 
 
@@ -93,11 +93,11 @@ def test_rows_that_say_too_little_are_refused(words: str, rows: list[dict[str, A
 @pytest.mark.parametrize(
     ("name", "content", "words"),
     [
-        ("done.csv", b"", "cannot be read as csv"),
+        ("done.csv", b"", "as csv"),
         ("done.csv", b"id,label\n1\n", "Expected 2 columns, got 1"),
-        ("done.csv", b"id,name\n1,x\n", "has no column 'label'; it has 'id', 'name'"),
-        ("done.parquet", b"nothing", "cannot be read as parquet"),
-        ("done.jsonl", b"{", "Line 1 of .* is not JSON"),
+        ("done.csv", b"id,name\n1,x\n", r"'label'.*'id'.*'name'"),
+        ("done.parquet", b"nothing", "as parquet"),
+        ("done.jsonl", b"{", r"Line 1.*JSON"),
         ("done.txt", b"", "ends in .txt"),
         ("a.csv", b"id,label\n1,x\n", "are 2 files"),
     ],
@@ -112,7 +112,7 @@ def test_files_that_cannot_be_read_are_named(
         given = tmp_path / "*.csv"
     with pytest.raises(PoolError, match=words):
         read_answers(given)
-    with pytest.raises(PoolError, match="There is no file"):
+    with pytest.raises(PoolError, match="no file"):
         read_answers(tmp_path / "none.csv")
 
 
@@ -123,7 +123,7 @@ def test_rows_may_be_known_by_their_place_alone() -> None:
         (1, None, None, "ham"),
         (2, None, None, "spam"),
     ]
-    with pytest.raises(PoolError, match="Row 1 of The input names neither"):
+    with pytest.raises(PoolError, match=r"Row 1.*neither"):
         read_answers(io.StringIO(text))
 
 
@@ -137,13 +137,13 @@ def test_rows_may_be_known_by_their_place_alone() -> None:
     ],
 )
 def test_two_columns_that_may_be_the_label_are_refused(text: str) -> None:
-    with pytest.raises(PoolError, match="either may be meant"):
+    with pytest.raises(PoolError, match="either"):
         read_answers(io.StringIO(text))
 
 
 @pytest.mark.parametrize("text", ["1,ham\n2,spam\n", "ham\nspam\n"])
 def test_a_file_without_a_header_is_told_to_have_one(text: str) -> None:
-    with pytest.raises(PoolError, match="first line of a CSV file names its columns"):
+    with pytest.raises(PoolError, match=r"CSV.*columns"):
         read_answers(io.StringIO(text))
 
 
@@ -192,5 +192,5 @@ def test_files_that_are_no_result_are_refused(tmp_path: Path) -> None:
     with pytest.raises(PoolError, match="are 2 files"):
         read_result(tmp_path)
     (tmp_path / "text.parquet").write_text("hello")
-    with pytest.raises(PoolError, match="cannot be read as parquet"):
+    with pytest.raises(PoolError, match="as parquet"):
         read_result(tmp_path / "text.parquet")

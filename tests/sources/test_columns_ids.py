@@ -48,7 +48,7 @@ def test_whole_numbers_are_refused_exactly_where_one_occurs_twice(
 
 def test_a_copy_is_found_in_another_chunk_beside_longer_ids() -> None:
     ids = pa.chunked_array([["copy", "x" * 100], ["y", "copy"]])
-    with pytest.raises(PoolError, match="'copy' is in row 0 and again in row 3"):
+    with pytest.raises(PoolError, match=r"'copy'.*row 0.*row 3"):
         check_unique(ids)
 
 
@@ -58,7 +58,7 @@ def test_ids_whose_hashes_collide_are_told_apart(monkeypatch: pytest.MonkeyPatch
 
     monkeypatch.setattr(module, "_keys", same)
     check_unique(pa.chunked_array([["a", "b"], ["c"]]))
-    with pytest.raises(PoolError, match="'b' is in row 1 and again in row 3"):
+    with pytest.raises(PoolError, match=r"'b'.*row 1.*row 3"):
         check_unique(pa.chunked_array([["a", "b"], ["c", "b"]]))
 
 
@@ -89,6 +89,6 @@ def test_rows_are_found_again_by_their_ids(
 
 def test_an_id_that_is_not_there_is_named_with_how_many_others() -> None:
     ids = pa.chunked_array([["a", "b"]])
-    with pytest.raises(PoolError, match="has no row for the id 'x', nor for 2 others"):
+    with pytest.raises(PoolError, match=r"'x'.* 2 others"):
         rows_of(ids.chunks, ["a", "x", "y", "z"])
     assert rows_of(ids.chunks, []).tolist() == []

@@ -70,9 +70,9 @@ def test_a_pattern_never_takes_in_the_label_or_the_chance_of_the_draw() -> None:
 @pytest.mark.parametrize(
     ("given", "wanted", "told"),
     [
-        (schema(text=TEXT), [], "no column of numbers"),
+        (schema(text=TEXT), [], r"no column.*numbers"),
         (schema(text=TEXT), ["text"], "holds string"),
-        (schema(f_a=NUMBER, f_b=TEXT), [], "The column 'f_b' of The file holds string"),
+        (schema(f_a=NUMBER, f_b=TEXT), [], r"'f_b'.*string"),
         (schema(age=NUMBER), ["f_*"], "'f_\\*'"),
         (schema(label=NUMBER), ["lab*"], "'lab\\*'"),
         (pa.schema([("a", NUMBER), ("a", NUMBER)]), [], "two columns"),
@@ -88,30 +88,30 @@ def test_what_cannot_be_learned_from_is_refused(
 @pytest.mark.parametrize(
     ("columns", "told"),
     [
-        ({"age": [1, 2, 3], "dose": [0.5, 1.5, 2.5]}, ""),
+        ({"age": [1, 2, 3], "dose": [0.5, 1.5, 2.5]}, []),
         (
             {"age": [1, 2, 3], "dose": [0.5, None, float("inf")]},
-            "infinite in 'dose': in 2 of 3 rows, the first of them row 1 (counted from 0).",
+            ["'dose'", "2 of 3", "row 1"],
         ),
         (
             {"age": [1, 2, 3], "embedding": [[1.0, 2.0], [1.0, float("nan")], [1.0, 2.0]]},
-            "in 'age', 'embedding': in 1 of 3 rows, the first of them row 1 (counted from 0).",
+            ["'age', 'embedding'", "1 of 3", "row 1"],
         ),
         (
             {name: [None, 1.0, 2.0] for name in "abcd"},
-            "in 'a', 'b', 'c', ...: in 1 of 3 rows, the first of them row 0 (counted from 0).",
+            ["'a', 'b', 'c', ...", "1 of 3", "row 0"],
         ),
     ],
 )
-def test_gaps_are_told_by_column_and_row(tmp_path: Path, columns: Columns, told: str) -> None:
-    path = write(tmp_path / "pool.parquet", columns)
-    assert gaps_in(path, [*columns]).endswith(told)
-    assert bool(gaps_in(path, [*columns])) == bool(told)
+def test_gaps_are_told_by_column_and_row(tmp_path: Path, columns: Columns, told: list[str]) -> None:
+    gaps = gaps_in(write(tmp_path / "pool.parquet", columns), [*columns])
+    assert [words for words in told if words not in gaps] == []
+    assert bool(gaps) == bool(told)
 
 
 def test_lists_of_different_lengths_are_refused(tmp_path: Path) -> None:
     columns: Columns = {"id": ["a", "b"], "embedding": [[1.0, 2.0], [3.0]]}
-    with pytest.raises(PoolError, match="Item 'b' has 1 numbers in 'embedding'"):
+    with pytest.raises(PoolError, match=r"'b'.* 1 .*'embedding'"):
         read_features(write(tmp_path / "pool.parquet", columns))
 
 

@@ -56,13 +56,13 @@ def test_the_labeller_sees_neither_id_nor_prediction_and_text_stays_text(mail: P
 def test_only_the_rows_that_are_asked_for_exist(mail: Pool) -> None:
     for method in (mail.ids, mail.shown):
         for row in (4, -1):
-            with pytest.raises(PoolError, match=f"Row {row} is outside the pool of 4"):
+            with pytest.raises(PoolError, match=f"Row {row} is outside"):
                 method([row])
-    with pytest.raises(PoolError, match="has no row for the id 'r9'"):
+    with pytest.raises(PoolError, match=r"row.*'r9'"):
         mail.rows_of(["r1", "r9"])
-    with pytest.raises(PoolError, match="the slice 'sex'; its slices are 'country'"):
+    with pytest.raises(PoolError, match=r"'sex'.*'country'"):
         mail.slice_values("sex")
-    with pytest.raises(PoolError, match="no predictions of a model 'v2'"):
+    with pytest.raises(PoolError, match="model 'v2'"):
         mail.predictions("v2")
 
 
@@ -213,7 +213,7 @@ def test_ids_keep_their_zeros_and_their_kind(tmp_path: Path) -> None:
     assert numbers.ids([2, 1]) == [2**62, -3]
     assert numbers.rows_of(["-3", 10]).tolist() == [1, 0]
     for unknown in ("010", 2**70, "x", ""):
-        with pytest.raises(PoolError, match="has no row for the id"):
+        with pytest.raises(PoolError, match="no row"):
             numbers.rows_of([unknown])
 
 

@@ -54,17 +54,17 @@ def test_a_named_column_replaces_predictions_that_their_names_tell() -> None:
 
 
 WRONG: list[tuple[str, Mapping[str, Any]]] = [
-    ("no column 'verdit' of a judge; .*perhaps 'verdict'", {"judge_columns": ["verdit"]}),
-    ("no column 'x' of predictions", {"pred_column": "x"}),
-    ("no column 'x' to show", {"show": ["x"]}),
-    ("no column 'x' to hide", {"hide": ["x"]}),
-    ("use one of the two", {"show": ["input"], "hide": ["output"]}),
+    (r"'verdit'.*judge.*'verdict'", {"judge_columns": ["verdit"]}),
+    (r"'x'.*predictions", {"pred_column": "x"}),
+    (r"'x'.*show", {"show": ["x"]}),
+    (r"'x'.*hide", {"hide": ["x"]}),
+    ("of the two", {"show": ["input"], "hide": ["output"]}),
     (
-        "a judge and the prediction at once",
+        "judge.*prediction",
         {"judge_columns": ["verdict"], "pred_column": "verdict"},
     ),
-    ("ids and predictions at once", {"judge_columns": ["trace_id"]}),
-    ("There is no reader 'x'", {"reader": "x"}),
+    ("ids and predictions", {"judge_columns": ["trace_id"]}),
+    ("reader 'x'", {"reader": "x"}),
 ]
 
 
@@ -84,7 +84,7 @@ def test_choices_that_were_written_come_back() -> None:
     }
     assert ColumnChoices.from_json(plain) == choices
     assert ColumnChoices.from_json({}) == ColumnChoices()
-    with pytest.raises(PoolError, match="newer Levelled: this one does not know 'colour'"):
+    with pytest.raises(PoolError, match=r"newer.*'colour'"):
         ColumnChoices.from_json({"colour": 1})
 
 

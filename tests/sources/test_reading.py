@@ -110,31 +110,27 @@ def refuse(folder: Path, match: str, *parts: Mapping[str, Sequence[Any]], **opti
 def test_an_id_in_two_files_is_refused_with_its_rows(tmp_path: Path) -> None:
     first, second = halves()
     again = {**second, "id": ["r7", *second["id"][1:]]}
-    refuse(tmp_path, "'r7' is in row 7 and again in row 33", first, again)
+    refuse(tmp_path, r"'r7'.*row 7.*row 33", first, again)
 
 
 def test_a_missing_id_is_refused_with_its_row(tmp_path: Path) -> None:
     first, second = halves()
-    refuse(
-        tmp_path, "Row 34 .* has no id", first, {**second, "id": ["r33", None, *second["id"][2:]]}
-    )
+    refuse(tmp_path, r"Row 34 .*\bid\b", first, {**second, "id": ["r33", None, *second["id"][2:]]})
 
 
 def test_files_that_differ_are_refused(tmp_path: Path) -> None:
     first, second = halves({name: COLUMNS[name] for name in ("id", "pred")})
     n = len(second["id"])
     refuse(tmp_path, "lacks 'pred'", first, {"id": second["id"]})
-    refuse(tmp_path, "whole numbers in some places", first, {**second, "id": range(n)})
-    refuse(
-        tmp_path, "numbers in some files and text in others", first, {**second, "pred": range(n)}
-    )
+    refuse(tmp_path, r"whole numbers.*places", first, {**second, "id": range(n)})
+    refuse(tmp_path, r"numbers.*text", first, {**second, "pred": range(n)})
 
 
 def test_lists_of_another_length_are_refused(tmp_path: Path) -> None:
     short, long = {"id": range(20), "embedding": [[1.0]] * 20}, [[1.0, 2.0]] * 20
     refuse(
         tmp_path,
-        "1 features up to row 20 and 2",
+        r"1 features.*row 20 and 2",
         short,
         {"id": range(20, 40), "embedding": long},
         features=None,
@@ -144,12 +140,12 @@ def test_lists_of_another_length_are_refused(tmp_path: Path) -> None:
 def test_a_bad_number_is_refused_with_its_id(tmp_path: Path) -> None:
     first, second = halves()
     second["loss_hat"] = [*second["loss_hat"][:5], np.nan, *second["loss_hat"][6:]]
-    refuse(tmp_path, "Item 'r38' has no number in the column 'loss_hat'", first, second)
+    refuse(tmp_path, r"'r38'.*'loss_hat'", first, second)
 
 
 def test_too_many_slices_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(reading, "_MOST_SLICES", 40)
-    refuse(tmp_path, "'text' has more than 40 different values", *halves(), slices=["text"])
+    refuse(tmp_path, r"'text'.*more than 40", *halves(), slices=["text"])
 
 
 def test_a_file_that_changes_during_a_pass_is_refused(tmp_path: Path) -> None:
@@ -157,14 +153,14 @@ def test_a_file_that_changes_during_a_pass_is_refused(tmp_path: Path) -> None:
     runs = pool.runs()
     next(runs)
     os.utime(tmp_path / "part-0.parquet", ns=(1, 1))
-    with pytest.raises(PoolError, match=r"part-0\.parquet has changed since the pool was opened"):
+    with pytest.raises(PoolError, match=r"part-0\.parquet.*changed"):
         list(runs)
 
 
 def test_a_file_that_is_gone_is_named(tmp_path: Path) -> None:
     pool = open_pool(write(tmp_path, *halves()))
     (tmp_path / "part-1.parquet").unlink()
-    with pytest.raises(PoolError, match=r"part-1\.parquet cannot be read: No such file"):
+    with pytest.raises(PoolError, match=r"part-1\.parquet.*No such"):
         list(pool.runs())
-    with pytest.raises(PoolError, match=r"part-1\.parquet cannot be read: No such file"):
+    with pytest.raises(PoolError, match=r"part-1\.parquet.*No such"):
         pool.shown([50])

@@ -41,27 +41,27 @@ def test_a_pool_error_is_an_input_error() -> None:
 
 
 FRAMES: list[tuple[str, Mapping[str, Any], dict[str, Any]]] = [
-    ("no column 'id' for the ids; it has 'ID', 'pred'.*perhaps 'ID'", {"ID": [1], "pred": [1]}, {}),
+    (r"'pred'.*perhaps 'ID'", {"ID": [1], "pred": [1]}, {}),
     ("no column 'key'", {"id": [1]}, {"id_column": "key"}),
-    ("it has not a single|is empty", {"id": pa.array([], pa.int64())}, {}),
-    ("Row 1 .* has no id", {"id": ["a", None]}, {}),
-    ("Row 1 .* has no id", {"id": ["a", ""]}, {}),
-    ("Row 0 .* has no id", {"id": pa.nulls(2)}, {}),
-    ("text or whole numbers; .* holds double", {"id": [1.0, 2.5]}, {}),
-    ("text or whole numbers; .* holds list", {"id": [[1], [2]]}, {}),
+    (r"single|empty", {"id": pa.array([], pa.int64())}, {}),
+    (r"Row 1 .*no id", {"id": ["a", None]}, {}),
+    (r"Row 1 .*no id", {"id": ["a", ""]}, {}),
+    (r"Row 0 .*no id", {"id": pa.nulls(2)}, {}),
+    (r"whole numbers.*double", {"id": [1.0, 2.5]}, {}),
+    (r"whole numbers.*list", {"id": [[1], [2]]}, {}),
     ("beyond 63 bits", {"id": pa.array([2**63], pa.uint64())}, {}),
-    ("'b' is in row 1 and again in row 3", {"id": ["a", "b", "c", "b"]}, {}),
-    ("-5 is in row 0 and again in row 2", {"id": [-5, 3, -5]}, {}),
-    ("has no prediction in the column 'pred'", {"id": ["a", "b"], "pred": ["x", None]}, {}),
-    ("Item 'b' has no prediction", {"id": ["a", "b"], "pred": [1.0, float("nan")]}, {}),
-    ("must hold text or numbers, not list", {"id": ["a"], "pred": [["x"]]}, {}),
-    ("'pred' and 'y_pred' both look like", {"id": ["a"], "pred": [1], "y_pred": [1]}, {}),
-    ("names no model after the @", {"id": ["a"], "pred@": [1]}, {}),
-    ("no column 'city' to slice by; the pool has 'id'", {"id": ["a"]}, {"slices": ["city"]}),
-    ("no column 'Sex'.*perhaps 'sex'", {"id": ["a"], "sex": ["f"]}, {"slices": "Sex"}),
-    ("'by' must hold text or numbers", {"id": ["a"], "by": [{"x": 1}]}, {"slices": "by"}),
-    ("two different names or more", {"id": ["a"]}, {"classes": ["x"]}),
-    ("two different names or more", {"id": ["a"]}, {"classes": ["x", "y", "x"]}),
+    (r"'b'.*row 1.*row 3", {"id": ["a", "b", "c", "b"]}, {}),
+    (r"-5 .*row 0.*row 2", {"id": [-5, 3, -5]}, {}),
+    (r"no prediction.*'pred'", {"id": ["a", "b"], "pred": ["x", None]}, {}),
+    (r"Item 'b'.*prediction", {"id": ["a", "b"], "pred": [1.0, float("nan")]}, {}),
+    ("numbers, not list", {"id": ["a"], "pred": [["x"]]}, {}),
+    ("'pred' and 'y_pred'", {"id": ["a"], "pred": [1], "y_pred": [1]}, {}),
+    ("after the @", {"id": ["a"], "pred@": [1]}, {}),
+    (r"'city'.*slice.*'id'", {"id": ["a"]}, {"slices": ["city"]}),
+    (r"'Sex'.*perhaps 'sex'", {"id": ["a"], "sex": ["f"]}, {"slices": "Sex"}),
+    (r"'by'.*text", {"id": ["a"], "by": [{"x": 1}]}, {"slices": "by"}),
+    ("two different", {"id": ["a"]}, {"classes": ["x"]}),
+    ("two different", {"id": ["a"]}, {"classes": ["x", "y", "x"]}),
 ]
 
 
@@ -82,20 +82,20 @@ PROBABILITIES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"proba_x": [0.5, 1.5], "proba_y": [0.5, -0.5]},
         {},
     ),
-    ("Item 'a' .*'proba_y': it is missing", {"proba_x": [1.0, 1], "proba_y": [None, 0.0]}, {}),
-    ("Item 'b' .*missing or NaN", {"proba_x": [1.0, np.nan], "proba_y": [0.0, 0.0]}, {}),
+    (r"Item 'a'.*'proba_y'.*missing", {"proba_x": [1.0, 1], "proba_y": [None, 0.0]}, {}),
+    (r"Item 'b' .*NaN", {"proba_x": [1.0, np.nan], "proba_y": [0.0, 0.0]}, {}),
     ("Item 'b' .*but inf", {"proba_x": [1.0, np.inf], "proba_y": [0.0, 0.0]}, {}),
     (
-        "'proba_y' must hold numbers; it holds string",
+        r"'proba_y'.*string",
         {"proba_x": [1, 1], "proba_y": ["0", "0"]},
         {},
     ),
     (
-        "'proba_y' must hold numbers; it holds bool",
+        r"'proba_y'.*bool",
         {"proba_x": [1, 1], "proba_y": [True, False]},
         {},
     ),
-    ("is the only one with prob", {"proba_x": [1.0, 1.0]}, {}),
+    (r"only one.*prob", {"proba_x": [1.0, 1.0]}, {}),
     ("names no class", {"proba_": [1.0, 1.0], "proba_x": [0.0, 0.0]}, {}),
     ("class 'z' has none", {"proba_x": [1, 1], "proba_y": [0, 0]}, {"classes": ["x", "z"]}),
     (
@@ -104,22 +104,22 @@ PROBABILITIES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"classes": ["x", "z"]},
     ),
     (
-        "Item 'b' has the prediction 'z' .*none of the classes 'x', 'y'",
+        r"'b' .*'z' .*'x', 'y'",
         {"proba_x": [1, 1], "proba_y": [0, 0], "pred": ["x", "z"]},
         {},
     ),
-    ("none of the classes 'x', 'y'", {"pred": ["x", "z"]}, {"classes": "x,y"}),
-    ("'proba' holds the probabilities of all classes", {"proba": [[0.5, 0.5]] * 2}, {}),
+    ("classes 'x', 'y'", {"pred": ["x", "z"]}, {"classes": "x,y"}),
+    (r"'proba'.*all classes", {"proba": [[0.5, 0.5]] * 2}, {}),
     ("Item 'b' has 1 prob", {"proba": [[0.5, 0.5], [1.0]]}, {"classes": ["x", "y"]}),
     ("Item 'a' has 0 prob", {"proba": [None, [0.5, 0.5]]}, {"classes": ["x", "y"]}),
-    ("Item 'b' .*missing or NaN", {"proba": [[0.5, 0.5], [1.0, None]]}, {"classes": ["x", "y"]}),
+    (r"Item 'b' .*NaN", {"proba": [[0.5, 0.5], [1.0, None]]}, {"classes": ["x", "y"]}),
     ("Item 'b' .*sum to 1.2", {"proba": [[0.5, 0.5], [0.4, 0.8]]}, {"classes": ["x", "y"]}),
-    ("enough for two classes, not for 3", {"proba": [0.5, 0.5]}, {"classes": ["x", "y", "z"]}),
+    (r"two.*not for 3", {"proba": [0.5, 0.5]}, {"classes": ["x", "y", "z"]}),
     ("Item 'b' .*outside", {"proba": [0.5, 1.2]}, {"classes": ["x", "y"]}),
     ("both hold probabilities", {"proba": [[1.0]] * 2, "proba_x": [1, 1]}, {}),
     ("both hold probabilities", {"proba": [0.5] * 2, "prediction_proba": [0.5] * 2}, {}),
     (
-        "'proba@v' and another hold",
+        "'proba@v' and another",
         {"proba@v_x": [1, 1], "proba@v": [0.5, 0.5], "pred@v": ["x", "x"]},
         {"classes": "x,y"},
     ),
@@ -129,14 +129,14 @@ PROBABILITIES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {},
     ),
     (
-        "'q' is no class|class 'x' has none",
+        r"'q' is no|'x' has",
         {"proba_x": [1, 1], "proba_y": [0, 0], "proba@v_p": [1, 1], "proba@v_q": [0, 0]},
         {},
     ),
-    ("surrogate_x, surrogate_y.* sum to 2", {"surrogate_x": [1, 1], "surrogate_y": [0, 1]}, {}),
-    ("Item 'b' has the score -1; it must be at least 0", {"score": [0, -1]}, {}),
+    (r"surrogate_x, surrogate_y.* 2", {"surrogate_x": [1, 1], "surrogate_y": [0, 1]}, {}),
+    (r"'b'.* -1;.*at least 0", {"score": [0, -1]}, {}),
     ("Item 'b' .*'score'", {"score": [0, None]}, {}),
-    ("'score' must hold numbers", {"score": ["high", "low"]}, {}),
+    (r"'score'.*numbers", {"score": ["high", "low"]}, {}),
     ("Item 'a' .*'loss_hat'", {"loss_hat": [np.nan, 0]}, {}),
 ]
 
@@ -174,43 +174,43 @@ def test_a_frame_that_breaks_is_refused() -> None:
 
 
 FILES: list[tuple[str, str, bytes]] = [
-    ("pool.txt", "ends in .txt, which is not known", b"id\n1\n"),
+    ("pool.txt", r"\.txt\b", b"id\n1\n"),
     ("pool", "ends in nothing", b"id\n1\n"),
     ("pool.csv.gz", "ends in .gz", gzip.compress(b"id\n1\n")),
     ("pool.xlsx", "one of .parquet", b"PK"),
-    ("pool.json", "holds an empty list", b"[]"),
+    ("pool.json", "empty list", b"[]"),
     ("pool.xyz", "ends in .xyz", b"[]"),
-    ("pool.parquet", "cannot be read as parquet", b"not parquet at all"),
-    ("pool.parquet", "cannot be read as parquet", b""),
-    ("pool.parquet", "cannot be read as parquet", b"PAR1" + b"\0" * 50 + b"PAR1"),
-    ("pool.csv", "cannot be read as csv", b""),
+    ("pool.parquet", "as parquet", b"not parquet at all"),
+    ("pool.parquet", "as parquet", b""),
+    ("pool.parquet", "as parquet", b"PAR1" + b"\0" * 50 + b"PAR1"),
+    ("pool.csv", "as csv", b""),
     ("pool.csv", "pool is empty", b"id,pred\n"),
     ("pool.csv", "Expected 2 columns, got 3", b"id,pred\n1,a\n2,b,c\n"),
-    ("pool.csv", "cannot be read as csv", b"id,pred\n1,\xff\xfe\n"),
-    ("pool.csv", "cannot be read as csv", b"id,pred\n1,a\n2," + ESCAPE.encode() + b"b,c\n"),
+    ("pool.csv", "as csv", b"id,pred\n1,\xff\xfe\n"),
+    ("pool.csv", "as csv", b"id,pred\n1,a\n2," + ESCAPE.encode() + b"b,c\n"),
     ("pool.csv", "invalid value 'high'", b"id,score\n1,0.5\n2,high\n"),
     ("pool.csv", "invalid value 'NA'", b"id,score\n1,NA\n"),
     ("pool.csv", "Item '2' .*missing", b"id,score\n1,0.5\n2,\n"),
     ("pool.csv", "Item '1' .*NaN", b"id,score\n1,nan\n"),
-    ("pool.csv", "Row 1 .* has no id", b"id,pred\n1,a\n,b\n"),
-    ("pool.csv", "'1' is in row 0 and again in row 1", b"id,pred\n1,a\n1,b\n"),
-    ("pool.csv", "Item '2' has no prediction", b"id,pred\n1,a\n2,\n"),
-    ("pool.csv", "no column 'id' for the ids; it has 'name'", b"name\n1\n"),
-    ("pool.tsv", "no column 'id' for the ids; it has 'id,pred'", b"id,pred\n1,a\n"),
-    ("pool.jsonl", "Line 2 of pool.jsonl is not JSON", b'{"id": 1}\n{"id": \n'),
-    ("pool.jsonl", "Line 1 of pool.jsonl is no object", b"[1, 2]\n"),
-    ("pool.jsonl", "Line 1 of pool.jsonl is not JSON", b"[" * 100_000 + b"\n"),
+    ("pool.csv", r"Row 1 .*no id", b"id,pred\n1,a\n,b\n"),
+    ("pool.csv", r"'1'.*row 0.*row 1", b"id,pred\n1,a\n1,b\n"),
+    ("pool.csv", r"Item '2'.*prediction", b"id,pred\n1,a\n2,\n"),
+    ("pool.csv", r"'id'.*ids.*'name'", b"name\n1\n"),
+    ("pool.tsv", r"'id'.*ids.*'id,pred'", b"id,pred\n1,a\n"),
+    ("pool.jsonl", r"Line 2.*pool.jsonl.*JSON", b'{"id": 1}\n{"id": \n'),
+    ("pool.jsonl", r"Line 1.*pool.jsonl.*object", b"[1, 2]\n"),
+    ("pool.jsonl", r"Line 1.*pool.jsonl.*JSON", b"[" * 100_000 + b"\n"),
     ("pool.jsonl", "is not JSON", b'{"id": "\xff"}\n'),
     ("pool.jsonl", "is not JSON", b'{"id": ' + b"1" * 5000 + b"}\n"),
     ("pool.jsonl", "no column 'id'", b""),
-    ("pool.jsonl", "Row 1 .* has no id", b'{"id": 1}\n{"pred": "a"}\n'),
-    ("pool.jsonl", "'score' of pool.jsonl must hold numbers", b'{"id": 1, "score": "high"}\n'),
-    ("pool.jsonl", "Item 1 has no prediction", b'{"id": 1, "pred": null}\n'),
+    ("pool.jsonl", r"Row 1 .*no id", b'{"id": 1}\n{"pred": "a"}\n'),
+    ("pool.jsonl", r"'score'.*pool.jsonl.*numbers", b'{"id": 1, "score": "high"}\n'),
+    ("pool.jsonl", r"Item 1.*prediction", b'{"id": 1, "pred": null}\n'),
     ("pool.jsonl", "Item 1 .*NaN", b'{"id": 1, "score": NaN}\n'),
-    ("pool.jsonl", "text or whole numbers", b'{"id": true}\n'),
-    ("pool.jsonl", "text or whole numbers", b'{"id": {"a": 1}}\n'),
-    ("pool.jsonl", "text or numbers, not struct", b'{"id": 1, "pred": {"a": 1}}\n'),
-    ("pool.jsonl", "'1' is in row 0 and again", b'{"id": 1}\n{"id": "1"}\n'),
+    ("pool.jsonl", "whole numbers", b'{"id": true}\n'),
+    ("pool.jsonl", "whole numbers", b'{"id": {"a": 1}}\n'),
+    ("pool.jsonl", "struct", b'{"id": 1, "pred": {"a": 1}}\n'),
+    ("pool.jsonl", r"'1'.*row 0.*again", b'{"id": 1}\n{"id": "1"}\n'),
 ]
 
 
@@ -228,21 +228,21 @@ def test_a_file_that_cannot_be_used_is_refused(
 PLACES: list[tuple[str, Callable[[Path], Any]]] = [
     ("There is no file", lambda folder: folder / "none.parquet"),
     ("No file matches", lambda folder: folder / "none-*.csv"),
-    ("holds no file that ends in", lambda folder: folder / "empty"),
-    ("The list of files is empty", lambda folder: []),
+    ("holds no file", lambda folder: folder / "empty"),
+    ("files is empty", lambda folder: []),
     ("There is no file", lambda folder: [folder / "a.csv", folder / "none.csv"]),
     (
-        "of one format: a.csv is csv, c.jsonl is jsonl",
+        "a.csv is csv, c.jsonl",
         lambda folder: [folder / "a.csv", folder / "c.jsonl"],
     ),
     ("of one format", lambda folder: folder / "mixed"),
     ("it lacks 'pred'", lambda folder: [folder / "a.csv", folder / "less.csv"]),
     ("it also has 'more'", lambda folder: [folder / "a.csv", folder / "more.csv"]),
-    ("'a' is in row 0 and again in row 2", lambda folder: [folder / "a.csv", folder / "b.csv"]),
+    ("in row 0 and again", lambda folder: [folder / "a.csv", folder / "b.csv"]),
     ("There is no file", lambda folder: "a\0b"),
     ("cannot be a file", lambda folder: "x" * 5000),
     ("is no pattern", lambda folder: folder / "a**b.csv"),
-    ("some places and text in others", lambda folder: folder / "kinds"),
+    ("text in others", lambda folder: folder / "kinds"),
 ]
 
 
@@ -267,15 +267,15 @@ def test_an_unreadable_file_is_named(tmp_path: Path) -> None:
     path = write(tmp_path / "pool.csv", OK)
     pool = open_pool(path)
     path.unlink()
-    with pytest.raises(PoolError, match=r"pool\.csv cannot be read"):
+    with pytest.raises(PoolError, match=r"pool\.csv.*read"):
         _ = pool.fingerprint
     write(tmp_path / "text.csv", {**OK, "text": ["s", "t"]})
     pool = open_pool(tmp_path / "text.csv")
     write(tmp_path / "text.csv", {"id": ["a"], "pred": ["x"], "text": ["s"]})
-    with pytest.raises(PoolError, match="has changed since the pool was opened"):
+    with pytest.raises(PoolError, match="changed"):
         pool.shown([1])
     (tmp_path / "text.csv").unlink()
-    with pytest.raises(PoolError, match=r"text\.csv cannot be read"):
+    with pytest.raises(PoolError, match=r"text\.csv.*read"):
         pool.shown([1])
 
 

@@ -344,8 +344,8 @@ def test_a_bias_that_cannot_be_judged_is_told_in_standard_errors() -> None:
     claims = {claim.name: claim for claim in bias_claims(table, BiasSettings())}
     told = claims["image-unbiased-mnist-proportional"]
     assert told.verdict == "cannot tell"
-    assert "12.3 (R_PURE), 12.3 (R_LURE) at M = 10 to 100, where the design" in told.measured
-    assert told.where == "section 6, Figure 2b (the authors' script)"
+    assert "12.3 (R_PURE), 12.3 (R_LURE) at M = 10 to 100" in told.measured
+    assert told.where.startswith("section 6, Figure 2b")
 
 
 @pytest.mark.parametrize(

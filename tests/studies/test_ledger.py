@@ -70,5 +70,5 @@ def test_claims_of_finished_studies_are_told_with_their_figures(tmp_path: Path) 
 
 
 def test_a_folder_without_results_is_told(tmp_path: Path) -> None:
-    with pytest.raises(StudyError, match="There is no folder"):
+    with pytest.raises(StudyError, match="no folder"):
         write(tmp_path)

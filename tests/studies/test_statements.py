@@ -61,7 +61,7 @@ def test_a_place_that_is_not_there_is_found(place: str) -> None:
 
 @pytest.mark.parametrize("status", ["wrong", "partly", "partly: ", "right: because", "not"])
 def test_a_status_without_its_reason_is_refused(status: str) -> None:
-    with pytest.raises(StudyError, match="The status of an item"):
+    with pytest.raises(StudyError, match="status"):
         Item("section 1", "It is so.", ("docs/start.md",), status)
 
 

@@ -1,6 +1,7 @@
 """When a difference over trajectories counts as shown, and what is said of several."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -53,7 +54,7 @@ def test_a_single_trajectory_cannot_tell(mean: float, stderr: float) -> None:
     assert {found.above(0), found.below(0)} == {"cannot tell"}
     assert {found.above(0.1), found.below(0.1)} == {"cannot tell"}
     assert found.negligible(within=1e12) == "cannot tell"
-    assert found.reach == "A single trajectory cannot tell a difference from chance."
+    assert "single trajectory" in found.reach
 
 
 @pytest.mark.parametrize(
@@ -93,10 +94,8 @@ def test_a_difference_is_above_or_below_a_limit_that_is_out_of_its_reach(
 
 def test_what_can_be_told_is_told_with_its_rate_of_false_alarms() -> None:
     one, several = (Difference(1.0, 0.1, 10, comparisons).reach for comparisons in (1, 4))
-    assert one.startswith(
-        "10 trajectories show differences from about 0.23 on, with a 5% chance of a false alarm;"
-    )
-    assert "0.31 on, with at most a 5% chance of any false alarm in 4 comparisons;" in several
+    assert re.match(r"10 trajectories .* 0\.23 on, with a 5%", one)
+    assert re.search(r"0\.31 on, .* 5% .* 4 comparisons", several)
 
 
 @pytest.mark.parametrize(

@@ -1,5 +1,6 @@
 """The study of verdicts: what its rows mean, its claims, and the study at its smallest size."""
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -95,10 +96,8 @@ def test_the_share_is_to_gain_as_much_on_the_line_as_the_weights() -> None:
 
 
 def test_advice_is_right_by_the_mean_risk_of_its_setting() -> None:
-    assert (
-        claimed("verdicts-words").measured
-        == '10 of 10 "correct"; 0 of 0 "do not correct" in 10 runs'
-    )
+    measured = claimed("verdicts-words").measured
+    assert re.match(r'10 of 10 "correct"; 0 of 0 ".*" in 10', measured)
     against = made("tree on moons, 60", "do not correct", LURE=1.02)
     assert claimed("verdicts-words", *against).verdict == "holds"
     wrong = made("curve in x, 100", "do not correct", LURE=0.9)

@@ -56,7 +56,7 @@ def test_the_log_of_another_tool_becomes_a_campaign(make_site: Callable[..., Sit
     assert "mean" not in seen["metrics"]
     body = {"name": "log", "file": log.name, "metrics": ["error"], "budget": 5}
     mixed = site.post("/api/campaigns", body, "eve")
-    assert "predicts classes and tone predicts numbers" in mixed.json()["error"]
+    assert "tone predicts numbers" in mixed.json()["error"]
     body |= {"metrics": ["share:pass", "error"], "judge_columns": ["grader", "includes"]}
     assert site.post("/api/campaigns", body, "eve").status_code == 201
     asked = site.get("/api/campaigns/log", "ann").json()["questions"][0]

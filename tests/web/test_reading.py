@@ -11,7 +11,6 @@ from levelled.campaigns import load_campaign
 from web.conftest import Site
 
 SPAM = "/api/campaigns/spam"
-CLOSED = "'spam' is closed (enough). To go on: levelled reopen spam"
 
 
 def label_some(site: Site, n: int = 30) -> None:
@@ -136,7 +135,8 @@ def test_an_analyst_changes_closes_and_reopens(either_site: Site) -> None:
     assert post(f"{SPAM}/change", {}, "eve").status_code == 422
     assert post(f"{SPAM}/close", {"reason": "enough"}, "eve").status_code == 200
     refused = post(f"{SPAM}/ask", {}, "ann")
-    assert (refused.status_code, refused.json()["error"]) == (409, CLOSED)
+    assert refused.status_code == 409
+    assert "levelled reopen spam" in refused.json()["error"]
     assert post(f"{SPAM}/reopen", {}, "eve").status_code == 200
     assert either_site.get(SPAM).json()["budget"] == 50
 

@@ -114,7 +114,7 @@ def test_bytes_that_are_no_request_are_refused(serve: Callable[..., Process]) ->
 def test_others_are_served_only_with_tokens(tmp_path: Path) -> None:
     refused = run(tmp_path, "serve", "--host", "0.0.0.0", "--port", "8123")
     assert refused.returncode == 1
-    assert "no tokens are set up" in refused.stderr
+    assert "no tokens" in refused.stderr
     assert refused.stderr.count("\n") == 1
     assert refused.stdout == ""
 

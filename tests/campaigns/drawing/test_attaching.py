@@ -22,7 +22,7 @@ def test_a_file_without_drawn_items_is_named(tmp_path: Path) -> None:
     rows = [item.row for item in campaign.state.draws]
     pq.write_table(SECOND.take([at for at in range(N) if at not in rows]), tmp_path / "v2.parquet")
     others = len(rows) - 1
-    refusal = rf"v2\.parquet has no row for the id '.*', nor for {others} others\. 'v2' needs"
+    refusal = rf"v2\.parquet.*\bid '.*\b{others} others\b"
     with pytest.raises(CampaignError, match=refusal):
         campaign.attach(tmp_path / "v2.parquet", "v2")
 
@@ -33,7 +33,7 @@ def test_a_later_draw_of_an_item_that_was_not_attached_says_what_to_do(tmp_path:
     rows = [item.row for item in campaign.state.draws]
     pq.write_table(SECOND.take(rows), tmp_path / "drawn.parquet")
     campaign.attach(tmp_path / "drawn.parquet", "v2")
-    refusal = r"drawn\.parquet has no row for the id .* attach it from a file with all of them"
+    refusal = r"drawn\.parquet.*\battach\b"
     with pytest.raises(CampaignError, match=refusal):
         campaign.ask(N)
     assert len(campaign.state.draws) == len(rows)

@@ -188,10 +188,10 @@ class TestDrivingTheWorst:
     @pytest.mark.parametrize(
         ("metrics", "settings", "why"),
         [
-            (["error"], {}, "error is the only one"),
-            (["error", "f1:spam"], {"kind": "static"}, "this one is static"),
-            (["error", "f1:spam"], {"kind": "uniform"}, "this one is uniform"),
-            (["error", "f1:spam"], {"kind": "auto", "floor": 0.3}, "this one is static"),
+            (["error"], {}, r"error.*only"),
+            (["error", "f1:spam"], {"kind": "static"}, "static"),
+            (["error", "f1:spam"], {"kind": "uniform"}, "uniform"),
+            (["error", "f1:spam"], {"kind": "auto", "floor": 0.3}, "static"),
             (["error", "share:spam"], {}, "share:spam does not"),
             (["error", "f1:spam"], {"drive": "best"}, "drive"),
         ],

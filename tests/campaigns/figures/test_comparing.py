@@ -68,7 +68,8 @@ def test_all_labels_give_the_exact_difference(tmp_path: Path, metric: str, looks
     assert (est.value, est.low, est.high) == pytest.approx((exact, exact, exact), abs=1e-12)
     better = "v2" if (exact < 0) == (metric == "error") else "first"
     assert found.better == better
-    assert found.verdict == f"{better} is better by {100 * abs(exact):.1f} points, known exactly"
+    assert f"{better} is better by {100 * abs(exact):.1f} points" in found.verdict
+    assert "exactly" in found.verdict
 
 
 def test_it_is_the_difference_of_the_figures(tmp_path: Path) -> None:
@@ -93,7 +94,7 @@ def test_a_figure_of_the_history_says_where_to_compare(tmp_path: Path) -> None:
     campaign = compared(tmp_path, 5)
     with pytest.raises(CampaignError, match=r"use campaign\.estimate\(\)"):
         campaign.history()[-1].difference("v2")
-    with pytest.raises(CampaignError, match="no model 'v3'; its models are first, v2"):
+    with pytest.raises(CampaignError, match=r"'v3'.*first, v2"):
         campaign.estimate()[0].difference("v3")
     with pytest.raises(CampaignError, match="both are 'v2'"):
         campaign.estimate()[1].difference("v2")
@@ -185,7 +186,8 @@ def test_it_turns_round_with_the_models(tmp_path: Path) -> None:
 def test_before_the_first_label_nothing_can_be_told(tmp_path: Path) -> None:
     (found,) = compared(tmp_path, 0).compare("v2")
     assert (found.difference.low, found.difference.high) == (-1, 1)
-    assert found.verdict.startswith("cannot tell yet: v2 may be better by up to 100.0")
+    assert found.verdict.startswith("cannot tell")
+    assert "v2 may be better" in found.verdict
 
 
 def test_losses_without_bounds_are_compared_at_the_looks(tmp_path: Path) -> None:
@@ -245,12 +247,12 @@ def test_after_the_last_look_the_comparison_stays_and_says_so(tmp_path: Path) ->
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ({"model": "v3"}, "no model 'v3'; its models are v1, v2"),
+        ({"model": "v3"}, r"'v3'.*v1, v2"),
         ({"model": "v2", "against": "old"}, "no model 'old'"),
         ({"model": "v1"}, "both are 'v1'"),
         ({"model": "v2", "against": "v2"}, "both are 'v2'"),
         ({"model": "v2", "metric": "share:spam"}, "labels alone"),
-        ({"model": "v2", "metric": "brier"}, "does not estimate 'brier', but error, f1:spam"),
+        ({"model": "v2", "metric": "brier"}, r"'brier'.*error.*f1:spam"),
     ],
 )
 def test_a_comparison_that_cannot_be_made_is_refused(
@@ -286,7 +288,7 @@ def test_the_first_model_can_have_a_name(tmp_path: Path) -> None:
 
 def test_a_model_that_the_pool_names_keeps_its_name(tmp_path: Path) -> None:
     pool = POOL.append_column("pred@v2", [[SECOND[key] for key in IDS]])
-    with pytest.raises(CampaignError, match="The pool names models itself: v2"):
+    with pytest.raises(CampaignError, match=r"pool names.*v2"):
         begun(tmp_path / "c.db", pool, model="v2")
     campaign = begun(tmp_path / "c.db", pool, model="v1")
     label(campaign, 60, TRUTH)

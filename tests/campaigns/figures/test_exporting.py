@@ -53,7 +53,7 @@ def test_an_export_is_written_as_its_ending_says(
 
 
 def test_an_export_of_an_unknown_kind_is_refused(campaign: lv.Campaign, tmp_path: Path) -> None:
-    with pytest.raises(CampaignError, match=r"\.parquet, \.csv or \.jsonl"):
+    with pytest.raises(CampaignError, match=r"\.parquet.*\.csv.*\.jsonl"):
         campaign.export(tmp_path / "labels.xlsx")
 
 
@@ -92,7 +92,7 @@ def _said_ham(campaign: lv.Campaign) -> np.ndarray:
     ("columns", "model", "words"),
     [
         ({"id": ["r1"], "pred": ["ham"]}, "v2", "r"),
-        ({"id": POOL["id"].to_pylist(), "pred": ["ham"] * 40}, "", "no name for a model"),
+        ({"id": POOL["id"].to_pylist(), "pred": ["ham"] * 40}, "", r"name.*model"),
         ({"id": POOL["id"].to_pylist(), "text": ["?"] * 40}, "v2", "needs predictions"),
         (
             {"id": POOL["id"].to_pylist(), "proba_a": [0.5] * 40, "proba_b": [0.5] * 40},

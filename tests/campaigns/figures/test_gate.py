@@ -186,7 +186,7 @@ def test_numbers_with_bounds_can_be_claimed_and_others_not(tmp_path: Path) -> No
     assert campaign.gate("mean:-5:20", at_least=exact - 0.01).word == "shown"
     with pytest.raises(LevelledError, match="mean:LOW:HIGH"):
         campaign.gate("mean", at_least=1)
-    with pytest.raises(LevelledError, match="mse has no bounds"):
+    with pytest.raises(LevelledError, match=r"mse.*bounds"):
         campaign.gate("mse", at_most=1)
 
 
@@ -230,21 +230,21 @@ def test_the_model_to_be_better_is_named_where_there_are_several(tmp_path: Path)
 @pytest.mark.parametrize(
     ("claim", "why"),
     [
-        ({}, "needs one of at_least"),
-        ({"at_least": 0.5, "at_most": 0.6}, "needs one of at_least"),
-        ({"at_least": 0.5, "better_than": "first"}, "needs one of at_least"),
+        ({}, "at_least"),
+        ({"at_least": 0.5, "at_most": 0.6}, "at_least"),
+        ({"at_least": 0.5, "better_than": "first"}, "at_least"),
         ({"at_least": 92}, "did you mean 0.92"),
         ({"at_least": float("nan")}, "lies between 0 and 1"),
         ({"at_most": -0.1}, "lies between 0 and 1"),
         ({"at_most": "much"}, "must be a number"),
-        ({"metric": "brier", "at_most": 0.1}, "does not estimate 'brier'"),
+        ({"metric": "brier", "at_most": 0.1}, "'brier'"),
         ({"at_most": 0.1, "level": 1.0}, "level"),
         ({"at_most": 0.1, "model": "v9"}, "has no model 'v9'"),
         ({"better_than": "v9"}, "has no model 'v9'"),
         ({"better_than": "first"}, "only model"),
-        ({"better_than": "first", "model": "first"}, "not better than itself"),
-        ({"metric": "share:spam", "better_than": "first"}, "about the labels alone"),
-        ({"metric": "share:spam", "at_least": 0.1, "model": "first"}, "Leave the model out"),
+        ({"better_than": "first", "model": "first"}, "itself"),
+        ({"metric": "share:spam", "better_than": "first"}, "labels alone"),
+        ({"metric": "share:spam", "at_least": 0.1, "model": "first"}, "model out"),
     ],
 )
 def test_claims_that_cannot_be_decided_are_refused(
@@ -270,8 +270,9 @@ def test_the_labels_it_takes_follow_from_reach_and_distance() -> None:
 def test_a_claim_tells_itself_in_one_line_and_in_plain_values(tmp_path: Path) -> None:
     campaign, _ = gated(tmp_path, 60, budget=70)
     open_ = campaign.gate(at_most=0.2)
-    assert str(open_).startswith("not yet: error is at most 0.2; ")
-    assert "of which the campaign has 10" in str(open_) or "cannot say" in str(open_)
+    assert str(open_).startswith("not yet: error")
+    assert "at most 0.2;" in str(open_)
+    assert "campaign has 10" in str(open_) or "cannot say" in str(open_)
     assert list(open_.as_dict()) == [
         *("claim", "word", "metric", "model", "relation", "limit", "against"),
         *("value", "low", "high", "level", "interval", "n_settled", "n_pending"),

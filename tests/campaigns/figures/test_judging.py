@@ -84,18 +84,18 @@ def test_the_other_judge_has_figures_of_its_own(tmp_path: Path) -> None:
 
 def test_a_campaign_on_errors_needs_the_verdict_that_counts(tmp_path: Path) -> None:
     campaign = labelled(tmp_path, "error")
-    with pytest.raises(CampaignError, match="Say which verdict counts"):
+    with pytest.raises(CampaignError, match="verdict counts"):
         campaign.judge()
     assert campaign.judge(positive="pass").positive == "pass"
-    with pytest.raises(CampaignError, match="No verdict of first is 'maybe'"):
+    with pytest.raises(CampaignError, match=r"first.*'maybe'"):
         campaign.judge(positive="maybe")
-    with pytest.raises(CampaignError, match="has no slice 'country'"):
+    with pytest.raises(CampaignError, match="slice 'country'"):
         campaign.judge(positive="pass", by="country")
 
 
 def test_nothing_is_said_before_the_first_label(tmp_path: Path) -> None:
     campaign = create_campaign("empty", POOL, "share:pass", storage=tmp_path / "c.db", seed=2)
-    with pytest.raises(CampaignError, match="no settled label yet"):
+    with pytest.raises(CampaignError, match="settled label"):
         campaign.judge()
 
 
@@ -151,7 +151,7 @@ def test_a_pool_without_verdicts_has_no_judge(tmp_path: Path) -> None:
     campaign = create_campaign("none", table, "share:pass", storage=tmp_path / "c.db", seed=1)
     (ask,) = campaign.ask(1, owner="ann")
     campaign.tell(ask.draw, "pass", owner="ann")
-    with pytest.raises(CampaignError, match="no verdicts to check"):
+    with pytest.raises(CampaignError, match="no verdicts"):
         campaign.judge()
 
 
@@ -171,7 +171,7 @@ def test_ratings_are_checked_by_slice_with_the_worst_first(tmp_path: Path) -> No
     report = campaign.judge(by="topic")
     assert [part.name for part in report.parts] == ["topic=login", "topic=billing"]
     assert {part.figure for part in report.parts} == {"mean absolute difference"}
-    with pytest.raises(CampaignError, match="no verdict of them is counted"):
+    with pytest.raises(CampaignError, match="counted"):
         campaign.judge(positive="5")
 
 

@@ -68,14 +68,14 @@ def test_each_column_is_shown_left_half_of_the_time(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("more", "complaint"),
     [
-        ({"pair": ["answer_a"]}, "A pair is two columns"),
-        ({"pair": ["answer_a", "answer_a"]}, "A pair is two columns"),
-        ({"pair": ["answer_a", "answer_c"]}, "no column 'answer_c' for the pair"),
-        ({"classes": ["good", "bad"]}, "The classes are 'good', 'bad'"),
-        ({"metric": "mean:1:5"}, "the metric one of classes"),
+        ({"pair": ["answer_a"]}, "two columns"),
+        ({"pair": ["answer_a", "answer_a"]}, "two columns"),
+        ({"pair": ["answer_a", "answer_c"]}, r"'answer_c'.*pair"),
+        ({"classes": ["good", "bad"]}, r"classes.*'good'.*'bad'"),
+        ({"metric": "mean:1:5"}, r"metric.*classes"),
         ({"questions": ["left=a,b"]}, "question 'left'"),
-        ({"content": {"answer_c": "text"}}, "no column 'answer_c' to show"),
-        ({"content": {"answer_a": "movie"}}, "'movie' is no kind of content"),
+        ({"content": {"answer_c": "text"}}, r"'answer_c'.*show"),
+        ({"content": {"answer_a": "movie"}}, r"'movie'.*content"),
         ({"images": "nowhere"}, "no folder 'nowhere'"),
     ],
 )

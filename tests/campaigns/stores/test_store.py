@@ -164,7 +164,7 @@ def test_a_file_that_is_gone_takes_no_more_events(path: Path, store: SQLStore, c
     path.unlink()
     if change == "replaced":
         path.touch()
-    with pytest.raises(StorageError, match="moved, replaced or deleted while it was in use"):
+    with pytest.raises(StorageError, match=r"replaced.*in use"):
         store.append("digits", [{}], expected=1)
 
 
@@ -176,7 +176,7 @@ def test_a_file_somebody_else_keeps_locked_is_said_to_be_locked(
         store.append("digits", [{}], expected=0)
         other = sqlite3.connect(path, isolation_level=None)
         other.execute("BEGIN IMMEDIATE")
-        with pytest.raises(StorageError, match=r"is locked: another process .* try again"):
+        with pytest.raises(StorageError, match=r"locked.*try again"):
             store.append("digits", [{}], expected=1)
         assert store.count("digits") == 1
         other.close()
@@ -222,7 +222,7 @@ def test_an_event_that_something_else_has_overwritten_is_named(
     with sqlite3.connect(path) as other:
         other.execute("UPDATE events SET body = ? WHERE seq = 1", [body])
     other.close()
-    with pytest.raises(StorageError, match=r"Event 1 of 'digits' .* cannot be read") as caught:
+    with pytest.raises(StorageError, match=r"Event 1.*'digits'.*read") as caught:
         store.events("digits")
     assert "\n" not in str(caught.value)
 
@@ -315,7 +315,7 @@ def test_the_default_is_a_file_in_this_folder(
 
 
 def test_a_database_that_must_be_there_is_not_made(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="There is no database at"):
+    with pytest.raises(StorageError, match="no database"):
         open_store(tmp_path / "levelled.db", create=False)
     assert files(tmp_path) == []
 
@@ -353,9 +353,9 @@ def make(path: Path, kind: str) -> None:
         ("a long text", "is not a database"),
         ("a Parquet file", "is not a database"),
         ("half a database", "is damaged"),
-        ("a piece of its head", "is damaged|is not a database"),
+        ("a piece of its head", r"damaged|not a database"),
         ("a damaged database", "is damaged"),
-        ("another database", "not one of Levelled: it has the tables trials"),
+        ("another database", r"Levelled.*trials"),
     ],
 )
 def test_a_file_that_is_no_storage_is_left_as_it_is(tmp_path: Path, kind: str, told: str) -> None:
@@ -377,9 +377,9 @@ def test_a_place_where_no_file_can_be_is_named(tmp_path: Path) -> None:
     for name, told in {
         "folder.db": "is a folder",
         "pipe.db": "is not a file",
-        "missing/levelled.db": "there is no folder",
-        "file/levelled.db": "there is no folder",
-        "x" * 300 + ".db": "File name too long",
+        "missing/levelled.db": "no folder",
+        "file/levelled.db": "no folder",
+        "x" * 300 + ".db": "too long",
     }.items():
         with pytest.raises(StorageError, match=told):
             open_store(tmp_path / name)
@@ -422,7 +422,7 @@ def test_an_older_database_is_refused_until_it_is_upgraded_and_keeps_its_events(
     oldest: Path,
 ) -> None:
     before = oldest.read_bytes()
-    with pytest.raises(StorageError, match=r"levelled storage upgrade --storage sqlite:.*old\.db"):
+    with pytest.raises(StorageError, match=r"upgrade --storage sqlite:.*old\.db"):
         open_store(oldest)
     assert oldest.read_bytes() == before
     assert upgrade(oldest) == ("0001", VERSION, oldest.with_name("old.version-0001.db"))
@@ -471,7 +471,7 @@ def test_a_step_that_fails_leaves_the_database_at_its_version(oldest: Path) -> N
     with sqlite3.connect(oldest) as database:
         database.execute("CREATE TABLE tokens (in_the_way INTEGER)")
     database.close()
-    with pytest.raises(StorageError, match="table tokens already exists"):
+    with pytest.raises(StorageError, match="tokens already"):
         upgrade(oldest)
     with pytest.raises(StorageError, match="storage version 0001, now 0004"):
         open_store(oldest)
@@ -484,15 +484,15 @@ def test_a_newer_database_asks_for_a_newer_levelled(tmp_path: Path) -> None:
         database.execute("UPDATE levelled_version SET version_num = '9999'")
     database.close()
     for use in (open_store, upgrade):
-        with pytest.raises(StorageError, match="pip install --upgrade levelled"):
+        with pytest.raises(StorageError, match="install --upgrade levelled"):
             use(path)
 
 
 def test_there_is_nothing_to_upgrade_where_there_is_nothing(tmp_path: Path) -> None:
     (tmp_path / "empty.db").touch()
-    with pytest.raises(StorageError, match="there is nothing in it"):
+    with pytest.raises(StorageError, match="nothing in it"):
         upgrade(tmp_path / "empty.db")
-    with pytest.raises(StorageError, match="There is no database at"):
+    with pytest.raises(StorageError, match="no database"):
         upgrade(tmp_path / "missing.db")
     assert not (tmp_path / "missing.db").exists()
 
@@ -541,7 +541,7 @@ def test_what_is_there_already_is_not_copied_again(source: Path, tmp_path: Path)
 def test_a_campaign_that_differs_in_both_places_is_refused(source: Path, tmp_path: Path) -> None:
     with open_store(tmp_path / "to.db") as store:
         store.append("letters", [{"step": "b"}], expected=0)
-    with pytest.raises(ConflictError, match="'letters' is in both"):
+    with pytest.raises(ConflictError, match=r"'letters'.*both"):
         copy(source, tmp_path / "to.db")
     with open_store(tmp_path / "to.db") as store:
         assert store.names() == ["letters"]
@@ -553,7 +553,7 @@ def test_a_log_that_was_changed_does_not_become_a_good_one_by_copying(
     with sqlite3.connect(source) as database:
         database.execute("""UPDATE events SET body = '{"step":"z"}' WHERE campaign = 'letters'""")
     database.close()
-    with pytest.raises(StorageError, match="'letters' cannot be trusted from event 0 on"):
+    with pytest.raises(StorageError, match=r"'letters'.*event 0"):
         copy(source, tmp_path / "to.db")
     with open_store(tmp_path / "to.db") as store:
         assert store.names() == []
@@ -569,7 +569,7 @@ def test_a_campaign_that_has_gone_on_is_continued_in_its_copy(source: Path, tmp_
     forked = tmp_path / "forked.db"
     with open_store(forked) as store:
         store.append("letters", [{"step": "a"}, {"step": "c"}], expected=0)
-    with pytest.raises(ConflictError, match="'letters' is in both"):
+    with pytest.raises(ConflictError, match=r"'letters'.*both"):
         copy(forked, source)
 
 
@@ -638,12 +638,12 @@ def test_a_backup_that_cannot_be_made_leaves_nothing_behind(
 @pytest.mark.parametrize("kind", ["a long text", "another database", "a damaged database"])
 def test_what_is_no_storage_is_not_backed_up(tmp_path: Path, kind: str) -> None:
     make(tmp_path / "levelled.db", kind)
-    with pytest.raises(StorageError, match=r"not a database|not one of Levelled|damaged"):
+    with pytest.raises(StorageError, match=r"database|Levelled|damaged"):
         backup(tmp_path / "levelled.db", tmp_path / "safe.db")
     assert files(tmp_path) == ["levelled.db"]
 
 
 def test_there_must_be_something_to_copy(tmp_path: Path) -> None:
-    with pytest.raises(StorageError, match="There is no database at"):
+    with pytest.raises(StorageError, match="no database"):
         copy(tmp_path / "missing.db", tmp_path / "to.db")
     assert not (tmp_path / "to.db").exists()

@@ -88,35 +88,35 @@ TASK = {"id": 1, "data": {"text": "a"}, "annotations": []}
 LINE = json.loads((FILES / "lm_eval.jsonl").read_text().splitlines()[0])
 TABLE = {"columns": ["inputs", "same/v1/score"], "data": [["a", 1]]}
 DOCUMENTS: list[tuple[str, str, Any]] = [
-    ("run.json", "is not JSON: it is empty", b""),
+    ("run.json", r"JSON.*empty", b""),
     ("run.json", "is not JSON", b"not JSON at all"),
     ("run.json", "is not JSON", (FILES / "inspect.json").read_bytes()[:5000]),
     ("run.json", "is not JSON", b"[" * 200_000),
     ("run.json", "is not JSON", '{"version": 2}'.encode("latin-1") + b"\xe9"),
-    ("run.json", "of no tool that is known", b"5"),
-    ("run.json", "of no tool that is known", {}),
-    ("run.json", "of no tool that is known", [1, 2]),
-    ("run.json", "of no tool that is known", {"type": "FeatureCollection", "features": []}),
-    ("run.json", "of no tool that is known", [{"id": 1, "pred": "a"}]),
-    ("run.json", "holds an empty list", []),
+    ("run.json", "no tool", b"5"),
+    ("run.json", "no tool", {}),
+    ("run.json", "no tool", [1, 2]),
+    ("run.json", "no tool", {"type": "FeatureCollection", "features": []}),
+    ("run.json", "no tool", [{"id": 1, "pred": "a"}]),
+    ("run.json", "empty list", []),
     ("run.json", "holds no samples", {"version": 2, "eval": {}, "samples": []}),
     ("run.json", "holds no samples", {"version": 2, "eval": {}}),
     ("run.json", "version 7", {"version": 7, "eval": {}, "samples": [sample(1, "C")]}),
     ("run.json", "lacks a version", {"version": "2", "eval": {}, "samples": []}),
-    ("run.json", "no list of results", {"evalId": "a", "results": {}}),
+    ("run.json", "list of results", {"evalId": "a", "results": {}}),
     ("run.json", "not a single item", {"evalId": "a", "results": {"results": []}}),
     ("run.json", "not a single item", {"testRunData": {"testCases": []}}),
-    ("run.json", "more or fewer values", {**TABLE, "data": [["a", 1, 2]]}),
+    ("run.json", "fewer values", {**TABLE, "data": [["a", 1, 2]]}),
     ("run.json", "not a single item", {**TABLE, "data": []}),
     ("run.json", "JSON-MIN", [{"text": "a", "annotation_id": 1, "annotator": 1, "lead_time": 2}]),
     ("run.json", "tasks without data", [TASK, {"id": 2}]),
-    ("run.json", "Entry 2 of .* is no object", [TASK, 5]),
-    ("run.json", "'1' is in row 0 and again", [TASK, TASK]),
+    ("run.json", r"Entry 2.*object", [TASK, 5]),
+    ("run.json", r"'1'.*row 0.*again", [TASK, TASK]),
     ("run.json", "Row 1 .* no id", [TASK, {**TASK, "id": None}]),
-    ("run.json", "'a' is in row 0 and again", [{"id": "a", "fields": {}, "responses": {}}] * 2),
-    ("run.jsonl", "Line 2 of .* is not JSON", f"{json.dumps(LINE)}\n{{".encode()),
-    ("run.jsonl", "Line 2 of .* is no object", f"{json.dumps(LINE)}\n[1]\n".encode()),
-    ("run.jsonl", "'0' is in row 0 and again", f"{json.dumps(LINE)}\n".encode() * 2),
+    ("run.json", r"'a'.*row 0.*again", [{"id": "a", "fields": {}, "responses": {}}] * 2),
+    ("run.jsonl", r"Line 2.*JSON", f"{json.dumps(LINE)}\n{{".encode()),
+    ("run.jsonl", r"Line 2.*object", f"{json.dumps(LINE)}\n[1]\n".encode()),
+    ("run.jsonl", r"'0'.*row 0.*again", f"{json.dumps(LINE)}\n".encode() * 2),
     ("run.jsonl", "Row 0 .* no id", json.dumps({**LINE, "doc_id": None}).encode()),
     ("run.jsonl", "again in row 1", b'{"id": 1, "text": "a", "label": []}\n' * 2),
 ]
@@ -141,17 +141,17 @@ def test_a_code_without_a_class_is_refused(tmp_path: Path) -> None:
     at = table.schema.get_field_index("label")
     table = table.set_column(at, table.schema.field(at), pa.chunked_array([[0, 1, 2, 0, 1, 0]]))
     pq.write_table(table, tmp_path / "set.parquet")
-    assert "holds 2, and its metadata name 2 classes" in refused(tmp_path / "set.parquet")
+    assert "metadata name 2 classes" in refused(tmp_path / "set.parquet")
 
 
 FOLDERS: list[tuple[str, str, bytes | None]] = [
     ("lacks its file", "data-00000-of-00001.arrow", None),
-    ("cannot be read as Hugging Face", "data-00000-of-00001.arrow", b"no Arrow"),
+    ("as Hugging Face", "data-00000-of-00001.arrow", b"no Arrow"),
     ("is not JSON", "state.json", b"{"),
-    ("names no files of rows", "state.json", b"{}"),
-    ("names no files of rows", "state.json", b'{"_data_files": [{"filename": "../a.arrow"}]}'),
-    ("names no files of rows", "state.json", b"[]"),
-    ("holds the splits 'test', 'train'", "dataset_dict.json", b'{"splits": ["test", "train"]}'),
+    ("names no files", "state.json", b"{}"),
+    ("names no files", "state.json", b'{"_data_files": [{"filename": "../a.arrow"}]}'),
+    ("names no files", "state.json", b"[]"),
+    ("splits 'test', 'train'", "dataset_dict.json", b'{"splits": ["test", "train"]}'),
     ("holds the splits", "dataset_dict.json", b"5"),
     ("is not JSON", "dataset_info.json", b"{"),
 ]
@@ -171,9 +171,10 @@ def test_a_damaged_folder_is_refused(
 
 
 def test_a_reader_that_was_named_must_fit() -> None:
-    assert "There is no reader 'excel'" in refused(FILES / "inspect.eval", reader="excel")
+    assert "reader 'excel'" in refused(FILES / "inspect.eval", reader="excel")
     told = refused(FILES / "doccano.jsonl", reader="inspect")
-    assert "to be read as Inspect AI log, but it looks like doccano export" in told
+    assert "Inspect AI" in told
+    assert "doccano" in told
     assert "which is not known" in refused(FILES / "inspect.eval", reader="plain")
 
 

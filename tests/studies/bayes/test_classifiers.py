@@ -117,9 +117,9 @@ def test_the_scaling_may_be_given() -> None:
     model = RadialClassifier("mlp", **QUICK).fit(X, y)
     given = RadialClassifier("mlp", scaling=(X.mean(), X.std()), **QUICK).fit(X, y)
     np.testing.assert_allclose(model.predict_proba(X), given.predict_proba(X), atol=1e-4)
-    with pytest.raises(InputError, match="standard deviation of scaling must be strictly"):
+    with pytest.raises(InputError, match=r"deviation.*scaling"):
         RadialClassifier("mlp", scaling=(0.5, 0.0), **QUICK).fit(X, y)
-    with pytest.raises(InputError, match=r"scaling must be \(mean, std\)"):
+    with pytest.raises(InputError, match=r"\(mean, std\)"):
         RadialClassifier("mlp", scaling=(0.5,), **QUICK).fit(X, y)  # type: ignore[arg-type]
 
 
@@ -147,7 +147,7 @@ def test_rounding_is_no_variation_and_anything_more_is() -> None:
 def test_values_too_far_from_those_of_training_are_refused(far: float) -> None:
     X, y = points()
     model = RadialClassifier("mlp", **QUICK).fit(X, y)
-    with pytest.raises(InputError, match="standard deviations from its mean in training"):
+    with pytest.raises(InputError, match=r"deviations.*mean"):
         model.predict(X + far)
 
 
@@ -201,26 +201,26 @@ def test_parameters_are_set_by_name() -> None:
 @pytest.mark.parametrize(
     ("X", "y", "extra", "says"),
     [
-        (np.zeros((4, 14, 14)), [0, 1, 0, 1], {}, "14 x 14 pixels are too small"),
+        (np.zeros((4, 14, 14)), [0, 1, 0, 1], {}, r"14 x 14.*small"),
         (np.zeros((4, 9)), [0, 1, 0, 1], {}, r"X must hold images, .*\(4, 9\)"),
-        (np.zeros((2, 1, 28, 28)), [0, 1], {}, r"channels seem to come first.*np.moveaxis\(X, 1"),
-        (np.zeros((2, 3, 32, 32)), [0, 1], {"network": "mlp"}, "channels seem to come first"),
-        (np.zeros((2, 13, 32, 32)), [0, 1], {}, r"channels come last, \[N, H, W, channels\]"),
+        (np.zeros((2, 1, 28, 28)), [0, 1], {}, r"first.*np.moveaxis\(X, 1"),
+        (np.zeros((2, 3, 32, 32)), [0, 1], {"network": "mlp"}, r"channels.*first"),
+        (np.zeros((2, 13, 32, 32)), [0, 1], {}, r"channels.*last"),
         (np.zeros(4), [0, 1, 0, 1], {"network": "mlp"}, r"X must be \[N, D\]"),
-        (np.zeros((4, 0)), [0, 1, 0, 1], {"network": "mlp"}, "a minimum of 1 is required"),
-        (np.full((2, 3), np.nan), [0, 1], {"network": "mlp"}, "6 of 6 are NaN or infinite"),
-        ([["a"], ["b"]], [0, 1], {"network": "mlp"}, "X must be an array of numbers"),
-        ([[1, 2], [3]], [0, 1], {"network": "mlp"}, "X must be an array"),
+        (np.zeros((4, 0)), [0, 1, 0, 1], {"network": "mlp"}, "minimum of 1"),
+        (np.full((2, 3), np.nan), [0, 1], {"network": "mlp"}, r"6 of 6.*NaN"),
+        ([["a"], ["b"]], [0, 1], {"network": "mlp"}, r"\bX\b.*numbers"),
+        ([[1, 2], [3]], [0, 1], {"network": "mlp"}, r"\bX\b.*array"),
         (np.zeros((2, 3)), [0, 1, 1], {"network": "mlp"}, "X has 2 items, y 3 labels"),
         (np.zeros((0, 3)), [], {"network": "mlp"}, "X has 0 items"),
-        (np.zeros((2, 3)), [0, 0], {"network": "mlp"}, "Two classes or more .* only one class, 0"),
-        (np.zeros((2, 3)), [0, np.nan], {"network": "mlp"}, "y must have no gaps"),
-        (np.zeros((2, 3)), [0, 5], {"network": "mlp", "classes": [0, 1]}, "y has 5, which is none"),
-        (np.zeros((2, 3)), [0, 1], {"network": "tree"}, "network must be one of cnn, mlp"),
-        (np.zeros((2, 3)), [0, 1], {"network": "mlp", "seed": -1}, "seed must be at least 0"),
+        (np.zeros((2, 3)), [0, 0], {"network": "mlp"}, r"Two classes.* 0"),
+        (np.zeros((2, 3)), [0, np.nan], {"network": "mlp"}, r"\by\b.*gaps"),
+        (np.zeros((2, 3)), [0, 5], {"network": "mlp", "classes": [0, 1]}, r"\by\b.* 5,.*none"),
+        (np.zeros((2, 3)), [0, 1], {"network": "tree"}, r"network.*cnn, mlp"),
+        (np.zeros((2, 3)), [0, 1], {"network": "mlp", "seed": -1}, r"seed.*at least 0"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "device": "abacus"}, "device 'abacus'"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "device": None}, "it is None"),
-        (np.zeros((2, 3)), [0, 1], {"network": "mlp", "kl_scale": -1}, "kl_scale must be between"),
+        (np.zeros((2, 3)), [0, 1], {"network": "mlp", "kl_scale": -1}, "kl_scale"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "prior_scale": 0}, "prior_scale must be"),
         (np.zeros((2, 3)), [0, 1], {"network": "mlp", "initial_rho": "x"}, "initial_rho must be"),
     ],
@@ -235,11 +235,11 @@ def test_what_cannot_be_learned_is_refused_in_words(
 @pytest.mark.parametrize(
     ("weights", "says"),
     [
-        ([1.0], "sample_weight has 1 values for 3 items"),
+        ([1.0], r"sample_weight.* 1 .* 3 "),
         ([1.0, -1.0, 1.0], "the least is -1"),
         ([0.0, 0.0, 0.0], "not all zero"),
-        ([1.0, np.inf, 1.0], "sample_weight must be finite"),
-        ([1.0, 1e30, 1.0], "sample_weight must not exceed 1e\\+15"),
+        ([1.0, np.inf, 1.0], r"sample_weight.*finite"),
+        ([1.0, 1e30, 1.0], r"sample_weight.* 1e\+15"),
     ],
 )
 def test_weights_that_are_none_are_refused(weights: list[float], says: str) -> None:
@@ -251,7 +251,7 @@ def test_weights_that_are_none_are_refused(weights: list[float], says: str) -> N
 @pytest.mark.parametrize(
     ("validation", "says"),
     [
-        (5, "validation must be a pair"),
+        (5, r"validation.*pair"),
         ((np.zeros((2, 2)), ["ash"]), "X has 2 items, y 1 labels"),
         ((np.zeros((1, 3)), ["ash"]), "X has 3 features, but"),
     ],
@@ -269,9 +269,9 @@ def test_predictions_need_a_fitted_model_and_inputs_like_those_of_training() -> 
         RadialClassifier().predict(np.zeros((1, 28, 28)))
     X, y = points()
     model = RadialClassifier("mlp", **QUICK).fit(X, y)
-    with pytest.raises(InputError, match="X has 3 features, but RadialClassifier is expecting 2"):
+    with pytest.raises(InputError, match=r"3 features.*RadialClassifier.* 2"):
         model.predict(np.zeros((1, 3)))
-    with pytest.raises(InputError, match="n_samples must be at least 1; it is 0"):
+    with pytest.raises(InputError, match=r"n_samples.*at least 1"):
         model.sample_proba(X, 0)
     assert model.sample_proba(X[:0], 3).shape == (0, 3, 3)
 

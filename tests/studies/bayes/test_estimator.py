@@ -93,7 +93,7 @@ def test_columns_keep_their_names_and_their_order(tmp_path: Any) -> None:  # noq
     for one in (model, RadialClassifier.load(tmp_path / "model.pt")):
         assert one.feature_names_in_.tolist() == ["height", "width"]
         np.testing.assert_array_equal(one.predict(frame), one.predict(X))
-        with pytest.raises(InputError, match="column 0 is 'width', and was 'height' in training"):
+        with pytest.raises(InputError, match=r"column 0.*'width'.*'height'"):
             one.predict(frame[["width", "height"]])
     assert not hasattr(model.fit(X, y), "feature_names_in_")
 
@@ -101,11 +101,11 @@ def test_columns_keep_their_names_and_their_order(tmp_path: Any) -> None:  # noq
 @pytest.mark.parametrize(
     ("X", "error", "message"),
     [
-        ([[1.0, {}], [0.0, 1.0]], InputTypeError, "X must be an array of numbers"),
-        ([[1.0 + 2.0j], [0.0]], InputError, "Complex data not supported"),
-        ([1.0, 2.0], InputError, r"Reshape your data: X.reshape\(1, -1\) is one item"),
-        (np.zeros((2, 0)), InputError, "a minimum of 1 is required"),
-        ([[np.nan], [0.0]], InputError, "X must be finite; 1 of 2"),
+        ([[1.0, {}], [0.0, 1.0]], InputTypeError, r"\bX\b.*numbers"),
+        ([[1.0 + 2.0j], [0.0]], InputError, "Complex data"),
+        ([1.0, 2.0], InputError, r"X.reshape\(1, -1\)"),
+        (np.zeros((2, 0)), InputError, "minimum of 1"),
+        ([[np.nan], [0.0]], InputError, r"\bX\b.*finite.* 1 of 2"),
         (np.zeros((2, 1, 1, 1, 1)), InputError, "X must be .N, D., .N, H, W. or"),
     ],
 )
@@ -121,13 +121,13 @@ def test_data_that_a_network_cannot_take_is_refused_on_one_line(
 
 def test_sparse_data_is_refused_with_the_way_to_make_it_dense() -> None:
     sparse = pytest.importorskip("scipy.sparse")
-    with pytest.raises(InputError, match=r"Sparse data is not supported.*X\.toarray\(\)"):
+    with pytest.raises(InputError, match=r"Sparse.*X\.toarray\(\)"):
         RadialClassifier("mlp").fit(sparse.eye(4).tocsr(), [0, 1, 0, 1])
 
 
 def test_labels_that_are_quantities_are_refused_and_whole_numbers_as_objects_are_not() -> None:
     X, _ = points(4)
-    with pytest.raises(InputError, match=r"continuous numbers such as 0\.5.*take a regressor"):
+    with pytest.raises(InputError, match=r"0\.5.*regressor"):
         RadialClassifier("mlp").fit(X, [0.5, 1.0, 0.0, 1.0])
     y = np.array([3, 5, 3, 5], dtype=object)
     assert RadialClassifier("mlp", max_steps=1).fit(X, y).classes_.tolist() == [3, 5]

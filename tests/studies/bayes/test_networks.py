@@ -21,12 +21,12 @@ def test_small_and_coloured_images_fit_too() -> None:
 
 @pytest.mark.parametrize("shape", [(14, 14, 1), (28, 15, 1), (1, 1, 1)])
 def test_images_too_small_for_the_convolutions_are_refused(shape: tuple[int, ...]) -> None:
-    with pytest.raises(InputError, match=f"{shape[0]} x {shape[1]} pixels are too small"):
+    with pytest.raises(InputError, match=f"{shape[0]} x {shape[1]} pixels"):
         build_network("cnn", shape, 10)
 
 
 def test_a_network_nobody_knows_is_refused() -> None:
-    with pytest.raises(InputError, match="network must be one of cnn, mlp; it is 'resnet'"):
+    with pytest.raises(InputError, match=r"network.*mlp.*'resnet'"):
         build_network("resnet", (28, 28, 1), 10)
 
 

@@ -79,7 +79,7 @@ def test_a_model_of_another_machine_s_device_is_loaded_onto_the_cpu(tmp_path: Pa
     assert back.device == "cpu"
     model.set_params(device="cpu")
     np.testing.assert_array_equal(back.sample_proba(X, 3), model.sample_proba(X, 3))
-    with pytest.raises(InputError, match=r"device 'cuda:99' cannot be used here.*device=\"cpu\""):
+    with pytest.raises(InputError, match=r"'cuda:99'.*device=\"cpu\""):
         RadialClassifier.load(tmp_path / "model.pt", device="cuda:99")
 
 
@@ -111,7 +111,7 @@ def test_a_file_written_before_the_type_of_classes_was_kept_is_read(tmp_path: Pa
 @pytest.mark.parametrize("settings", ['{"format": 1}', "{}", "5", "[]"])
 def test_settings_without_all_their_parts_are_refused(settings: str, tmp_path: Path) -> None:
     torch.save({"settings": settings}, tmp_path / "part.pt")
-    with pytest.raises(InputError, match="is no saved classifier of Levelled"):
+    with pytest.raises(InputError, match="saved classifier"):
         RadialClassifier.load(tmp_path / "part.pt")
 
 
@@ -123,7 +123,7 @@ def test_what_would_run_code_is_refused_unrun(tmp_path: Path) -> None:
     (tmp_path / "pickled.pt").write_bytes(pickle.dumps({"settings": Trap()}))
     torch.save({"settings": Trap()}, tmp_path / "torch.pt")
     for name in ("pickled.pt", "torch.pt"):
-        with pytest.raises(InputError, match="is no saved classifier of Levelled"):
+        with pytest.raises(InputError, match="saved classifier"):
             RadialClassifier.load(tmp_path / name)
     assert not (tmp_path / "sprung").exists()
 
@@ -131,15 +131,15 @@ def test_what_would_run_code_is_refused_unrun(tmp_path: Path) -> None:
 def test_files_that_hold_something_else_are_refused(tmp_path: Path) -> None:
     X, y = points()
     RadialClassifier("mlp", **QUICK).fit(X, y).save(tmp_path / "model.pt")
-    with pytest.raises(InputError, match="holds a RadialClassifier, not a DropoutClassifier"):
+    with pytest.raises(InputError, match=r"RadialClassifier.*DropoutClassifier"):
         DropoutClassifier.load(tmp_path / "model.pt")
-    with pytest.raises(InputError, match="There is no file"):
+    with pytest.raises(InputError, match="no file"):
         RadialClassifier.load(tmp_path / "nothing.pt")
     (tmp_path / "text.pt").write_text("hello")
-    with pytest.raises(InputError, match="is no saved classifier"):
+    with pytest.raises(InputError, match="saved classifier"):
         RadialClassifier.load(tmp_path / "text.pt")
     torch.save({"settings": json.dumps({"format": 9})}, tmp_path / "later.pt")
-    with pytest.raises(InputError, match="has format 9; this version of Levelled reads format 1"):
+    with pytest.raises(InputError, match=r"format 9.*format 1"):
         RadialClassifier.load(tmp_path / "later.pt")
     with pytest.raises(InputError, match="cannot be written"):
         RadialClassifier("mlp", **QUICK).fit(X, y).save(tmp_path / "no" / "folder" / "model.pt")

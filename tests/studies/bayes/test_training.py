@@ -125,11 +125,11 @@ def test_whole_numbers_may_be_written_as_floats() -> None:
 @pytest.mark.parametrize(
     ("change", "says"),
     [
-        ({"learning_rate": 0.0}, "learning_rate must be strictly between"),
-        ({"weight_decay": -1.0}, "weight_decay must be between"),
-        ({"batch_size": 0}, "batch_size must be at least 1"),
-        ({"max_steps": 1.5}, "max_steps must be a whole number"),
-        ({"training_samples": "8"}, "training_samples must be a whole number"),
+        ({"learning_rate": 0.0}, r"learning_rate.*strictly"),
+        ({"weight_decay": -1.0}, "weight_decay"),
+        ({"batch_size": 0}, r"batch_size.*at least 1"),
+        ({"max_steps": 1.5}, r"max_steps.*whole"),
+        ({"training_samples": "8"}, r"training_samples.*whole"),
     ],
 )
 def test_a_schedule_that_cannot_be_kept_is_refused(change: dict[str, Any], says: str) -> None:

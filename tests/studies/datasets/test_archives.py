@@ -30,7 +30,7 @@ def test_a_pattern_stands_for_all_it_matches_in_alphabetical_order(archive: Path
 
 
 def test_a_member_that_is_not_there_is_named(archive: Path) -> None:
-    with pytest.raises(PoolError, match=r"tiny.* has no member data/c\.csv"):
+    with pytest.raises(PoolError, match=r"tiny.*data/c\.csv"):
         read_members(archive, ["data/a.csv", "data/c.csv"])
 
 
@@ -43,7 +43,7 @@ def test_an_archive_that_is_cut_short_is_refused(archive: Path) -> None:
 
 
 def test_a_file_of_another_kind_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(PoolError, match=r"tiny\.rar must end in one of \.whl, \.tgz, \.deb"):
+    with pytest.raises(PoolError, match=r"tiny\.rar.*\.whl, \.tgz"):
         read_members(tmp_path / "tiny.rar", ["a"])
 
 
@@ -84,7 +84,7 @@ def test_more_than_a_data_set_can_be_is_refused_before_it_is_read(tmp_path: Path
 def test_a_deb_without_data_is_refused(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "a.deb"
     path.write_bytes(content)
-    with pytest.raises(PoolError, match=r"a\.deb cannot be read"):
+    with pytest.raises(PoolError, match=r"a\.deb.*read"):
         read_members(path, ["data/a.csv"])
 
 
@@ -96,7 +96,7 @@ def test_an_encrypted_member_is_refused(tmp_path: Path) -> None:
     path.write_bytes(content)
     with zipfile.ZipFile(path) as package:
         assert package.infolist()[0].flag_bits & 1
-    with pytest.raises(PoolError, match=r"a\.whl cannot be read"):
+    with pytest.raises(PoolError, match=r"a\.whl.*read"):
         read_members(path, ["a"])
 
 

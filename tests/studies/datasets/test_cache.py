@@ -59,7 +59,7 @@ def test_a_file_that_cannot_be_finished_leaves_the_old_one_and_no_other(tmp_path
 
 def test_a_folder_that_cannot_be_made_is_told(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(PoolError, match=r"tiny\.npz cannot be written"):
+    with pytest.raises(PoolError, match=r"tiny\.npz.*written"):
         write_cache(cache_file(tmp_path / "file", "tiny"), ARRAYS)
 
 
@@ -71,7 +71,7 @@ def test_a_file_that_is_cut_short_or_something_else_is_refused(tmp_path: Path) -
     one = (tmp_path / "one.npy").read_bytes()
     for content in (b"", b"nonsense", one, whole[: len(whole) // 2], whole[:-30]):
         path.write_bytes(content)
-        with pytest.raises(PoolError, match="Delete it and fetch it again"):
+        with pytest.raises(PoolError, match="fetch it again"):
             read_cache(path)
 
 

