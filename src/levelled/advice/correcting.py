@@ -86,17 +86,22 @@ def advise(
 ) -> Verdict:
     """Advise how far to correct training for the way its labels were chosen, by their evidence.
 
-    `X` and `y` are the labelled items, in the order of `draws`. The model, anything with `fit`
-    and `predict`, is trained plainly and with `weights`, those of R_LURE unless they are given,
-    once on all labels and once without each of 5 `folds`: 12 fits. It is copied, never changed,
-    and its open `random_state` parameters are set to `seed`.
+    The model is trained plainly and with weights, once on all labels and once without each of 5
+    folds: 12 fits. The rule and its error rates are on the page of advice in the documentation.
 
-    `loss` is "brier", "log_loss" (at most 10), "zero_one", "squared", "absolute" or a function
-    of labels and predictions; "auto" is the Brier score, the error or the squared error,
-    whichever fits the model. `folds=None` leaves one out at a time. `test`, rows or (rows,
-    labels) from where the model is to be used, is tested for a shift.
-
-    The rule and its error rates are on the page of advice in the documentation.
+    Parameters
+    ----------
+    model : An object with `fit` and `predict`. It is copied, never changed.
+    X : The labelled items, in the order of the draws.
+    y : Their labels.
+    draws : Their draws.
+    weights : The weights of the corrected model; those of R_LURE unless they are given.
+    loss : "brier", "log_loss" (at most 10), "zero_one", "squared", "absolute", or a function of
+        labels and predictions; "auto" is the Brier score, the error or the squared error,
+        whichever fits the model.
+    folds : The number of folds; None leaves one label out at a time.
+    test : Rows, or (rows, labels), from where the model is to be used, to be tested for a shift.
+    seed : The seed of the folds, and of each `random_state` that the model leaves open.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> x = np.linspace(-1, 1, 40)

@@ -50,7 +50,7 @@ _BLOCK = 2**20
 """Numbers held in memory at once, so that memory does not grow with the pool."""
 
 _SAMPLES = 20
-"""Samples of a model that can make any number of them."""
+"""Samples of a model that can make any number, as in the study image-training; 100 in the paper."""
 Ensemble = int | Sequence[Model] | None
 Sampler = Callable[[Rows], FloatArray]
 """Rows -> samples of their predictions."""

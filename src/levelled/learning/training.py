@@ -326,10 +326,13 @@ def blend(
 ) -> Blend:
     """Train a model on drawn labels, corrected for their choice as far as that helps.
 
-    `X` and `y` are the labelled items, in the order of `draws`. The model is trained plainly and
-    with `weights`, those of R_LURE unless they are given, and the predictions of both are
-    averaged with the share that `levelled.advice.advise` measures; `loss` is explained there.
-    `single` gives the better of the two models alone: the corrected one for a share above a half.
+    The model is trained plainly and with weights, and the predictions of both are averaged with
+    the share that `levelled.advice.advise` measures.
+
+    Parameters
+    ----------
+    model, X, y, draws, weights, loss, seed : As for `levelled.advice.advise`.
+    single : Give the better of the two models alone: the corrected one for a share above a half.
 
     >>> from sklearn.linear_model import LinearRegression
     >>> x = np.linspace(-1, 1, 40)
@@ -370,8 +373,8 @@ def check_classes(task: PredictionTask) -> PredictionTask:
 
 
 _FIRST = 10
-"""Labels of the first model that is compared, unless the learner starts with more."""
-_FEW = 256
+"""Labels of the first model that is compared, unless the learner starts with more: its `start`."""
+_FEW = 256  # rows that are predicted first, to save the rest
 _BOUNDS = {"zero_one": 1.0, "brier": 2.0, "log_loss": CAP}
 
 
@@ -404,16 +407,11 @@ def should_stop(
     state: LearnerState,
     gain: float,
     *,
-    loss: Loss = "auto",
-    bound: float | None = None,
-    level: float = 0.95,
+    loss: Loss,
+    bound: float | None,
+    level: float,
 ) -> Stopping:
-    """Stop once doubling the labels is sure to have lowered the loss by less than `gain`.
-
-    It assumes diminishing returns: that the next doubling gains no more than the last one did.
-    Most learning curves bend so; none has to. A model that predicts the same for every item has
-    not begun to learn, and goes on.
-    """
+    """The decision of `ActiveLearner.should_stop`, which explains the arguments."""
     choice("loss", loss, LOSSES)
     gain = between("gain", gain, 0, np.inf, open_=True)
     level = between("level", level, 0, 1, open_=True)

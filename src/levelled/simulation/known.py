@@ -172,7 +172,10 @@ def known_losses(
 ) -> KnownLosses:
     """The losses of a pool with a column of labels.
 
-    `pool`, `metric`, `features` and `classes` are as for `create_campaign`.
+    Parameters
+    ----------
+    pool, metric, features, classes, id_column : As for `create_campaign`.
+    label : The column of the labels.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [1, 2], "pred": ["ham", "ham"], "y": ["ham", "spam"]})

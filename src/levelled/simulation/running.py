@@ -40,8 +40,7 @@ def simulate(
 ) -> list[Row]:
     """Simulate methods on a pool whose labels are known: one row for each method and budget.
 
-    `label` is the column of the labels; `pool`, `metric`, `features` and `classes` are as for
-    `create_campaign`. "all" `methods` are those that the pool has the columns for:
+    The methods are
 
         uniform             random labels
         static, adaptive    campaigns of these kinds
@@ -66,6 +65,16 @@ def simulate(
     unbiased, while a ratio has a bias of the order 1 / budget. `label_factor_mse` compares the
     squared errors of the ratios themselves, and is None if one of them was undefined. Random labels
     have the ratio of the sample, and `width_factor` is against its interval.
+
+    Parameters
+    ----------
+    pool, metric, features, classes, id_column : As for `create_campaign`.
+    label : The column of the labels.
+    methods : Their names; "all" are those that the pool has the columns for.
+    budgets : Numbers of labels at which estimates are read.
+    repetitions : Times that each method draws anew.
+    seed : The seed of all random numbers.
+    backend : A function like `map` that runs the repetitions (`levelled.backends`).
 
     >>> import pyarrow as pa
     >>> y = ["ham", "spam"] * 50
@@ -103,6 +112,12 @@ def repeat_methods(
 
     The random numbers of a repetition depend on the seed, its number and the name of the method
     alone: neither on the other methods nor on the number of workers.
+
+    Parameters
+    ----------
+    known : The losses of the pool.
+    methods : Ways to draw and estimate, under their names.
+    budgets, repetitions, seed, backend : As for `simulate`.
     """
     sizes = check_budgets(budgets, len(known))
     n = whole("repetitions", repetitions, least=2)
