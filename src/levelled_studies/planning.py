@@ -12,7 +12,7 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.intervals.limits import SHARE, cp_safe, plan_looks
+from levelled.estimators.intervals.limits import SHARE, cp_safe, effective, plan_looks
 from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import moments
 from levelled.metrics.named import Metric, parse_metric
@@ -186,7 +186,7 @@ def _median_width(
     drawn = losses[index]
     if D is None:
         weights = ranked_weights(q, N)
-        low, high = cp_safe(moments(drawn, q, N), drawn, weights, level, design_size=size)
+        low, high = cp_safe(effective(moments(drawn, q, N), drawn, weights, level, size), N, level)
     else:
         low, high = wilson_limits(ratio_moments(drawn, D[index], q, N, max_weight), level)
     low, high = np.maximum(low, drawn.sum(axis=1) / N if D is None else 0), np.minimum(high, 1)

@@ -3,7 +3,7 @@ import pytest
 
 from levelled._check import FloatArray, IntArray
 from levelled.estimators import moments
-from levelled.estimators.intervals.limits import cp_safe, log_t_interval
+from levelled.estimators.intervals.limits import cp_safe, effective, log_t_interval
 from levelled.estimators.lure import ranked_weights
 from levelled.metrics.design import (
     Design,
@@ -43,7 +43,9 @@ def test_so_many_labels_give_about_the_wanted_width(seed: int, width: float, flo
         errors = (rng.random(N) < chance).astype(float)
         rows = frozen(q, budget, 40, control=chance, bound=1.0, rng=rng)
         drawn, weights = errors[rows.index], ranked_weights(rows.probability, N)
-        low, high = cp_safe(moments(drawn, rows.probability, N), drawn, weights, 0.95)
+        low, high = cp_safe(
+            effective(moments(drawn, rows.probability, N), drawn, weights, 0.95), N, 0.95
+        )
         widths.append(high - low)
     assert 0.85 * width < np.median(widths) < 1.15 * width
 

@@ -344,15 +344,18 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         return hedged_interval(sample.losses, q, N, sample.budget or N, level, design=design)
     if summary.budget < {"cp_safe": 2, "anytime": ANYTIME_LEAST}.get(method, 1):
         return None
-    if method == "cp_safe":
-        limits = _cp_safe(sample)
+    if method == "cp_safe" and sample.kind == "signed":
+        size = heaviest_size(draws)
+        limits = signed_cp_safe(sample.losses, q, N, level, bounds=sample.bounds, size=size)
+    elif method == "cp_safe":
+        most = sample.bounds[1]  # losses are taken as shares of their upper bound
+        low, high = cp_safe(_effective(sample, most), N, level)
+        limits = low * most, high * most
     elif method == "score_t":
         predicted = np.asarray(sample.predicted_variance)
         limits = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
     elif method == "anytime" and sample.kind == "0/1":
-        size = design_size(draws)
-        binomial = effective(summary, sample.losses, sample.weights, level, design_size=size)
-        limits = wilson(*binomial, boundary(summary.budget, N, level))
+        limits = wilson(*_effective(sample), boundary(summary.budget, N, level))
     elif not sample.has_spread or (method != "t" and summary.value <= 0):
         return None
     else:
@@ -361,21 +364,16 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
     return float(limits[0]), float(limits[1])
 
 
-def _cp_safe(sample: LossSample) -> tuple[FloatArray, FloatArray]:
-    """`cp_safe` of losses as shares of their upper bound; of signed ones by square-and-add."""
-    draws, level, most = sample.draws, sample.level, sample.bounds[1]
-    if sample.kind == "signed":
-        q, N, size = draws.probability, draws.pool_size, heaviest_size(draws)
-        return signed_cp_safe(sample.losses, q, N, level, bounds=sample.bounds, size=size)
-    low, high = cp_safe(
+def _effective(sample: LossSample, most: float = 1.0) -> tuple[FloatArray, FloatArray]:
+    """The share and the size of the binomial sample that losses of at most `most` amount to."""
+    scaled, losses, size = (
         sample.moments.over(most),
         sample.losses / most,
-        sample.weights,
-        level,
-        design_size=design_size(draws),
-        population=sample.population,
+        design_size(sample.draws),
     )
-    return low * most, high * most
+    return effective(
+        scaled, losses, sample.weights, sample.level, size, population=sample.population
+    )
 
 
 def _why_logical(sample: LossSample, method: str) -> str:

@@ -373,7 +373,6 @@ def rating_figures(
 def decide_unattended(TPR: Estimate, TNR: Estimate, tpr: float, tnr: float) -> Decision:
     """Decide by the intervals of TPR and TNR if a judge may be used without people.
 
-    >>> from levelled.estimators import Estimate
     >>> def known(low, high):
     ...     return Estimate((low + high) / 2, low, high, 0.95, 0.01, 200, 5000, 200, 1, "", "")
     >>> decide_unattended(known(0.92, 0.96), known(0.7, 0.8), 0.9, 0.9).answer

@@ -116,7 +116,6 @@ class Metric(ABC):
     def same_loss_as(self, other: "Metric") -> bool:
         """True if both compute the same losses, whatever figure they make of them.
 
-        >>> from levelled.metrics.named import parse_metric
         >>> parse_metric("accuracy").same_loss_as(parse_metric("error"))
         True
         """
@@ -130,7 +129,6 @@ class Metric(ABC):
     def label(self, value: object, classes: Sequence[str] | None = None) -> object:
         """One label as it is kept: a class as text, a number as one; refused if it is neither.
 
-        >>> from levelled.metrics.named import parse_metric
         >>> parse_metric("error").label(1.0), parse_metric("mean").label("4.5")
         ('1', 4.5)
         """
@@ -153,7 +151,6 @@ class Metric(ABC):
     ) -> Values:
         """Losses of drawn items, or numerators and denominators, from labels and predictions.
 
-        >>> from levelled.metrics.named import parse_metric
         >>> parse_metric("error").values(["spam", "ham"], ["spam", "spam"]).losses
         array([0., 1.])
         >>> parse_metric("f1:spam").values(["spam", "ham"], ["spam", "spam"])
@@ -179,7 +176,6 @@ class Metric(ABC):
 
         `pred_counts` says how often each class is predicted in the whole pool.
 
-        >>> from levelled.metrics.named import parse_metric
         >>> metric = parse_metric("precision:spam")
         >>> pairs = metric.pairs(["ham"], ["spam"], 10, {"ham": 6, "spam": 4})
         >>> pairs.denominator_mean, pairs.possible
@@ -221,7 +217,6 @@ class Metric(ABC):
         error. Where the label itself is averaged the interest is its standard deviation, since
         `control` takes care of its mean.
 
-        >>> from levelled.metrics.named import parse_metric
         >>> proba = np.array([[0.91, 0.09], [0.64, 0.36]])
         >>> parse_metric("error").score(PoolPredictions(2, ("a", "b"), proba=proba))
         array([0.3, 0.6])
@@ -237,7 +232,6 @@ class Metric(ABC):
         The first of these that the pool has: a `loss_hat`, for `mean` a predicted number, a
         surrogate's probabilities, the model's own.
 
-        >>> from levelled.metrics.named import parse_metric
         >>> predictions = PoolPredictions(1, ("a", "b"), proba=np.array([[0.75, 0.25]]))
         >>> parse_metric("error").control(predictions)
         array([0.25])

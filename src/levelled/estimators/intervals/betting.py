@@ -41,7 +41,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import LARGEST, FloatArray, between, floats, same_length, whole
+from levelled._check import LARGEST, FloatArray, between, whole
 from levelled.errors import DrawsError, InputError, LossError
 from levelled.estimators.intervals.limits import Bounds, as_bounds, check_bounds, logical_limits
 from levelled.estimators.intervals.wealth import (
@@ -57,6 +57,7 @@ from levelled.estimators.intervals.wealth import (
     bet_table,
     equal_prior,
     finite_number,
+    labels_of,
     normalised_prior,
     pack,
     spread_candidates,
@@ -644,7 +645,7 @@ def betting_interval(
     (0.1, 0.8)
     """
     watch = Betting(pool_size, bounds, level, excluded)
-    for label in _labels(losses, probability, design):
+    for label in labels_of(losses, probability, design or {}, COLUMNS):
         watch.update(**label)
     return watch.interval()
 
@@ -671,22 +672,8 @@ def running_betting(
     """
     watch = Betting(pool_size, bounds, level, excluded)
     limits = []
-    for label in _labels(losses, probability, design):
+    for label in labels_of(losses, probability, design or {}, COLUMNS):
         watch.update(**label)
         limits.append(watch.interval())
     low, high = np.array(limits, dtype=np.float64).reshape(-1, 2).T
     return low, high
-
-
-def _labels(
-    losses: ArrayLike, probability: ArrayLike, design: Mapping[str, ArrayLike] | None
-) -> list[dict[str, float]]:
-    columns = {"loss": losses, "q": probability} | {
-        name: values for name, values in (design or {}).items() if name in COLUMNS
-    }
-    arrays = {name: floats(name, values, ndim=1, finite=False) for name, values in columns.items()}
-    same_length(**arrays)
-    return [
-        dict(zip(arrays, row, strict=True))
-        for row in zip(*(array.tolist() for array in arrays.values()), strict=True)
-    ]

@@ -29,11 +29,12 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray, between, floats, same_length, whole
+from levelled._check import FloatArray, between, whole
 from levelled.errors import InputError
 from levelled.estimators.intervals.wealth import (
     as_tested,
     finite_number,
+    labels_of,
     pack,
     spread_candidates,
     unpack,
@@ -282,11 +283,8 @@ def hedged_interval(
     (0.1, 1.0)
     """
     watch = Hedged(pool_size, budget, level)
-    columns = {"loss": losses, "q": probability} | {name: design[name] for name in COLUMNS}
-    arrays = {name: floats(name, values, ndim=1) for name, values in columns.items()}
-    same_length(**arrays)
-    for row in zip(*(array.tolist() for array in arrays.values()), strict=True):
-        watch.update(**dict(zip(arrays, row, strict=True)))
+    for label in labels_of(losses, probability, design, COLUMNS):
+        watch.update(**label)
     return watch.interval()
 
 

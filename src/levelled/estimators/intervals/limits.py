@@ -142,16 +142,16 @@ def effective(
     losses: FloatArray,
     weights: FloatArray,
     level: float,
-    *,
     design_size: float | None = None,
+    *,
     population: bool = False,
 ) -> Ends:
     """The binomial sample that weighted losses in [0, 1] amount to: their share, and its size.
 
-    With p the estimate, n_0 = p (1 - p) / V^ is the size that the variance implies and Kish's
-    size k, at most that of the design, the one that the weights w~_m imply. The fewer errors
-    have been seen, and the smaller their weights beside the largest, the less reliable V^ is, so
-    the two are blended:
+    `weights` are w~_m = 1 / ((N - m + 1) q_m). With p the estimate, n_0 = p (1 - p) / V^ is the
+    size that the variance implies and Kish's size k, at most that of the design, the one that the
+    weights imply. The fewer errors have been seen, and the smaller their weights beside the
+    largest, the less reliable V^ is, so the two are blended:
 
         1/n = (1 - lambda)/n_0 + lambda/min(k, n_0),  lambda = (1 + sum w~_m L_m / max w~)^-2
 
@@ -207,25 +207,15 @@ def _error_df(errors: FloatArray) -> FloatArray:
     return np.where(r > _EVEN, np.maximum(2 / np.maximum(r, _EVEN), 1), np.inf)
 
 
-def cp_safe(
-    moments: Moments,
-    losses: FloatArray,
-    weights: FloatArray,
-    level: float,
-    *,
-    design_size: float | None = None,
-    population: bool = False,
-) -> Ends:
-    """Clopper and Pearson's interval for the effective binomial sample, for losses in [0, 1].
+def cp_safe(binomial: Ends, pool_size: int, level: float) -> Ends:
+    """Clopper and Pearson's interval for the `effective` binomial sample of losses in [0, 1].
 
-    `weights` are w~_m = 1 / ((N - m + 1) q_m). It holds where no error has been seen yet and
-    where a normal approximation would be far off. Widened by half an item on either side.
+    It holds where no error has been seen yet and where a normal approximation would be far off.
+    Widened by half an item on either side: a pool risk is a number of items over their number.
     """
-    share, size = effective(
-        moments, losses, weights, level, design_size=design_size, population=population
-    )
+    share, size = binomial
     low, high = clopper_pearson(size * share, size, level)
-    half_item = 1 / (2 * moments.pool_size)
+    half_item = 1 / (2 * pool_size)
     return low - half_item, high + half_item
 
 
@@ -274,7 +264,7 @@ def signed_cp_safe(
     for part, bound in ((np.maximum(losses, 0), most), (np.maximum(-losses, 0), -least)):
         unit = part / bound if bound > 0 else part
         found = moments(unit, probability, pool_size)
-        low, high = cp_safe(found, unit, weights, level, design_size=size)
+        low, high = cp_safe(effective(found, unit, weights, level, size), pool_size, level)
         scale = max(bound, 0.0)
         parts.append((scale * found.value, scale * np.maximum(low, 0), scale * np.minimum(high, 1)))
         spread = spread + scale**2 * found.variance

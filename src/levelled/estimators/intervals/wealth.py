@@ -23,13 +23,14 @@ that keep the wealth of those bets up to date and turn it into an interval.
 """
 
 from base64 import b64decode, b64encode
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from levelled._check import LARGEST, BoolArray, FloatArray
+from levelled._check import LARGEST, BoolArray, FloatArray, floats, same_length
 from levelled.errors import InputError
 
 FRACTIONS: FloatArray = np.geomspace(0.02, 0.95, 6)
@@ -290,6 +291,21 @@ def finite_number(name: str, value: float) -> float:
     if not -LARGEST < number < LARGEST:
         raise InputError(f"{name} must be finite (below {LARGEST:g} in size); it is {number}.")
     return number
+
+
+def labels_of(
+    losses: ArrayLike,
+    probability: ArrayLike,
+    design: Mapping[str, ArrayLike],
+    names: Sequence[str],
+) -> Iterator[dict[str, float]]:
+    """The arguments of `update` for each label, with the columns of these `names` that exist."""
+    columns = {"loss": losses, "q": probability}
+    columns |= {name: design[name] for name in names if name in design}
+    arrays = {name: floats(name, values, ndim=1, finite=False) for name, values in columns.items()}
+    same_length(**arrays)
+    for row in zip(*(array.tolist() for array in arrays.values()), strict=True):
+        yield dict(zip(arrays, row, strict=True))
 
 
 def as_tested(values: Sequence[float]) -> tuple[float, ...]:
