@@ -21,7 +21,7 @@ Class = Label
 Id = str | int
 """The id of an item."""
 _MANY = 20
-"""Different predicted numbers up to which they are taken for classes without a word."""
+"""Different predicted numbers up to which they are taken for classes without a warning."""
 ItemValues = Sequence[Any] | NDArray[Any]
 """Labels or predictions, one an item, as somebody wrote them."""
 

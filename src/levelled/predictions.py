@@ -20,10 +20,12 @@ _BLOCK = 65_536
 """Items computed at once, so that intermediate results need little memory."""
 
 _MOST_CLASSES = 10_000
+"""More classes than this are not counted: each count is kept in the log."""
 _MOST_VERDICTS = 50
 """More classes than this are no verdicts."""
 _AGREEMENT = 0.75
-"""The chance that a verdict agrees with the label, unless its class is a frequent one."""
+"""The chance that a verdict agrees with the label, unless its class is frequent: a first guess.
+GPT-4 agrees with people on 66% of pairs with ties, on 85% without (Zheng et al., 2023, table 5)."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)  # arrays have no single truth value

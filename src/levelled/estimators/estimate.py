@@ -34,8 +34,10 @@ from levelled.estimators.intervals.limits import (
     t_interval,
     wilson,
 )
-from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import (
+    HOPELESS,
+    POOR,
+    THIN,
     Moments,
     design_size,
     effective_size,
@@ -88,7 +90,7 @@ class LossSample:
     @property
     def weights(self) -> FloatArray:
         """The weights w~_m of the draws, of mean one at every step."""
-        return ranked_weights(self.draws.probability, self.draws.pool_size)
+        return lure.ranked_weights(self.draws.probability, self.draws.pool_size)
 
     @property
     def worth(self) -> float | None:
@@ -209,11 +211,6 @@ def _moments(
 
 INTERVALS = ("auto", "t", "log_t", "cp_safe", "score_t", "anytime", "betting", "hedged", "none")
 _FIXED = ("t", "log_t", "cp_safe")
-_POOR, _THIN, _HOPELESS = 30, 15, 5
-"""Design sizes below which asymptotic intervals get a warning, are not chosen, are refused.
-
-In the study intervals log_t covers 0.95 above 30 and 0.92, in one cell 0.89, from 15 to 30.
-"""
 _FEW = 20
 """Losses other than zero below which the spread of signed losses without bounds is doubtful: a
 warning only."""
@@ -237,7 +234,7 @@ def interval_for(sample: LossSample, wanted: str) -> tuple[Limits, str, list[str
         method = _default(sample, size) if wanted == "auto" else wanted
         _check_method(sample, method, size)
         M, count = len(draws), int(np.count_nonzero(sample.losses))
-        if size < min(_POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
+        if size < min(POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
             notes.append(thin_warning(draws, size))
         if method == "t" and count < _FEW:
             notes.append(
@@ -274,7 +271,7 @@ def _default(sample: LossSample, size: float) -> str:
     signed_population = sample.population and sample.kind == "signed"
     if bounded and not signed_population:
         return "cp_safe"
-    enough = sample.population or (sample.has_spread and size >= _THIN)
+    enough = sample.population or (sample.has_spread and size >= THIN)
     if sample.kind == "signed":
         return "t" if enough else "betting"
     return "log_t" if enough and sample.moments.value > 0 else "betting"
@@ -304,7 +301,7 @@ def _check_method(sample: LossSample, method: str, size: float) -> None:
             f"interval={method!r} is for losses that are never negative: use {instead}."
         )
     continuous = sample.kind != "0/1" and method in ("t", "log_t", "anytime")
-    if continuous and size < _HOPELESS <= len(sample.draws):
+    if continuous and size < HOPELESS <= len(sample.draws):
         raise InputError(
             f"interval={method!r} cannot be trusted here: {thin_warning(sample.draws, size)}, "
             f"or choose interval='betting'."
@@ -484,7 +481,7 @@ def estimate(
     stderr = float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
     warnings = _sample_warnings(sample, estimator) + notes
-    slack = 1e-9 * abs(value)
+    slack = 1e-9 * abs(value)  # of rounding
     # An unbiased estimate may lie outside of what is possible.
     if not low - slack <= value <= high + slack and method != "none":
         warnings.append("the estimate lies outside its interval; trust the interval")

@@ -273,13 +273,15 @@ def label_columns(
 
 
 _FEW = 25
-"""Labels below which an interval for losses other than 0/1 is rough."""
+"""Labels below which an interval for losses other than 0/1 is rough: a warning only."""
 
 _RARE = 5
-"""Losses other than the commonest one below which their spread is not relied on."""
+"""Losses other than the commonest one below which their spread is not relied on: the variance of k
+of them has a standard error of about 1 / sqrt(k) of itself."""
 
 _SAME = 1e-7
-"""Losses that differ by less than this share of the largest differ by rounding only."""
+"""Losses that differ by less than this share of the largest differ by rounding only: that of
+numbers with 32 bits."""
 
 _ALIKE = "nearly all losses are the same"
 

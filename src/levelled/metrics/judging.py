@@ -141,7 +141,7 @@ def _largest(shares: Sequence[tuple[str, float]]) -> float:
 
 
 _FEW = 5
-"""Labels before which a correlation has no interval."""
+"""Labels before which a correlation has no interval: Fisher's scale has variance 1/(M - 3)."""
 
 
 def correlation(

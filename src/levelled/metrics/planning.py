@@ -135,9 +135,10 @@ class Plan:
 
 
 _QUANTILES = (0.01, 0.5, 0.99)
+"""The range and the likely number; the study planning measures how often the range holds."""
 _SLACK = 1.1
-"""The factor by which widths differ from those that the formulas give."""
-_NEGLIGIBLE = 3e-4
+"""The factor by which widths differ from those that the formulas give: the range is wider by it."""
+_NEGLIGIBLE = 3e-4  # of the weight; a third of it moves a plan by at most 1%
 
 
 def plan(

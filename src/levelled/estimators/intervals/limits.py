@@ -345,7 +345,8 @@ def wilson(share: FloatArray, size: FloatArray, quantile: FloatArray | float) ->
 PRIOR_DF = 6.0
 """The weight of the predicted variance, in degrees of freedom."""
 DF_OF_ERROR = 2.0
-"""Degrees of freedom of the observed variance for each error seen."""
+"""Degrees of freedom of the observed variance for each error seen: a variance that rests on k rare
+ones has the relative variance 1 / k, that of a chi-squared with 2 k degrees of freedom."""
 _FAR, _NEAR = 0.9, 0.5
 _FAR_CAP, _NEAR_CAP = 0.5, 0.25
 """The parts of t^2 jump by which the limits away from the bound and towards it lean, and how far
