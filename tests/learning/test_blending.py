@@ -51,7 +51,7 @@ def test_a_blend_of_regressors_is_the_mean_of_their_predictions() -> None:
     np.testing.assert_allclose(made.predict(X), expected)
     assert made.model is made
     assert repr(made) == f"Blend(LinearRegression, {made.share:.0%} corrected)"
-    with pytest.raises(AttributeError, match="LinearRegression is no classifier"):
+    with pytest.raises(AttributeError, match=r"LinearRegression.*classifier"):
         made.predict_proba(X)
 
 
@@ -130,13 +130,13 @@ def test_weights_of_ones_own_are_used() -> None:
 
 def test_one_class_cannot_be_learned() -> None:
     X, _, draws = two_classes()
-    with pytest.raises(InputError, match=r"All 60 labels that can be used are ham.* two classes"):
+    with pytest.raises(InputError, match=r"All 60 .*two classes"):
         blend(LogisticRegression(), X, np.full(60, "ham"), draws)
 
 
 def test_an_error_in_a_prediction_is_one_line() -> None:
     made = blend(LinearRegression(), *bent_line())
-    with pytest.raises(InputError, match=r"^LinearRegression could not predict: .*features"):
+    with pytest.raises(InputError, match=r"^LinearRegression .*predict: .*features"):
         made.predict(np.zeros((3, 7)))
 
 

@@ -148,7 +148,7 @@ def test_scores_that_are_all_equal_give_uniform_draws() -> None:
 
 
 def test_a_pool_that_is_used_up_has_nothing_to_draw() -> None:
-    with pytest.raises(InputError, match="All 5 rows of the pool were drawn, and 5 of them have"):
+    with pytest.raises(InputError, match=r"All 5 rows.* 5 of"):
         next_draws(settings(), X, after((0, 1, 2, 3, 4)), 3)
 
 
@@ -205,12 +205,12 @@ def test_what_is_no_proposal_is_refused(name: object) -> None:
 
 def test_no_floor_and_an_item_of_no_interest_is_refused() -> None:
     for name in ("proportional", "epsilon_greedy"):
-        with pytest.raises(ProposalError, match=r"probability 0 to . of the 4 items.*raise floor="):
+        with pytest.raises(ProposalError, match=r"0 to . of.* 4 .*floor="):
             probabilities(name, SCORES, floor=0.0)
 
 
 def test_the_best_item_alone_is_refused_before_there_are_scores() -> None:
-    with pytest.raises(ProposalError, match="floor=0 gives no other a chance: raise floor="):
+    with pytest.raises(ProposalError, match=r"floor=0.*raise floor="):
         settings(proposal="epsilon_greedy", floor=0.0)
     settings(proposal="epsilon_greedy", floor=0.1)
     settings(proposal="boltzmann", floor=0.0)
@@ -224,8 +224,8 @@ def test_a_complaint_of_ones_own_proposal_is_one_line_that_names_it() -> None:
         return boltzmann(scores, -1)
 
     for proposal, says in [
-        (by_hope, "by_hope could not propose: KeyError: 'hope'"),
-        (too_cold, "too_cold could not propose: beta must be between"),
+        (by_hope, r"by_hope .*KeyError: 'hope'"),
+        (too_cold, r"too_cold .*beta"),
     ]:
         with pytest.raises(InputError, match=says):
             probabilities(proposal, SCORES, floor=0.1)

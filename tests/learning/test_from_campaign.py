@@ -30,7 +30,7 @@ def campaign(tmp_path: Path) -> lv.Campaign:
 
 def test_the_settled_labels_train_with_the_weights_of_the_export(campaign: lv.Campaign) -> None:
     learner = ActiveLearner.from_campaign(campaign, LogisticRegression(), X, weights="lure")
-    assert str(learner.note).startswith("1 labels of 'mail' after draw 26, which has none, are le")
+    assert str(learner.note).startswith("1 labels of 'mail' after draw 26")
     learner.fit()
     assert len(learner) == 25
     weights = campaign.to_table()["sample_weight"].to_pylist()[:25]
@@ -68,11 +68,11 @@ def test_an_item_that_cannot_be_labelled_has_no_part_in_training(campaign: lv.Ca
 
 def test_rows_that_do_not_match_the_pool_are_refused(campaign: lv.Campaign) -> None:
     model = LogisticRegression()
-    with pytest.raises(InputError, match="Ridge predicts numbers, and labels are text"):
+    with pytest.raises(InputError, match=r"Ridge.*numbers.*text"):
         ActiveLearner.from_campaign(campaign, Ridge(), X)
     with pytest.raises(InputError, match="A campaign is wanted"):
         ActiveLearner.from_campaign("mail", model, X)  # type: ignore[arg-type]
-    with pytest.raises(InputError, match=r"X_pool has 79 rows and the pool of 'mail' has 80"):
+    with pytest.raises(InputError, match=r"X_pool.* 79 .*'mail'.* 80"):
         ActiveLearner.from_campaign(campaign, model, X[:-1])
     with pytest.raises(InputError, match="80 different ids"):
         ActiveLearner.from_campaign(campaign, model, X, ids=["r0"] * N)

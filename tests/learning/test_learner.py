@@ -1,5 +1,6 @@
 """The shell: what users meet when they ask, tell and fit, rightly and wrongly."""
 
+import re
 from functools import partial
 from pathlib import Path
 from typing import Any, Self
@@ -47,8 +48,7 @@ def test_a_fit_uses_draws_without_a_gap_and_says_what_waits() -> None:
     made.fit()
     assert len(made) == 23
     assert len(made.sample_weight_) == 21
-    waits = "1 of 24 draws wait for their labels, and 2 later labels are not used until then"
-    assert made.note == waits
+    assert re.match(r"1 of 24 draws .* 2 later labels", str(made.note))
     np.testing.assert_array_equal(made.sample_weight_, lv.lure_weights(made.draws[:21]))
     made.tell(rows[1], Y[rows[1]])
     made.fit()
@@ -108,7 +108,7 @@ def test_auto_asks_for_advice_once_for_the_same_labels() -> None:
 
 
 def test_there_is_no_verdict_before_a_fit() -> None:
-    with pytest.raises(InputError, match=r"has not been trained yet: call fit\(\) first"):
+    with pytest.raises(InputError, match=r"call fit\(\)"):
         learner(weights="auto").verdict_  # noqa: B018
 
 
@@ -120,7 +120,7 @@ def test_auto_trains_a_model_that_takes_no_weights_without_them() -> None:
     assert made.verdict_.advice == "do not correct"
     assert made.verdict_.because.startswith("KNeighborsClassifier takes no sample_weight")
     assert made.weights_ == "none"
-    with pytest.raises(InputError, match="KNeighborsClassifier takes no sample_weight"):
+    with pytest.raises(InputError, match=r"KNeighborsClassifier.*sample_weight"):
         made.set_params(weights="lure")
 
 
@@ -137,7 +137,7 @@ def test_one_class_so_far_draws_uniformly_and_trains_nothing() -> None:
     same = np.full(60, "ham")
     run(made, same, 30, batch=6)
     np.testing.assert_allclose(made.draws.probability, 1 / (60 - np.arange(30.0)))
-    with pytest.raises(InputError, match="All 30 labels that can be used are ham"):
+    with pytest.raises(InputError, match=r"All 30 .* ham"):
         made.fit()
     numbers = ActiveLearner(Ridge(), X, score="geometric", weights="lure")
     run(numbers, np.zeros(60), 20)
@@ -178,33 +178,33 @@ def test_nothing_is_said_before_there_is_something_to_say() -> None:
         assert not hasattr(made, name)
     rows = made.ask(2)
     made.tell(rows[1], "ham")
-    with pytest.raises(InputError, match="None of the 1 labels can be used yet"):
+    with pytest.raises(InputError, match=r"None.* 1 labels"):
         made.fit()
 
 
 @pytest.mark.parametrize(
     ("params", "says"),
     [
-        ({"score": "entropi"}, "score must be one of auto, entropy"),
-        ({"proposal": "hot"}, "proposal must be one of proportional, boltzmann"),
-        ({"weights": "LURE"}, "weights must be one of lure, pure, none, auto"),
-        ({"ensemble": 1}, "ensemble must be at least 2"),
-        ({"ensemble": [LogisticRegression()]}, "two models or more"),
-        ({"floor": 1.5}, "floor must be between 0 and 1"),
-        ({"start": -1}, "start must be at least 0"),
-        ({"seed": 0.5}, "seed must be a whole number"),
-        ({"model": LogisticRegression}, r"LogisticRegression is a class: write Log.*\(\)"),
-        ({"model": "svm"}, "model must have fit and predict; str has no fit"),
-        ({"ensemble": [Ridge(), Ridge]}, r"ensemble\[1\] must be an object, and Ridge is a class"),
-        ({"proposal": "boltzmann:-2"}, "strength of boltzmann is a number of at least 0"),
+        ({"score": "entropi"}, r"score.*auto, entropy"),
+        ({"proposal": "hot"}, r"proposal.*proportional, boltzmann"),
+        ({"weights": "LURE"}, r"weights.*lure, pure"),
+        ({"ensemble": 1}, r"ensemble.*at least 2"),
+        ({"ensemble": [LogisticRegression()]}, "two models"),
+        ({"floor": 1.5}, r"floor.*0 and 1"),
+        ({"start": -1}, r"start.*at least 0"),
+        ({"seed": 0.5}, r"seed.*whole"),
+        ({"model": LogisticRegression}, r"LogisticRegression.*write.*\(\)"),
+        ({"model": "svm"}, r"model.*\bstr\b.*fit"),
+        ({"ensemble": [Ridge(), Ridge]}, r"ensemble\[1\].*Ridge.*class"),
+        ({"proposal": "boltzmann:-2"}, r"boltzmann.*at least 0"),
         ({"proposal": "epsilon_greedy", "floor": 0}, "raise floor="),
         (
             {"model": Ridge(), "score": "entropy"},
-            "Ridge gives no probabilities .*ensemble of regressors",
+            r"Ridge .*regressors",
         ),
-        ({"model": LinearSVC()}, r"LinearSVC gives no .*CalibratedClassifierCV\(LinearSVC\(\)\)"),
-        ({"model": Ridge(), "score": "bald"}, "Ridge, which is a regressor: use 'variance'"),
-        ({"score": "variance"}, "LogisticRegression, which is a classifier: use 'bald'"),
+        ({"model": LinearSVC()}, r"LinearSVC .*CalibratedClassifierCV\(LinearSVC\(\)\)"),
+        ({"model": Ridge(), "score": "bald"}, r"Ridge.*use 'variance'"),
+        ({"score": "variance"}, r"LogisticRegression.*use 'bald'"),
         ({"score": "bald"}, "Give ensemble=10"),
         ({"model": KNeighborsClassifier(), "weights": "lure"}, "takes no sample_weight"),
     ],
@@ -223,7 +223,7 @@ def test_what_cannot_be_used_is_refused_when_the_learner_is_made_or_changed(
 
 @pytest.mark.parametrize("pool", [np.zeros((0, 3)), [], 5, None, "a.csv", {"a": X[:, 0]}, X[0, 0]])
 def test_a_pool_without_rows_is_refused(pool: object) -> None:
-    with pytest.raises(InputError, match="X_pool must hold one row an item"):
+    with pytest.raises(InputError, match=r"X_pool.*one row"):
         ActiveLearner(LogisticRegression(), pool)
 
 
@@ -240,14 +240,14 @@ def test_a_complaint_of_the_model_becomes_one_line_that_names_it() -> None:
     rows = made.ask(20)
     made.tell(rows, Y[rows])
     for job in (made.ask, made.fit):
-        with pytest.raises(InputError, match=r"LogisticRegression could not.*NaN") as caught:
+        with pytest.raises(InputError, match=r"LogisticRegression.*NaN") as caught:
             job()
         assert "\n" not in str(caught.value)
     only_predicted = X.copy()
     only_predicted[next(row for row in range(60) if row not in rows)] = np.nan
     made = ActiveLearner(LogisticRegression(), only_predicted, weights="lure")
     made._state = learner_state(rows)
-    with pytest.raises(InputError, match=r"LogisticRegression could not score the pool: .*NaN"):
+    with pytest.raises(InputError, match=r"LogisticRegression.*score.*NaN"):
         made.ask()
 
 
@@ -255,11 +255,11 @@ def test_what_the_trained_model_cannot_predict_is_said_in_one_line() -> None:
     made = learner()
     run(made, Y, 20)
     made.fit()
-    with pytest.raises(InputError, match="LogisticRegression could not predict: X has 2 features"):
+    with pytest.raises(InputError, match=r"LogisticRegression.*predict: .* 2 features"):
         made.predict(X[:, :2])
     tree = ActiveLearner(Ridge(), X, score="geometric", weights="none")
     run(tree, X[:, 0], 20)
-    with pytest.raises(InputError, match=r"Ridge could not predict: .*predict_proba"):
+    with pytest.raises(InputError, match=r"Ridge .*predict: .*predict_proba"):
         tree.fit().predict_proba(X)
 
 
@@ -304,9 +304,9 @@ def test_a_model_of_ones_own_shows_what_its_labels_are_only_when_they_come() -> 
     made = ActiveLearner(OnlyAnswers(), X, score="variance", ensemble=3)
     rows = made.ask(12)
     made.tell(rows, Y[rows])
-    with pytest.raises(InputError, match="does not fit labels that are classes: use 'bald'"):
+    with pytest.raises(InputError, match=r"classes.*'bald'"):
         made.ask()
-    with pytest.raises(InputError, match="OnlyAnswers gives no probabilities"):
+    with pytest.raises(InputError, match=r"OnlyAnswers.*probabilities"):
         made.set_params(score="margin")
 
 
@@ -409,7 +409,7 @@ def test_the_loss_that_weights_are_decided_by_can_be_chosen() -> None:
     assert second.loss == "zero_one"
     assert made.fit(loss="zero_one").verdict_ is second
     assert made.weights_ == "none"
-    with pytest.raises(InputError, match="loss must be one of auto"):
+    with pytest.raises(InputError, match=r"loss.*auto"):
         learner().fit(loss="hinge")  # type: ignore[arg-type]
 
 
@@ -483,7 +483,7 @@ def test_a_model_that_is_assigned_is_judged_anew() -> None:
 def test_a_loop_ends_when_the_pool_is_used_up_even_if_some_cannot_be_labelled() -> None:
     made = ActiveLearner(LogisticRegression(), X[:12], weights="none")
     made.tell(made.ask(1), None)
-    with pytest.raises(InputError, match=r"All 12 rows .* 11 of them have labels"):
+    with pytest.raises(InputError, match=r"All 12 rows.* 11 of"):
         run(made, Y, 40)
     assert len(made) == 11
 
@@ -491,7 +491,7 @@ def test_a_loop_ends_when_the_pool_is_used_up_even_if_some_cannot_be_labelled() 
 def test_text_is_refused_where_numbers_are_predicted_before_more_is_told() -> None:
     made = ActiveLearner(make_pipeline(StandardScaler(), Ridge()), X, score="uniform")
     rows = made.ask(2)
-    with pytest.raises(InputError, match=r"Pipeline predicts numbers, and labels are text \('a'\)"):
+    with pytest.raises(InputError, match=r"Pipeline.*numbers.*\('a'\)"):
         made.tell(rows, ["a", None])
     made.tell(rows, [0.5, None])
     assert len(made) == 1

@@ -91,10 +91,10 @@ def test_a_pool_without_distances_is_refused_where_they_would_be_the_score() -> 
     pandas = pytest.importorskip("pandas")
     words = pandas.DataFrame({"a": ["x", "y"], "b": ["z", "z"]})
     for pool, says in [
-        (sparse.csr_matrix(X), "X_pool is a csr_matrix.*ensemble=10"),
+        (sparse.csr_matrix(X), r"csr_matrix.*ensemble=10"),
         (["a", "b"], "X_pool is a list"),
-        ([{"a": 1}], "X_pool must be an array of numbers"),
-        (words, "X_pool must be an array of numbers"),
+        ([{"a": 1}], r"X_pool.*numbers"),
+        (words, r"X_pool.*numbers"),
     ]:
         with pytest.raises(InputError, match=says):
             ActiveLearner(Ridge(), pool)
@@ -182,6 +182,6 @@ def test_a_score_of_ones_own_cannot_write_to_the_pool() -> None:
         return rows[:, 0]
 
     made = ActiveLearner(LogisticRegression(), X.copy(), score=rescaled)
-    with pytest.raises(InputError, match=r"rescaled could not score the pool: .*read-only"):
+    with pytest.raises(InputError, match=r"rescaled .*read-only"):
         run(made, Y, 20)
     np.testing.assert_array_equal(made.X_pool, X)

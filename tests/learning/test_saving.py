@@ -86,7 +86,7 @@ def test_a_learner_that_has_drawn_nothing_can_be_saved(tmp_path: Path) -> None:
 def test_another_pool_is_refused(tmp_path: Path) -> None:
     begun().save(tmp_path)
     for other in (X[:-1], X[::-1], X + 1e-9, X[:, :2]):
-        with pytest.raises(InputError, match=r"X_pool \(\d+ rows\) is not the pool"):
+        with pytest.raises(InputError, match=r"X_pool \(\d+ rows\)"):
             ActiveLearner.load(tmp_path, other)
 
 
@@ -108,7 +108,7 @@ def test_functions_are_not_saved_and_are_asked_for_again(tmp_path: Path) -> None
 
     made = begun(score=score, proposal=proposal)
     made.save(tmp_path)
-    with pytest.raises(InputError, match=r"The score .* was a function.*score=\.\.\."):
+    with pytest.raises(InputError, match=r"score .*function.*score=\.\.\."):
         ActiveLearner.load(tmp_path, X, proposal=proposal)
     loaded = ActiveLearner.load(tmp_path, X, score=score, proposal=proposal)
     assert loaded.ask(5).tolist() == made.ask(5).tolist()
@@ -117,7 +117,7 @@ def test_functions_are_not_saved_and_are_asked_for_again(tmp_path: Path) -> None
 def test_a_model_that_is_given_is_not_read_from_the_folder(tmp_path: Path) -> None:
     begun().save(tmp_path)
     (tmp_path / "model.joblib").write_bytes(b"something else")
-    with pytest.raises(InputError, match="cannot be read back here"):
+    with pytest.raises(InputError, match="read back"):
         ActiveLearner.load(tmp_path, X)
     model = LogisticRegression(C=3)
     assert ActiveLearner.load(tmp_path, X, model=model).model is model
@@ -133,7 +133,7 @@ def test_a_folder_without_a_learner_or_of_another_format_is_refused(tmp_path: Pa
         ActiveLearner.load(tmp_path, X)
     (tmp_path / "settings.json").write_text(json.dumps(kept))
     (tmp_path / "labels.parquet").write_bytes(b"nothing")
-    with pytest.raises(InputError, match=r"labels in .* cannot be read"):
+    with pytest.raises(InputError, match=r"labels in .*read"):
         ActiveLearner.load(tmp_path, X)
 
 
@@ -143,8 +143,8 @@ def test_a_model_that_cannot_be_saved_is_asked_for_again(tmp_path: Path) -> None
     assert made.note is None
     made.model.hook = lambda: None
     made.save(tmp_path)
-    assert "joblib cannot write the model" in str(made.note)
-    with pytest.raises(InputError, match=r"was not saved: give it again, load\(.*model="):
+    assert "joblib" in str(made.note)
+    with pytest.raises(InputError, match=r"not saved.*load\(.*model="):
         ActiveLearner.load(tmp_path, X)
     loaded = ActiveLearner.load(tmp_path, X, model=LogisticRegression(C=3))
     assert loaded.ask(5).tolist() == made.ask(5).tolist()
@@ -155,7 +155,7 @@ def test_a_committee_that_is_given_is_not_read_from_the_folder(tmp_path: Path) -
     made = begun(score="bald", ensemble=committee)
     made.save(tmp_path)
     (tmp_path / "model.joblib").write_bytes(b"something else")
-    with pytest.raises(InputError, match=r"was a list of models.*ensemble=\[\.\.\.\]"):
+    with pytest.raises(InputError, match=r"list.*ensemble=\[\.\.\.\]"):
         ActiveLearner.load(tmp_path, X, model=made.model)
     loaded = ActiveLearner.load(tmp_path, X, model=made.model, ensemble=committee)
     assert loaded.ask(5).tolist() == made.ask(5).tolist()
@@ -164,7 +164,7 @@ def test_a_committee_that_is_given_is_not_read_from_the_folder(tmp_path: Path) -
 def test_files_that_are_not_a_learners_are_refused_in_words(tmp_path: Path) -> None:
     begun().save(tmp_path)
     kept = (tmp_path / "settings.json").read_text()
-    for text, says in [("[]", "format None"), ('{"format": 2}', "lack pool, ensemble, score")]:
+    for text, says in [("[]", "format None"), ('{"format": 2}', "pool, ensemble, score")]:
         (tmp_path / "settings.json").write_text(text)
         with pytest.raises(InputError, match=says):
             ActiveLearner.load(tmp_path, X)
@@ -173,7 +173,7 @@ def test_files_that_are_not_a_learners_are_refused_in_words(tmp_path: Path) -> N
         with pytest.raises(InputError, match="X_pool"):
             ActiveLearner.load(tmp_path, pool)
     pq.write_table(pa.table({"label": ["a"]}), tmp_path / "labels.parquet")
-    with pytest.raises(InputError, match=r"labels in .* cannot be read: .*row"):
+    with pytest.raises(InputError, match=r"labels in .*row"):
         ActiveLearner.load(tmp_path, X)
 
 
@@ -196,7 +196,7 @@ def test_a_wide_sparse_pool_is_never_made_dense() -> None:
 
 def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="cannot be made a folder"):
+    with pytest.raises(InputError, match="folder"):
         begun().save(tmp_path / "file")
 
 
@@ -243,5 +243,5 @@ def test_hazards_that_are_not_known_or_of_other_draws_are_not_read(tmp_path: Pat
 def test_hazards_of_another_pool_are_refused(tmp_path: Path) -> None:
     begun().save(tmp_path)
     pq.write_table(pa.table({"hazard": [0.1] * 7}), tmp_path / "hazards.parquet")
-    with pytest.raises(InputError, match=r"hazards in .* are 7, and the pool has 60 rows"):
+    with pytest.raises(InputError, match=r"hazards.* 7,.* 60 rows"):
         ActiveLearner.load(tmp_path, X)

@@ -89,7 +89,7 @@ def test_what_is_held_out_judges_and_is_not_drawn() -> None:
 
 @pytest.mark.parametrize("share", [0.001, 0.999])
 def test_something_is_held_out_and_something_left(share: float) -> None:
-    with pytest.raises(PoolError, match="some must be left"):
+    with pytest.raises(PoolError, match=r"some.*\bleft\b"):
         split_pool(features(), labels(), share, rng=np.random.default_rng(0))
 
 

@@ -35,31 +35,31 @@ def test_telling_the_same_twice_is_harmless() -> None:
 
 def test_another_label_for_the_same_row_is_refused_unless_amended() -> None:
     state = add_labels(asked(4, 7), [4, 7], ["a", "b"])
-    with pytest.raises(InputError, match=r"Row 7 was labelled 'b' before and is 'c' now.*amend"):
+    with pytest.raises(InputError, match=r"Row 7.*'b'.*'c'.*amend"):
         add_labels(state, 7, "c")
     assert add_labels(state, 7, "c", amend=True).labels[7] == "c"
     assert state.labels[7] == "b"
 
 
 def test_a_row_that_was_never_asked_for_has_no_probability() -> None:
-    with pytest.raises(InputError, match=r"Row 3 was never asked for.*no probability"):
+    with pytest.raises(InputError, match=r"Row 3.*never asked"):
         add_labels(asked(4), [4, 3], [0, 1])
 
 
 @pytest.mark.parametrize(
     ("rows", "labels", "says"),
     [
-        ([4, 7], [1], "2 rows need 2 labels, not 1"),
-        ([4.5], [1], "rows of the pool"),
-        (["4"], [1], "rows of the pool"),
-        ([[4]], [1], "rows of the pool"),
-        ([4], [np.nan], "must be finite; tell None"),
+        ([4, 7], [1], r"2 rows.*2 labels.*1"),
+        ([4.5], [1], "of the pool"),
+        (["4"], [1], "of the pool"),
+        ([[4]], [1], "of the pool"),
+        ([4], [np.nan], r"finite.*tell None"),
         ([4], np.array([np.inf]), "must be finite"),
-        ([4, 7], ["a", np.nan], "tell None for an item that cannot be labelled"),
-        ([4, 7], [1, np.float32("nan")], "tell None for an item that cannot be labelled"),
-        ([4, 7], ["a", 1], "text .* or numbers .*, not both"),
-        ([4, 7], [True, 0], r"truth values \(True\) or numbers \(0\), not both"),
-        ([4, 7], [1, np.bool_(False)], "numbers .* or truth values .*, not both"),
+        ([4, 7], ["a", np.nan], "tell None"),
+        ([4, 7], [1, np.float32("nan")], "tell None"),
+        ([4, 7], ["a", 1], r"text.*numbers"),
+        ([4, 7], [True, 0], r"\(True\).*numbers \(0\)"),
+        ([4, 7], [1, np.bool_(False)], r"numbers.*truth"),
         ([4], [[1, 0]], "one axis"),
         ([4], [{"a": 1}], "text or numbers"),
     ],
@@ -74,7 +74,7 @@ def test_labels_that_cannot_be_used_are_refused_in_words(
 @pytest.mark.parametrize(("labels", "kind"), [(["a", None], "string"), ([1, None], "Int64")])
 def test_a_missing_value_of_pandas_is_no_label(labels: list[object], kind: str) -> None:
     series = pytest.importorskip("pandas").Series(labels, dtype=kind)
-    with pytest.raises(InputError, match="tell None for an item that cannot be labelled"):
+    with pytest.raises(InputError, match="tell None"):
         add_labels(asked(4, 7), [4, 7], series)
 
 
@@ -121,5 +121,5 @@ def test_labels_whose_own_index_has_the_rows_in_another_order_are_refused() -> N
     state = asked(*rows)
     labels = pd.Series(["a", "b", "c"], index=rows)
     assert add_labels(state, rows, labels).labels == {7: "a", 3: "b", 5: "c"}
-    with pytest.raises(InputError, match="in the order of the draws"):
+    with pytest.raises(InputError, match=r"order.*draws"):
         add_labels(state, rows, labels.sort_index())

@@ -43,7 +43,8 @@ def test_a_flat_learning_curve_stops() -> None:
         assert found
         assert found.high is not None
         assert found.high < 0.1
-        assert str(found).startswith("Stop: doubling the labels from 80 to 160")
+        assert str(found).startswith("Stop: ")
+        assert "from 80 to 160" in str(found)
 
 
 def test_a_steep_learning_curve_goes_on() -> None:
@@ -143,7 +144,7 @@ def test_a_model_that_has_learned_nothing_yet_goes_on() -> None:
     run(made, y, 45, batch=45)
     found = made.should_stop(0.5)
     assert not found
-    assert "predicts the same for every item" in found.because
+    assert "predicts the same" in found.because
     made = ActiveLearner(LogisticRegression(), X)  # one class so far
     run(made, np.full(N, "ham"), 40, batch=20)
     assert not made.should_stop(0.5)
@@ -160,7 +161,7 @@ def test_numbers_need_a_bound_on_their_loss() -> None:
     y = X[:, 0] * 2 + 1
     made = ActiveLearner(Ridge(), X, score="geometric", weights="lure")
     run(made, y, 160, batch=40)
-    with pytest.raises(InputError, match=r"squared loss has no limit.*bound="):
+    with pytest.raises(InputError, match=r"squared.*bound="):
         made.should_stop(0.1)
     assert made.should_stop(0.2, bound=4.0)  # the two lines hardly differ
     assert made.should_stop(0.2, bound=4.0, loss="absolute")

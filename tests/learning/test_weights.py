@@ -30,7 +30,7 @@ def test_a_mean_of_weighted_losses_is_the_estimate() -> None:
 
 @pytest.mark.parametrize("bad", [{"kind": "naive"}, {"kind": None}, {"normalise": "max"}])
 def test_unknown_kinds_of_weights_are_refused(bad: dict[str, str]) -> None:
-    with pytest.raises(InputError, match="must be one of"):
+    with pytest.raises(InputError, match="one of"):
         training_weights(DRAWS, **bad)  # type: ignore[arg-type]
 
 
@@ -70,7 +70,7 @@ def test_losses_that_are_reduced_already_are_refused() -> None:
     torch = pytest.importorskip("torch")
     with pytest.raises(InputError, match="reduction='none'"):
         weighted_loss(torch.tensor(1.0), [1.0])
-    with pytest.raises(InputError, match="2 losses need 2 weights, not 3"):
+    with pytest.raises(InputError, match=r"2 losses.*2 weights.*3"):
         weighted_loss(torch.tensor([1.0, 2.0]), [1.0, 1.0, 1.0])
     with pytest.raises(InputError, match="torch tensor"):
         weighted_loss(np.ones(2), [1.0, 1.0])  # type: ignore[arg-type]
@@ -81,7 +81,7 @@ def test_losses_that_are_reduced_already_are_refused() -> None:
     [
         ([1, 2, 3], [1.0] * 3, "they are torch.int64"),
         ([True, False], [1.0] * 2, "they are torch.bool"),
-        ([], [], "no losses to average"),
+        ([], [], "no losses"),
     ],
 )
 def test_losses_that_nothing_can_be_learned_from_are_refused(
