@@ -346,8 +346,8 @@ def _limits(sample: LossSample, method: str) -> Limits | None:
         limits = signed_cp_safe(sample.losses, q, N, level, bounds=sample.bounds, size=size)
     elif method == "cp_safe":
         most = sample.bounds[1]  # losses are taken as shares of their upper bound
-        low, high = cp_safe(_effective(sample, most), N, level)
-        limits = low * most, high * most
+        ends = cp_safe(_effective(sample, most), N, level)
+        limits = ends[0] * most, ends[1] * most
     elif method == "score_t":
         predicted = np.asarray(sample.predicted_variance)
         limits = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
