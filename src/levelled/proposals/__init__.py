@@ -84,8 +84,14 @@ def power(
         q_j = s_j^b / sum_n s_n^b
 
     The power proposal of Kirsch et al., Stochastic Batch Acquisition (arXiv:2106.12059): a
-    Boltzmann proposal on log s. Exponent 0 is uniform, 1 is `proportional`, and zeros are treated
-    as there.
+    Boltzmann proposal on log s. Zeros are treated as in `proportional`.
+
+    Parameters
+    ----------
+    scores : Scores of at least 0, [..., N].
+    exponent : The power b: 0 is uniform, 1 is `proportional`.
+    left : True for each item that is still there, if `scores` has others too.
+    allow_zero : True to let items that are left have probability 0.
 
     >>> power([1.0, 3.0], exponent=2)
     array([0.1, 0.9])
@@ -107,12 +113,19 @@ def boltzmann(
 
         q_j = exp(beta s_j) / sum_n exp(beta s_n)
 
-    Section 3.3 of the paper; its Table 1 calls beta the temperature T. `normalise` puts scores on
-    a scale that does not depend on their unit: "sum" divides scores of at least 0 by their sum
-    (the paper's T = 10,000 means this), "z" takes (s - mean) / standard deviation, in both cases
-    over the items left. Scores that are all equal give the uniform proposal. A score of -inf, or
-    one so far below the highest that its exponential is 0, has probability 0 and is refused unless
-    allowed.
+    Section 3.3 of the paper; its Table 1 calls beta the temperature T. Scores that are all equal
+    give the uniform proposal. A score of -inf, or one so far below the highest that its exponential
+    is 0, has probability 0 and is refused unless allowed.
+
+    Parameters
+    ----------
+    scores : Scores of any sign, [..., N].
+    beta : At least 0: 0 is uniform, and the larger it is, the rarer are low scores.
+    normalise : A scale that does not depend on the unit of the scores: "sum" divides scores of at
+        least 0 by their sum (the paper's T = 10,000 means this), "z" takes (s - mean) / standard
+        deviation, in both cases over the items left.
+    left : True for each item that is still there, if `scores` has others too.
+    allow_zero : True to let items that are left have probability 0.
 
     >>> boltzmann([0.0, 1.0, 2.0], beta=1).round(3)
     array([0.09 , 0.245, 0.665])
@@ -147,6 +160,13 @@ def rank(
     does not change under any increasing transformation of the scores. Tied items share the mean
     of their ranks, so scores that are all equal give the uniform proposal.
 
+    Parameters
+    ----------
+    scores : Scores of any sign, [..., N].
+    exponent : The power b: 0 is uniform.
+    left : True for each item that is still there, if `scores` has others too.
+    allow_zero : True to let items that are left have probability 0.
+
     >>> rank([9.0, 1.0, 2.0], exponent=1).round(3)
     array([0.545, 0.182, 0.273])
     """
@@ -170,7 +190,14 @@ def epsilon_greedy(
         q_j = epsilon / n                        for the others
 
     Section 3.3 and appendix C.1 of the paper; n counts the items left, not all of the pool, else
-    the probabilities would not sum to one. epsilon = 0 gives zeros unless all are tied.
+    the probabilities would not sum to one.
+
+    Parameters
+    ----------
+    scores : Scores of any sign, [..., N].
+    epsilon : The share that goes to all items alike; 0 gives zeros unless all are tied.
+    left : True for each item that is still there, if `scores` has others too.
+    allow_zero : True to let items that are left have probability 0.
 
     >>> epsilon_greedy([3.0, 1.0, 2.0, 0.0], epsilon=0.2)
     array([0.85, 0.05, 0.05, 0.05])
@@ -233,9 +260,15 @@ def mixture(
 
         q = share / n + (1 - share) p
 
-    No LURE weight can then exceed 1 / share. The proposal itself may give zeros, as in
-    mixture(boltzmann(scores, beta=50, allow_zero=True), share=0.1); with share = 0 they are
-    refused unless allowed here.
+    No LURE weight can then exceed 1 / share.
+
+    Parameters
+    ----------
+    probabilities : Those of a proposal, [..., N], which may give zeros, as in
+        mixture(boltzmann(scores, beta=50, allow_zero=True), share=0.1).
+    share : The share of the uniform proposal, from 0 to 1.
+    left : True for each item that is still there, if `probabilities` has others too.
+    allow_zero : True to let items have probability 0, which they can with share = 0.
 
     >>> mixture([1.0, 0.0], share=0.5)
     array([0.75, 0.25])

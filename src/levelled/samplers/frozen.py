@@ -56,7 +56,7 @@ def with_design(
         max_weight             max w_m(n)
         dispersion             D_m = sum 1 / ((N - m + 1)^2 q_m(n)),    1 if all weights are equal
 
-    and, given a fixed prediction g of each item's loss (`control`, one value an item of the pool),
+    and, given a fixed prediction g of each item's loss (`control`),
 
         control                g of the item drawn
         control_left           sum g(n)
@@ -72,6 +72,16 @@ def with_design(
         false_negatives_left     sum h(n) over the others
         true_positive_variance   1/N^2 sum h(n) (1 - h(n)) / q_m(n) over items predicted so
         false_negative_variance  the same over the others
+
+    Parameters
+    ----------
+    draws : The draws, as a sampler made them.
+    weights : The weights that they were made with, one an item of the pool, as are all that follow.
+    log : True if these are log-weights.
+    control : The prediction g.
+    bound : B, the largest loss that is possible.
+    spread, third_moment : s and t, the standard deviation and third central moment of each loss.
+    positive : The chance h, and where the class is predicted.
 
     >>> draws = with_design(Draws([2, 0], [0.5, 0.25], pool_size=4), [1.0, 2.0, 4.0, 1.0])
     >>> {name: column.round(3).tolist() for name, column in draws.design.items()}

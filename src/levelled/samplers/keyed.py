@@ -438,17 +438,22 @@ def race_part(
 ) -> pa.Table:
     """Run a race by key over a batch of rows, which any engine may call for its own partitions.
 
-    `batch` is an Arrow table or record batch, a data frame with an Arrow interface, or a mapping
-    of arrays; `key` is its column of ids, whole numbers or texts, and `weight` that of weights, or
-    None for equal ones. For `log` and `allow_zero` see `race`; plain weights must lie between
-    1e-280 and 1e280.
-
     The result is a table of one row, for `merge` and `finish`: it holds the k + 1 items with the
     smallest keys, the number of rows and their exact total. The draws are the same, bit for bit,
     whatever the batches and in whatever order and process they run. Each id belongs to one row:
     an id that comes twice is found if both rows are in the same batch or among the first items
-    of their batches. `first_row` is the number of the batch's first row, if rows have numbers;
-    without it the draws have ids alone.
+    of their batches.
+
+    Parameters
+    ----------
+    batch : An Arrow table or record batch, a data frame with an Arrow interface, or a mapping of
+        arrays.
+    k, seed, log, allow_zero : As for `race`, the same for all batches.
+    key : The column of ids, whole numbers or texts.
+    weight : The column of weights, or None for equal ones; plain weights lie between 1e-280 and
+        1e280.
+    first_row : The number of the batch's first row, if rows have numbers; without it the draws have
+        ids alone.
 
     >>> from levelled.samplers import finish, merge
     >>> batches = [{"id": [1, 2], "weight": [1.0, 2.0]}, {"id": [3, 4], "weight": [3.0, 4.0]}]

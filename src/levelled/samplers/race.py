@@ -205,9 +205,14 @@ def race(
     The draws depend on the weights and the seed alone, and the first draws of a longer race are
     those of a shorter one. Drawing from 20 million items takes little longer than reading them.
 
-    `log=True` takes log-weights of any range, such as `boltzmann` exponents; -inf is weight zero.
-    Items of weight zero are refused unless `allow_zero`, and are then counted in `excluded`.
-    `design=True` adds the columns `max_weight` and `dispersion` of `with_design`.
+    Parameters
+    ----------
+    weights : The weight of each item.
+    k : The number of draws.
+    seed : A whole number below 2**128.
+    log : True for log-weights of any range, such as `boltzmann` exponents; -inf is weight zero.
+    design : True to add the columns `max_weight` and `dispersion` of `with_design`.
+    allow_zero : True to leave out items of weight zero, which are then counted in `excluded`.
 
     >>> race([1.0, 2.0, 3.0, 4.0], k=2, seed=7)
     Draws(2 of 4, probabilities 0.3 to 0.571)
@@ -234,8 +239,14 @@ def part(
     multiple of 4,096 rows. The draws are the same, bit for bit, whatever the pieces and in
     whatever order and process they run; another cut into units gives other draws.
 
-    `log_until` saves work: rows that arrive after it are left out of the part. It must be the
-    `RacePart.log_until` of other rows of the same race, by which k of those have arrived.
+    Parameters
+    ----------
+    weights : The weights of these rows.
+    k, seed, log, design, allow_zero : As for `race`, the same for all parts.
+    unit : The number of the unit that the rows are of.
+    first_row : The row of the unit that they begin with.
+    log_until : Rows that arrive after it are left out, which saves work. It must be the
+        `Part.log_until` of other rows of the same race, by which k of those have arrived.
 
     >>> pieces = [part([4.0, 1.0], 3, seed=7, unit=1), part([1.0, 2.0, 3.0], 3, seed=7)]
     >>> finish(merge(pieces))
@@ -377,13 +388,16 @@ def race_batches(
     """Draw k rows from Arrow batches in proportion to the column `weight`, in one pass.
 
     The draws are those of `levelled.samplers.race` over the whole column, bit for bit, whatever
-    the sizes of the batches; with `weight=None` all rows weigh the same. `batches` is an iterator
-    of record batches, or a table or reader with an Arrow interface. Only one batch at a time is
-    held in memory, and the weights of the rows that may be drawn. For `log`, `design` and
-    `allow_zero` see `race`.
+    the sizes of the batches. Only one batch at a time is held in memory, and the weights of the
+    rows that may be drawn.
 
-    With `key`, a column of ids, it is the race of `race_part`: slower, because each id is hashed,
-    but the draws are the same in any order of the rows and on any engine, and they have ids.
+    Parameters
+    ----------
+    batches : An iterator of record batches, or a table or reader with an Arrow interface.
+    k, seed, log, design, allow_zero : As for `race`.
+    key : A column of ids, which makes it the race of `race_part`: slower, because each id is
+        hashed, but the draws are the same in any order of the rows and on any engine, and have ids.
+    weight : The column of weights; None if all rows weigh the same.
 
     >>> import pyarrow as pa
     >>> batches = [pa.record_batch({"weight": [1.0, 2.0, 3.0]}), pa.record_batch({"weight": [4.0]})]

@@ -28,17 +28,20 @@ def sequential(
 ) -> Iterator[Draw]:
     """Draw items one at a time, never the same twice, each with its probability.
 
-    `propose` takes the indices still in the pool and returns their probabilities, in that order.
-    It may use every label received so far: it is called when the next draw is taken, so the
-    caller is free to retrain between draws.
-
     For a batch, keep the scores unchanged until its labels are in, and take several draws. Each
     draw of the batch still has its own probability, normalised over what is then left; sharing
     one normaliser over a batch would bias the estimate. If the weights never change,
     `levelled.samplers.race` makes all draws at once, and faster.
 
-    With `allow_zero`, items of probability zero bias the estimate, by no more than their largest
-    number at any step: pass that as `excluded` of `Draws`, or let `adaptive` do it.
+    Parameters
+    ----------
+    propose : Takes the indices still in the pool and returns their probabilities, in that order. It
+        may use every label received so far: it is called when the next draw is taken, so the caller
+        is free to retrain between draws.
+    pool_size : The number of items in the pool.
+    rng : The source of random numbers.
+    allow_zero : True to let items have probability 0. They bias the estimate, by no more than their
+        largest number at any step: pass that as `excluded` of `Draws`, or let `adaptive` do it.
 
     >>> from levelled.proposals import proportional
     >>> scores = np.array([1.0, 2.0, 3.0, 4.0])
@@ -53,6 +56,11 @@ def adaptive(
     propose: Proposal, k: int, pool_size: int, *, rng: Generator, allow_zero: bool = False
 ) -> Draws:
     """The first k draws of `sequential` at once, for a `propose` that looks up labels.
+
+    Parameters
+    ----------
+    k : The number of draws.
+    propose, pool_size, rng, allow_zero : As for `sequential`.
 
     >>> scores = np.array([1.0, 2.0, 0.0, 1.0])
     >>> propose = lambda left: scores[left] / scores[left].sum()

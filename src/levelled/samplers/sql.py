@@ -128,14 +128,19 @@ def select_statement(
 ) -> str:
     """The SELECT that draws k rows of a table by key: the same rows on every engine.
 
-    `dialect` is duckdb, postgresql, spark, bigquery or snowflake; the text for the last two is not
-    run in our tests. `table` may be qualified by dots (for DuckDB also the path of a file), `key`
-    is the column of ids, whole numbers or texts, and without `weight` all rows weigh the same.
-    Names are quoted, so write them as the engine keeps them: Snowflake's are mostly in capitals.
-
     The result has k + 1 rows: the draws in order and a spare, each with its probability, to about
     12 digits; it is null after 99.9% of the weight was drawn, and where a row has no id or a wrong
-    weight. `draws_from_result` checks it all and computes the probabilities anew.
+    weight. `draws_from_result` checks it all and computes the probabilities anew. Names are quoted,
+    so write them as the engine keeps them: Snowflake's are mostly in capitals.
+
+    Parameters
+    ----------
+    dialect : "duckdb", "postgresql", "spark", "bigquery" or "snowflake"; the text for the last two
+        is not run in our tests.
+    table : The table, which may be qualified by dots; for DuckDB also the path of a file.
+    k, seed, allow_zero : As for `race`.
+    key : The column of ids, whole numbers or texts.
+    weight : The column of weights; without it all rows weigh the same.
 
     >>> print(select_statement("duckdb", "preds", 100, seed=7, weight="score").splitlines()[-1])
     FROM levelled_about LEFT JOIN levelled_leaders ON TRUE ORDER BY draw

@@ -235,15 +235,19 @@ def expected_loss(
 ) -> FloatArray:
     """E[L], the expected loss of each prediction of the model under test.
 
-    `pred` is class indices [N] or probabilities [N, C] for `zero_one` (which takes the most
-    probable class), probabilities for `log_loss` and `brier`, numbers [N] for `squared` and
-    `absolute`. `label` is a distribution of the label: the probabilities [N, C] of a second model
-    (a surrogate) or [N, K, C] of an ensemble of K, which are averaged; for numbers a
-    `levelled.losses.Normal`, or values [N, K] such as the predictions of an ensemble. Without it
-    the model's own probabilities are used.
-
     Drawing in proportion to it is the proposal of Active Testing (Kossen et al., 2021, ICML),
     with a surrogate as `label`. If its probabilities are right, `root_mean_squared_loss` is better.
+
+    Parameters
+    ----------
+    pred : Class indices [N] or probabilities [N, C] for "zero_one" (which takes the most probable
+        class), probabilities for "log_loss" and "brier", numbers [N] for "squared" and "absolute".
+    label : A distribution of the label: the probabilities [N, C] of a second model (a surrogate) or
+        [N, K, C] of an ensemble of K, which are averaged; for numbers a `levelled.losses.Normal`,
+        or values [N, K] such as the predictions of an ensemble. Without it the model's own
+        probabilities are used.
+    loss : The name of the loss.
+    cap : The most that "log_loss" can be, which a probability of 0 makes necessary.
 
     >>> expected_loss([[0.9, 0.1], [0.6, 0.4]])
     array([0.1, 0.4])
@@ -269,7 +273,11 @@ def root_mean_squared_loss(
 
     The variance of a weighted draw is a sum of E[L_n^2] / q_n, and that is smallest for q_n in
     proportion to sqrt(E[L_n^2]); where labels are certain this is the loss itself, the optimal
-    proposal of the paper (Theorem 7). Arguments as for `expected_loss`.
+    proposal of the paper (Theorem 7).
+
+    Parameters
+    ----------
+    pred, label, loss, cap : As for `expected_loss`.
 
     >>> root_mean_squared_loss([[0.91, 0.09], [0.64, 0.36]])
     array([0.3, 0.6])
@@ -289,11 +297,16 @@ def gradient_norm(
         log_loss    sum_c r_c |p - e_c|    in the logits of a softmax p; e_c is class c alone
         squared     2 E|f - y|             in the number f
 
-    It tells how far one more label would move the model. `pred` is the model's p [N, C] or f [N].
-    `label` is a distribution of the label: r [N, C] or [N, K, C] of an ensemble, p itself by
-    default, or for `squared` a `levelled.losses.Normal` or values [N, K]. With the `features`
-    [N, D] that enter a linear last layer, the gradient is that in the layer's weights: an outer
-    product, whose length is the one above times |features|.
+    It tells how far one more label would move the model.
+
+    Parameters
+    ----------
+    pred : The model's p [N, C] or f [N].
+    label : A distribution of the label: r [N, C] or [N, K, C] of an ensemble, p itself by default,
+        or for "squared" a `levelled.losses.Normal` or values [N, K].
+    loss : "log_loss" or "squared".
+    features : Those [N, D] that enter a linear last layer. The gradient is then that in the layer's
+        weights: an outer product, whose length is the one above times |features|.
 
     >>> gradient_norm([[0.5, 0.5], [1.0, 0.0]]).round(3)
     array([0.707, 0.   ])

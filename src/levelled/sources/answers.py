@@ -54,10 +54,16 @@ def read_answers(
 ) -> list[AnswerRow]:
     """The answers in a file (.csv, .tsv, .jsonl, .parquet), an open file or a frame.
 
-    Each row has a `label` (or `answer`) and names its `draw` or its `id`; with named=False it may
-    name neither. Other columns are passed over, except the `remarks` that are wanted, such as a
-    note. An open file holds JSONL if it starts with a brace, else CSV. In CSV, labels that are all
-    numbers are read as numbers.
+    Each row has a `label` (or `answer`) and names its `draw` or its `id`. In CSV, labels that are
+    all numbers are read as numbers.
+
+    Parameters
+    ----------
+    source : The path of a file, an open file or a frame. An open file holds JSONL if it starts with
+        a brace, else CSV.
+    id_column : The column of ids.
+    named : False to let a row name neither a draw nor an id.
+    remarks : Further columns to read, such as a note; all others are passed over.
 
     >>> import io
     >>> read_answers(io.StringIO('{"draw": 1, "label": "spam"}'))
