@@ -37,7 +37,10 @@ _LARGEST = np.finfo(np.float64).max
 _Rows = tuple[FloatArray, BoolArray | None]
 
 _SQUARABLE = (1e-100, 1e100)
-"""Scores whose largest lies between can be squared and added as they are."""
+"""Scores whose largest lies between can be squared and added as they are.
+
+Their squares stay within 10^±200, and floats reach from 10^-308 to 10^308.
+"""
 
 
 def uniform(n: int) -> FloatArray:
@@ -304,6 +307,7 @@ def _read_probabilities(
         raise ProposalError(f"A probability is at least 0; the smallest is {p.min():.6g}.")
     if mask is not None and p[~mask].any():
         raise ProposalError("An item that is not left has a probability above 0.")
+    # Sums of probabilities in single precision are off by some 10^-7.
     with np.errstate(over="ignore"):
         total = p.sum(axis=-1)
     wrong = total[~(np.abs(total - 1) <= 1e-6)]
@@ -466,7 +470,10 @@ _PROPOSALS: dict[str, Callable[[FloatArray, float], FloatArray]] = {
 NAMES = tuple(_PROPOSALS)
 _STRENGTH = ("boltzmann", "power", "rank")
 _CERTAIN = 50.0
-"""The log of odds at which an item is as good as certain to be drawn."""
+"""The log of odds at which an item is as good as certain to be drawn.
+
+The best item left then has 10^-21 of its chance. Without a limit, sums of odds could be infinite.
+"""
 
 
 def parse_proposal(

@@ -84,6 +84,7 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
     if low is not None and high is not None:
         limits = f"{write(low)} to {write(high)}"
         notes.append(f"{est.n_labels} random labels would have given {limits}")
+    # Within 5% the two are as good as each other: `worth` is itself an estimate.
     if est.worth is not None and est.worth < 0.95 * est.n_labels:
         notes.append(
             f"these labels are worth less than {est.n_labels} random ones, because the scores "

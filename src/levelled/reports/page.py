@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 TEMPLATES, STATIC = (Path(__file__).parent / name for name in ("templates", "static"))
 """The folders of templates and styles that the web page uses too."""
-_MOST_ROWS = 200
+_MOST_ROWS = 200  # of a table; more make a page that nobody reads, and exports have them all
 
 
 class Section(NamedTuple):

@@ -67,7 +67,7 @@ _IN_PAGE = {_INK: "currentColor", _ACCENT: "var(--accent)"}
 """Colours of the page around a plot, light or dark."""
 _WIDTH = 5.6
 """Inches: narrow, so that text can be read where a phone shows the plot smaller."""
-_MOST_SLICES = 40
+_MOST_SLICES = 40  # as many fit one screen or page; the table has them all
 _OPENING = 0.1
 """The share of draws at the start that may be cut off: their intervals are very wide."""
 

@@ -18,7 +18,7 @@ from levelled.errors import InputError, ProposalError
 from levelled.samplers.blocks import cut, running_sum
 from levelled.samplers.race import check_finite, race
 
-_CHUNK = 1 << 17  # rows processed at once
+_CHUNK = 1 << 17  # rows processed at once; the last bits of design columns depend on it
 
 _ALL = slice(None)
 
@@ -231,6 +231,7 @@ class _LeftItems:
         }
         left, N = sums["weight"], draws.pool_size
         probability = self._at_draws["weight"] / left
+        # A millionth for rounding in sums over any pool; weights of another round differ by more.
         wrong = np.flatnonzero(~np.isclose(probability, draws.probability, rtol=1e-6, atol=0.0))
         if len(wrong):
             m = wrong[0]

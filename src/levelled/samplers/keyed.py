@@ -231,7 +231,9 @@ def exact_sum(values: FloatArray) -> Fraction:
 
 _PLACE = "The batch"
 _ROWS = 1 << 18  # rows of a piece: they stay in the cache
-LEAST, LARGEST = 1e-280, 1e280  # weights for which no key and no sum leaves the range of a float
+# Keys are -ln(u) / weight with 10^-16 < -ln(u) < 37, and a pool has fewer than 10^20 items: for
+# weights in these limits no key and no sum leaves the range of a float, on any engine.
+LEAST, LARGEST = 1e-280, 1e280
 
 
 @dataclass(frozen=True, slots=True)

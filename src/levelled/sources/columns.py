@@ -362,10 +362,10 @@ def _count(value: object) -> int:
     return sum(map(_count, value)) if isinstance(value, list) else 0
 
 
-_ROWS = 16_384
-_CELLS = 1 << 26
-_COMPARED = 1 << 20
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_ROWS = 16_384  # ids hashed at once: they stay in the cache
+_CELLS = 1 << 26  # bytes that the ids hashed at once may take, where some of them are very long
+_COMPARED = 1 << 20  # keys compared at once, so that the result of the comparison stays small
+_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, as in Fibonacci hashing (Knuth)
 _WHOLE_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 

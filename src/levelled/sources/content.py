@@ -28,7 +28,7 @@ _MARKDOWN = re.compile(
     r"^#{1,6} \S|^```|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\(https?://|^\|.*\|\s*\n\|[ :|-]+\|\s*$",
     re.MULTILINE,
 )
-_MOST_IMAGE_BYTES = 20 << 20
+_MOST_IMAGE_BYTES = 20 << 20  # more than a camera writes, and a page still loads it in seconds
 _LONGEST = 1_000_000
 """Characters or bytes that a labeller is shown of one value; they are kept in the log."""
 

@@ -36,7 +36,11 @@ _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__
 """Predictions of another model, which are features only if they are named as such."""
 
 _MOST_LENGTHS, _LEAST_LENGTH = 3, 20
-"""Lengths that are features by default: of so many columns, with so many characters a row."""
+"""Lengths that are features by default: of so many columns, with so many characters a row.
+
+Three are input, output and target; shorter columns hold names and codes. No study chose these
+numbers: a feature that says nothing costs some labels, a missing one loses what it would say.
+"""
 
 _NOTHING = ("", "none", "nan", "false", "no", "0", "0.0")
 

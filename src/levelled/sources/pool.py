@@ -367,6 +367,7 @@ def open_pool(
 
 
 _MOST_CLASSES = 8
+"""Classes whose counts are listed: they fit a line or two of a terminal."""
 
 
 @dataclass(frozen=True, slots=True)

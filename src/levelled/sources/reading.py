@@ -394,7 +394,7 @@ def _flatten(column: pa.Array, width: int, ids: pa.Array, what: str) -> pa.Array
 MISSING = "(missing)"
 """The slice of items whose value is not known."""
 
-_MOST_SLICES = 10_000
+_MOST_SLICES = 10_000  # a column with more is a name or a number of the item; codes fit 16 bits
 _WHOLE = r"^-?(0|[1-9][0-9]*)$"
 _NUMBER = r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$"
 
@@ -445,9 +445,12 @@ def check_slices(name: str, n_values: int) -> None:
 
 
 _STREAM_ABOVE = 1 << 26
-"""Bytes up to which the columns of a pool are held in memory, unless the user says otherwise."""
+"""Bytes up to which the columns of a pool are held in memory, unless the user says otherwise.
+
+Larger ones are read anew for each round, which then takes seconds; both give the same draws.
+"""
 _MOST_CLASSES = 10_000
-"""Predicted classes up to which they are counted."""
+"""Predicted classes up to which they are counted, as for a pool in memory."""
 
 
 def columns_of(

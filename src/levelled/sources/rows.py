@@ -31,15 +31,15 @@ from levelled.sources.columns import Roles, check_repeats, is_number, is_text
 from levelled.sources.files import PathName, Place, json_objects, name_unreadable
 
 BATCH = 65_536
-"""Rows that are read at once in a pass over a pool."""
+"""Rows that are read at once in a pass over a pool; last bits of figures depend on it."""
 _UNIT_BATCH = 1 << 20
 """Rows of a unit that are read at once, where units are read by several threads."""
 _BUFFER = 1 << 22
 """Bytes read at once, so that a column of any length needs little memory."""
 _FOOTERS = 4
-"""Files whose footers are kept while their row groups are read."""
+"""Files whose footers are kept while their row groups are read, by threads that are in several."""
 _LINES = 16_384
-"""Lines of JSON that are read at once."""
+"""Lines of JSON that are read at once; the first of them give the names and types of columns."""
 
 
 class Frame:

@@ -79,7 +79,10 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
 
 
 GRACE = 10
-"""Seconds that requests in flight have to finish when the server stops."""
+"""Seconds that requests in flight have to finish when the server stops.
+
+Docker kills a process 10 seconds after it told it to stop, systemd 90.
+"""
 
 SWITCH = 0.0005
 """Seconds after which a thread that computes figures lets one go on that waits to store a label.
@@ -117,8 +120,8 @@ def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> 
         access_log=False,
         server_header=False,
         timeout_graceful_shutdown=GRACE,
-        limit_concurrency=1000,
-        h11_max_incomplete_event_size=64 * 1024,
+        limit_concurrency=1000,  # connections; more get 503 instead of all the memory
+        h11_max_incomplete_event_size=64 * 1024,  # bytes of headers
     )
     address = f"[{host}]" if ":" in host else host
     announce(link_to(f"http://{address}:{settings.port}{settings.root_path}/", settings.token))

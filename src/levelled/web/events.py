@@ -12,14 +12,20 @@ from levelled.campaigns.stores import SQLStore
 from levelled.errors import LevelledError
 
 HEARTBEAT = 15.0
-"""Seconds without a change after which a comment shows that the connection lives."""
+"""Seconds without a change after which a comment shows that the connection lives.
+
+Proxies close connections that are silent for 30 to 60 seconds.
+"""
 APART = 0.5
-"""Seconds between two events of a stream; changes in between are told as one."""
+"""Seconds between two events of a stream; changes in between are told as one.
+
+A page asks for all figures after each, and nobody reads faster.
+"""
 LOOK_EVERY = 0.5
 """Seconds between looks for changes by other processes, where the database does not tell."""
 STALLED = 30.0
 """Seconds after which a client that does not read is dropped."""
-MOST_STREAMS = 500
+MOST_STREAMS = 500  # so that half of the connections of the server are left for requests
 _HEADERS = [
     (b"content-type", b"text/event-stream; charset=utf-8"),
     (b"cache-control", b"no-store"),

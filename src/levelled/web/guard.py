@@ -68,10 +68,16 @@ class Journal:
 
 
 FRESH = 1.0
-"""Seconds for which a token that was found counts without looking again."""
+"""Seconds for which a token that was found counts without looking again.
+
+A page sends many requests at once. A token that is removed stops working as soon as this is over.
+"""
 FAILURES, WITHIN = 10, 60.0
-"""Tokens that do not exist which a client may try, and the seconds that are counted."""
-_MOST_CLIENTS = 10_000
+"""Tokens that do not exist which a client may try, and the seconds that are counted.
+
+People mistype; of 2^128 tokens or more, ten a minute find none.
+"""
+_MOST_CLIENTS = 10_000  # whose failures are counted, so that many addresses cannot fill the memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,9 +158,9 @@ CSRF_HEADER = "x-levelled"
 """The header of requests by pages of this server; another origin cannot send it."""
 
 BODY_LIMIT = 2**20
-"""The most bytes of a request, uploads apart."""
+"""The most bytes of a request, uploads apart: a thousand labels with a note of a thousand signs."""
 
-COOKIE_DAYS = 30
+COOKIE_DAYS = 30  # a campaign takes weeks, and a labeller should need the link once
 _ONWARD = (
     '<!doctype html><html lang="en"><meta charset="utf-8"><title>Levelled</title>'
     '<meta http-equiv="refresh" content="0;url={0}"><p><a href="{0}">Go on</a></p></html>'

@@ -15,8 +15,8 @@ from levelled.errors import CampaignError, InputError, LevelledError
 
 T = TypeVar("T")
 
-_MOST_CAMPAIGNS = 32
-_MOST_RESULTS = 64
+_MOST_CAMPAIGNS = 32  # that stay open with their pools in memory; others are opened again
+_MOST_RESULTS = 64  # of one campaign: those of a page are about ten, of each query one more
 
 
 class _Result(NamedTuple):

@@ -15,7 +15,7 @@ LOOPBACK = ("127.0.0.1", "localhost", "::1")
 """The names of this machine that others cannot reach."""
 
 UPLOAD_LIMIT = 100 * 2**20
-"""The most bytes of an uploaded file."""
+"""The most bytes of an uploaded file: a million items; larger ones are copied to the folder."""
 
 UPLOADS_LIMIT = 10 * 2**30
 """The most bytes of all files in the folder for uploads; beyond it uploads are refused."""

@@ -16,7 +16,7 @@ from levelled.sources.columns import Roles, shown_columns
 from levelled.sources.readers.items import Outputs, as_object, note_labels, objects, read_document
 
 _MOST_BYTES = 1 << 31
-"""Bytes of the largest data set that is read whole."""
+"""Bytes of the largest data set that is read whole: in memory it takes as much again and more."""
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
 _PREDICTED = ("pred", "prediction", "y_pred")
 

@@ -21,7 +21,7 @@ _HEADS = {name.partition(":")[0] for name in NAMES} - {_OWN}
 _WITH_MORE = {name.partition(":")[0] for name in NAMES if ":" in name} - {_OWN}
 _WIDTH = 0.05
 """The width of the interval of the plan, where none is named."""
-_MOST_SHOWN = 3
+_MOST_SHOWN = 3  # items, as an example
 
 
 @router.get("/files")

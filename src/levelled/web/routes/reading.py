@@ -31,7 +31,7 @@ _KINDS = {
     "jsonl": "application/x-ndjson",
     "parquet": "application/vnd.apache.parquet",
 }
-_MOST_ITEMS = 50
+_MOST_ITEMS = 50  # all of them are computed once, whatever number is asked for
 Word = Annotated[str | None, Query(max_length=200)]
 """The name of a model, a metric or a slice in a query."""
 

@@ -17,7 +17,7 @@ from levelled.web.guard import Visitor
 from levelled.web.open_campaigns import OpenCampaign, OpenCampaigns
 from levelled.web.replies import Problem, Reply
 
-_LARGEST = 2**31 - 1
+_LARGEST = 2**31 - 1  # what an INTEGER of PostgreSQL holds, which numbers events
 Draw = Annotated[StrictInt, Field(ge=1, le=_LARGEST, description="The number of the draw.")]
 Owner = Annotated[
     str | None,
