@@ -8,8 +8,7 @@ Parts are loaded at first use, so that importing Levelled costs no more than imp
 from typing import TYPE_CHECKING
 
 from levelled._optional import lazy_names
-
-__version__ = "0.1.0"
+from levelled._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from levelled import (

@@ -19,8 +19,9 @@ from levelled._optional import optional
 from levelled.draws import Draws
 from levelled.estimators import estimate
 from levelled.estimators.intervals.betting import betting_interval
-from levelled.estimators.intervals.limits import SHARE, clopper_pearson, cut_limits, plan_looks
+from levelled.estimators.intervals.limits import clopper_pearson, cut_limits, plan_looks
 from levelled.estimators.moments import moments, uniform_probability
+from levelled.looks import SHARE
 from levelled.metrics.named import ERROR
 from levelled.predictions import PoolPredictions
 from levelled.proposals import mixture, proportional

@@ -9,7 +9,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.estimators import Estimate, RatioBetting, estimate
 from levelled.estimators.intervals.betting import running_betting
-from levelled.estimators.intervals.limits import SHARE
+from levelled.looks import SHARE
 from levelled.metrics import f1
 from levelled_studies.betting_truth import ratio_rejected_at, rejected_at
 from levelled_studies.interval_cells import LEVEL

@@ -15,7 +15,8 @@ from numpy.random import Generator
 
 from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.estimators import Estimate
-from levelled.estimators.intervals.limits import SHARE, PlannedLook, cut_limits, plan_looks
+from levelled.estimators.intervals.limits import cut_limits, plan_looks
+from levelled.looks import SHARE, PlannedLook
 from levelled_studies.interval_cells import LEVEL
 from levelled_studies.interval_claims import claim_at_least, make_claim
 from levelled_studies.interval_plots import looks_plot

@@ -12,9 +12,10 @@ import pyarrow as pa
 from numpy.random import Generator
 
 from levelled._check import FloatArray, IntArray
-from levelled.estimators.intervals.limits import SHARE, cp_safe, effective, plan_looks
+from levelled.estimators.intervals.limits import cp_safe, effective, plan_looks
 from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import moments
+from levelled.looks import SHARE
 from levelled.metrics.named import Metric, parse_metric
 from levelled.metrics.planning import Pilot, PlanRequest, plan_pool
 from levelled.metrics.ratios import ratio_moments, wilson_limits

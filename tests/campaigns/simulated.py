@@ -15,7 +15,6 @@ from levelled.campaigns.log.events import Created, Drawn, Event
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
-from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 
 START = datetime(2026, 11, 16, 9, 0, tzinfo=UTC)
@@ -55,7 +54,7 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
     pool = open_pool(table, slices=slices)
     given: dict[str, Any] = {
         "name": "spam",
-        "metrics": ("error",),
+        "metric_names": ("error",),
         "source": None,
         "fingerprint": pool.fingerprint,
         "pool_size": len(pool),
@@ -66,7 +65,9 @@ def beginning(table: pa.Table, ahead: int, **settings: object) -> list[Event]:
         "pred_counts": {model: pool.predictions(model).counts() for model in pool.models},
         **settings,
     }
-    made = CampaignSettings(**{**given, "metrics": tuple(map(parse_metric, given["metrics"]))})
+    if "metrics" in given:
+        given["metric_names"] = given.pop("metrics")
+    made = CampaignSettings(**given)
     draws, at = draw_further(pool, made, [], ahead), START.isoformat(timespec="seconds")
     return [
         Created(at=at, by=None, settings=made.to_json()),

@@ -14,7 +14,6 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError, InputError, LevelledError
 from levelled.estimators import lure_weights
-from levelled.metrics.named import parse_metric
 from levelled.sources import open_pool
 
 POOL, TRUTH = spam(60)
@@ -298,7 +297,7 @@ def _settings(
 ) -> CampaignSettings:
     return CampaignSettings(
         name="spam",
-        metrics=(parse_metric("error"),),
+        metric_names=("error",),
         source=None,
         fingerprint=fingerprint,
         pool_size=pool_size,

@@ -11,7 +11,6 @@ from levelled.campaigns import Campaign, create_campaign, load_campaign
 from levelled.campaigns.options import OPTIONS
 from levelled.campaigns.settings import CampaignSettings, check_option, parse_question
 from levelled.errors import CampaignError, InputError
-from levelled.metrics.named import parse_metric
 
 POOL, TRUTH = spam(60)
 QUESTIONS = ["tone=rude,neutral,kind", "clarity=1:5", "price=number", "why=text"]
@@ -180,7 +179,7 @@ def test_a_campaign_with_unusable_questions_does_not_begin(
     assert not (tmp_path / "c.db").exists()
 
 
-PLAIN = CampaignSettings("x", (parse_metric("error"),), None, "", 10, seed=1).to_json()
+PLAIN = CampaignSettings("x", ("error",), None, "", 10, seed=1).to_json()
 
 
 def test_settings_come_back_from_plain_values() -> None:

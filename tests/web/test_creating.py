@@ -34,7 +34,7 @@ def test_a_file_is_uploaded_looked_at_and_labelled(studio: Site, tmp_path: Path)
     body = {"name": "new", "file": "mine.parquet", "metrics": ["error", "f1:spam"], "budget": 20}
     assert studio.post("/api/campaigns", body, "eve").status_code == 201
     settings = load_campaign("new", storage=studio.settings.storage).settings
-    assert (settings.metric_names, settings.budget) == (["error", "f1:spam"], 20)
+    assert (settings.metric_names, settings.budget) == (("error", "f1:spam"), 20)
     reply = studio.post("/api/campaigns/new/ask", {"n": 1}, "ann")
     assert len(reply.json()["items"]) == 1
 

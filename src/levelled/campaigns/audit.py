@@ -21,6 +21,7 @@ from levelled.campaigns.drawing.pools import (
     attach_event,
     check_guarantee,
     check_kind,
+    check_width,
     looks_over,
     settings_of_pool,
 )
@@ -44,7 +45,7 @@ from levelled.campaigns.log.records import (
     to_plain,
     verify,
 )
-from levelled.campaigns.log.state import CampaignState, check_width
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.shown import check_shown
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, InputError, LevelledError

@@ -5,41 +5,31 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
+from functools import cached_property, partial
 from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from levelled._check import whole
 from levelled._optional import optional
-from levelled.campaigns.drawing.drawing import draw_events
-from levelled.campaigns.drawing.pools import (
-    CampaignPool,
-    attach_event,
-    check_kind,
-    open_moved_scores,
-    place_of,
-    pool_options,
-    predicted_numbers,
-)
 from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.log import CampaignLog, Decision
 from levelled.campaigns.log.records import Ask, OpenItem
-from levelled.campaigns.log.state import CampaignState, check_width
+from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.shown import label_question
 from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.campaigns.stores import DEFAULT_STORAGE, Store, open_store
 from levelled.errors import InputError
-from levelled.sources import Pool, open_pool
 
-# What only analysts read (figures, comparisons, reports, audits) is imported where it is made:
-# labellers need not wait for it.
+# What only analysts and managers need (figures, comparisons, reports, audits, pools, further draws)
+# is imported where it is made: labellers need not wait for it.
 if TYPE_CHECKING:
     import pyarrow as pa
 
     from levelled.campaigns.audit import Audit
     from levelled.campaigns.drawing.learnt import CampaignPredictor
+    from levelled.campaigns.drawing.pools import CampaignPool
     from levelled.campaigns.figures.figures import CampaignDiagnosis
     from levelled.campaigns.figures.gate import GateClaim
     from levelled.campaigns.people.labellers import Agreement, Pace
@@ -47,6 +37,7 @@ if TYPE_CHECKING:
     from levelled.metrics.judging import JudgeReport
     from levelled.metrics.planning import Plan
     from levelled.reports import Report
+    from levelled.sources import Pool
 
 AHEAD = 1000
 """The number of draws made ahead where there is no budget."""
@@ -69,7 +60,7 @@ class Campaign:
     ) -> None:
         self.name = name
         self._log = CampaignLog(name, store)
-        self._pool = CampaignPool(pool, scores)
+        self._files = pool, scores
         self.note: str | None = None
         """The reason why the last `ask` or `mine` gave fewer items than it should."""
 
@@ -93,6 +84,12 @@ class Campaign:
         other = Campaign(self.name, self._log.store)
         other._pool = self._pool
         return other
+
+    @cached_property
+    def _pool(self) -> CampaignPool:
+        from levelled.campaigns.drawing.pools import CampaignPool
+
+        return CampaignPool(*self._files)
 
     @property
     def state(self) -> CampaignState:
@@ -390,6 +387,7 @@ class Campaign:
         and `tnr`. `against` names another model to compare with. For ratings the report has the
         mean, bias, mean absolute difference and correlation.
         """
+        from levelled.campaigns.drawing.pools import predicted_numbers
         from levelled.campaigns.figures.judging import judge_model
 
         options = {"against": against, "positive": positive, "by": by}
@@ -488,6 +486,9 @@ class Campaign:
         It needs a prediction for every item drawn so far. Estimates stay unbiased, because the
         draws did not depend on this model. The campaign may be closed.
         """
+        from levelled.campaigns.drawing.pools import attach_event
+        from levelled.sources import open_pool
+
         opened = open_pool(predictions, classes=self.settings.classes)
         self._do(
             lambda state: [
@@ -510,6 +511,8 @@ class Campaign:
         scikit-learn model that predicts from the pool's features; `save_as` is a Parquet file
         for its predictions. Other processes, and their audits, need a file.
         """
+        from levelled.campaigns.drawing.pools import place_of
+
         scores = self._pool.open_scores(self.settings, predictions, save_as)
         where, content = place_of(scores), scores.fingerprint
         self._do(lambda state: decide.rescore(state, where, content, owner, current_time()))
@@ -517,6 +520,8 @@ class Campaign:
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
         if "kind" in settings:
+            from levelled.campaigns.drawing.pools import check_kind
+
             check_kind(self.settings, settings["kind"], self.pool)
         self._do(lambda state: decide.change(state, owner, current_time(), **settings))
 
@@ -546,6 +551,8 @@ class Campaign:
         return self._pool.open(self.settings)
 
     def _target(self, width: float | None) -> float | None:
+        from levelled.campaigns.drawing.pools import check_width
+
         settings = self.state.settings
         return check_width(settings.metrics[0], width) or settings.target_width
 
@@ -558,6 +565,8 @@ class Campaign:
         """The events of further draws, until n more can be handed out."""
         if not self._must_draw(state, n):
             return []
+        from levelled.campaigns.drawing.drawing import draw_events
+
         pool = self._pool.at(state, len(state.draws) + 1)
         return draw_events(pool, state, state.n_asked + n, at=decide.time_text(current_time()))
 
@@ -601,11 +610,13 @@ def load_campaign(
     """
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)
-    state, opened = campaign.state, None  # refuses a name that is not there
-    moved = open_moved_scores(state, scores)
-    if pool is not None:
-        opened = open_pool(pool, **pool_options(state.settings))
-    if moved or opened is not None:
-        campaign = Campaign(name, store, pool=opened, scores=moved)
-        campaign.pool()  # refuses another pool than the one on record
+    state = campaign.state  # refuses a name that is not there
+    if pool is None and isinstance(scores, list | tuple) and not scores:
+        return campaign
+    from levelled.campaigns.drawing.pools import open_moved_scores, pool_options
+    from levelled.sources import open_pool
+
+    opened = None if pool is None else open_pool(pool, **pool_options(state.settings))
+    campaign = Campaign(name, store, pool=opened, scores=open_moved_scores(state, scores))
+    campaign.pool()  # refuses another pool than the one on record
     return campaign

@@ -18,6 +18,7 @@ from levelled.campaigns.drawing.pools import (
     check_guarantee,
     check_model_name,
     check_predicted_losses,
+    check_width,
     choose_kind,
     looks_over,
     outlines_of,
@@ -26,7 +27,7 @@ from levelled.campaigns.drawing.pools import (
 )
 from levelled.campaigns.log.events import Answered, Created, Drawn, Event, Leased
 from levelled.campaigns.log.records import to_plain
-from levelled.campaigns.log.state import check_labels, check_name, check_width
+from levelled.campaigns.log.state import check_labels, check_name
 from levelled.campaigns.options import (
     ARGUMENTS,
     OPTIONS,
@@ -144,7 +145,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     kept["kind"] = choose_kind(new.kind, metrics[0], weights, lambda: by_model[models[0]])
     settings = CampaignSettings(
         name=new.name,
-        metrics=tuple(metrics),
+        metric_names=tuple(one.name for one in metrics),
         source=place_of(pool),
         model_name=_check_model_name(new.model, models),
         slices=tuple(new.slices),

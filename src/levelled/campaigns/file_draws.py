@@ -26,9 +26,9 @@ from levelled.predictions import PoolPredictions
 from levelled.samplers.blocks import check_total, cut
 from levelled.samplers.keyed import name_row, weights_of
 from levelled.samplers.race import Parts, RacePart, finish, merge, part, whole_blocks
+from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import Roles, batch_ids, is_number, roles_of
 from levelled.sources.files import PathName
-from levelled.sources.pool import ColumnChoices
 from levelled.sources.reading import read_columns
 from levelled.sources.rows import Files, taken
 

@@ -14,17 +14,20 @@ and exported with it.
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields
+from functools import cached_property
 from math import inf
 from types import UnionType
-from typing import Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, Union, cast, get_args, get_origin, get_type_hints
 
 from levelled._check import between, choice, whole
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.errors import CampaignError, InputError, InputTypeError
-from levelled.estimators.intervals.limits import SHARE, PlannedLook
 from levelled.labels import Label, as_numbers, class_text, list_names
-from levelled.metrics.named import Metric, parse_metric
-from levelled.sources import ColumnChoices
+from levelled.looks import SHARE, PlannedLook
+from levelled.sources.choices import ColumnChoices
+
+if TYPE_CHECKING:
+    from levelled.metrics.named import Metric
 
 LONGEST_TEXT = 10_000
 """Characters of a note, or of an answer in free text."""
@@ -210,9 +213,6 @@ def _check_length(name: str, text: str) -> str:
 FORMAT = 1
 """The format of the log; a newer Levelled may write another."""
 
-_LABEL_CHECKS = {True: parse_metric("mean"), False: parse_metric("error")}
-"""A metric that refuses a label which is no number, and one that refuses an unknown class."""
-
 
 class MissingMetric:
     """A metric on record that cannot be parsed here, such as a loss whose module is gone.
@@ -234,11 +234,13 @@ class MissingMetric:
         raise InputError(str(self._because)) from self._because
 
 
-def _restore_metric(name: str) -> Metric:
+def _restore_metric(name: str) -> "Metric":
+    from levelled.metrics.named import parse_metric  # who asks for items needs no metric
+
     try:
         return parse_metric(name)
     except InputError as refused:
-        return cast(Metric, MissingMetric(name, refused))
+        return cast("Metric", MissingMetric(name, refused))
 
 
 def _restore_question(text: str) -> Question:
@@ -249,12 +251,12 @@ def _restore_question(text: str) -> Question:
         raise ValueError(str(refused)) from refused
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CampaignSettings(CampaignOptions):
     """The options that the campaign was created with, and what its pool says."""
 
     name: str
-    metrics: tuple[Metric, ...]
+    metric_names: tuple[str, ...]
     source: str | list[str] | None
     """The path of the pool file; None for a pool that was only in memory."""
     fingerprint: str
@@ -287,15 +289,19 @@ class CampaignSettings(CampaignOptions):
     content: Mapping[str, str] = field(default_factory=dict)
     images: str | None = None
 
-    @property
-    def metric_names(self) -> list[str]:
-        """The names of the metrics, as the log keeps them."""
-        return [metric.name for metric in self.metrics]
+    @cached_property
+    def metrics(self) -> tuple["Metric", ...]:
+        """The metrics, the first of which drives the draws."""
+        return tuple(map(_restore_metric, self.metric_names))
 
-    @property
-    def label_checks(self) -> tuple[Metric, ...]:
-        """Metrics that together refuse every label that could not be used."""
-        return tuple(dict.fromkeys((*self.metrics, _LABEL_CHECKS[self.numeric])))
+    @cached_property
+    def label_checks(self) -> tuple["Metric", ...]:
+        """Metrics that together refuse every label that could not be used.
+
+        One more than those of the campaign refuses what is no number, or an unknown class.
+        """
+        check = _restore_metric("mean" if self.numeric else "error")
+        return tuple(dict.fromkeys((*self.metrics, check)))
 
     @property
     def last_draw(self) -> int:
@@ -325,23 +331,22 @@ class CampaignSettings(CampaignOptions):
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
-        plain |= {"metrics": self.metric_names, "looks": looks, "questions": questions}
+        plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}
         return {**plain, "columns": self.columns.to_json()}
 
     @classmethod
     def from_json(cls, plain: Mapping[str, Any]) -> "CampaignSettings":
         """The settings that `to_json` wrote."""
-        renamed = {"n_pool": "pool_size"}  # databases of the first version
+        renamed = {"metrics": "metric_names", "n_pool": "pool_size"}  # the first version's name
         values = {renamed.get(name, name): value for name, value in plain.items()}
         _check_plain(values)
         for name, value in values.items():
             if isinstance(value, list) and name != "source":
                 values[name] = tuple(value)
         values["columns"] = ColumnChoices.from_json(values.get("columns", {}))
-        metrics, looks = tuple(map(_restore_metric, values["metrics"])), values.get("looks", ())
         questions = tuple(map(_restore_question, values.get("questions", ())))
-        made = {"metrics": metrics, "looks": looks_from_json(looks), "questions": questions}
-        return cls(**{**values, **made})
+        looks = looks_from_json(values.get("looks", ()))
+        return cls(**{**values, "looks": looks, "questions": questions})
 
 
 def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:

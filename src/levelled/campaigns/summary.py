@@ -18,7 +18,7 @@ def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
     unused = [one.name for one in kept if one.only_static and settings.kind != "static"]
     return {
         "name": settings.name,
-        "metrics": settings.metric_names,
+        "metrics": [*settings.metric_names],
         "models": [settings.shown_name(model) for model in (*settings.models, *state.attached)],
         "slices": list(settings.slices),
         "pool_size": settings.pool_size,

@@ -11,8 +11,9 @@ from levelled._check import FloatArray, IntArray, as_array, between, floats, who
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators.estimate import estimate
-from levelled.estimators.intervals.limits import SHARE, plan_looks
+from levelled.estimators.intervals.limits import plan_looks
 from levelled.estimators.moments import moments
+from levelled.looks import SHARE
 from levelled.losses import Normal, class_indices, distributions
 from levelled.metrics.design import (
     ClassPool,

@@ -190,7 +190,7 @@ def known_losses(
     chosen.require(predictions)
     settings = CampaignSettings(
         "simulation",
-        (chosen,),
+        (chosen.name,),
         None,
         "",
         len(opened),

@@ -16,9 +16,10 @@ from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
-from levelled.estimators.intervals.limits import SHARE, PlannedLook, plan_looks
+from levelled.estimators.intervals.limits import plan_looks
 from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import estimator_shares, moments, ramp_of
+from levelled.looks import SHARE, PlannedLook
 from levelled.samplers import FrozenProposal
 from levelled.simulation.known import KnownLosses
 from levelled.surrogates import next_round_size

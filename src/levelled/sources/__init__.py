@@ -19,12 +19,20 @@ it needs `classes`. Columns with other names are named by the arguments of `open
 Inspect AI, lm-evaluation-harness, promptfoo, deepeval, MLflow, Hugging Face, Label Studio, Argilla,
 doccano and Prodigy are recognised by their content. Columns of plain files without a use are never
 loaded, so a pool of ten million items fits.
+
+Parts are loaded at first use: who hands out items that are drawn already opens no pool.
 """
 
-from levelled.predictions import Categorical, PoolPredictions
-from levelled.sources.answers import AnswerRow, read_answers, read_result
-from levelled.sources.content import ShownField, find_image, shown_fields
-from levelled.sources.pool import ColumnChoices, Pool, Recognised, open_pool
+from typing import TYPE_CHECKING
+
+from levelled._optional import lazy_names
+
+if TYPE_CHECKING:
+    from levelled.predictions import Categorical, PoolPredictions
+    from levelled.sources.answers import AnswerRow, read_answers, read_result
+    from levelled.sources.choices import ColumnChoices
+    from levelled.sources.content import ShownField, find_image, shown_fields
+    from levelled.sources.pool import Pool, Recognised, open_pool
 
 __all__ = [
     "AnswerRow",
@@ -40,3 +48,14 @@ __all__ = [
     "read_result",
     "shown_fields",
 ]
+
+__getattr__ = lazy_names(
+    __name__,
+    {
+        "levelled.predictions": "Categorical PoolPredictions",
+        "levelled.sources.answers": "AnswerRow read_answers read_result",
+        "levelled.sources.choices": "ColumnChoices",
+        "levelled.sources.content": "ShownField find_image shown_fields",
+        "levelled.sources.pool": "Pool Recognised open_pool",
+    },
+)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from levelled._check import FloatArray, IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id, class_text, list_names
-from levelled.sources.pool import ColumnChoices
+from levelled.sources.choices import ColumnChoices
 
 Columns = tuple[str, ...]
 Group = dict[str, str] | str

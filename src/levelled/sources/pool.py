@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +15,7 @@ from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id, list_names
 from levelled.predictions import Categorical, Numbers, PoolPredictions
+from levelled.sources.choices import ColumnChoices
 from levelled.sources.content import as_json
 from levelled.sources.files import PathName
 
@@ -24,37 +25,6 @@ if TYPE_CHECKING:
     from levelled.sources.readers.items import Outputs
     from levelled.sources.reading import PoolColumns, StreamedColumns
     from levelled.sources.rows import Origin
-
-
-@dataclass(frozen=True, slots=True)
-class ColumnChoices:
-    """The arguments of `open_pool` that say what columns hold, and the reader that was used."""
-
-    id_column: str = "id"
-    pred_column: str | None = None
-    judge_columns: tuple[str, ...] = ()
-    show: tuple[str, ...] | None = None
-    hide: tuple[str, ...] = ()
-    reader: str | None = "plain"
-
-    def to_json(self) -> dict[str, Any]:
-        """Plain values, which are arguments of `open_pool`."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, plain: Mapping[str, Any]) -> ColumnChoices:
-        """The choices that `to_json` wrote; what is not there is as in the first version."""
-        values: dict[str, Any] = {
-            name: tuple(value) if isinstance(value, list) else value
-            for name, value in plain.items()
-        }
-        unknown = {*values} - {one.name for one in fields(cls)}
-        if unknown:
-            raise PoolError(
-                f"The columns were chosen by a newer Levelled: this one does not know "
-                f"{list_names(sorted(unknown))}. Update with: pip install --upgrade levelled"
-            )
-        return cls(**values)
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:

@@ -15,7 +15,8 @@ from numpy.random import Generator
 from levelled._optional import optional
 from levelled.draws import Draws
 from levelled.estimators import estimate
-from levelled.estimators.intervals.limits import SHARE, PlannedLook, plan_looks
+from levelled.estimators.intervals.limits import plan_looks
+from levelled.looks import SHARE, PlannedLook
 from levelled.reports import plots
 from levelled.simulation import KnownLosses
 from levelled.simulation.methods import LEVEL, draw_in_rounds

@@ -15,7 +15,6 @@ from levelled.campaigns.drawing.drawing import driver_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import LevelledError
 from levelled.metrics.comparison import Figure
-from levelled.metrics.named import parse_metric
 from levelled.metrics.predicted import COLUMNS
 from levelled.sources import open_pool
 
@@ -115,7 +114,7 @@ def test_the_spread_of_a_loss_includes_that_between_the_wrong_classes() -> None:
     table = pa.table({"id": range(3), **{f"proba_{c}": proba[:, c] for c in range(3)}})
     settings = CampaignSettings(
         name="ratings",
-        metrics=(parse_metric("mean:0:2"),),
+        metric_names=("mean:0:2",),
         source=None,
         fingerprint="",
         pool_size=3,

@@ -15,7 +15,6 @@ import pytest
 
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, create_campaign, load_campaign, open_store
-from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log.events import apply_events
 from levelled.campaigns.log.log import (
     _MAGIC,
@@ -146,7 +145,7 @@ def _every(what: str, factor: float) -> Change:
 
 def _games(change: Callable[[Plain], object]) -> Change:
     def altered(header: Plain, plain: Plain, arrays: Plain) -> None:
-        for game in plain["games"].values():
+        for game in plain["results"]["games"].values():
             change(game)
 
     return altered
@@ -216,7 +215,7 @@ FORGED: dict[str, Alter] = {
     "forged games": changed(_games(lambda game: game.update(game={}))),
     "forged rounds of games": changed(_games(lambda game: game.update(n=0))),
     "forged fingerprints of games": changed(_games(lambda game: game.update(fingerprint=""))),
-    "no games": changed(_set("plain", "games", {})),
+    "no games": changed(_set("plain", "results", {})),
     "forged number settled": changed(_set("plain", "state", "n_settled", 5)),
     "forged number of events": changed(_set("plain", "state", "n_events", 2)),
     "forged unlabelable": changed(_set("plain", "state", "unlabelable", {})),
@@ -328,7 +327,7 @@ def test_a_folded_state_comes_back_as_it_was(stored: SQLStore) -> None:
     for name in ("spam", "other"):
         events = [one.event for one in stored.events(name)]
         folded = apply_events(events)
-        kept = unpack(pack(KeptState("0" * 64, folded, FigureCache())))
+        kept = unpack(pack(KeptState("0" * 64, folded, 1)))
         assert kept is not None
         for field in CampaignState.__dataclass_fields__:
             assert getattr(kept.state, field) == getattr(folded, field), field

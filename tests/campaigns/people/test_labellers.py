@@ -16,7 +16,6 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.labellers import Pace, cohen_kappa, paces_of
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import InputError
-from levelled.metrics.named import parse_metric
 
 POOL, TRUTH = spam(60)
 LABELS = st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), min_size=2)
@@ -130,7 +129,7 @@ def test_numbers_have_a_share_and_no_kappa(tmp_path: Path) -> None:
     assert "50.0% of 2 items" in str(found)
 
 
-SETTINGS = CampaignSettings("x", (parse_metric("error"),), None, "", 10, seed=1)
+SETTINGS = CampaignSettings("x", ("error",), None, "", 10, seed=1)
 
 
 def at(minute: int, second: int = 0) -> str:

@@ -9,7 +9,6 @@ from scipy.special import ndtri
 from bounds import hoeffding
 from levelled.estimators.intervals.limits import (
     PRIOR_DF,
-    PlannedLook,
     blended_variance,
     leaning,
     plan_looks,
@@ -18,6 +17,7 @@ from levelled.estimators.intervals.limits import (
     score_t,
 )
 from levelled.estimators.moments import Moments
+from levelled.looks import PlannedLook
 
 
 def moments(value: float, variance: float = 4e-4, errors: float = 10.0) -> Moments:

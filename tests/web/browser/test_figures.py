@@ -117,7 +117,7 @@ def test_a_campaign_is_created_from_a_file_and_labelled(site: Site) -> None:
     page.get_by_role("link", name="Label").click()
     expect(page.locator("#guidelines em")).to_have_text("strict")
     settings = site.campaign("made here").settings
-    assert settings.metric_names == ["error", "f1:spam"]
+    assert settings.metric_names == ("error", "f1:spam")
     assert (settings.budget, settings.slices) == (40, ("country",))
 
 

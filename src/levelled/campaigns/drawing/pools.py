@@ -17,14 +17,11 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import KINDS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
-from levelled.estimators.intervals.limits import (
-    SHARE,
-    PlannedLook,
-    plan_looks,
-    plan_without_budget,
-)
+from levelled.estimators.intervals.limits import plan_looks, plan_without_budget
 from levelled.labels import Label, class_texts
+from levelled.looks import SHARE, PlannedLook
 from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
+from levelled.metrics.planning import check_range
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_address
@@ -452,6 +449,19 @@ def choose_kind(
             f"kind static or uniform."
         )
     return kind
+
+
+def check_width(metric: Metric, width: float | None) -> float | None:
+    """A target width; refused if it is reached anyway, or for a metric that cannot be watched."""
+    if width is None:
+        return None
+    if metric.interval != "betting":
+        raise CampaignError(
+            f"A target width needs an interval that is valid whenever one stops, and "
+            f"{metric.name} has only an asymptotic one. Declare a bound, for example "
+            f"log_loss:10, or fix the budget instead."
+        )
+    return check_range("target_width", metric, width)
 
 
 def check_kind(settings: CampaignSettings, kind: str, load_pool: Callable[[], Pool]) -> None:

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from levelled._version import __version__
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
@@ -116,7 +116,7 @@ def make_report(
     settings = state.settings
     return Report(
         title=settings.name,
-        at=f"Evaluation by Levelled {version('levelled')}, {now}",
+        at=f"Evaluation by Levelled {__version__}, {now}",
         facts=list(_facts(state)),
         figures=figures,
         history=history,

@@ -23,9 +23,10 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.limits import PlannedLook, cut_limits
+from levelled.estimators.intervals.limits import cut_limits
 from levelled.estimators.moments import diagnose
 from levelled.labels import Label, quantity_notes
+from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
 from levelled.metrics.comparison import Figure
 from levelled.metrics.named import ERROR, Errors, Metric, Share

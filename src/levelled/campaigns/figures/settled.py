@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from levelled._check import BoolArray, FloatArray
+from levelled.campaigns.drawing.drawn_items import DrawnItems
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
@@ -20,7 +21,7 @@ from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 from levelled.labels import Label
-from levelled.metrics.named import Metric
+from levelled.metrics.named import Metric, OwnLosses
 from levelled.metrics.ratios import Pairs, Unseen
 
 AnyGame = Betting | RatioBetting | Hedged
@@ -158,6 +159,37 @@ class FigureCache:
     losses: dict[LossKey, "KeptLosses"] = field(default_factory=dict)
     columns: dict[object, NDArray[Any]] = field(default_factory=dict)
 
+    def to_plain(self, state: CampaignState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
+        """Plain values and arrays for a snapshot: the games, and losses of the present labels.
+
+        Losses by a user's own function are left out, because it may change.
+        """
+        own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
+        losses = [
+            (key, kept.table)
+            for key, kept in self.losses.items()
+            if key[0] not in own and kept.labels == labels_of(state, len(kept.labels))
+        ]
+        plain = {
+            "games": {name: game.to_json() for name, game in self.games.items()},
+            "losses": [key for key, _ in losses],
+        }
+        return plain, {f"losses{at}": table for at, (_, table) in enumerate(losses)}
+
+    @classmethod
+    def from_plain(
+        cls, state: CampaignState, plain: Mapping[str, Any], arrays: Mapping[str, NDArray[Any]]
+    ) -> "FigureCache":
+        """The results that `to_plain` wrote in this state."""
+        cache = cls(columns=_kept_columns(state))
+        for name, game in plain.get("games", {}).items():
+            cache.games[name] = SavedGame.from_json(game)
+        for at, (metric, (model, fingerprint)) in enumerate(plain.get("losses", ())):
+            table = arrays[f"losses{at}"]
+            labels = labels_of(state, table.shape[1])
+            cache.losses[metric, (model, fingerprint)] = KeptLosses(labels, table)
+        return cache
+
     def column(
         self,
         key: object,
@@ -173,6 +205,28 @@ class FigureCache:
             new = np.array(read(items[len(values) :]), dtype=dtype)
             values = self.columns[key] = np.concatenate([values, new])
         return values
+
+
+def _kept_columns(state: CampaignState) -> dict[object, NDArray[Any]]:
+    """The columns that estimates read, of the draws that somebody was given."""
+    n, parts = state.n_asked, state.draws.columns() if isinstance(state.draws, DrawnItems) else []
+    if not parts or not n:
+        return {}
+    found: dict[object, list[NDArray[Any]]] = {
+        "row": [part.row for part in parts],
+        "probability": [part.probability for part in parts],
+    }
+    for name in set.intersection(*({*part.by_name["design"]} for part in parts)):
+        found[name] = [part.by_name["design"][name] for part in parts]
+    for column in state.settings.slices:
+        found["slice", column] = [np.array(part.by_name["slices"][column]) for part in parts]
+    for model in state.settings.models:
+        if all(model in part.by_name["pred"] for part in parts):
+            found["pred", (model, None)] = [np.array(part.by_name["pred"][model]) for part in parts]
+    for model, later in state.attached.items():
+        pred = [later.pred[draw] for draw in range(1, n + 1)]
+        found["pred", (model, later.fingerprint)] = [np.array(pred)]
+    return {key: np.concatenate(values)[:n] for key, values in found.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)

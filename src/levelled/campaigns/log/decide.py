@@ -33,7 +33,6 @@ from levelled.campaigns.log.state import (
     check_labels,
     check_owner,
     check_text,
-    check_width,
     find_draw,
     lease_end,
     name_owner,
@@ -43,8 +42,8 @@ from levelled.campaigns.options import OPTIONS
 from levelled.campaigns.people.shown import shown_data, stored_label
 from levelled.campaigns.settings import check_option, check_remarks, looks_to_json, merge_remarks
 from levelled.errors import CampaignError, LevelledError
-from levelled.estimators.intervals.limits import SHARE, PlannedLook, replan_looks
 from levelled.labels import Label
+from levelled.looks import SHARE, PlannedLook
 
 Made = TypeVar("Made", bound=Event)
 
@@ -499,6 +498,8 @@ def _check_setting(state: CampaignState, name: str, value: Any) -> Any:  # noqa:
             f"and {changeable[-1]}."
         )
     if name == "target_width":
+        from levelled.campaigns.drawing.pools import check_width  # labellers change none
+
         return check_width(state.settings.metrics[0], value)
     return check_option(OPTIONS[name], value)
 
@@ -509,6 +510,8 @@ def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]
     taken = tuple(look for look in settings.looks if look.n <= state.n_settled)
     if budget is None:  # nobody knows how many there will be: only betting goes on
         return taken
+    from levelled.estimators.intervals.limits import replan_looks  # labellers change no budget
+
     count = max(len(settings.looks) - len(taken), 1)
     alpha, size = SHARE * (1 - settings.level), settings.pool_size
     return replan_looks(taken, min(budget, size), size, count, alpha)

@@ -13,41 +13,46 @@ import os
 import zipfile
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 from hashlib import blake2b
-from importlib.metadata import version
 from itertools import chain
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from levelled._files import replace_file
+from levelled._version import __version__
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
-from levelled.campaigns.figures.settled import FigureCache, KeptLosses, SavedGame, labels_of
 from levelled.campaigns.log.events import Event, apply_events
 from levelled.campaigns.log.records import PlainEvent, StoredEvent, to_plain
 from levelled.campaigns.log.state import CampaignState, state_from_plain, state_to_plain
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Read, Store
 from levelled.errors import CampaignError, ConflictError, LevelledError
-from levelled.metrics.named import OwnLosses
 
-_MAGIC = b"levelled snapshot 3\n"
+if TYPE_CHECKING:
+    from levelled.campaigns.figures.settled import FigureCache
+
+_MAGIC = b"levelled snapshot 4\n"
 _ODD = (LevelledError, LookupError, TypeError, ValueError, AttributeError, ArithmeticError, OSError)
 _ODD_FILE = (zipfile.BadZipFile, EOFError, RecursionError, MemoryError, NotImplementedError)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptState:
+class KeptState(NamedTuple):
     """The content of a snapshot."""
 
     hash: str
     """The hash of the last event that the state contains."""
     state: CampaignState
-    cache: FigureCache
+    work: int
+    """The number of events and of rounds of games that it saves the next process."""
+    results: Mapping[str, Any] = {}
+    """Results of earlier looks, as `FigureCache.to_plain` writes them."""
+    arrays: Mapping[str, NDArray[Any]] = {}
+    """The arrays that belong to the results."""
 
 
 def load_snapshot(address: str, campaign: str) -> KeptState | None:
@@ -118,13 +123,14 @@ def pack(kept: KeptState) -> bytes:
     """The bytes of a snapshot, which begin with their checksum."""
     state = kept.state
     header = {
-        "version": version("levelled"),
+        "version": __version__,
         "hash": kept.hash,
+        "work": kept.work,
         "n_events": state.n_events,
         "level": state.settings.level,
     }
     out = io.BytesIO()
-    np.savez(out, allow_pickle=False, **_to_arrays(state, kept.cache))
+    np.savez(out, allow_pickle=False, **_to_arrays(kept))
     body = json.dumps(header).encode() + b"\n" + out.getvalue()
     return _MAGIC + blake2b(body).digest() + body
 
@@ -138,55 +144,46 @@ def unpack(data: bytes) -> KeptState | None:
     line, _, arrays_of = body.partition(b"\n")
     try:
         header = json.loads(line)
-        if header["version"] != version("levelled"):
+        if header["version"] != __version__:
             return None
         with np.load(io.BytesIO(arrays_of), allow_pickle=False) as arrays:
-            state, cache = _from_arrays({name: arrays[name] for name in arrays.files})
+            state, results, left = _from_arrays({name: arrays[name] for name in arrays.files})
         described = header["n_events"], header["level"]
         if described != (state.n_events, state.settings.level) or len(state.draws) < state.n_asked:
             return None
-        return KeptState(header["hash"], state, cache)
+        return KeptState(header["hash"], state, int(header["work"]), results, left)
     except (*_ODD, *_ODD_FILE):
         return None
 
 
-def _to_arrays(state: CampaignState, cache: FigureCache) -> dict[str, NDArray[Any]]:
-    draws = state.draws
+def _to_arrays(kept: KeptState) -> dict[str, NDArray[Any]]:
+    draws = kept.state.draws
     parts = draws.columns() if isinstance(draws, DrawnItems) else [*columns_of(draws)]
-    arrays: dict[str, NDArray[Any]] = {}
+    arrays = dict(kept.arrays)
     columns = []
     for at, part in enumerate(parts):
         plain, its_arrays = part.to_arrays()
         columns.append(plain)
         arrays |= {f"draws{at}.{name}": values for name, values in its_arrays.items()}
-    # Losses of the present labels, by code of Levelled: a user's own may change.
-    own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
-    losses = [
-        (key, kept)
-        for key, kept in cache.losses.items()
-        if key[0] not in own and kept.labels == labels_of(state, len(kept.labels))
-    ]
-    arrays |= {f"losses{at}": kept.table for at, (_, kept) in enumerate(losses)}
     plain = {
-        "settings": state.settings.to_json(),
-        "state": state_to_plain(state),
+        "settings": kept.state.settings.to_json(),
+        "state": state_to_plain(kept.state),
         "draws": columns,
-        "games": {name: game.to_json() for name, game in cache.games.items()},
-        "losses": [key for key, _ in losses],
+        "results": kept.results,
     }
     return {**arrays, "plain": np.frombuffer(json.dumps(plain).encode(), dtype=np.uint8)}
 
 
-def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[CampaignState, FigureCache]:
-    plain = json.loads(arrays["plain"].tobytes())
+def _from_arrays(
+    arrays: dict[str, NDArray[Any]],
+) -> tuple[CampaignState, Mapping[str, Any], Mapping[str, NDArray[Any]]]:
+    """The state, the results of earlier looks, and the arrays that are left for these."""
+    plain = json.loads(arrays.pop("plain").tobytes())
     parts = []
     for at, part in enumerate(plain["draws"]):
         prefix = f"draws{at}."
-        its_arrays = {
-            name.removeprefix(prefix): values
-            for name, values in arrays.items()
-            if name.startswith(prefix)
-        }
+        its_names = [name for name in arrays if name.startswith(prefix)]
+        its_arrays = {name.removeprefix(prefix): arrays.pop(name) for name in its_names}
         parts.append(ItemColumns.from_arrays(part, its_arrays))
     ids = chain.from_iterable(part.ids for part in parts)
     state = CampaignState(
@@ -195,35 +192,7 @@ def _from_arrays(arrays: Mapping[str, NDArray[Any]]) -> tuple[CampaignState, Fig
         draw_of={str(one): draw for draw, one in enumerate(ids, 1)},
         **state_from_plain(plain["state"]),
     )
-    cache = FigureCache(columns=_columns(state, parts))
-    cache.games = {name: SavedGame.from_json(game) for name, game in plain["games"].items()}
-    for at, (metric, (model, fingerprint)) in enumerate(plain["losses"]):
-        table = arrays[f"losses{at}"]
-        labels = labels_of(state, table.shape[1])
-        cache.losses[metric, (model, fingerprint)] = KeptLosses(labels, table)
-    return state, cache
-
-
-def _columns(state: CampaignState, parts: Sequence[ItemColumns]) -> dict[object, NDArray[Any]]:
-    """The columns that estimates read, of the draws that somebody was given."""
-    n = state.n_asked
-    if not parts or not n:
-        return {}
-    found: dict[object, list[NDArray[Any]]] = {
-        "row": [part.row for part in parts],
-        "probability": [part.probability for part in parts],
-    }
-    for name in set.intersection(*({*part.by_name["design"]} for part in parts)):
-        found[name] = [part.by_name["design"][name] for part in parts]
-    for column in state.settings.slices:
-        found["slice", column] = [np.array(part.by_name["slices"][column]) for part in parts]
-    for model in state.settings.models:
-        if all(model in part.by_name["pred"] for part in parts):
-            found["pred", (model, None)] = [np.array(part.by_name["pred"][model]) for part in parts]
-    for model, later in state.attached.items():
-        pred = [later.pred[draw] for draw in range(1, n + 1)]
-        found["pred", (model, later.fingerprint)] = [np.array(pred)]
-    return {key: np.concatenate(values)[:n] for key, values in found.items()}
+    return state, plain["results"], arrays
 
 
 Decision = Callable[[CampaignState], Sequence[Event]]
@@ -244,12 +213,24 @@ class CampaignLog:
     def __init__(self, name: str, store: Store) -> None:
         self.name = name
         self.store = store
-        self.cache = FigureCache()
-        """Results of earlier looks, in this process or in one that kept them."""
+        self._cache: FigureCache | None = None
+        self._kept: KeptState | None = None
         self._state: CampaignState | None = None
         self._hash = ""
         self._n_stored = 0
         self._work_kept = 0
+
+    @property
+    def cache(self) -> "FigureCache":
+        """Results of earlier looks, in this process or in one that kept them."""
+        from levelled.campaigns.figures.settled import FigureCache  # labellers look at no figure
+
+        if self._cache is None:
+            kept, self._cache = self._kept, FigureCache()
+            with suppress(*_ODD):
+                if kept is not None:
+                    self._cache = FigureCache.from_plain(kept.state, kept.results, kept.arrays)
+        return self._cache
 
     @property
     def state(self) -> CampaignState:
@@ -326,10 +307,17 @@ class CampaignLog:
 
     def keep(self) -> None:
         """Keep a snapshot for the next process, if it would save work to speak of."""
-        state = self.state
-        work = state.n_events + sum(game.n for game in self.cache.games.values())
+        state, before = self.state, self._kept
+        work = state.n_events
+        if self._cache is not None:
+            work += sum(game.n for game in self._cache.games.values())
+        elif before is not None:
+            work += before.work - before.state.n_events
         if work > self._work_kept * 1.02:
-            keep_snapshot(self.store.address, self.name, KeptState(self._hash, state, self.cache))
+            nothing = self._cache is None and before is None
+            results = ({}, {}) if nothing else self.cache.to_plain(state)
+            kept = KeptState(self._hash, state, work, *results)
+            keep_snapshot(self.store.address, self.name, kept)
             self._work_kept = work
 
     def _read_on(self, read: Read) -> CampaignState:
@@ -367,5 +355,5 @@ class CampaignLog:
         place = kept.state.n_events - 1
         events = self.store.events(self.name, place)
         if events and (events[0].seq, events[0].hash) == (place, kept.hash):
-            self._state, self.cache, self._hash = kept.state, kept.cache, kept.hash
-            self._work_kept = place + 1 + sum(game.n for game in kept.cache.games.values())
+            self._kept, self._state, self._hash = kept, kept.state, kept.hash
+            self._work_kept = kept.work

@@ -24,8 +24,6 @@ from levelled.campaigns.log.records import (
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.labels import Label
-from levelled.metrics.named import Metric
-from levelled.metrics.planning import check_range
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -268,19 +266,6 @@ def _refuse_near_misses(settings: CampaignSettings, labels: Sequence[object]) ->
                     f"The label {label!r} differs from the predicted class {near!r} only in "
                     f"capitals or blanks, and would count as an error: write {near!r}."
                 )
-
-
-def check_width(metric: Metric, width: float | None) -> float | None:
-    """A target width; refused if it is reached anyway, or for a metric that cannot be watched."""
-    if width is None:
-        return None
-    if metric.interval != "betting":
-        raise CampaignError(
-            f"A target width needs an interval that is valid whenever one stops, and "
-            f"{metric.name} has only an asymptotic one. Declare a bound, for example "
-            f"log_loss:10, or fix the budget instead."
-        )
-    return check_range("target_width", metric, width)
 
 
 def check_text(name: str, text: str | None) -> None:

@@ -8,15 +8,16 @@ from collections.abc import Mapping, Sequence
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.errors import CampaignError
 from levelled.labels import list_names
-from levelled.metrics.named import Mean, Share
-from levelled.sources import Pool
 from levelled.sources.content import ShownField, check_content, shown_fields
+
+if TYPE_CHECKING:
+    from levelled.sources import Pool
 
 TIE = "tie"
 """The label of a pair of which neither is better."""
@@ -77,9 +78,8 @@ def label_question(settings: CampaignSettings) -> Question:
         return _number_question(settings)
     if settings.classes is not None:
         return Question("label", "classes", settings.classes)
-    named = _verdicts(settings) | {
-        one.positive for one in settings.metrics if isinstance(one, Share)
-    }
+    counted = {one.positive for one in settings.metrics if one.needs == "label" and one.positive}
+    named = _verdicts(settings) | counted
     if not 0 < len(named) <= _MOST_CLASSES:
         return Question("label", "text")
     return Question("label", "classes", tuple(sorted(named)), more=True)
@@ -101,7 +101,7 @@ def _is_number(name: str) -> bool:
 
 
 def _number_question(settings: CampaignSettings) -> Question:
-    bounds = [one.bounds for one in settings.metrics if isinstance(one, Mean) and one.bounds]
+    bounds = [one.bounds for one in settings.metrics if one.needs == "label" and one.bounds]
     if not bounds:
         return Question("label", "number")
     low, high = max(low for low, _ in bounds), min(high for _, high in bounds)
@@ -130,7 +130,7 @@ def check_folder(folder: str | PathLike[str]) -> str:
     return str(path.resolve())
 
 
-def check_shown(settings: CampaignSettings, pool: Pool) -> None:
+def check_shown(settings: CampaignSettings, pool: "Pool") -> None:
     """Refuse a pair or kinds of content that do not fit the columns that labellers see."""
     columns = [*pool.shown([0])[0]] if len(pool) else []
     check_content(settings.content, columns)

@@ -23,7 +23,6 @@ left of alpha over its looks by the spending function of Lan and DeMets (1983),
 from collections.abc import Sequence
 from functools import cache
 from math import ceil, pi
-from typing import NamedTuple
 
 import numpy as np
 
@@ -31,6 +30,7 @@ from levelled._check import LARGEST, FloatArray
 from levelled.errors import InputError, LossError
 from levelled.estimators.lure import ranked_weights
 from levelled.estimators.moments import Moments, moments
+from levelled.looks import PlannedLook
 
 Bounds = tuple[float, float]
 Ends = tuple[FloatArray, FloatArray]
@@ -429,28 +429,9 @@ def leaning(
 
 Limits = tuple[FloatArray | float, FloatArray | float]
 
-SHARE = 0.9
-"""The part of the error rate that goes to the looks; betting between them has the rest."""
-
-_LEAST = 1e-12  # rounding
 _NODES, _REACH, _BEYOND = 192, 9.0, 40.0
 """Nodes of the integration, the standard deviations beyond which nothing is left, and a bound
 beyond every critical value."""
-
-
-class PlannedLook(NamedTuple):
-    """A reading of the estimate after `n` settled draws, with error rate `alpha` of its own."""
-
-    n: int
-    alpha: float
-
-    @property
-    def level(self) -> float:
-        """The confidence level of its interval, at most 1 - 1e-12: numbers have no more digits.
-
-        Where the budget is nearly the whole pool, early looks have next to no error rate.
-        """
-        return 1 - max(self.alpha, _LEAST)
 
 
 def plan_looks(budget: int, pool_size: int, count: int, alpha: float) -> tuple[PlannedLook, ...]:

@@ -44,7 +44,7 @@ from levelled.sources.rows import Files, FilesInMemory, Frame, Origin, as_table,
 
 if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
-    from levelled.sources.pool import ColumnChoices
+    from levelled.sources.choices import ColumnChoices
 
 PLAIN = "plain"
 """The reader of files whose columns say by their names what they hold."""
