@@ -384,7 +384,7 @@ def _guess(pool: Blocks, log_rate: FloatArray, k: int, n: int) -> float:
 
     T is solved for equal weights first, then corrected for the weights of a sample of the rows.
     """
-    # k arrivals and 2.5 standard deviations of their number to spare. Too few come in 1 of 160 races,
+    # k arrivals and 2.5 standard deviations of their number to spare; 1 race of 160 has too few,
     # and the search goes on. This and the factors below cost or save time, and change no draw.
     share = (k + 2.5 * np.sqrt(k) + 8) / n
     if share >= 1:
