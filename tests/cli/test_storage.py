@@ -39,7 +39,7 @@ def test_an_upgrade_says_where_the_backup_is(levelled: Levelled, spam: str) -> N
     database.close()
     assert "levelled storage upgrade" in levelled("status", spam).err
     upgraded = levelled("storage", "upgrade")
-    assert "a backup of version 0001 is in" in upgraded.err
+    assert "version 0001" in upgraded.err
     assert "levelled.version-0001.db" in upgraded.err
     assert levelled("status", spam).code == 0
 

@@ -177,7 +177,7 @@ def test_the_budget_is_not_passed_and_can_be_raised() -> None:
     state, draws = ask_items(started(budget=4), 9)
     assert draws == [1, 2, 3, 4]
     note = decide.ask(state, 1, "bob", after(1)).note
-    assert "budget of 4 labels" in note
+    assert "budget of 4 labels" in str(note)
     state = apply_events(decide.change(state, "ann", after(1), budget=6), state)
     assert ask_items(state, 9, "bob", at=1)[1] == [5, 6]
 
@@ -185,7 +185,7 @@ def test_the_budget_is_not_passed_and_can_be_raised() -> None:
 def test_the_end_of_the_pool_is_said() -> None:
     state, draws = ask_items(started(), 99)
     assert len(draws) == 30
-    assert "no more items" in decide.ask(state, 1, "bob", after(1)).note
+    assert "no more items" in str(decide.ask(state, 1, "bob", after(1)).note)
 
 
 def test_a_budget_below_what_was_given_out_is_refused() -> None:
