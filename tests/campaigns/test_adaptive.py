@@ -351,7 +351,7 @@ class TestChangeOfKind:
         assert weighted.settings.kind == "static"
         with pytest.raises(CampaignError, match=r"weights.*static"):
             weighted.change(kind="adaptive")
-        with pytest.raises(Exception, match="kind"):
+        with pytest.raises(Exception, match="kind must be"):
             weighted.change(kind="clever")
         bare = pa.table({"id": ["a", "b", "c"], "pred": ["x", "x", "x"]})
         plain = create_campaign("bare", bare, storage=tmp_path / "c.db", seed=1)

@@ -63,7 +63,7 @@ def test_a_new_budget_counts_for_the_draws_after_it(tmp_path: Path) -> None:
     label(campaign, 30, truth)
     after = campaign.estimate()[0].estimate
     assert before.low <= after.low < after.high <= before.high
-    with pytest.raises(LevelledError, match="budget"):
+    with pytest.raises(LevelledError, match="at its budget"):
         campaign.change(budget=None)
 
 

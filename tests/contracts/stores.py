@@ -175,7 +175,7 @@ class StoreContract:
     def test_what_is_no_json_is_refused_and_nothing_is_stored(
         self, store: Store, event: dict[str, Any]
     ) -> None:
-        with pytest.raises(InputError, match="event"):
+        with pytest.raises(InputError, match="event must be"):
             store.append("digits", [{"step": 0}, event], expected=0)
         assert store.count("digits") == 0
 

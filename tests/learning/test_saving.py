@@ -196,7 +196,7 @@ def test_a_wide_sparse_pool_is_never_made_dense() -> None:
 
 def test_a_place_that_cannot_be_a_folder_is_refused(tmp_path: Path) -> None:
     (tmp_path / "file").write_text("")
-    with pytest.raises(InputError, match="folder"):
+    with pytest.raises(InputError, match="made a folder"):
         begun().save(tmp_path / "file")
 
 

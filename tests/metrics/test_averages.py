@@ -301,7 +301,7 @@ def test_betting_holds_for_bounded_losses_of_any_kind() -> None:
             assert row.estimate.interval == "betting"
             assert row.estimate.value is not None
             assert row.estimate.low <= row.estimate.value <= row.estimate.high
-    with pytest.raises(InputError, match="bounds"):
+    with pytest.raises(InputError, match="with bounds"):
         metrics.by_slice([1.5, 0.2, 1, 0], FOUR, SLICES, POOL_SLICES, interval="betting")
 
 

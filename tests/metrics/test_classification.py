@@ -251,7 +251,7 @@ def test_a_thin_design_is_told() -> None:
         ({"pool_pred": ["spam"] * 19}, "20 items"),
         ({"pool_pred": ["ham"] * 20}, "pred = pool_pred"),
         ({"level": 1.0}, "level"),
-        ({"interval": "t"}, "interval"),
+        ({"interval": "t"}, "interval must be"),
     ],
 )
 def test_bad_input_is_refused_in_words(wrong: dict[str, object], words: str) -> None:
@@ -416,13 +416,13 @@ def test_what_is_possible_holds_the_truth_of_a_micro_average() -> None:
 
 def test_bad_input_of_averages_is_refused_in_words() -> None:
     labels = ["ham", "ham", "news", "ham"]
-    with pytest.raises(InputError, match="metric"):
+    with pytest.raises(InputError, match="metric must be"):
         metrics.macro("accuracy", labels, labels, FOUR)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="over must name"):
         metrics.macro("f1", labels, labels, FOUR, over=["ham", "ham"])
     with pytest.raises(InputError, match="over must name"):
         metrics.micro("f1", labels, labels, FOUR, over=[])
-    with pytest.raises(InputError, match="interval"):
+    with pytest.raises(InputError, match="interval must be"):
         metrics.macro("f1", labels, labels, FOUR, interval="betting")
     with pytest.raises(InputError, match="one label"):
         metrics.macro("f1", [], [], FOUR[:0], over=["ham"])
@@ -524,7 +524,7 @@ def test_the_names_of_intervals_do_not_depend_on_what_is_known(known: bool) -> N
     assert cells("wilson") == cells("cp_safe") == cells("auto")
     for interval in ("betting", "none"):
         assert {cell.interval for row in cells(interval) for cell in row} == {interval}
-    with pytest.raises(InputError, match="interval"):
+    with pytest.raises(InputError, match="interval must be"):
         cells("t")
 
 

@@ -129,7 +129,7 @@ def test_bad_input_is_refused_in_words() -> None:
         metrics.compare([1, 0, 1], B, FOUR)
     with pytest.raises(InputError, match="two models"):
         metrics.compare_all({"a": A}, FOUR)
-    with pytest.raises(InputError, match="baseline"):
+    with pytest.raises(InputError, match="baseline must be"):
         metrics.compare_all({"a": A, "b": B}, FOUR, baseline="c")
     with pytest.raises(InputError, match="finite"):
         metrics.compare([1, 0, np.nan, 0], B, FOUR)
@@ -287,7 +287,7 @@ def test_bad_input_for_ratios_is_refused_in_words() -> None:
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spam", names=("v", "v"))
     with pytest.raises(InputError, match=r"'spma'.*classes"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spma")
-    with pytest.raises(InputError, match="metric"):
+    with pytest.raises(InputError, match="metric must be"):
         metrics.compare_metric("mse", LABELS, NEW, OLD, FOUR, positive="spam")  # type: ignore[arg-type]
     with pytest.raises(InputError, match="auto, cp_safe, none"):
         metrics.compare_metric("f1", LABELS, NEW, OLD, FOUR, positive="spam", interval="betting")

@@ -123,7 +123,7 @@ def test_coverage_counts_the_intervals_that_hold() -> None:
         ({"label": "nothing"}, "no column 'nothing'"),
         ({"label": "gaps"}, "'gaps'.*row 1"),
         ({"label": "f_1"}, "predictions or features"),
-        ({"label": "other"}, "classes"),
+        ({"label": "other"}, "of the classes"),
         ({"metric": "mse"}, "needs numbers"),
         ({"methods": "magic"}, "uniform"),
         ({"methods": []}, "Name a method"),
@@ -148,7 +148,7 @@ def test_bad_input_is_refused_in_one_line(changes: dict[str, Any], message: str)
 def test_a_pool_that_says_nothing_of_losses_has_no_adaptive_method() -> None:
     table = labelled().select(["id", "y"]).append_column("pred", pa.array(["ham"] * 400))
     assert "adaptive" not in applicable_methods(known_losses(table, "y"))
-    with pytest.raises(InputError, match="learn"):
+    with pytest.raises(InputError, match="something to learn"):
         simulate(table, "y", methods="adaptive", budgets=[20], repetitions=2)
 
 

@@ -336,7 +336,7 @@ def test_the_pages_show_the_results_that_are_kept(tmp_path: Path) -> None:
 
 
 def test_a_page_without_a_place_for_results_is_told() -> None:
-    with pytest.raises(StudyError, match="learning"):
+    with pytest.raises(StudyError, match="place for learning"):
         replace_section("# Studies", "learning", [])
 
 
