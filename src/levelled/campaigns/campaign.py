@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
-from html import escape
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -73,6 +72,8 @@ class Campaign:
 
     def _repr_html_(self) -> str:
         """The figures of the campaign so far, for a notebook."""
+        from html import escape
+
         rows = "".join(
             f"<tr><td>{escape(figure.name)}</td><td>{figure.estimate._repr_html_()}</td></tr>"
             for figure in self.estimate()

@@ -2,12 +2,14 @@
 
 from collections.abc import Sequence
 from dataclasses import fields
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import OPTIONS, CampaignOptions
 from levelled.campaigns.people.labellers import agreement_of
-from levelled.metrics.comparison import Figure
+
+if TYPE_CHECKING:
+    from levelled.metrics.comparison import Figure
 
 
 def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
@@ -45,6 +47,6 @@ def summarise(state: CampaignState, last_hash: str) -> dict[str, Any]:
     }
 
 
-def figure_records(figures: Sequence[Figure], last_hash: str) -> list[dict[str, Any]]:
+def figure_records(figures: "Sequence[Figure]", last_hash: str) -> list[dict[str, Any]]:
     """The figures as `levelled estimate --format json` prints them."""
     return [{**one.as_dict(), "last_hash": last_hash} for one in figures]

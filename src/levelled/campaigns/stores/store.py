@@ -33,7 +33,6 @@ from levelled.campaigns.stores.database import (
     upgrade_tables,
     version_of,
 )
-from levelled.campaigns.stores.postgresql import PostgreSQL, parse_url
 from levelled.campaigns.stores.sqlite import SQLite
 from levelled.errors import ConflictError, InputError, StorageError
 
@@ -445,6 +444,8 @@ def place_of(url: str | Path) -> str:
     >>> place_of("postgresql://team:secret@host/levelled")
     'postgresql://team@host/levelled'
     """
+    from levelled.campaigns.stores.postgresql import parse_url
+
     parsed = parse_url(str(url).strip())
     return _hide(str(url)) if parsed is None else parsed[1]
 
@@ -575,6 +576,8 @@ def _connect(url: str | Path, *, create: bool) -> Database:
     if not separator and text.endswith(".db") and not text.startswith("sqlite:"):
         return _sqlite(text, create=create)
     if separator and kind != "sqlite":
+        from levelled.campaigns.stores.postgresql import PostgreSQL, parse_url  # SQLite needs none
+
         parsed = parse_url(text)
         if parsed is not None:
             return PostgreSQL(*parsed)
