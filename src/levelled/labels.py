@@ -48,6 +48,7 @@ def class_numbers(name: str, values: ArrayLike, classes: Sequence[Class]) -> Int
     >>> class_numbers("labels", ["spam", "ham"], ["ham", "spam"])
     array([1, 0])
     """
+    # Distinct values are few: a dict finds these, whatever the number of items.
     distinct, place = np.unique(class_names(name, values), return_inverse=True)
     position = {known: number for number, known in enumerate(classes)}
     numbers = np.array([position.get(value, -1) for value in distinct.tolist()], dtype=np.int64)

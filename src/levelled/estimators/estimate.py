@@ -215,10 +215,8 @@ _FEW = 20
 """Losses other than zero below which the spread of signed losses without bounds is doubtful: a
 warning only."""
 
-Limits = tuple[float, float]
 
-
-def interval_for(sample: LossSample, wanted: str) -> tuple[Limits, str, list[str]]:
+def interval_for(sample: LossSample, wanted: str) -> tuple[Bounds, str, list[str]]:
     """The `wanted` interval, or with "auto" the one that holds for losses like these.
 
     Returned are the limits, the method that computed them, and warnings for the reader.
@@ -234,6 +232,7 @@ def interval_for(sample: LossSample, wanted: str) -> tuple[Limits, str, list[str
         method = _default(sample, size) if wanted == "auto" else wanted
         _check_method(sample, method, size)
         M, count = len(draws), int(np.count_nonzero(sample.losses))
+        # Uniform draws have size M: a few of them are few, not thin.
         if size < min(POOR, 0.8 * M) and method not in ("betting", "hedged") and M > 1:
             notes.append(thin_warning(draws, size))
         if method == "t" and count < _FEW:
@@ -326,7 +325,7 @@ def _check_hedged(sample: LossSample) -> None:
     )
 
 
-def _limits(sample: LossSample, method: str) -> Limits | None:
+def _limits(sample: LossSample, method: str) -> Bounds | None:
     """The limits that a method computes, or None where it has none for these labels."""
     summary, level, draws = sample.moments, sample.level, sample.draws
     q, N, design = draws.probability, draws.pool_size, draws.design or {}

@@ -1,9 +1,4 @@
-"""Averages of the label or of a loss: over the pool, and over each slice of it.
-
-Averages over the pool take the options of `estimate` as keywords: `level`, `interval`, `control`
-with `control_mean`, `estimator` and `population`; those whose losses have no bounds of their own
-also take `bounds`.
-"""
+"""Averages of the label or of a loss: over the pool, and over each slice of it."""
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
@@ -141,7 +136,7 @@ def accuracy(
         options["control"] = 1 - floats("control", control, ndim=1)
     if control_mean is not None:
         options["control_mean"] = 1 - control_mean
-    return complement(error(labels, pred, draws, **options))
+    return scaled(error(labels, pred, draws, **options), -1.0, 1.0)
 
 
 def log_loss(
@@ -251,11 +246,6 @@ def average(
             f"shape {values.shape}."
         )
     return estimate(values, draws, **options)
-
-
-def complement(share: Estimate) -> Estimate:
-    """One minus an estimated share."""
-    return scaled(share, -1.0, 1.0)
 
 
 def label_columns(

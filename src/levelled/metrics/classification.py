@@ -9,8 +9,7 @@ and p = 1 where the prediction is:
     f1             2 y p / (y + p)
     f_beta         (1 + beta^2) y p / (beta^2 y + p)
 
-All take the options of `ClassOptions`. Before the class has been seen a metric is undefined: its
-value is None.
+Before the class has been seen a metric is undefined: its value is None.
 """
 
 import difflib
@@ -34,7 +33,6 @@ from levelled.labels import (
     list_names,
     refuse_fractions,
 )
-from levelled.metrics.averages import complement
 from levelled.metrics.ratios import (
     Limits,
     Look,
@@ -441,7 +439,7 @@ def micro(
         wrong = (sample.label != sample.pred).astype(np.float64)
         interval = translate_fixed("cp_safe", sample.interval)
         share = estimate(wrong, draws, level=sample.level, interval=interval, bounds=(0, 1))
-        return complement(share)
+        return scaled(share, -1.0, 1.0)
     together = Pairs(
         np.sum([part.numerator for part in parts], axis=0),
         np.sum([part.denominator for part in parts], axis=0),

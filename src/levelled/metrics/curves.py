@@ -134,6 +134,7 @@ def calibration(
         raise InputError(
             f"bins must be a number of bins, or edges rising from 0 to 1; it is {bins!r}."
         )
+    # Without the outer edges, so that a confidence of 1 is in the last bin.
     place = np.searchsorted(edges[1:-1], confidence, side="right")
     filled = np.unique(place)
     strict = replace(look, level=1 - (1 - look.level) / len(filled))
@@ -203,7 +204,7 @@ def _confidence(
             f"pool_proba must have a row like those of proba for each of the {draws.pool_size} "
             f"items of the pool; its shape is {pool.shape}, that of proba {p.shape}."
         )
-    if not np.allclose(pool[draws.index], p, rtol=0, atol=1e-6):
+    if not np.allclose(pool[draws.index], p, rtol=0, atol=1e-6):  # one may have 32 bits
         raise InputError(
             "pool_proba and proba differ at drawn items. pool_proba goes by item, proba by draw: "
             "proba = pool_proba[draws.index]."

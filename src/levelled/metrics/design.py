@@ -218,6 +218,7 @@ def representatives(
     inside = part[order]
     size = 1 / N + score[order] / max(float(score.sum()), LEAST) + inside / max(inside.sum(), 1)
     place = np.minimum((np.cumsum(size) / size.sum() * most).astype(np.int64), most - 1)
+    # A run ends where the place or the part changes.
     starts = np.flatnonzero(np.diff(2 * place + inside, prepend=-1))
     ends = np.append(starts[1:], N)
     return order[(starts + ends) // 2], (ends - starts).astype(np.float64)

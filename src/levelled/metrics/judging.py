@@ -19,14 +19,14 @@ from levelled._check import between, floats, same_length
 from levelled.draws import Draws, check_draws, check_pool_column
 from levelled.errors import InputError
 from levelled.estimators import lure
-from levelled.estimators.intervals.limits import as_bounds, t_quantile
+from levelled.estimators.intervals.limits import Bounds, as_bounds, t_quantile
 from levelled.estimators.moments import effective_size, moments
 from levelled.estimators.record import Estimate
 from levelled.labels import Class, ItemValues, as_classes, check_class, class_names, class_text
 from levelled.metrics.averages import EstimateOptions, accuracy, mae, mean, share
 from levelled.metrics.classification import ClassOptions, precision, recall, specificity
 from levelled.metrics.comparison import Comparison
-from levelled.metrics.named import Bounds, LabelledItems, Metric, Values
+from levelled.metrics.named import LabelledItems, Metric, Values
 from levelled.metrics.ratios import Look, Pairs, ratio_estimate, scaled, undefined_estimate
 from levelled.predictions import Categorical, as_verdicts, verdict_chances
 
@@ -417,6 +417,7 @@ def _labels_to_decide(one: Estimate, asked: float) -> int | None:
         return None
     reach = one.value - one.low if one.value > asked else one.high - one.value
     n = one.n_labels * (reach / abs(one.value - asked)) ** 2
+    # It is rough, so it is told in tens.
     return min(int(np.ceil(max(n, one.n_labels + 1) / 10) * 10), one.pool_size)
 
 

@@ -24,7 +24,7 @@ from levelled import losses
 from levelled._check import FloatArray, between, floats, same_length
 from levelled._optional import import_attribute
 from levelled.errors import InputError, LossError
-from levelled.estimators.intervals.limits import as_bounds
+from levelled.estimators.intervals.limits import Bounds, as_bounds
 from levelled.estimators.record import Estimate
 from levelled.labels import (
     ItemValues,
@@ -38,13 +38,11 @@ from levelled.labels import (
     list_names,
     refuse_fractions,
 )
-from levelled.metrics.averages import complement
 from levelled.metrics.classification import pairs_of, terms
-from levelled.metrics.ratios import Pairs
+from levelled.metrics.ratios import Pairs, scaled
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.scores import expected_loss, root_mean_squared_loss
 
-Bounds = tuple[float, float]
 Needs = Literal["label", "pred", "proba", "number"]
 
 
@@ -189,7 +187,7 @@ class Metric(ABC):
 
     def from_losses(self, estimate: Estimate) -> Estimate:
         """The figure under the metric's name, from the estimated mean of its losses."""
-        return complement(estimate) if self.complemented else estimate
+        return scaled(estimate, -1.0, 1.0) if self.complemented else estimate
 
     def require(self, predictions: PoolPredictions) -> None:
         """Refuse a pool that does not hold what the metric needs."""

@@ -137,6 +137,7 @@ class Reduction:
             finite = np.isfinite(features)
             total = total + np.where(finite, features, 0.0).sum(axis=0, dtype=np.float64)
             count = count + finite.sum(axis=0)
+            # Every step-th row of the pool, wherever its runs begin.
             sample.append(features[-start % step :: step])
             start += len(features)
         fill = total / np.maximum(count, 1)
@@ -144,7 +145,7 @@ class Reduction:
             return cls(fill)
         whole = cls(fill).apply(np.concatenate(sample))
         centred = whole - whole.mean(axis=0)
-        _, vectors = np.linalg.eigh(centred.T @ centred)
+        _, vectors = np.linalg.eigh(centred.T @ centred)  # the largest components come last
         return cls(fill, whole.mean(axis=0), vectors[:, : -most - 1 : -1])
 
     def apply(self, features: NDArray[np.floating[Any]]) -> FloatArray:

@@ -308,6 +308,7 @@ def new_prices(mu: FloatArray, prices: FloatArray, offer: Offer, gain: Number) -
     rate = _OPTIMISM * offer.n_left * variance / size**2
     stake = poisson_stake(prices[1], rate, many=False) / size
     above = _limited(stake, offer.most_above - excess[1])
+    # The stakes are limited, so only rounding of the columns could make a factor smaller.
     surplus = gain - excess
     factors = np.stack([1 + below * surplus[0], 1 - above * surplus[1]])
     return np.asarray(prices * np.maximum(factors, 1 - _MOST))

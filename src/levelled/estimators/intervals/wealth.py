@@ -160,6 +160,7 @@ def grow(
     for rounding, no bet is placed.
     """
     a, b, c, e = bets
+    # In place where possible: these few lines are nearly all the time that a label takes.
     bound = c * t
     bound -= e
     payoff = b * t
