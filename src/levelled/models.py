@@ -204,21 +204,17 @@ def make_task(model: Model, y: ArrayLike, loss: Loss | OwnLoss) -> PredictionTas
     if classify:
         usual = "brier" if hasattr(model, "predict_proba") else "zero_one"
     name = usual if loss == "auto" else loss
-    _check_loss(model, name, usual, classify)
+    if (name in ("squared", "absolute")) == classify:
+        raise InputError(
+            f"{type(model).__name__} is a {'classifier' if classify else 'regressor'}, which "
+            f'{name} is no loss of: take loss="{usual}".'
+        )
+    if name in ("brier", "log_loss") and usual == "zero_one":
+        raise InputError(
+            f"{name} needs probabilities, and {type(model).__name__} gives none: take "
+            f'loss="{usual}".'
+        )
     return PredictionTask(labels, classes, name)
-
-
-def _check_loss(model: Model, loss: str, usual: str, classify: bool) -> None:
-    if (loss in ("squared", "absolute")) == classify:
-        kind = "classifier" if classify else "regressor"
-        raise InputError(
-            f'{type(model).__name__} is a {kind}, which {loss} is no loss of: take loss="{usual}".'
-        )
-    if loss in ("brier", "log_loss") and not hasattr(model, "predict_proba"):
-        raise InputError(
-            f"{loss} needs probabilities, and {type(model).__name__} gives none: take "
-            f'loss="zero_one".'
-        )
 
 
 def fit_copy(
@@ -344,14 +340,6 @@ def model_kind(model: Model) -> Literal["classifier", "regressor"] | None:
     return "classifier" if hasattr(model, "predict_proba") else None
 
 
-def first_tags(model: Any) -> Any:  # noqa: ANN401
-    """The tags of a model of scikit-learn, or of the first step of a pipeline; else None."""
-    while getattr(model, "steps", None):
-        model = model.steps[0][1]
-    known = type(model).__module__.startswith("sklearn.")
-    return model.__sklearn_tags__() if known and hasattr(model, "__sklearn_tags__") else None
-
-
 def seeded_copy(model: Model, seed: int) -> Model:
     """An untrained copy whose open `random_state` parameters are `seed`.
 
@@ -390,8 +378,16 @@ def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) 
     model gets copies of everything, so that it may change its arguments. If it gives
     probabilities and has no `classes_`, these are set to the sorted labels.
     """
-    labels = np.array(y)
-    model.fit(copy_rows(X), labels.copy(), **_weight_argument(model, weights))
+    labels, more = np.array(y), {}
+    if weights is not None:
+        path, last = _path_to_last_step(model)
+        if not takes_weights(model):
+            raise InputError(
+                f"{type(last).__name__} takes no sample_weight, so its training cannot be "
+                f'corrected. Choose a model that takes them, or train without: weights="none".'
+            )
+        more = {f"{path}sample_weight": np.array(weights)}
+    model.fit(copy_rows(X), labels.copy(), **more)
     if hasattr(model, "predict_proba") and not hasattr(model, "classes_"):
         with suppress(AttributeError):  # `proba` then raises the error
             at_last_step(model)[0].classes_ = np.unique(labels)
@@ -409,19 +405,6 @@ def at_last_step(model: Any, X: Rows = None) -> tuple[Any, Rows]:  # noqa: ANN40
         inputs = X if X is None or len(model.steps) == 1 else model[:-1].transform(X)
         return at_last_step(model.steps[-1][1], inputs)
     return model, X
-
-
-def _weight_argument(model: Model, weights: FloatArray | None) -> dict[str, FloatArray]:
-    """The weights under the name that reaches the last step, however deep the pipelines."""
-    if weights is None:
-        return {}
-    path, last = _path_to_last_step(model)
-    if not takes_weights(model):
-        raise InputError(
-            f"{type(last).__name__} takes no sample_weight, so its training cannot be "
-            f'corrected. Choose a model that takes them, or train without: weights="none".'
-        )
-    return {f"{path}sample_weight": np.array(weights)}
 
 
 def proba(model: Model, X: Rows) -> FloatArray:

@@ -499,7 +499,7 @@ def test_text_is_refused_where_numbers_are_predicted_before_more_is_told() -> No
 
 def test_one_number_an_item_is_refused_where_rows_of_features_are_wanted() -> None:
     for model in (LogisticRegression(), Ridge(), make_pipeline(StandardScaler(), Ridge())):
-        with pytest.raises(InputError, match=r"shape \(60,\).*reshape\(-1, 1\)"):
+        with pytest.raises(InputError, match=r"reshape\(-1, 1\)"):
             ActiveLearner(model, X[:, 0])
     looked_up = make_pipeline(FunctionTransformer(lambda row: X[row]), LogisticRegression())
     made = ActiveLearner(looked_up, np.arange(60), weights="lure")

@@ -7,7 +7,6 @@ themselves.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -51,7 +50,7 @@ Test = Rows | tuple[Rows, ArrayLike]
 
 LEAST = 30
 """With fewer labels nothing is measured, and training is plain."""
-FOLDS = 5
+FOLDS = 5  # problems of the study verdicts: 3 and 10 folds change the regret by -0.3 and -0.2%
 HALF = 0.5
 """A share above it is advice to correct."""
 _LOSS_OF_CLASSES = {"zero_one": "the error rate", "own": "a loss of predicted classes"}
@@ -136,7 +135,13 @@ def judge_correction(
             f"X and y must be the labelled items in the order of the draws: there are {M} draws, "
             f"{rows} rows and {labels} labels."
         )
-    own_weights = _mean_one(lure_weights(draws) if weights is None else weights, M)
+    own_weights = floats("weights", lure_weights(draws) if weights is None else weights, ndim=1)
+    if len(own_weights) != M:
+        raise InputError(f"{M} labels need {M} weights, not {len(own_weights)}.")
+    if (own_weights <= 0).any():
+        raise InputError("weights must be above 0: every label was drawn with some probability.")
+    if M:  # a penalty is then as strong as without weights
+        own_weights = own_weights / own_weights.mean()
     n_folds = M if folds is None else min(whole("folds", folds, least=2), M)
     too_few = _too_few_labels(task)
     if too_few:
@@ -150,19 +155,28 @@ def judge_correction(
     if isinstance(corrected, CrossFit):
         fits["corrected"] = corrected
     evidence = measure_evidence(fits, task, draws, own_weights)
-    because = corrected if isinstance(corrected, str) else _because(evidence, M)
-    rules = apply_thumbs(fits, evidence, task, draws, test)
-    return Correction(_make_verdict(evidence, task, because, rules), task, own_weights, fits)
-
-
-def _mean_one(weights: ArrayLike, n_labels: int) -> FloatArray:
-    """The weights over their mean; a penalty is then as strong as without weights."""
-    values = floats("weights", weights, ndim=1)
-    if len(values) != n_labels:
-        raise InputError(f"{n_labels} labels need {n_labels} weights, not {len(values)}.")
-    if (values <= 0).any():
-        raise InputError("weights must be above 0: every label was drawn with some probability.")
-    return values / values.mean() if n_labels else values
+    share, gain = evidence.share, evidence.gain
+    advice: Advice = "do not correct"
+    if share > 0:
+        advice = "correct" if share > HALF else "correct partly"
+    verdict = Verdict(
+        advice=advice,
+        because=corrected if isinstance(corrected, str) else _because(evidence, M),
+        n_labels=M,
+        loss=task.loss,
+        share=share,
+        gain_on_labels=None if gain is None else gain.value,
+        chance=None if gain is None else gain.chance,
+        held_out_share=evidence.held_out_share,
+        n_effective=evidence.n_effective,
+        active_learning_bias=evidence.active_learning_bias.value,
+        active_learning_bias_stderr=evidence.active_learning_bias.stderr,
+        overfitting_bias=evidence.overfitting_bias.value,
+        overfitting_bias_stderr=evidence.overfitting_bias.stderr,
+        risks=evidence.risks,
+        rules=apply_thumbs(fits, evidence, task, draws, test),
+    )
+    return Correction(verdict, task, own_weights, fits)
 
 
 def _too_few_labels(task: PredictionTask) -> str:
@@ -215,32 +229,6 @@ def _fit_corrected(
         raise
 
 
-def _make_verdict(
-    evidence: Evidence, task: PredictionTask, because: str, rules: tuple[Thumb, ...]
-) -> Verdict:
-    share, gain = evidence.share, evidence.gain
-    advice: Advice = "do not correct"
-    if share > 0:
-        advice = "correct" if share > HALF else "correct partly"
-    return Verdict(
-        advice=advice,
-        because=because,
-        n_labels=len(task.labels),
-        loss=task.loss,
-        share=share,
-        gain_on_labels=None if gain is None else gain.value,
-        chance=None if gain is None else gain.chance,
-        held_out_share=evidence.held_out_share,
-        n_effective=evidence.n_effective,
-        active_learning_bias=evidence.active_learning_bias.value,
-        active_learning_bias_stderr=evidence.active_learning_bias.stderr,
-        overfitting_bias=evidence.overfitting_bias.value,
-        overfitting_bias_stderr=evidence.overfitting_bias.stderr,
-        risks=evidence.risks,
-        rules=rules,
-    )
-
-
 def _because(evidence: Evidence, n_labels: int) -> str:
     """Both measurements of the share, in words."""
     gain, held_out = evidence.gain, evidence.held_out_share
@@ -260,7 +248,7 @@ def _because(evidence: Evidence, n_labels: int) -> str:
 
 
 ALARM = 0.003
-"""The rate at which a test sample from the pool itself is called shifted, where t is exact."""
+"""The rate, three sigma, at which a test sample from the pool itself is called shifted."""
 _ABOUT = 0.1  # an efficiency that is this close to one decides nothing
 
 
@@ -297,15 +285,11 @@ def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
         says = "Nothing can be measured: the weighted losses do not vary."
     elif abs(efficiency - 1) <= _ABOUT:
         says = "The draws measure the risk about as well as uniform ones would."
-    elif efficiency > 1:
-        says = (
-            f"The draws measure the risk {efficiency:.2g} times as well as uniform ones would: the "
-            f"proposal is close to the optimal one."
-        )
     else:
+        only, how_far = ("", "close to") if efficiency > 1 else ("only ", "far from")
         says = (
-            f"The draws measure the risk only {efficiency:.2g} times as well as uniform ones "
-            f"would: the proposal is far from the optimal one."
+            f"The draws measure the risk {only}{efficiency:.2g} times as well as uniform ones "
+            f"would: the proposal is {how_far} the optimal one."
         )
     return Thumb("proposal", {"efficiency": efficiency}, says)
 
@@ -315,12 +299,9 @@ def _overfitting(evidence: Evidence) -> Thumb:
     alb, ofb = abs(evidence.active_learning_bias.value), evidence.overfitting_bias.value
     held_out = evidence.training_risk + ofb
     share = ofb / held_out if held_out > 0 else float("nan")
+    says = f"Overfitting bias is {'smaller' if alb > ofb else 'larger'} than active learning bias."
     if evidence.interpolates:
         says = "The model fits its own labels exactly: all of its held-out risk is overfitting."
-    elif alb > ofb:
-        says = "Overfitting bias is smaller than active learning bias."
-    else:
-        says = "Overfitting bias is larger than active learning bias."
     return Thumb(
         "overfitting", {"share_of_risk": share, "training_risk": evidence.training_risk}, says
     )
@@ -369,18 +350,14 @@ def _shift(
             f"labels can predict them."
         )
     losses = task.losses(labels, task.predictions(judged.model, X))
-    gap = _largest_gap(losses[:, None], judged.held_out[:, None], draws)
-    if not gap.shifted:
-        says = "no sign of a shift"
-    elif abs(gap.value) > abs(evidence.active_learning_bias.value):
-        says = "a shift larger than the active learning bias, which no weights correct"
-    else:
-        says = "a shift smaller than the active learning bias, which no weights correct"
+    gap, z, shifted = _largest_gap(losses[:, None], judged.held_out[:, None], draws)
+    size = "larger" if abs(gap) > abs(evidence.active_learning_bias.value) else "smaller"
+    says = f"a shift {size} than the active learning bias, which no weights correct"
     return Thumb(
         "shift",
-        {"risk_gap": gap.value, "standard_errors": gap.standardised},
-        f"The test sample's risk is off by {gap.value:.2g} ({abs(gap.standardised):.1f} standard "
-        f"errors), {says}.",
+        {"risk_gap": gap, "standard_errors": z},
+        f"The test sample's risk is off by {gap:.2g} ({abs(z):.1f} standard errors), "
+        f"{says if shifted else 'no sign of a shift'}.",
     )
 
 
@@ -390,13 +367,14 @@ def _shift_of_predictions(judged: CrossFit, task: PredictionTask, draws: Draws, 
     # The variance of R_LURE is poorly known for a class that was hardly drawn: without a shift
     # its predictions vary as those of the test sample do.
     left, size = 1 - len(draws) / draws.pool_size, effective_size(lure_weights(draws))
-    gap = _largest_gap(there, here, draws, least=left * there.var(axis=0, ddof=1) / size)
-    says = "a shift, which no weights correct" if gap.shifted else "no sign of a shift"
+    least = left * there.var(axis=0, ddof=1) / size
+    _, z, shifted = _largest_gap(there, here, draws, least)
+    says = "a shift, which no weights correct" if shifted else "no sign of a shift"
     return Thumb(
         "shift",
-        {"standard_errors": gap.standardised},
-        f"The mean prediction on the test sample is {abs(gap.standardised):.1f} standard errors "
-        f"from the pool's: {says}.",
+        {"standard_errors": z},
+        f"The mean prediction on the test sample is {abs(z):.1f} standard errors from the pool's: "
+        f"{says}.",
     )
 
 
@@ -408,18 +386,13 @@ def _columns(predictions: Predictions, task: PredictionTask) -> FloatArray:
     return columns.astype(np.float64).reshape(len(columns), -1)
 
 
-class _Gap(NamedTuple):
-    value: float
-    standardised: float
-    shifted: bool
-
-
 def _largest_gap(
     test: FloatArray, pool: FloatArray, draws: Draws, least: FloatArray | float = 0.0
-) -> _Gap:
-    """Welch's test of columns [n, C] against R_LURE of columns [M, C]; the largest gap.
+) -> tuple[float, float, bool]:
+    """Welch's test of columns [n, C] against R_LURE of columns [M, C].
 
-    V is that of R_LURE, or `least` where that is larger.
+    Returns the largest gap, that gap in standard errors, and True if it is a shift. V is that of
+    R_LURE, or `least` where that is larger.
 
     (mean - R_LURE) / sqrt(s^2 / n + V)    beyond Student's t at 1 - ALARM / 2C
     """
@@ -431,7 +404,7 @@ def _largest_gap(
         known = np.where(ours > 0, ours**2 / here.df, 0.0) + theirs**2 / (n - 1)
         beyond = np.abs(z) / t_quantile(variance**2 / known, 1 - ALARM / (2 * C))
     at = int(np.argmax(np.nan_to_num(beyond)))
-    return _Gap(float(gap[at]), float(z[at]), bool(beyond[at] > 1))
+    return float(gap[at]), float(z[at]), bool(beyond[at] > 1)
 
 
 def _at_test_time(losses: FloatArray, draws: Draws) -> Thumb:

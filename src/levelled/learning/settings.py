@@ -20,7 +20,6 @@ from levelled.models import (
     call_function,
     call_model,
     check_model,
-    first_tags,
     fit_copy,
     last_step,
     model_kind,
@@ -292,12 +291,10 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
     N = n_rows(X_pool, "X_pool")
     if not N:
         raise InputError("X_pool must hold one row an item, and it has none.")
-    if getattr(getattr(X_pool, "dtype", None), "kind", "") == "c":
-        raise InputError(
-            "Complex data not supported: X_pool holds complex numbers. Make their real and "
-            "imaginary parts features of their own."
-        )
-    _check_first_row(settings.model, X_pool)
+    first = take(X_pool, np.zeros(1, dtype=np.int64))
+    if isinstance(first, np.ndarray) or hasattr(first, "tocsr"):
+        model = settings.model
+        call_model(model, "learn from X_pool", lambda: _check_row(model, first))
     if chosen_score(settings.score, settings.model) == "geometric":
         if hasattr(X_pool, "tocsr") or (isinstance(X_pool, list) and isinstance(X_pool[0], str)):
             raise InputError(
@@ -305,34 +302,32 @@ def check_pool(settings: LearnerSettings, X_pool: Rows) -> int:
                 f"{type(X_pool).__name__}. Make it a dense array, or use another score, such as "
                 f'"variance" with ensemble=10 for a regressor.'
             )
-        floats("X_pool", np.asarray(take(X_pool, np.array([0]))), finite=False)
+        floats("X_pool", np.asarray(first), finite=False)
     return N
 
 
-def _check_first_row(model: Model, X_pool: Rows) -> None:
-    """Refuse a pool whose rows cannot be taken, or are not those that scikit-learn's model wants.
+def _check_row(model: Any, row: Rows) -> None:  # noqa: ANN401
+    """Let scikit-learn refuse a row by its tags of the model, or of the first step of a pipeline.
 
-    Those are a sparse pool, and one number an item where rows of features are wanted.
+    It refuses complex numbers, a sparse row and one number instead of a row of features. Models
+    that are not its own may take what they like, but for complex numbers.
     """
-    name = type(model).__name__
-    if hasattr(X_pool, "tocsr"):
-        tags = first_tags(model)
-        if tags is not None and not (tags.no_validation or tags.input_tags.sparse):
-            raise InputError(
-                f"Sparse data is not supported by {name}, and X_pool is a "
-                f"{type(X_pool).__name__}: make it dense, X_pool.toarray(), or take another model."
-            )
-        return
-    first = take(X_pool, np.zeros(1, dtype=np.int64))
-    plain = isinstance(first, np.ndarray) and first.ndim == 1 and first.dtype.kind in "biuf"
-    tags = first_tags(model) if plain else None
-    if tags is None or tags.no_validation or tags.input_tags.one_d_array:
-        return
-    if tags.input_tags.two_d_array:
-        raise InputError(
-            f"X_pool has one number an item, shape {X_pool.shape}, and {name} wants rows of "
-            f"features: write X_pool.reshape(-1, 1) for a single feature."
-        )
+    from sklearn.utils import check_array, get_tags
+
+    while getattr(model, "steps", None):
+        model = model.steps[0][1]
+    known = type(model).__module__.startswith("sklearn.") and not get_tags(model).no_validation
+    takes = get_tags(model).input_tags if known else None
+    only_rows = takes is not None and takes.two_d_array and not takes.one_d_array
+    check_array(
+        row,
+        accept_sparse=takes is None or takes.sparse,
+        ensure_2d=only_rows and row.dtype.kind in "biuf",
+        allow_nd=True,
+        dtype=None,
+        ensure_all_finite=False,
+        ensure_min_features=0,
+    )
 
 
 def _check_ensemble(ensemble: Any) -> Ensemble:  # noqa: ANN401
