@@ -76,7 +76,7 @@ def test_probabilities_are_corrected_by_either_of_their_losses(
 def test_for_the_error_rate_plain_training_is_best() -> None:
     found = advise(LogisticRegression(), *two_classes(), loss="zero_one")
     assert (found.share, found.advice) == (0.0, "do not correct")
-    assert str(found).startswith("Not corrected: the error rate")
+    assert str(found).startswith("Not corrected: the error")
     assert list(found.risks) == ["naive"]
 
 

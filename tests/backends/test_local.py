@@ -35,5 +35,5 @@ def test_an_address_without_the_kind_of_its_cluster_is_refused() -> None:
 
 
 def test_a_backend_that_does_not_exist_is_refused() -> None:
-    with pytest.raises(InputError, match=r"local, dask, ray.*'spark'"):
+    with pytest.raises(InputError, match=r"dask, ray.*'spark'"):
         named("spark")

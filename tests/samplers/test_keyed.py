@@ -231,7 +231,7 @@ def test_empty_batches_add_nothing() -> None:
         ),
         (
             {"id": [1, None], "weight": [1.0, 1.0]},
-            "Row 1.*no id.*'id'",
+            r"Row 1.*\bid\b.*'id'",
         ),
         ({"id": [1.0, 2.0], "weight": [1.0, 1.0]}, "'id'.*double.*text"),
         ({"id": [True, False], "weight": [1.0, 1.0]}, "'id' is bool"),

@@ -199,5 +199,5 @@ def test_what_is_no_part_is_refused() -> None:
         merge(["x"])
     with pytest.raises(InputError, match=r"merge.*parts.*\bstr\b"):
         merge([one, "x"])
-    with pytest.raises(InputError, match=r"finish.*one part.*\blist\b"):
+    with pytest.raises(InputError, match=r"finish.*part.*\blist\b"):
         finish([one])
