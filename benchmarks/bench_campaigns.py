@@ -27,7 +27,7 @@ PAIRS, ROUNDS = 150, 3
 LABELS = 10_000
 ROWS, MANY_LABELS, AT_ONCE = 1_000_000, 50_000, 5000
 CAMPAIGNS, AUDITS, AUDITED = 200, 200, 3000
-YARDSTICK = "import numpy, sqlite3, pyarrow, typer"
+YARDSTICK = "import numpy, sqlite3, pyarrow, click"
 """Starting Python with the packages that a command needs, which no command can undercut."""
 
 

@@ -66,7 +66,7 @@ NOT_RUN = (
     "pip ",  # changes the environment
     "npm pack ",  # fetches packages, as do the next two
     "apt-get download ",
-    "levelled data fetch ",
+    "levelled reproduce --fetch ",
     "levelled reproduce ",  # minutes to hours
     "levelled --install-completion",  # changes the files of the user's shell
     "levelled estimate spam --watch",  # runs until it is interrupted

@@ -13,7 +13,7 @@ from levelled._optional import optional
 from levelled.errors import LevelledError, MissingExtraError
 
 PRODUCT = Path(levelled.__file__).parent
-HEAVY = ["scipy", "pyarrow", "sklearn", "matplotlib", "typer", "rich", "torch"]
+HEAVY = ["scipy", "pyarrow", "sklearn", "matplotlib", "click", "rich", "torch"]
 
 
 def test_importing_levelled_loads_nothing_heavier_than_numpy() -> None:

@@ -1,6 +1,6 @@
 """Checks of arguments: each returns the checked value or raises an `InputError`."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -115,3 +115,15 @@ def choice(name: str, value: object, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise InputError(f"{name} must be one of {', '.join(allowed)}; it is {value!r}.")
     return value
+
+
+def suggest(name: str, known: Iterable[str]) -> str:
+    """The end of a message on an unknown name: the known one that is most like it, or nothing.
+
+    >>> f"no campaign 'span'{suggest('span', ['ham', 'spam'])}"
+    "no campaign 'span': did you mean 'spam'?"
+    """
+    from difflib import get_close_matches
+
+    close = get_close_matches(name, known, 1)
+    return f": did you mean {close[0]!r}?" if close else ""

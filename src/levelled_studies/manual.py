@@ -7,8 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from typer.main import get_command
-from typer.testing import CliRunner
+import click
 
 import levelled
 from levelled.campaigns.options import GROUPS, OPTIONS
@@ -31,24 +30,21 @@ def pages() -> dict[str, str]:
 
 
 def _commands() -> str:
-    sections = [_help(words) for words in _below(get_command(app), [])]
-    return "# Commands\n\n" + "\n".join(sections)
+    return "# Commands\n\n" + "\n".join(_help(app, "levelled", None))
 
 
-def _below(command: object, words: list[str]) -> Iterator[list[str]]:
-    """The words of a command, then of each command in it."""
-    yield words
-    inner = getattr(command, "commands", {})
-    for name in sorted(inner):
-        yield from _below(inner[name], [*words, name])
-
-
-def _help(command: list[str]) -> str:
-    result = CliRunner().invoke(
-        app, [*command, "--help"], prog_name="levelled", terminal_width=_WIDTH
+def _help(command: click.Command, name: str, parent: click.Context | None) -> Iterator[str]:
+    """The help of a command, then of each command in it."""
+    context = click.Context(
+        command, info_name=name, parent=parent, terminal_width=_WIDTH, **command.context_settings
     )
-    lines = "\n".join(line.rstrip() for line in result.output.strip().splitlines())
-    return f"## {' '.join(['levelled', *command])}\n\n```\n{lines}\n```\n"
+    lines = "\n".join(line.rstrip() for line in command.get_help(context).strip().splitlines())
+    yield f"## {context.command_path}\n\n```\n{lines}\n```\n"
+    if isinstance(command, click.Group):
+        for inner in sorted(command.list_commands(context)):
+            found = command.get_command(context, inner)
+            assert found is not None
+            yield from _help(found, inner, context)
 
 
 def _reference() -> str:

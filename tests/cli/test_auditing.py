@@ -53,7 +53,7 @@ def test_the_last_hash_is_shown_everywhere(levelled: Levelled, last: str) -> Non
 
 def test_a_hash_that_was_kept_is_compared(levelled: Levelled, last: str) -> None:
     assert levelled("audit", "spam", "--expect", last).out == f"ok: 10 events, last {last}\n"
-    levelled("close", "spam")
+    levelled("change", "--close", "spam")
     later = levelled("audit", "spam", "--expect", last[:12])
     assert later.code == 0
     assert later.out.endswith("\nevents up to 10 unchanged, 1 more since\n")
@@ -112,7 +112,7 @@ def make_keys(name: str) -> None:
 def test_a_signature_holds_under_another_name(levelled: Levelled, last: str) -> None:
     make_keys("key")
     levelled("audit", "spam", "--sign", "key.pem", "--out", "signed.json")
-    levelled("rename", "spam", "ham")
+    levelled("change", "spam", "--rename", "ham")
     found = levelled("audit", "ham", "--verify", "signed.json", "--key", "key.pub")
     assert (found.code, "events up to 10 unchanged, 1 more since" in found.out) == (0, True)
 
@@ -124,7 +124,7 @@ def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
     assert (signed.code, signed.err) == (0, "signed: audit.json\n")
     plain = json.loads(Path("audit.json").read_text())
     assert (plain["campaign"], plain["n_events"], plain["last_hash"]) == ("spam", 10, last)
-    levelled("close", "spam")
+    levelled("change", "--close", "spam")
     later = levelled("audit", "spam", "--verify", "audit.json", "--key", "key.pub")
     assert (later.code, "1 more since" in later.out) == (0, True)
     for refused in (

@@ -18,7 +18,7 @@ import levelled as lv
 from cli.terminal import Levelled
 from levelled.campaigns import load_campaign
 from levelled.campaigns.stores import DEFAULT_STORAGE
-from levelled.cli import show
+from levelled.cli import options
 
 HOSTILE = '[red]"quoted"[/red]\x1b[31m\n<script>alert(1)</script>\u202e' + "x" * 900
 
@@ -51,7 +51,7 @@ def figures(levelled: Levelled, name: str) -> list[dict[str, Any]]:
 
 
 def test_the_default_storage_is_that_of_campaigns() -> None:
-    assert show.DEFAULT_STORAGE == DEFAULT_STORAGE
+    assert options.DEFAULT_STORAGE == DEFAULT_STORAGE
 
 
 def test_an_item_is_a_line_with_what_a_labeller_needs(levelled: Levelled, spam: str) -> None:
@@ -128,12 +128,12 @@ def test_a_label_whose_draw_and_id_disagree_is_refused(levelled: Levelled, spam:
 
 def test_items_can_be_passed_on_given_up_and_corrected(levelled: Levelled, spam: str) -> None:
     levelled("ask", spam, "-n", 3, "--owner", "ann")
-    assert levelled("skip", spam, 31, "--reason", "hard", "--owner", "ann").code == 0
+    assert levelled("tell", "--skip", spam, 31, "--reason", "hard", "--owner", "ann").code == 0
     passed_on = json.loads(levelled("ask", spam, "--owner", "bob").out)
     assert passed_on["draw"] == 31
-    assert levelled("unlabelable", spam, 32, "--reason", "unreadable").code == 0
+    assert levelled("tell", "--unlabelable", spam, 32, "--reason", "unreadable").code == 0
     before = {one["draw"]: one["label"] for one in exported(levelled, spam)}[1]
-    assert levelled("amend", spam, 1, "ham" if before == "spam" else "spam").code == 0
+    assert levelled("tell", "--amend", spam, 1, "ham" if before == "spam" else "spam").code == 0
     status = json.loads(levelled("status", spam).out)[0]
     assert (status["n_unlabelable"], status["n_amended"], status["n_pending"]) == (1, 1, 2)
     assert levelled("audit", spam).out.startswith("ok: ")
@@ -193,7 +193,7 @@ def test_a_budget_ends_the_asking_and_can_be_raised(levelled: Levelled, spam: st
 
 def test_a_closed_campaign_keeps_its_estimates(levelled: Levelled, spam: str) -> None:
     before = figures(levelled, spam)
-    assert levelled("close", spam, "--reason", "enough").code == 0
+    assert levelled("change", "--close", spam, "--reason", "enough").code == 0
     after = figures(levelled, spam)
     assert {one.pop("last_hash") for one in after}.isdisjoint(
         one.pop("last_hash") for one in before
@@ -249,7 +249,7 @@ def test_a_file_of_scores_that_moved_is_named(
     ids = pq.read_table(pool)["id"]
     pq.write_table(pa.table({"id": ids, "loss_hat": [0.2] * len(ids)}), "scores.parquet")
     assert levelled("create", "moved", "--pool", pool, "--seed", 1).code == 0
-    assert levelled("rescore", "moved", "--pool", "scores.parquet").code == 0
+    assert levelled("attach", "moved", "--predictor", "scores.parquet").code == 0
     (tmp_path / "scores.parquet").rename(tmp_path / "there.parquet")
     lost = levelled("ask", "moved", "-n", 3)
     assert (lost.code, "--scores" in lost.err) == (1, True)
@@ -286,8 +286,8 @@ def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path)
     told = levelled("tell", "[red]x", "-", given="\n".join(map(json.dumps, labels)))
     assert told.err == "4 new answers\n"
     seen = [levelled(*words, "--format", "table") for words in (["estimate", "[red]x"], ["list"])]
-    levelled("unlabelable", "[red]x", 5, "--reason", HOSTILE)
-    levelled("close", "[red]x", "--reason", HOSTILE)
+    levelled("tell", "--unlabelable", "[red]x", 5, "--reason", HOSTILE)
+    levelled("change", "--close", "[red]x", "--reason", HOSTILE)
     seen += [table, levelled("status", "[red]x", "--format", "table"), levelled("ask", "[red]x")]
     for result in seen:
         assert "\x1b" not in result.out + result.err
@@ -460,12 +460,12 @@ def test_new_predictions_replace_the_pools(
     table = pq.read_table(pool)
     hat = {"id": table["id"], "loss_hat": table["proba_spam"]}
     pq.write_table(pa.table(hat), "scores.parquet")
-    done = levelled("rescore", spam, "--pool", "scores.parquet")
+    done = levelled("attach", spam, "--predictor", "scores.parquet")
     assert done.err == "rescored spam with scores.parquet. Next: levelled ask spam\n"
     asked = levelled("ask", spam, "-n", 20)
     assert levelled("tell", spam, "-", given=answers(asked.out, truth)).code == 0
     assert levelled("audit", spam).out.startswith("ok: ")
-    refused = levelled("rescore", spam, "--pool", pool)
+    refused = levelled("attach", spam, "--predictor", pool)
     assert "has no predicted losses" in refused.err
 
 
@@ -474,11 +474,11 @@ def test_a_file_that_cannot_rescore_is_named(levelled: Levelled, spam: str, pool
     pq.write_table(table.select(["id"])[:9], "ids.parquet")
     assert (
         "ids.parquet has no predicted losses"
-        in levelled("rescore", spam, "--pool", "ids.parquet").err
+        in levelled("attach", spam, "--predictor", "ids.parquet").err
     )
     hat = pa.table({"id": table["id"], "loss_hat": table["proba_spam"]})
     pq.write_table(hat[1:], "most.parquet")
-    refused = levelled("rescore", spam, "--pool", "most.parquet")
+    refused = levelled("attach", spam, "--predictor", "most.parquet")
     assert (refused.code, refused.err.count("\n")) == (1, 1)
     assert "most.parquet has no row for the id 'r0'. " in refused.err
 
@@ -488,12 +488,12 @@ def test_a_uniform_campaign_is_not_rescored(levelled: Levelled, pool: Path) -> N
     table = pq.read_table(pool)
     hat = {"id": table["id"], "loss_hat": table["proba_spam"]}
     pq.write_table(pa.table(hat), "scores.parquet")
-    refused = levelled("rescore", "plain", "--pool", "scores.parquet")
+    refused = levelled("attach", "plain", "--predictor", "scores.parquet")
     assert (refused.code, refused.err.count("\n")) == (1, 1)
     assert "levelled change plain --kind adaptive" in refused.err
     assert not load_campaign("plain").state.rescored
     assert levelled("change", "plain", "--kind", "adaptive").code == 0
-    assert levelled("rescore", "plain", "--pool", "scores.parquet").code == 0
+    assert levelled("attach", "plain", "--predictor", "scores.parquet").code == 0
 
 
 def test_the_status_shows_the_settings_that_count(

@@ -314,5 +314,5 @@ def test_a_labeller_needs_a_name(levelled: Levelled, tmp_path: Path) -> None:
     refused = levelled("label", "spam", "--owner", "ann")
     assert (refused.code, refused.err) == (
         1,
-        "levelled: 'spam' is closed (finished). To go on: levelled reopen spam\n",
+        "levelled: 'spam' is closed (finished). To go on: levelled change spam --reopen\n",
     )

@@ -1,4 +1,4 @@
-"""`levelled learn` and `levelled advise`, as a user types them."""
+"""`levelled learn`, as a user types them."""
 
 import csv
 import json
@@ -164,7 +164,7 @@ class TestLearn:
         assert result.code == 0, result.err
         kept = pq.read_table(there / "kept" / "labelled.parquet").to_pydict()
         assert kept["embedding"] == [embedding[row] for row in kept["row"]]
-        assert levelled("advise", "--labels", "kept/labelled.parquet").code == 0
+        assert levelled("learn", "--advise", "--labels", "kept/labelled.parquet").code == 0
 
     def test_scores_of_several_opinions_need_an_ensemble(self, levelled: Levelled) -> None:
         words = [*LEARN, "--score", "bald", "--batch", "20"]
@@ -257,7 +257,7 @@ class TestAdvise:
     def test_labels_of_learn_say_all_that_is_needed(
         self, levelled: Levelled, labelled: Path
     ) -> None:
-        result = levelled("advise", "--labels", labelled)
+        result = levelled("learn", "--advise", "--labels", labelled)
         assert result.code == 0, result.err
         (found,) = rows(result.out)
         assert found["n_labels"] == 40
@@ -267,13 +267,13 @@ class TestAdvise:
     def test_a_file_of_labels_is_weighted_by_lure(
         self, levelled: Levelled, labelled: Path, table: dict[str, Any]
     ) -> None:
-        (found,) = rows(levelled("advise", "--labels", labelled).out)
+        (found,) = rows(levelled("learn", "--advise", "--labels", labelled).out)
         weights = lure_weights(Draws.from_parquet(labelled))
         assert found["n_effective"] == pytest.approx(weights.sum() ** 2 / np.sum(weights**2))
 
     def test_people_read_the_sentence_first(self, levelled: Levelled, labelled: Path) -> None:
-        result = levelled("advise", "--labels", labelled, "--format", "table")
-        said = rows(levelled("advise", "--labels", labelled).out)[0]
+        result = levelled("learn", "--advise", "--labels", labelled, "--format", "table")
+        said = rows(levelled("learn", "--advise", "--labels", labelled).out)[0]
         first = result.out.partition("\n")[0]
         assert first.endswith(f"orrected: {said['because']}")
         for words in ("active learning bias", "overfitting bias", "by chance alone", "rule"):
@@ -286,8 +286,8 @@ class TestAdvise:
         table = pq.read_table(labelled)
         shuffled = table.take(np.random.default_rng(0).permutation(len(table)))
         other = write(there / name, shuffled)
-        expected = rows(levelled("advise", "--labels", labelled).out)[0]
-        result = levelled("advise", "--labels", other, "--pool-size", N)
+        expected = rows(levelled("learn", "--advise", "--labels", labelled).out)[0]
+        result = levelled("learn", "--advise", "--labels", other, "--pool-size", N)
         assert result.code == 0, result.err
         found = rows(result.out)[0]
         assert found["advice"] == expected["advice"]
@@ -298,8 +298,8 @@ class TestAdvise:
     ) -> None:
         bare = pq.read_table(labelled).select(["draw", "id", "probability", "label"])
         name = write(there / "bare.parquet", bare)
-        expected = levelled("advise", "--labels", labelled).out
-        result = levelled("advise", "--labels", name, "--pool", "pool.parquet")
+        expected = levelled("learn", "--advise", "--labels", labelled).out
+        result = levelled("learn", "--advise", "--labels", name, "--pool", "pool.parquet")
         assert result.code == 0, result.err
         assert result.out == expected
 
@@ -308,8 +308,8 @@ class TestAdvise:
     ) -> None:
         bare = pq.read_table(labelled).select(["probability", "label", "age", "dose"])
         name = write(there / "bare.csv", bare)
-        expected = rows(levelled("advise", "--labels", labelled).out)[0]
-        found = rows(levelled("advise", "--labels", name, "--pool-size", N).out)[0]
+        expected = rows(levelled("learn", "--advise", "--labels", labelled).out)[0]
+        found = rows(levelled("learn", "--advise", "--labels", name, "--pool-size", N).out)[0]
         assert found["gain_on_labels"] == pytest.approx(expected["gain_on_labels"])
 
     def test_a_sample_of_where_it_is_used_adds_a_rule(
@@ -318,13 +318,15 @@ class TestAdvise:
         features = pa.table({"dose": table["dose"] + 5, "age": table["age"]})
         pq.write_table(features, there / "elsewhere.parquet")
         for test in ("elsewhere.parquet", "test.parquet"):
-            result = levelled("advise", "--labels", labelled, "--test", test)
+            result = levelled("learn", "--advise", "--labels", labelled, "--test", test)
             assert result.code == 0, result.err
             assert "shift" in [rule["name"] for rule in rows(result.out)[0]["rules"]]
 
     def test_few_labels_are_too_few(self, levelled: Levelled, labelled: Path, there: Path) -> None:
         name = write(there / "few.csv", pq.read_table(labelled).slice(0, 5))
-        result = levelled("advise", "--labels", name, "--pool-size", N, "--format", "table")
+        result = levelled(
+            "learn", "--advise", "--labels", name, "--pool-size", N, "--format", "table"
+        )
         assert result.out.startswith("Not corrected: 30 labels are needed")
 
 
@@ -347,7 +349,7 @@ def test_the_export_of_a_campaign_can_be_advised_on(
     assert levelled("export", "spam", "--out", f"spam.{ending}").code == 0
     features = {"id": items["id"], "f_spam": items["proba_spam"], "f_noise": range(400)}
     pq.write_table(pa.table({k: [*v] for k, v in features.items()}), tmp_path / "X.parquet")
-    result = levelled("advise", "--labels", f"spam.{ending}", "--pool", "X.parquet")
+    result = levelled("learn", "--advise", "--labels", f"spam.{ending}", "--pool", "X.parquet")
     assert result.code == 0, result.err
     assert rows(result.out)[0]["n_labels"] == 32
     assert "7 of 40 draws are left out: draw 34 has no label yet" in result.err
@@ -610,9 +612,9 @@ def test_bad_input_to_advise_is_told_in_one_line(
     for name, text in FILES.items():
         (there / name).write_text(text)
     pq.write_table(pa.table({key: [*value] for key, value in drawn.items()}), there / "d.parquet")
-    refused(levelled, ["advise", "--labels", "d.parquet", *words.split()], told)
+    refused(levelled, ["learn", "--advise", "--labels", "d.parquet", *words.split()], told)
 
 
 def test_a_file_that_is_no_parquet_is_named(levelled: Levelled, there: Path) -> None:
     (there / "bad.parquet").write_bytes(b"PAR1 nonsense")
-    refused(levelled, ["advise", "--labels", "bad.parquet"], "bad.parquet")
+    refused(levelled, ["learn", "--advise", "--labels", "bad.parquet"], "bad.parquet")

@@ -41,7 +41,9 @@ def test_asking_is_not_in_vain_when_its_output_is_lost(
     levelled: Levelled, spam: str, tmp_path: Path, owner: str, lost: str
 ) -> None:
     in_shell(f"levelled ask spam -n 40 {owner} {lost}", tmp_path)
-    command = f"levelled mine spam {owner}" if not owner else f"levelled ask spam -n 40 {owner}"
+    command = (
+        f"levelled open spam --mine {owner}" if not owner else f"levelled ask spam -n 40 {owner}"
+    )
     again = in_shell(command, tmp_path)
     if not again.stdout:  # the command noticed that nobody saw the items, and gave them back
         assert lost != "> lost.jsonl"
@@ -52,25 +54,27 @@ def test_asking_is_not_in_vain_when_its_output_is_lost(
 def test_open_items_are_listed_printed_again_and_returned(levelled: Levelled, spam: str) -> None:
     assert draws_of(levelled("ask", spam, "-n", 3, "--owner", "ann").out) == [1, 2, 3]
     assert draws_of(levelled("ask", spam, "-n", 2, "--owner", "bob").out) == [4, 5]
-    assert draws_of(levelled("mine", spam, "--owner", "ann").out) == [1, 2, 3]
+    assert draws_of(levelled("open", "--mine", spam, "--owner", "ann").out) == [1, 2, 3]
     rows = json.loads(levelled("open", spam, "--format", "json").out)
     assert [(row["draw"], row["owner"]) for row in rows][2:4] == [(3, "ann"), (4, "bob")]
     assert all(row["since"] <= row["until"] for row in rows)
     table = levelled("open", spam, "--format", "table").out
     assert "labeller" in table
     assert "bob" in table
-    assert levelled("return", spam, "--owner", "ann", "--draw", 2).err == "1 item returned\n"
-    assert levelled("return", spam, "--owner", "ann").err == "2 items returned\n"
-    assert levelled("return", spam, "--owner", "ann").err == "no open items of ann\n"
-    assert levelled("return", spam, "--all").err == "2 items returned\n"
+    assert (
+        levelled("open", "--return", spam, "--owner", "ann", "--draw", 2).err == "1 item returned\n"
+    )
+    assert levelled("open", "--return", spam, "--owner", "ann").err == "2 items returned\n"
+    assert levelled("open", "--return", spam, "--owner", "ann").err == "no open items of ann\n"
+    assert levelled("open", "--return", spam, "--all").err == "2 items returned\n"
     assert draws_of(levelled("ask", spam, "-n", 6, "--owner", "cy").out) == [1, 2, 3, 4, 5, 6]
-    assert levelled("mine", spam, "--owner", "ann").err == "no open items of ann\n"
+    assert levelled("open", "--mine", spam, "--owner", "ann").err == "no open items of ann\n"
 
 
 def test_items_without_a_name_can_be_printed_again(levelled: Levelled, spam: str) -> None:
     assert levelled("ask", spam, "-n", 2).err == ""
     assert "2 items that were asked for without a name" in levelled("ask", spam).err
-    assert draws_of(levelled("mine", spam).out) == [1, 2, 3]
+    assert draws_of(levelled("open", "--mine", spam).out) == [1, 2, 3]
 
 
 def test_corrections_are_confirmed_by_amend(
@@ -86,11 +90,11 @@ def test_corrections_are_confirmed_by_amend(
     refused = levelled("tell", spam, "done.jsonl", "--owner", "ann")
     assert refused.code == 1
     assert "3 of these 20 labels differ from what ann told before" in refused.err
-    assert "use amend: levelled amend spam FILE" in refused.err
-    amended = levelled("amend", spam, "done.jsonl", "--owner", "ann")
+    assert "levelled tell spam FILE --amend" in refused.err
+    amended = levelled("tell", "--amend", spam, "done.jsonl", "--owner", "ann")
     assert amended.err == "3 labels replaced, 17 as they were\n"
-    assert levelled("amend", spam, 1, "ham", "--owner", "ann").err == "draw 1 is now ham\n"
-    undone = levelled("undo", spam, "--owner", "ann").err
+    assert levelled("tell", "--amend", spam, 1, "ham", "--owner", "ann").err == "1 label replaced\n"
+    undone = levelled("tell", "--undo", spam, "--owner", "ann").err
     assert undone.startswith("undone: draw 1 (item r")
     assert undone.endswith(" is spam\n")
     assert levelled("audit", spam).out.startswith("ok: ")
@@ -99,8 +103,8 @@ def test_corrections_are_confirmed_by_amend(
 def test_undo_opens_the_last_answer_again(levelled: Levelled, spam: str) -> None:
     levelled("ask", spam, "-n", 2, "--owner", "ann")
     levelled("tell", spam, "-", "--owner", "ann", given="draw,label\n1,ham\n2,ham\n")
-    assert levelled("undo", spam, "--owner", "ann").err.endswith("is open again\n")
-    assert draws_of(levelled("mine", spam, "--owner", "ann").out) == [2]
+    assert levelled("tell", "--undo", spam, "--owner", "ann").err.endswith("is open again\n")
+    assert draws_of(levelled("open", "--mine", spam, "--owner", "ann").out) == [2]
 
 
 def test_agreement_is_in_the_status(levelled: Levelled, spam: str) -> None:
@@ -116,16 +120,16 @@ def test_agreement_is_in_the_status(levelled: Levelled, spam: str) -> None:
 
 
 def test_a_campaign_is_reopened_renamed_and_deleted(levelled: Levelled, spam: str) -> None:
-    levelled("close", spam)
-    assert levelled("reopen", spam).err == "reopened spam. Next: levelled ask spam\n"
-    assert levelled("rename", spam, "ham").err == "spam is now ham\n"
+    levelled("change", "--close", spam)
+    assert levelled("change", "--reopen", spam).err == "reopened spam. Next: levelled ask spam\n"
+    assert levelled("change", spam, "--rename", "ham").err == "spam is now ham\n"
     assert levelled("audit", "ham").out.startswith("ok: ")
-    assert levelled("delete", "ham", given="spam\n").code == 1
+    assert levelled("change", "--delete", "ham", given="spam\n").code == 1
     assert json.loads(levelled("list", "--format", "json").out)[0]["name"] == "ham"
-    assert levelled("delete", "ham", given="ham\n").err == "deleted ham\n"
+    assert levelled("change", "--delete", "ham", given="ham\n").err == "deleted ham\n"
     assert json.loads(levelled("list", "--format", "json").out) == []
     levelled("create", "spam", "--pool", "nowhere")
-    assert levelled("delete", "spam", "--yes").code == 1
+    assert levelled("change", "--delete", "spam", "--yes").code == 1
 
 
 def test_a_shorter_lease_applies_to_what_is_out(levelled: Levelled, spam: str) -> None:
@@ -142,9 +146,7 @@ def test_the_shell_completes_commands_and_campaigns(
 ) -> None:
     home = tmp_path / "home"
     home.mkdir()
-    # Typer would look for a shell among the parents of this process, and there may be none.
-    named = {"_TYPER_COMPLETE_TEST_DISABLE_SHELL_DETECTION": "1"}
-    shell = {**os.environ, "HOME": str(home), "SHELL": "/bin/bash", **named}
+    shell = {**os.environ, "HOME": str(home), "SHELL": "/bin/bash"}
 
     def run(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         command = [sys.executable, "-m", "levelled", *words]
@@ -152,15 +154,22 @@ def test_the_shell_completes_commands_and_campaigns(
             command, cwd=tmp_path, env={**shell, **more}, capture_output=True, text=True
         )
 
-    shown = run("--show-completion", "bash")
-    assert "complete -o default -F" in shown.stdout
+    shown = run("--show-completion", "bash").stdout
+    assert "-F _levelled_completion levelled" in shown
+    for _ in range(2):
+        assert run("--install-completion").returncode == 0
+    script = home / ".bash_completions" / "levelled.sh"
+    assert script.read_text() == shown.rstrip("\n") + "\n"
+    assert (home / ".bashrc").read_text() == f"source '{script}'\n"
+    assert run("--show-completion", "abacus").returncode == 1
 
     def complete(line: str) -> list[str]:
         words = {"COMP_WORDS": line, "COMP_CWORD": str(len(line.split()) - 1)}
-        return run(**words, _LEVELLED_COMPLETE="complete_bash").stdout.split()
+        return run(**words, _LEVELLED_COMPLETE="bash_complete").stdout.split()
 
-    assert complete("levelled reop") == ["reopen"]
-    assert complete("levelled status s") == ["spam"]
+    assert complete("levelled rep") == ["plain,report", "plain,reproduce"]
+    assert complete("levelled status s") == ["plain,spam"]
+    assert complete("levelled tell spam d") == ["file,d"]
     assert complete("levelled status x") == []
     assert complete("levelled status --storage sqlite:///nowhere.db s") == []
     assert not (tmp_path / "nowhere.db").exists()

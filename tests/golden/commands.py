@@ -42,13 +42,15 @@ def _campaign() -> dict[str, Any]:
     answers = [{"draw": one["draw"], "label": pools.kind(one["id"])} for one in made["ask"]["out"]]
     lines = "\n".join(map(json.dumps, answers[:28]))
     command("tell", "reviews", "-", "--owner", "ann", given=lines)
-    command("skip", "reviews", 29, "--owner", "ann")
-    command("unlabelable", "reviews", 30, "--owner", "ann", "--reason", "empty")
+    command("tell", "--skip", "reviews", 29, "--owner", "ann")
+    command("tell", "--unlabelable", "reviews", 30, "--owner", "ann", "--reason", "empty")
     made["ask csv"] = command("ask", "reviews", "-n", 3, "--owner", "bob", "--format", "csv")
-    made["mine"] = printed("mine", "reviews", "--owner", "bob")
+    made["mine"] = printed("open", "--mine", "reviews", "--owner", "bob")
     made["open"] = printed("open", "reviews")
-    command("return", "reviews", "--owner", "bob")
-    command("amend", "reviews", "-", "--owner", "ann", given='{"draw": 1, "label": "spam"}')
+    command("open", "--return", "reviews", "--owner", "bob")
+    command(
+        "tell", "--amend", "reviews", "-", "--owner", "ann", given='{"draw": 1, "label": "spam"}'
+    )
     made["estimate"] = printed("estimate", "reviews")
     command("attach", "reviews", "--predictions", "v2.parquet", "--model", "v2")
     made["compare"] = printed("compare", "reviews", "v2")
@@ -57,15 +59,15 @@ def _campaign() -> dict[str, Any]:
     made["gate"] = printed("gate", "reviews", "--at-most", 0.6, "--claim", "f1:spam>=0.99")
     made["plan from"] = printed("plan", "--from", "reviews", "--width", 0.1)
     command("change", "reviews", "--budget", 50, "--target-width", 0.05)
-    command("undo", "reviews", "--owner", "ann")
+    command("tell", "--undo", "reviews", "--owner", "ann")
     made["status"] = printed("status", "reviews")
     made["audit"] = command("audit", "reviews")
     for name in ("reviews.csv", "reviews.jsonl"):
         command("export", "reviews", "--out", name)
         made[f"export {name}"] = Path(name).read_text().splitlines()
-    command("close", "reviews")
-    command("reopen", "reviews")
-    command("rename", "reviews", "letters")
+    command("change", "--close", "reviews")
+    command("change", "--reopen", "reviews")
+    command("change", "reviews", "--rename", "letters")
     made["list"] = printed("list")
     return made
 
@@ -98,13 +100,13 @@ def _research() -> dict[str, Any]:
         "learn": printed(*learn, "--budget", 40, "--out", "learnt"),
         "learn compare": printed(*learn, "--budget", 25, "--compare"),
     }
-    made["advise"] = printed("advise", "--labels", "learnt/labelled.parquet")
+    made["advise"] = printed("learn", "--advise", "--labels", "learnt/labelled.parquet")
     return made
 
 
 def _tools() -> dict[str, Any]:
-    command("token", "add", "ann", "--role", "labeller")
-    made = {"token list": printed("token", "list")}
-    doctor = printed("doctor")["out"]
-    made["doctor"] = {"keys": [sorted(one) for one in doctor]}
+    command("serve", "--invite", "ann", "--role", "labeller")
+    made = {"token list": printed("serve", "--people")}
+    (doctor,) = printed("doctor")["out"]  # the other keys are packages that the metadata lists
+    made["doctor"] = {key: key in doctor for key in ("python", "levelled", "storage")}
     return made

@@ -174,7 +174,7 @@ class Campaign:
         """End leases, so that others can have the items now, and return their draws.
 
         They are all items of the owner, or only some `draws`; with `everyone`, those of all
-        labellers. The draws keep their numbers. The shell's word for it is `levelled return`.
+        labellers. The draws keep their numbers. The command is `levelled open --return`.
         """
         wanted = None if draws is None else list(draws)
         events = self._log.do(

@@ -1,138 +1,204 @@
-"""The application: all commands, and the way errors are printed."""
+"""The application: the groups of commands, their old names, and the way errors are printed."""
 
 import io
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache
-from importlib.metadata import entry_points
-from typing import Annotated, Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-import typer
-from typer.core import TyperCommand
-from typer.main import get_command
+import click
 
 from levelled import __version__
-from levelled.cli import (
-    drawing,
-    label,
-    labelling,
-    learning,
-    managing,
-    reading,
-    show,
-    simulating,
-)
+from levelled.cli import show
+from levelled.cli.options import make_command
 from levelled.errors import LevelledError
 
+if TYPE_CHECKING:
+    from importlib.metadata import EntryPoint
 
-class _Command(TyperCommand):
-    """A command whose help names only those variables that several commands share."""
+GROUPS: Mapping[str, Mapping[str, str]] = {
+    "Start": dict.fromkeys(("demo", "look", "plan", "create", "serve"), "starting"),
+    "Label": {"label": "label", **dict.fromkeys(("ask", "tell", "open"), "labelling")},
+    "Read": dict.fromkeys(
+        ("list", "status", "estimate", "compare", "judge", "gate", "report", "export", "audit"),
+        "reading",
+    ),
+    "Manage": dict.fromkeys(("change", "attach", "storage", "doctor"), "managing"),
+    "Research": {"simulate": "simulating", "draw": "drawing", "learn": "learning"},
+}
+"""The commands, each with the module that has its function; no other module is imported for it.
 
-    def __init__(self, *args: Any, **settings: Any) -> None:  # noqa: ANN401
-        super().__init__(*args, **settings)
-        for option in self.params:
-            option.show_envvar = option.envvar is not None  # type: ignore[attr-defined]
+Commands that other packages register are listed under Research.
+"""
 
-    def format_options(self, ctx: Any, formatter: Any) -> None:  # noqa: ANN401
-        """Write the options under the headings of their groups."""
-        sections: dict[str, list[tuple[str, str]]] = {}
-        for one in self.get_params(ctx):
-            heading = "Arguments" if one.param_type_name == "argument" else "Options"
-            heading = getattr(one, "rich_help_panel", None) or heading
-            if record := one.get_help_record(ctx):
-                sections.setdefault(heading, []).append(record)
-        for heading, records in sections.items():
-            with formatter.section(heading):
-                formatter.write_dl(records)
+_OLD: Mapping[str, tuple[str, str, int | str | None]] = {
+    "mine": ("open", "--mine", None),
+    "return": ("open", "--return", None),
+    "skip": ("tell", "--skip", None),
+    "unlabelable": ("tell", "--unlabelable", None),
+    "amend": ("tell", "--amend", None),
+    "undo": ("tell", "--undo", None),
+    "rescore": ("attach", "--predictor", "--pool"),
+    "close": ("change", "--close", None),
+    "reopen": ("change", "--reopen", None),
+    "rename": ("change", "--rename", 1),
+    "delete": ("change", "--delete", None),
+    "token": ("serve", "", None),
+    "token add": ("serve", "--invite", 0),
+    "token list": ("serve", "--people", None),
+    "token remove": ("serve", "--revoke", 0),
+    "advise": ("learn", "--advise", None),
+    "data": ("reproduce", "", None),
+    "data list": ("reproduce", "--datasets", None),
+    "data fetch": ("reproduce", "--fetch", 0),
+}
+"""Old names, which answer for one version: the command, and the flag that took their place.
+
+The flag goes before each argument from a number on, or takes the place of an option.
+"""
 
 
-app = typer.Typer(
+def _rename(words: list[str], *, quiet: bool) -> list[str]:
+    """The words of a command line with the new name of its command."""
+    old = " ".join(words[:2]) if " ".join(words[:2]) in _OLD else words[0]
+    if old not in _OLD:
+        return words
+    command, flag, place = _OLD[old]
+    rest = words[len(old.split()) :]
+    if isinstance(place, str):
+        rest = [
+            flag + one.removeprefix(place) if one.split("=")[0] == place else one for one in rest
+        ]
+    elif place is None:
+        rest = [flag, *rest] if flag else rest
+    else:
+        after_option = [False, *(one.startswith("-") and "=" not in one for one in rest)]
+        for at in [at for at, one in enumerate(rest) if not (after_option[at] or one[:1] == "-")][
+            place:
+        ][::-1]:
+            rest.insert(at, flag)
+    if not quiet:
+        new = f"levelled {command} {flag}".rstrip()
+        show.tell(f"note: levelled {old} is now {new}; the old name ends with the next version")
+    return [command, *rest]
+
+
+class _Commands(click.Group):
+    """The group of all commands, each of which is imported when it is needed."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands, group by group."""
+        return [name for group in _all_groups().values() for name in group]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name."""
+        return _find_command(cmd_name)
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name, perhaps by its old name, and the words after it."""
+        words = _rename(args, quiet=ctx.resilient_parsing)
+        if _find_command(words[0]) is None and not ctx.resilient_parsing:
+            from levelled._check import suggest
+
+            guess = suggest(words[0], self.list_commands(ctx))
+            ctx.fail(f"No such command {show.plain(words[0])!r}{guess or '.'}")
+        return super().resolve_command(ctx, words)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command, in groups."""
+        for group, names in _all_groups().items():
+            with formatter.section(group):
+                commands = {name: _find_command(name) for name in names}
+                formatter.write_dl(
+                    [
+                        (f"{name:9}", one.get_short_help_str(200))
+                        for name, one in commands.items()
+                        if one
+                    ]
+                )
+
+
+def _all_groups() -> Mapping[str, Sequence[str]]:
+    """The names of all commands in their groups, with those that other packages register."""
+    registered = sorted(_registered())
+    return {
+        group: [*names, *(registered if group == "Research" else ())]
+        for group, names in GROUPS.items()
+    }
+
+
+@cache
+def _find_command(name: str) -> click.Command | None:
+    """The command of this name, made once a process; None if there is none."""
+    for names in GROUPS.values():
+        if name in names:
+            module = import_module(f"levelled.cli.{names[name]}")
+            found = getattr(module, f"{name}_", None) or getattr(module, name)
+            break
+    else:
+        found = _registered()[name].load() if name in _registered() else None
+    if found is None or isinstance(found, click.Command):
+        return found
+    return make_command(found, name)
+
+
+@cache
+def _registered() -> "Mapping[str, EntryPoint]":
+    """The commands that installed packages register, which takes a while to find out."""
+    from importlib.metadata import entry_points
+
+    found = entry_points(group="levelled.commands")
+    return {one.name: one for one in found if one.name not in _OLD}
+
+
+def _complete(context: click.Context, option: click.Parameter, shell: str | None) -> None:
+    if shell is not None and not context.resilient_parsing:
+        from levelled.cli import completion
+
+        work = getattr(completion, f"{(option.name or '').partition('_')[0]}_script")
+        work(app, shell)
+        context.exit()
+
+
+def _version(context: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted and not context.resilient_parsing:
+        click.echo(f"levelled {__version__}")
+        context.exit()
+
+
+def _eager(name: str, about: str, callback: Callable[..., None], **more: Any) -> click.Option:  # noqa: ANN401
+    return click.Option(
+        [name],
+        help=about,
+        callback=callback,
+        is_eager=True,
+        expose_value=False,
+        allow_from_autoenv=False,
+        **more,
+    )
+
+
+app = _Commands(
     name="levelled",
     help="Unbiased estimates and corrective training weights from actively chosen labels.",
     epilog="Every option has a variable: LEVELLED_ASK_COUNT is --count of levelled ask.",
     no_args_is_help=True,
-    pretty_exceptions_enable=False,
-    rich_markup_mode=None,
     context_settings={"auto_envvar_prefix": "LEVELLED"},
-)
-for command in (
-    simulating.demo,
-    managing.look,
-    managing.create,
-    managing.list_,
-    managing.status,
-    label.label,
-    labelling.ask,
-    labelling.mine,
-    labelling.return_,
-    labelling.open_,
-    labelling.tell,
-    labelling.skip,
-    labelling.unlabelable,
-    labelling.amend,
-    labelling.undo,
-    reading.estimate,
-    reading.compare,
-    reading.judge,
-    reading.gate,
-    reading.report,
-    managing.change,
-    managing.attach,
-    managing.rescore,
-    managing.close,
-    managing.reopen,
-    managing.rename,
-    managing.delete,
-    reading.audit,
-    reading.export,
-    managing.serve,
-    simulating.plan,
-    simulating.simulate,
-    drawing.draw,
-    learning.learn,
-    learning.advise,
-    managing.doctor,
-):
-    names_more = {"allow_extra_args": command is drawing.draw}  # which it refuses in its own words
-    name = command.__name__.rstrip("_")
-    app.command(name, cls=_Command, context_settings=names_more)(show.opening(command))
-app.add_typer(managing.token_app, name="token")
-app.add_typer(managing.storage_app, name="storage")
-for entry in sorted(entry_points(group="levelled.commands"), key=lambda entry: entry.name):
-    registered = entry.load()  # by an installed package
-    if isinstance(registered, typer.Typer):
-        app.add_typer(registered, name=entry.name)
-    else:
-        app.command(entry.name, cls=_Command)(registered)
-
-
-def _version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"levelled {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
-def _options(
-    version: Annotated[
-        bool,
-        typer.Option(
-            "--version",
-            callback=_version,
-            is_eager=True,
-            help="Print the version.",
-            allow_from_autoenv=False,
+    params=[
+        _eager("--version", "Print the version.", _version, is_flag=True),
+        *(
+            _eager(name, about, _complete, is_flag=False, flag_value="", metavar="[SHELL]")
+            for name, about in {
+                "--install-completion": "Let the shell complete commands and campaigns.",
+                "--show-completion": "Print the script for it.",
+            }.items()
         ),
-    ] = False,
-) -> None:
-    pass
-
-
-@cache
-def _built() -> Callable[..., None]:
-    """All commands, built once a process."""
-    return get_command(app)
+    ],
+)
 
 
 def run(words: Sequence[str] | None = None) -> None:
@@ -143,7 +209,7 @@ def run(words: Sequence[str] | None = None) -> None:
         sys.stdout.reconfigure(encoding="utf-8", errors="backslashreplace")
     try:
         try:
-            _built()(words, prog_name="levelled")
+            app.main(words, prog_name="levelled")
         finally:
             sys.stdout.flush()
     except BrokenPipeError:  # levelled ask ... | head -1
@@ -158,7 +224,7 @@ def run(words: Sequence[str] | None = None) -> None:
 
 
 def _refuse(why: str) -> None:
-    typer.echo(f"levelled: {show.plain(' '.join(why.split()), 5000)}", err=True)
+    show.tell(f"levelled: {' '.join(why.split())}")
     sys.exit(1)
 
 

@@ -4,11 +4,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
-import typer
+import click
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.show import ClassNames, Form, Format
+from levelled.cli.options import ClassNames, Form, Format, argument, flag, refuse
 
 _FOR_FILES = ("log", "metric", "classes", "floor", "design", "threads")
 """Options of draws from files."""
@@ -25,93 +25,84 @@ class DialectName(StrEnum):
 
 
 def draw(
-    context: typer.Context,
-    pool: Annotated[
-        str | None,
-        typer.Argument(help="File, folder, 'pattern' or address (s3://...).", show_default=False),
-    ] = None,
-    count: Annotated[
-        int | None, typer.Option("-k", "--count", min=1, help="Number of items to draw.")
-    ] = None,
+    pools: Annotated[
+        list[str],
+        argument("File, folder, 'pattern' or address (s3://...).", metavar="[POOL]"),
+    ] = [],  # noqa: B006
+    count: Annotated[int | None, flag("Number of items to draw.", "-k", "--count", min=1)] = None,
     weight: Annotated[
         str | None,
-        typer.Option(help="The column of weights; without it all items weigh the same."),
+        flag("The column of weights; without it all items weigh the same."),
     ] = None,
-    log: Annotated[
-        bool, typer.Option("--log", help="The column holds logarithms of weights.")
-    ] = False,
+    log: Annotated[bool, flag("The column holds logarithms of weights.", "--log")] = False,
     metric: Annotated[
         str | None,
-        typer.Option(help="Weigh items by the loss that their predictions let expect, e.g. error."),
+        flag("Weigh items by the loss that their predictions let expect, e.g. error."),
     ] = None,
     classes: ClassNames = None,
     floor: Annotated[
         float | None,
-        typer.Option(
+        flag(
+            "Share of the probability spread evenly over all items, those of weight 0 too; by "
+            "default 0.5 with --metric, else 0. It takes a further pass.",
             min=0,
             max=1,
-            help="Share of the probability spread evenly over all items, those of weight 0 too; by "
-            "default 0.5 with --metric, else 0. It takes a further pass.",
         ),
     ] = None,
     design: Annotated[
         bool,
-        typer.Option(
+        flag(
+            "Add columns about what else could be drawn, which make intervals safer.",
             "--design/--no-design",
-            help="Add columns about what else could be drawn, which make intervals safer.",
         ),
     ] = True,
-    seed: Annotated[
-        int | None, typer.Option(min=0, help="Seed of the draws; chosen if not given.")
-    ] = None,
+    seed: Annotated[int | None, flag("Seed of the draws; chosen if not given.", min=0)] = None,
     allow_zero: Annotated[
-        bool, typer.Option("--allow-zero", help="Leave items of weight 0 out of the pool.")
+        bool, flag("Leave items of weight 0 out of the pool.", "--allow-zero")
     ] = False,
-    id_column: Annotated[str, typer.Option(help="The column of ids.")] = "id",
-    threads: Annotated[
-        int | None, typer.Option(min=1, help="Threads that read; by default one a core.")
-    ] = None,
+    id_column: Annotated[str, flag("The column of ids.")] = "id",
+    threads: Annotated[int | None, flag("Threads that read; by default one a core.", min=1)] = None,
     sql: Annotated[
         DialectName | None,
-        typer.Option(help="Print the SELECT by which this engine draws from --table by key."),
+        flag("Print the SELECT by which this engine draws from --table by key."),
     ] = None,
-    table: Annotated[
-        str | None, typer.Option(help="The table to draw from, for --sql: [schema.]table.")
-    ] = None,
+    table: Annotated[str | None, flag("The table to draw from, for --sql: [schema.]table.")] = None,
     from_result: Annotated[
-        Path | None, typer.Option(help="Read the draws from the result of that SELECT.")
+        Path | None, flag("Read the draws from the result of that SELECT.")
     ] = None,
-    out: Annotated[Path | None, typer.Option(help="A Parquet file; without it, to stdout.")] = None,
+    out: Annotated[Path | None, flag("A Parquet file; without it, to stdout.")] = None,
     form: Format = None,
 ) -> None:
-    """Draw items without replacement, in proportion to a weight, each with its probability.
+    """Draw items without a campaign, each with its probability.
 
-    Files may be larger than memory: they are read once, a row group at a time. Data in a database
-    is drawn there: --sql prints a SELECT, --from-result reads what it gave.
+    Draws are without replacement, in proportion to a weight. Files may be larger than memory: they
+    are read once, a row group at a time. Data in a database is drawn there: --sql prints a SELECT,
+    --from-result reads what it gave.
     """
     import secrets
 
-    if context.args:
-        raise typer.BadParameter(
-            f"A pool is one name, and {show.plain(context.args[0])} is a further one. Put a "
+    pool = pools[0] if pools else None
+    if len(pools) > 1:
+        raise click.BadParameter(
+            f"A pool is one name, and {show.plain(pools[1])} is a further one. Put a "
             f"pattern in quotes: levelled draw 'pool/*.parquet'."
         )
     if sum(one is not None for one in (pool, sql, from_result)) != 1:
-        raise typer.BadParameter("Name one of a pool, --sql with --table, and --from-result.")
+        raise click.BadParameter("Name one of a pool, --sql with --table, and --from-result.")
     if (sql is None) != (table is None):
-        raise typer.BadParameter("--sql and --table go together.")
+        raise click.BadParameter("--sql and --table go together.")
     if count is None and from_result is None:
-        raise typer.BadParameter("say how many items to draw.", param_hint="-k")
+        raise click.BadParameter("say how many items to draw.", param_hint="-k")
     seed = secrets.randbits(32) if seed is None else seed
     if from_result is not None:
         others = ("count", "weight", "seed", "allow_zero", "id_column")
-        _refuse(context, "--from-result", *_FOR_FILES, *others)
-        _check_out(context, out, str(from_result))
+        refuse("--from-result", *_FOR_FILES, *others)
+        _check_out(out, str(from_result))
         draws = lv.samplers.draws_from_result(lv.sources.read_result(from_result))
         _show_draws(draws, out, form, ["draw", "id", "probability"])
         show.tell(f"{_count(draws)}, as {from_result} says")
     elif sql is not None:
-        _refuse(context, f"--sql {sql}", *_FOR_FILES, "out", "form")
+        refuse(f"--sql {sql}", *_FOR_FILES, "out", "form")
         statement = lv.samplers.select_statement(
             sql,
             table or "",
@@ -121,16 +112,16 @@ def draw(
             weight=weight,
             allow_zero=allow_zero,
         )
-        typer.echo(statement)
+        click.echo(statement)
     elif pool is not None:
         if weight is not None:
-            _refuse(context, "--weight", "metric", "classes")
+            refuse("--weight", "metric", "classes")
         elif metric is not None:
-            _refuse(context, "--metric", "log")
+            refuse("--metric", "log")
         else:
             equal = "equal weights: name --weight or --metric"
-            _refuse(context, equal, "log", "classes", "floor", "allow_zero")
-        _check_out(context, out, pool)
+            refuse(equal, "log", "classes", "floor", "allow_zero")
+        _check_out(out, pool)
         notes: list[str] = []
         with show.row_counter(f"opening {pool}") as progress:
             draws = lv.campaigns.draw_from_file(
@@ -154,13 +145,13 @@ def draw(
             show.tell(line)
 
 
-def _check_out(context: typer.Context, out: Path | None, source: str) -> None:
+def _check_out(out: Path | None, source: str) -> None:
     """Refuse to write draws into what they are drawn from, or under a name that misleads."""
     from levelled.sources.files import ENDINGS, is_one_of
 
     if out is None:
         return
-    _refuse(context, "--out", "form")
+    refuse("--out", "form")
     if ENDINGS.get(out.suffix.lower()) != "parquet":
         raise lv.errors.InputError(f"--out writes a Parquet file: {out} must end in .parquet.")
     if is_one_of(out, source):
@@ -168,15 +159,6 @@ def _check_out(context: typer.Context, out: Path | None, source: str) -> None:
             f"--out {out} is, or would be, one of the files that {source} stands for, so the draws "
             f"would spoil what they are drawn from. Name a file elsewhere."
         )
-
-
-def _refuse(context: typer.Context, for_what: str, *names: str) -> None:
-    """Refuse options that would be passed over; variables may be set for other commands."""
-    for option in context.command.params:
-        source = context.get_parameter_source(option.name or "")
-        if option.name in names and source is not None and source.name == "COMMANDLINE":
-            spelt = "/".join([option.opts[-1], *option.secondary_opts])
-            raise typer.BadParameter(f"{spelt} does not go with {for_what}.")
 
 
 def _count(draws: "lv.Draws") -> str:

@@ -6,12 +6,12 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
-import typer
+import click
 
 import levelled as lv
 from levelled.cli import show
+from levelled.cli.options import DEFAULT_STORAGE, Name, Owner, PoolFile, ScoreFiles, Storage
 from levelled.cli.screens import LONGEST, Key, Page, Screen, open_screen
-from levelled.cli.show import DEFAULT_STORAGE, Name, Owner, PoolFile, ScoreFiles, Storage
 from levelled.errors import LevelledError
 
 if TYPE_CHECKING:
@@ -44,13 +44,14 @@ def label(
     pool: PoolFile = None,
     scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
-    """Label items one after another in the terminal, first those that the labeller already has.
+    """Label items one after another in the terminal.
 
-    Keys 1 to 9 and 0 pick a class, ? shows all keys, q stops. Each label is stored at once.
-    Through a pipe, each line is a key, a class or a number.
+    Items that the labeller already has come first. Keys 1 to 9 and 0 pick a class, ? shows all
+    keys, q stops. Each label is stored at once. Through a pipe, each line is a key, a class or a
+    number.
     """
     if not owner:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             "Say who labels, so that nobody else gets your items: --owner NAME, or the variable "
             "LEVELLED_OWNER."
         )
@@ -240,8 +241,8 @@ class _Session:
         self._stopped = True
         name, owner = self._campaign.name, self._owner
         self._why_ended = (
-            f"; item {draft.ask.draw} is kept for {owner} (to free it: levelled return {name} "
-            f"--owner {owner})"
+            f"; item {draft.ask.draw} is kept for {owner} (to free it: levelled open {name} "
+            f"--return --owner {owner})"
         )
         return draft
 

@@ -1,17 +1,16 @@
-"""`levelled ask`, `tell`, `skip`, `unlabelable`, `amend`, `mine`, `return`, `open` and `undo`."""
+"""`levelled ask`, `tell` and `open`."""
 
 import sys
 from collections.abc import Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.show import (
+from levelled.cli.options import (
     DEFAULT_STORAGE,
-    Draw,
     Form,
     Format,
     Name,
@@ -22,7 +21,9 @@ from levelled.cli.show import (
     ScoreFiles,
     Storage,
     argument,
+    choose_one,
     flag,
+    refuse,
 )
 
 if TYPE_CHECKING:
@@ -40,10 +41,10 @@ def ask(
     pool: PoolFile = None,
     scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
-    """Print the next items to label, first those that the labeller already has.
+    """Print the next items to label and keep them for the labeller.
 
-    They are kept for the labeller until the lease runs out. As csv they have a column for the
-    label. Without a name of the labeller all are new.
+    Items that the labeller already has come first. The lease ends by itself. As csv they have a
+    column for the label. Without a name of the labeller all are new.
     """
     campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
     n_out = sum(one.since is not None and one.owner is None for one in campaign.open_items())
@@ -59,8 +60,8 @@ def ask(
         show.tell(f"{len(asks)} of {count} items: {campaign.note}")
     if owner is None and n_out:
         show.tell(
-            f"{n_out} items that were asked for without a name wait for a label: levelled mine "
-            f"{name} prints them again"
+            f"{n_out} items that were asked for without a name wait for a label: levelled open "
+            f"{name} --mine prints them again"
         )
 
 
@@ -93,14 +94,49 @@ def _describe(one: "Ask") -> str:
 
 def tell(
     campaign: "Campaign",
-    files: Annotated[
+    what: Annotated[
         list[str],
-        typer.Argument(help="JSONL, CSV or Parquet with labels, by draw or id; - is stdin."),
-    ],
+        argument(
+            "JSONL, CSV or Parquet files with labels, by draw or id (- is stdin); or the number "
+            "of a draw, and its label.",
+            metavar="FILE...|DRAW [LABEL]",
+        ),
+    ] = [],  # noqa: B006
+    amend: Annotated[
+        bool, flag("Replace labels; those before stay in the log and in the report.", "--amend")
+    ] = False,
+    skip: Annotated[
+        bool, flag("Pass the draw on to another labeller; it keeps its number.", "--skip")
+    ] = False,
+    unlabelable: Annotated[
+        bool,
+        flag("Nobody can label the draw; estimates are over the items that can.", "--unlabelable"),
+    ] = False,
+    undo: Annotated[
+        bool, flag("Withdraw the labeller's last label, amendment or unlabelable mark.", "--undo")
+    ] = False,
+    reason: Reason = None,
     owner: Owner = None,
 ) -> None:
-    """Record labels: all of them, or none if one is wrong."""
-    rows = [row for file in files for row in _read_rows(file, campaign)]
+    """Record labels: all of them, or none if one is wrong.
+
+    A number is a draw; any other word is a file.
+    """
+    action = choose_one(amend=amend, skip=skip, unlabelable=unlabelable, undo=undo)
+    if action not in ("skip", "unlabelable"):
+        refuse("labels" if action != "undo" else "--undo", "reason")
+    if undo:
+        refuse("--undo", "what")
+        _undo(campaign, owner)
+    elif skip or unlabelable:
+        _set_aside(campaign, _draw_of(what, action), reason, owner, for_good=unlabelable)
+    elif amend:
+        _amend(campaign, _read_all(what, campaign), owner)
+    else:
+        _tell(campaign, _read_all(what, campaign), owner)
+
+
+def _tell(campaign: "Campaign", rows: list[dict[str, Any]], owner: str | None) -> None:
     answers = [row for row in rows if row["label"] is not None]
     before = campaign.state
     n_stored = campaign.tell_all(answers, owner=owner)
@@ -119,6 +155,58 @@ def tell(
 
 def _count_opinions(state: "CampaignState") -> int:
     return sum(map(len, state.opinions.values()))
+
+
+def _amend(campaign: "Campaign", rows: list[dict[str, Any]], owner: str | None) -> None:
+    answers = [row for row in rows if row["label"] is not None]
+    n_changed = campaign.amend_all(answers, owner=owner)
+    same = len(answers) - n_changed
+    labels = "1 label" if n_changed == 1 else f"{n_changed} labels"
+    show.tell(f"{labels} replaced" + (f", {same} as they were" if same else ""))
+
+
+def _set_aside(
+    campaign: "Campaign", draw: int, reason: str | None, owner: str | None, *, for_good: bool
+) -> None:
+    if not for_good:
+        campaign.skip(draw, reason=reason or "", owner=owner)
+        show.tell(f"skipped draw {draw}; another labeller will get it")
+        return
+    if reason is None:
+        raise click.BadParameter("say why nobody can label it.", param_hint="--reason")
+    campaign.mark_unlabelable(draw, reason=reason, owner=owner)
+    show.tell(f"draw {draw} cannot be labelled: {reason}")
+
+
+def _undo(campaign: "Campaign", owner: str | None) -> None:
+    draw = campaign.undo(owner=owner)
+    state = campaign.state
+    if draw in state.unlabelable:
+        now = "is unlabelable again"
+    elif draw in state.answers:
+        now = f"is {state.answers[draw].label}"
+    else:
+        now = "is open again"
+    show.tell(f"undone: draw {draw} (item {state.draws[draw - 1].id}) {now}")
+
+
+def _draw_of(what: list[str], action: str) -> int:
+    """The draw that is alone named on the command line."""
+    if len(what) != 1 or not what[0].isdecimal():
+        raise click.BadParameter(f"--{action} needs the number of one draw, and nothing else.")
+    return int(what[0])
+
+
+def _read_all(what: list[str], campaign: "Campaign") -> list[dict[str, Any]]:
+    """The answers of some files, or the one that the words are."""
+    if not what:
+        raise click.BadParameter("Name a file of labels, or a draw and its label.")
+    first, *rest = what
+    if not first.isdecimal():  # files are read by their endings, which a number has not
+        return [row for file in what for row in _read_rows(file, campaign)]
+    if len(rest) != 1:
+        raise click.BadParameter(f"Draw {first} needs one label: levelled tell NAME {first} LABEL.")
+    return [{"draw": int(first), "label": rest[0]}]
 
 
 def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
@@ -144,103 +232,50 @@ def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
     return rows
 
 
-def skip(
+def open_(
     campaign: "Campaign",
-    draw: Draw,
-    reason: Reason = "",
-    owner: Owner = None,
-) -> None:
-    """Pass an item on to another labeller; it keeps its number and is not dropped."""
-    campaign.skip(draw, reason=reason, owner=owner)
-    show.tell(f"skipped draw {draw}; another labeller will get it")
-
-
-def unlabelable(
-    campaign: "Campaign",
-    draw: Draw,
-    reason: Annotated[str, flag("Why it cannot be labelled.")],
-    owner: Owner = None,
-) -> None:
-    """Mark an item that cannot be labelled; estimates are then over the items that can."""
-    campaign.mark_unlabelable(draw, reason=reason, owner=owner)
-    show.tell(f"draw {draw} cannot be labelled: {reason}")
-
-
-def amend(
-    campaign: "Campaign",
-    what: Annotated[
-        str,
-        argument(
-            "Number of a draw, or a file of corrections like those of tell; - is stdin.",
-            metavar="DRAW|FILE",
-        ),
-    ],
-    label: Annotated[str | None, argument("The correct label of the draw.")] = None,
-    owner: Owner = None,
-) -> None:
-    """Replace labels, all or none; those before stay in the log and in the report."""
-    if label is not None:
-        if not what.isdecimal():
-            raise typer.BadParameter(f"{what!r} is no number of a draw.", param_hint="DRAW")
-        campaign.amend(int(what), label, owner=owner)
-        show.tell(f"draw {what} is now {label}")
-        return
-    if what.isdecimal():
-        raise typer.BadParameter(f"Draw {what} needs its correct label.", param_hint="LABEL")
-    rows = [row for row in _read_rows(what, campaign) if row["label"] is not None]
-    n_changed = campaign.amend_all(rows, owner=owner)
-    same = len(rows) - n_changed
-    labels = "1 label" if n_changed == 1 else f"{n_changed} labels"
-    show.tell(f"{labels} replaced" + (f", {same} as they were" if same else ""))
-
-
-def mine(campaign: "Campaign", form: Format = None, raw: Raw = False, owner: Owner = None) -> None:
-    """Print the labeller's open items again, with the same numbers; their leases begin anew."""
-    asks = campaign.mine(owner)
-    show_asks(campaign, asks, form, raw=raw)
-    if campaign.note is not None:
-        show.tell(f"{len(asks)} items: {campaign.note}")
-    elif not asks:
-        show.tell(f"no open items {_of(owner)}")
-
-
-def return_(
-    campaign: "Campaign",
-    draw: Annotated[
-        list[int] | None, flag("Number of a draw; may be repeated. By default all.", min=1)
-    ] = None,
-    everyone: Annotated[
-        bool, flag("Also items of other labellers, to free them.", "--all")
+    mine: Annotated[
+        bool, flag("Print the labeller's items again; their leases begin anew.", "--mine")
     ] = False,
+    give_back: Annotated[
+        bool, flag("Give the labeller's items back, for whoever asks next.", "--return")
+    ] = False,
+    draw: Annotated[
+        list[int], flag("Number of a draw to return; may be repeated. By default all.", min=1)
+    ] = [],  # noqa: B006
+    everyone: Annotated[
+        bool, flag("Also return items of other labellers, to free them.", "--all")
+    ] = False,
+    form: Format = None,
+    raw: Raw = False,
     owner: Owner = None,
 ) -> None:
-    """Give open items back, so that the next labeller who asks gets them."""
-    draws = campaign.give_back(owner=owner, draws=draw or None, everyone=everyone)
-    count = "1 item" if len(draws) == 1 else f"{len(draws)} items"
-    show.tell(f"{count} returned" if draws else f"no open items {_of(owner)}")
+    """List the items that wait for a label, with those who have them.
+
+    To take over the items of somebody else: levelled open NAME --return --all, then levelled ask.
+    """
+    choose_one(**{"mine": mine, "return": give_back})
+    if not give_back:
+        refuse("a list: name --return", "draw", "everyone")
+    if give_back:
+        refuse("--return", "form", "raw")
+        draws = campaign.give_back(owner=owner, draws=draw or None, everyone=everyone)
+        count = "1 item" if len(draws) == 1 else f"{len(draws)} items"
+        show.tell(f"{count} returned" if draws else f"no open items {_of(owner)}")
+    elif mine:
+        asks = campaign.mine(owner)
+        show_asks(campaign, asks, form, raw=raw)
+        if campaign.note is not None:
+            show.tell(f"{len(asks)} items: {campaign.note}")
+        elif not asks:
+            show.tell(f"no open items {_of(owner)}")
+    else:
+        items = [asdict(one) for one in campaign.open_items()]
+        rows = [[show.plain(value) for value in one.values()] for one in items]
+        columns = ["draw", "id", "labeller", "since", "until"]
+        title = f"Open items of {campaign.name}"
+        show.data(form, items, lambda: show.show_rows(title, columns, rows, figures=False))
 
 
 def _of(owner: str | None) -> str:
     return "of labellers without a name" if owner is None else f"of {owner}"
-
-
-def open_(campaign: "Campaign", form: Format = None) -> None:
-    """List the items that wait for a label: who has them, since when and until when."""
-    items = [asdict(one) for one in campaign.open_items()]
-    rows = [[show.plain(value) for value in one.values()] for one in items]
-    columns = ["draw", "id", "labeller", "since", "until"]
-    title = f"Open items of {campaign.name}"
-    show.data(form, items, lambda: show.show_rows(title, columns, rows, figures=False))
-
-
-def undo(campaign: "Campaign", owner: Owner = None) -> None:
-    """Withdraw the labeller's last label, amendment or mark of an unlabelable item."""
-    draw = campaign.undo(owner=owner)
-    state = campaign.state
-    if draw in state.unlabelable:
-        now = "is unlabelable again"
-    elif draw in state.answers:
-        now = f"is {state.answers[draw].label}"
-    else:
-        now = "is open again"
-    show.tell(f"undone: draw {draw} (item {state.draws[draw - 1].id}) {now}")

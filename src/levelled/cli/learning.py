@@ -1,4 +1,4 @@
-"""`levelled learn` and `levelled advise`: train on drawn labels, with or without weights."""
+"""`levelled learn`: train on drawn labels with or without weights, and advise which."""
 
 import re
 from collections.abc import Iterator
@@ -7,11 +7,11 @@ from enum import StrEnum
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
+import click
 
 import levelled as lv
 from levelled.cli import show
-from levelled.cli.show import Form, Format, flag
+from levelled.cli.options import Form, Format, flag, refuse
 
 if TYPE_CHECKING:
     from levelled.learning.simulation import LabelledPool, Simulation
@@ -23,6 +23,12 @@ _TRAINED = {
     "pure": "with the weights of PURE",
     "auto": "as far corrected as helps",
 }
+_ADVICE = "Advice on labels that were drawn"
+_TRAINING = (
+    *("budget", "score", "proposal", "weights", "compare", "trajectories", "hold_out", "batch"),
+    *("start", "floor", "ensemble", "out"),
+)
+"""Parameters of a simulation, which advice does not use."""
 _MUCH = 0.1
 """If more of a pool than this is drawn, the rest differs noticeably from the whole."""
 _NAMES = (
@@ -58,32 +64,23 @@ LossName = Annotated[str, flag(_LOSS, "--loss")]
 IdColumn = Annotated[str, flag("Column of the ids.", "--id-column")]
 Seed = Annotated[int, flag("Seed of all random numbers.", "--seed", min=0)]
 WeightsOption = StrEnum("WeightsOption", ["auto", "lure", "pure", "none"])
-"""The weights of training; auto corrects as far as `advise` says."""
+"""The weights of training; auto corrects as far as --advise says."""
 
 
-def advise(
-    labels: Annotated[str, flag("File with label and probability, in the order of the draws.")],
-    model: ModelName = "logistic",
-    pool: Annotated[
-        str | None, flag("File of the pool, for its size and the features by id.")
-    ] = None,
-    pool_size: Annotated[int | None, flag("Number of items drawn from.", min=1)] = None,
-    features: FeatureNames = [],  # noqa: B006
-    id_column: IdColumn = "id",
-    loss: LossName = "auto",
-    folds: Annotated[int, flag("Number of folds of the cross-fitting.", min=2)] = 5,
-    test: Annotated[
-        str | None, flag("File with features, and perhaps labels, from where the model is used.")
-    ] = None,
-    seed: Seed = 0,
-    form: Format = None,
+def _advise(
+    labels: str,
+    model: str,
+    pool: str | None,
+    pool_size: int | None,
+    features: list[str],
+    id_column: str,
+    loss: str,
+    folds: int,
+    test: str | None,
+    seed: int,
+    form: Form | None,
 ) -> None:
-    """Say how far to correct training for the way its labels were chosen, with the evidence.
-
-    The corrected model is trained with the weights of R_LURE, the levelled unbiased risk estimator.
-    The labels may be those of levelled learn or levelled export; draws that are not settled are
-    left out.
-    """
+    """Print how far to correct training for the way its labels were chosen, with the evidence."""
     from levelled.learning.files import make_model, name_gaps, read_drawn_labels
 
     with _in_options(model):
@@ -110,7 +107,7 @@ def _show_verdict(verdict: "lv.Verdict") -> None:
     """Print the sentence, then tables of the evidence and the rules of thumb."""
     from levelled.reports.numbers import with_error
 
-    typer.echo(show.plain(verdict, 1000))
+    click.echo(show.plain(verdict, 1000))
     evidence = [
         (name, f"{value:.3g}" if stderr is None else with_error(value, stderr))
         for name, value, stderr in verdict.evidence()
@@ -122,13 +119,15 @@ def _show_verdict(verdict: "lv.Verdict") -> None:
         rules = [(show.plain(rule.name), show.plain(rule.says, 500)) for rule in verdict.rules]
         show.show_rows("", ["rule of thumb", "result here"], rules, figures=False)
     if evidence:
-        typer.echo(show.plain(verdict.caveat, 1000))
+        click.echo(show.plain(verdict.caveat, 1000))
 
 
 def learn(
-    pool: Annotated[str, flag("File, folder or pattern with ids and features.")],
     labels: Annotated[str, flag("File with the columns id and label.")],
-    budget: Annotated[int, flag("Number of labels to draw.", min=2)],
+    pool: Annotated[
+        str | None, flag("File, folder or pattern with ids and features; --advise may do without.")
+    ] = None,
+    budget: Annotated[int | None, flag("Number of labels to draw.", min=2)] = None,
     model: ModelName = "logistic",
     score: ScoreName = None,
     proposal: Annotated[
@@ -159,27 +158,47 @@ def learn(
     seed: Seed = 0,
     out: Annotated[Path | None, flag("Folder for the learner, or for the comparison.")] = None,
     form: Format = None,
+    advise: Annotated[
+        bool,
+        flag(
+            "Say how far to correct training on --labels, drawn before: it has label and "
+            "probability in the order of the draws, as levelled learn and export write it.",
+            "--advise",
+            panel=_ADVICE,
+        ),
+    ] = False,
+    pool_size: Annotated[
+        int | None, flag("Number of items drawn from, without --pool.", min=1, panel=_ADVICE)
+    ] = None,
+    folds: Annotated[int, flag("Number of folds of the cross-fitting.", min=2, panel=_ADVICE)] = 5,
 ) -> None:
-    """Simulate active learning on a pool whose labels are known, to see if correcting helps.
+    """Simulate active learning, or advise how far to correct.
 
     LURE and PURE are the weights of R_LURE and R_PURE, the levelled and the plain unbiased risk
     estimator; auto averages a plain and a corrected model with the share that the labels support.
     Risks are measured on the part of the pool that was not drawn, unless --test or --hold-out says
-    otherwise.
+    otherwise. --advise leaves out draws that are not settled; its --test may lack labels.
     """
+    if advise:
+        refuse("--advise", *_TRAINING)
+        _advise(labels, model, pool, pool_size, features, id_column, loss, folds, test, seed, form)
+        return
+    refuse("a simulation: name --advise", "pool_size", "folds")
+    if pool is None or budget is None:
+        raise click.BadParameter("--pool and --budget are needed, unless for --advise.")
     from levelled._optional import optional
     from levelled.learning.files import name_gaps, read_labelled_pool
     from levelled.learning.settings import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
 
     if trajectories > 1 and not compare:
-        raise typer.BadParameter("goes with --compare.", param_hint="--trajectories")
+        raise click.BadParameter("goes with --compare.", param_hint="--trajectories")
     if compare and weights is not WeightsOption.auto:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             "does not go with --compare, which trains each way.", param_hint="--weights"
         )
     if test is not None and hold_out is not None:
-        raise typer.BadParameter("does not go with --test.", param_hint="--hold-out")
+        raise click.BadParameter("does not go with --test.", param_hint="--hold-out")
     with _in_options(model):
         own, labelled = read_labelled_pool(
             pool,
@@ -233,7 +252,7 @@ def _learn(
         verdict,
     ]
     show.data(form, [row], lambda: show.lines(texts, 1000))
-    if out is not None:  # the labels with their draws and features, for `levelled advise`
+    if out is not None:  # the labels with their draws and features, for --advise
         path = out / "labelled.parquet"
         write_drawn_labels(path, learner.draws, labelled.labels[learner.draws.index], labelled.pool)
         show.tell(f"written: {path}")

@@ -1,4 +1,4 @@
-"""`levelled estimate`, `compare`, `judge`, `gate`, `audit`, `report` and `export`."""
+"""Commands that read campaigns, from `levelled list` to `levelled audit`."""
 
 import re
 from collections.abc import Iterator, Sequence
@@ -6,14 +6,14 @@ from contextlib import suppress
 from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
-from xml.etree import ElementTree as ET
 
-import typer
+import click
 
 import levelled as lv
 from levelled._files import replace_file
+from levelled.campaigns.options import OPTIONS
 from levelled.cli import show
-from levelled.cli.show import (
+from levelled.cli.options import (
     DEFAULT_STORAGE,
     Form,
     Format,
@@ -35,6 +35,63 @@ NOT_YET, REFUTED = 3, 4
 """The exit codes while a target is not reached or a claim not decided, and once it is refuted."""
 
 
+def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
+    """List the campaigns of a storage."""
+    from levelled.campaigns.log.log import CampaignLog
+    from levelled.campaigns.summary import summarise
+
+    with lv.campaigns.open_store(storage, create=False) as store:
+        logs = [CampaignLog(name, store) for name in store.names()]
+        summaries = [summarise(*log.overview()) for log in logs]
+    columns = ["name", "metrics", "n_labels", "n_settled", "n_pending", "budget", "pool_size"]
+    rows = [
+        [
+            *(_cell(row[column]) for column in columns),
+            "open" if row["closed"] is None else f"closed: {_cell(row['closed'])}",
+        ]
+        for row in summaries
+    ]
+    names = [*(column.removeprefix("n_") for column in columns), "state"]
+    show.data(form, summaries, lambda: show.show_rows("Campaigns", names, rows))
+
+
+def status(campaign: "Campaign", form: Format = None) -> None:
+    """Show the progress and the settings of a campaign."""
+    from levelled.campaigns.summary import summarise
+
+    summary = summarise(campaign.state, campaign.last_hash)
+    campaign.keep()
+    chosen = show.chosen(form)
+    if chosen is Form.table:
+        summary["agreement"] = campaign.agreement()
+        defaults = lv.sources.ColumnChoices().to_json()
+        summary["columns"] = [
+            f"{column} {_cell([*value] if isinstance(value, tuple) else value)}"
+            for column, value in campaign.settings.columns.to_json().items()
+            if value != defaults[column]
+        ]
+        usual: dict[str, Any] = {
+            **{one.name: one.default for one in OPTIONS.values() if one.quiet},
+            **dict.fromkeys(one.name for one in OPTIONS.values() if one.only_static),
+            **{key: [] for key in ("features", "columns", "questions", "pair")},
+            **dict.fromkeys(("agreement", "group", "n_groups")),
+        }
+        rows = [
+            (key.removeprefix("n_"), _cell(value))
+            for key, value in summary.items()
+            if key not in usual or value != usual[key]
+        ]
+        show.show_rows("", ["", show.plain(campaign.name)], rows, figures=False)
+    else:
+        show.records([summary], chosen)
+
+
+def _cell(value: object) -> str:
+    if isinstance(value, list):
+        return ", ".join(show.plain(one or "(unnamed)") for one in value)
+    return show.plain(value)
+
+
 def estimate(
     campaign: "Campaign",
     watch: Annotated[bool, flag("Print it again whenever labels come in.", "--watch")] = False,
@@ -44,7 +101,10 @@ def estimate(
     every: Annotated[float, flag("Seconds between looks of --watch.", min=0.05)] = 1.0,
     form: Format = None,
 ) -> None:
-    """Print each metric with its interval; the exit code is 3 until the target is reached."""
+    """Print each metric with its interval.
+
+    The exit code is 3 until the target width is reached.
+    """
     chosen = show.chosen(form)
     if watch:
         looks = campaign.watch(target_width=target_width, every=every)
@@ -56,7 +116,7 @@ def estimate(
         _show_figures(figures, chosen, campaign, last_hash)
     campaign.keep()
     if not reached:
-        raise typer.Exit(NOT_YET)
+        raise click.exceptions.Exit(NOT_YET)
 
 
 def _show_looks(
@@ -104,7 +164,7 @@ def compare(
     ] = None,
     form: Format = None,
 ) -> None:
-    """Say which of two models is better, from the same labels, and by how much."""
+    """Say which of two models is better, and by how much."""
     from levelled.campaigns.figures.comparing import why_not_compared
 
     comparisons = campaign.compare(model, against, metric)
@@ -136,7 +196,10 @@ def judge(
     form: Format = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Check a judge against people: corrected rate, TPR, TNR, kappa, and where it fails."""
+    """Check a judge against the labels of people.
+
+    Prints the corrected rate, TPR, TNR and kappa of the judge, and where it fails.
+    """
     campaign = lv.load_campaign(name, storage=storage, pool=pool)
     report = campaign.judge(model, against=against, positive=positive, by=by, tpr=tpr, tnr=tnr)
     rows = report.as_dicts() if form is Form.csv else [report.as_dict()]
@@ -163,7 +226,7 @@ def _show_report(name: str, report: "JudgeReport") -> None:
         ]
         show.show_rows("where it is worst", ("", "figure", "value", "interval"), parts)
     if report.decision is not None:
-        typer.echo(f"used unattended? {report.decision.answer}: {report.decision.because}.")
+        click.echo(f"used unattended? {report.decision.answer}: {report.decision.because}.")
     show.lines(report.comparisons, 500)
     figures = {report.rate_name: report.rate, **report.figures}
     notes: dict[str, list[str]] = {}
@@ -172,7 +235,7 @@ def _show_report(name: str, report: "JudgeReport") -> None:
             notes.setdefault(note, []).append(figure)
     for note, of in notes.items():
         about = "" if len(of) == len(figures) else f"{', '.join(of)}: "
-        typer.echo(f"note: {show.plain(f'{about}{note}', 500)}")
+        click.echo(f"note: {show.plain(f'{about}{note}', 500)}")
 
 
 def _cells(estimate: "Estimate") -> tuple[str, str]:
@@ -215,10 +278,11 @@ def gate(
     form: Format = None,
     storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Decide claims: exit with 0 if all are shown, 4 if one is refuted, 3 if one is open.
+    """Decide claims about a model, such as that it is good enough.
 
-    Each claim is decided by an interval with a finite-sample guarantee, and may be checked as
-    often as you like. Nothing is stored.
+    Exits with 0 if all are shown, 4 if one is refuted, 3 if one is open. Each claim is decided by
+    an interval with a finite-sample guarantee, and may be checked as often as you like. Nothing is
+    stored.
     """
     asked = [_read_claim(text) for text in claim]
     if better_than is not None:
@@ -228,11 +292,11 @@ def gate(
     if at_least is not None:
         asked.insert(0, {"metric": metric, "at_least": at_least})
     if not asked or (metric is not None and len(asked) == len(claim)):
-        raise typer.BadParameter("say what to decide, as by --at-least 0.92.", param_hint="NAME")
+        raise click.BadParameter("say what to decide, as by --at-least 0.92.", param_hint="NAME")
     if margin and better_than is None:
-        raise typer.BadParameter("it is for --better-than MODEL.", param_hint="--margin")
+        raise click.BadParameter("it is for --better-than MODEL.", param_hint="--margin")
     if timeout is not None and not wait:
-        raise typer.BadParameter("it is for --wait.", param_hint="--timeout")
+        raise click.BadParameter("it is for --wait.", param_hint="--timeout")
     campaign = lv.load_campaign(name, storage=storage)
     claims: list[GateClaim] = []
     with suppress(KeyboardInterrupt):  # the way to stop waiting
@@ -247,16 +311,16 @@ def gate(
         _write_junit(junit, name, claims, allow_undecided=allow_undecided)
     words = {one.word for one in claims}
     if "refuted" in words:
-        raise typer.Exit(REFUTED)
+        raise click.exceptions.Exit(REFUTED)
     passing = {"shown", "not yet"} if allow_undecided else {"shown"}
-    raise typer.Exit(0 if words and words <= passing else NOT_YET)
+    raise click.exceptions.Exit(0 if words and words <= passing else NOT_YET)
 
 
 def _read_claim(text: str) -> dict[str, Any]:
     """A claim that is written as METRIC>=LIMIT or METRIC<=LIMIT, as `Campaign.gate` takes it."""
     match = _CLAIM.fullmatch(text)
     if match is None:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{text!r} is not METRIC>=LIMIT or METRIC<=LIMIT, such as 'share:pass>=0.92'.",
             param_hint="--claim",
         )
@@ -264,7 +328,7 @@ def _read_claim(text: str) -> dict[str, Any]:
         limit = "at_least" if match["sign"] == ">=" else "at_most"
         return {"metric": match["metric"], limit: float(match["limit"])}
     except ValueError as wrong:
-        raise typer.BadParameter(
+        raise click.BadParameter(
             f"{match['limit']!r} in {text!r} is no number.", param_hint="--claim"
         ) from wrong
 
@@ -277,6 +341,8 @@ def _write_junit(
     A refuted claim is a failure. One that is not decided yet is a failure too, or a skipped test
     if those are allowed.
     """
+    from xml.etree import ElementTree as ET
+
     undecided = "skipped" if allow_undecided else "failure"
     suite = ET.Element("testsuite", name=_text(f"levelled gate {campaign}"))
     for one in claims:
@@ -319,15 +385,18 @@ def audit(
     pool: PoolFile = None,
     scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
-    """Compute again all that log and pool determine; print ok and the last hash, or differences."""
+    """Compute again all that log and pool determine, and compare.
+
+    Prints ok and the hash of the last event, or each difference.
+    """
     from levelled.campaigns.audit import LogEnd, read_signature, write_signature
 
     if (verify is None) != (key is None):
-        raise typer.BadParameter("--verify needs the public key (--key), and --key a file.")
+        raise click.BadParameter("--verify needs the public key (--key), and --key a file.")
     if out is not None and sign is None:
-        raise typer.BadParameter("--out is for the signature, and needs a key (--sign).")
+        raise click.BadParameter("--out is for the signature, and needs a key (--sign).")
     if verify is not None and expect is not None:
-        raise typer.BadParameter("Name a hash with --expect or a file with --verify, not both.")
+        raise click.BadParameter("Name a hash with --expect or a file with --verify, not both.")
     signed = None if verify is None or key is None else read_signature(verify, key)
     campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
     result = campaign.audit(expect=expect if signed is None else signed.last_hash)
@@ -340,11 +409,11 @@ def audit(
         show.tell(f"not checked: {note}")
     show.lines(result, 1000)
     if result:
-        raise typer.Exit(1)
-    typer.echo(f"ok: {result.n_events:,} events, last {result.last_hash}")
+        raise click.exceptions.Exit(1)
+    click.echo(f"ok: {result.n_events:,} events, last {result.last_hash}")
     if result.since:
         unchanged = result.n_events - result.since
-        typer.echo(f"events up to {unchanged:,} unchanged, {result.since:,} more since")
+        click.echo(f"events up to {unchanged:,} unchanged, {result.since:,} more since")
     if sign is not None:
         written = out or Path("audit.json")
         write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
@@ -355,7 +424,7 @@ def report(
     campaign: "Campaign",
     out: Annotated[Path, flag("The file to write.")] = Path("report.html"),
 ) -> None:
-    """Write a campaign as one HTML file: figures, plots, settings and corrections."""
+    """Write figures, plots, settings and corrections as an HTML file."""
     campaign.report(out)
     show.tell(f"written: {out}")
 

@@ -1,202 +1,22 @@
-"""Options that commands share, and their output: data to stdout, messages to stderr."""
+"""Output of commands: data to stdout, messages to stderr."""
 
 import csv
-import inspect
 import json
 import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from enum import StrEnum
-from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
-import typer
+import click
 
-import levelled as lv
-from levelled.campaigns.options import DEFAULT_STORAGE as DEFAULT_STORAGE
-from levelled.campaigns.options import OPTIONS, Option
+from levelled.cli.options import Form
 
 if TYPE_CHECKING:
     from rich.console import Group
 
     from levelled.backends import Backend
     from levelled.campaigns import Campaign, Figure
-
-
-class Form(StrEnum):
-    """Formats of data on stdout."""
-
-    table = "table"
-    json = "json"
-    jsonl = "jsonl"
-    csv = "csv"
-
-
-def argument(about: str, **more: Any) -> Any:  # noqa: ANN401
-    """An argument of a command, with its help."""
-    return typer.Argument(help=about, show_default=False, **more)
-
-
-def flag(about: str, *names: str, **more: Any) -> Any:  # noqa: ANN401
-    """An option of a command, with its help, and its names where they are not the parameter's."""
-    return typer.Option(*names, help=about, **more)
-
-
-def _campaigns(ctx: typer.Context, incomplete: str) -> list[str]:
-    """The campaigns whose name begins like this, for the completion of the shell."""
-    from levelled.campaigns import open_store
-    from levelled.errors import LevelledError
-
-    try:
-        with open_store(ctx.params.get("storage") or DEFAULT_STORAGE, create=False) as store:
-            return [name for name in store.names() if name.startswith(incomplete)]
-    except LevelledError:
-        return []
-
-
-Name = Annotated[str, argument("Name of the campaign.", autocompletion=_campaigns)]
-NewName = Annotated[str, argument("New name of the campaign.")]
-Draw = Annotated[int, argument("Number of the draw.")]
-Storage = Annotated[
-    str, flag("Database of the campaigns.", envvar="LEVELLED_STORAGE", show_envvar=True)
-]
-Owner = Annotated[
-    str | None, flag("Name of the labeller.", envvar="LEVELLED_OWNER", show_envvar=True)
-]
-Reason = Annotated[str, flag("The reason, for the record.")]
-Raw = Annotated[
-    bool, flag("Leave cells of CSV as they are, also those that a spreadsheet computes.", "--raw")
-]
-Format = Annotated[
-    Form | None,
-    flag(
-        "Format of the data: by default a table on a terminal, json elsewhere.",
-        "--format",
-        envvar="LEVELLED_FORMAT",
-        show_default=False,
-    ),
-]
-PoolFile = Annotated[
-    str | None, flag("The pool file, if it has moved.", "--pool", show_default=False)
-]
-ScoreFiles = Annotated[
-    list[str], flag("A file it was rescored with, if it has moved; repeatable.", "--scores")
-]
-ClassNames = Annotated[str | None, flag(OPTIONS["classes"].help, metavar="A,B,...")]
-Workers = Annotated[int, flag("Number of processes on this machine.", min=1)]
-BackendName = Annotated[
-    str, flag("Where the work runs: local, or a dask or ray cluster.", "--backend")
-]
-Address = Annotated[
-    str | None,
-    flag(
-        "Address of the dask or ray cluster, as HOST:PORT; by default one is started here.",
-        show_default=False,
-    ),
-]
-
-
-Command = Callable[..., None]
-
-
-def opening(command: Command) -> Command:
-    """A command on a campaign, as one that takes NAME and --storage and opens it.
-
-    That is a command whose first parameter is `campaign`; any other is returned as it is.
-    """
-    first, *own = inspect.signature(command).parameters.values()
-    if first.name != "campaign":
-        return command
-
-    @wraps(command, assigned=("__name__", "__doc__"))
-    def run(name: Name, *, storage: Storage = DEFAULT_STORAGE, **given: Any) -> None:  # noqa: ANN401
-        command(lv.load_campaign(name, storage=storage), **given)
-
-    name, storage, _ = inspect.signature(run, follow_wrapped=False).parameters.values()
-    run.__signature__ = inspect.Signature([name, *own, storage])  # type: ignore[attr-defined]
-    return run
-
-
-def takes(*options: Option, unset: bool = False) -> Callable[[Command], Command]:
-    """Give a command options of campaigns, which it gets as keywords, as Python takes them.
-
-    With `unset` none has a default: one that is not named is None.
-    """
-    flags = {(one.flag or one.name).replace("-", "_"): one for one in options}
-
-    def add(command: Command) -> Command:
-        signature = inspect.signature(command)
-        own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-
-        @wraps(command)
-        def run(**given: Any) -> None:  # noqa: ANN401
-            values = {one.name: _value_of(one, given.pop(flag)) for flag, one in flags.items()}
-            command(**given, **values)
-
-        further = [_flag(name, one, unset=unset) for name, one in flags.items()]
-        run.__signature__ = signature.replace(  # type: ignore[attr-defined]
-            parameters=[*own, *further]
-        )
-        return run
-
-    return add
-
-
-def _flag(name: str, option: Option, *, unset: bool) -> inspect.Parameter:
-    """The parameter of a command for an option."""
-    kind: Any = option.kind
-    default, metavar = option.default, option.metavar
-    about = option.help if unset else option.about
-    limits: dict[str, Any] = {}
-    if option.repeated or kind is dict:
-        kind, default, about = list[str], [], f"{about} May be repeated."
-    elif kind is list:
-        kind, default, metavar = str, None, metavar or "A,B,..."
-    elif option.in_file:
-        kind, default = Path, None
-    elif kind is int and metavar:
-        limits = {"parser": _count_or_none}
-    elif kind is int:
-        limits = {"min": option.least, "max": option.most}
-    if option.choices:
-        metavar = "|".join(option.choices if unset else option.words)
-    if unset or default in (None, inspect.Parameter.empty):
-        kind, default = kind | None, None
-    info = typer.Option(help=about, metavar=metavar, rich_help_panel=option.group, **limits)
-    return inspect.Parameter(
-        name, inspect.Parameter.KEYWORD_ONLY, default=default, annotation=Annotated[kind, info]
-    )
-
-
-def _value_of(option: Option, given: Any) -> Any:  # noqa: ANN401
-    """The value that Python takes for what a command was given."""
-    if option.kind is dict:  # texts such as output=markdown
-        parts = [text.rpartition("=") for text in given]
-        for text, (column, _, kind) in zip(given, parts, strict=True):
-            if not column or not kind:
-                raise typer.BadParameter(
-                    f"{text!r} names no column and its kind, as output=markdown does."
-                )
-        return {column: kind for column, _, kind in parts}
-    if option.kind is list:
-        return given.split(",") if isinstance(given, str) else given or option.default
-    if not option.in_file:
-        return given
-    try:
-        return "" if given is None else given.read_text(encoding="utf-8")
-    except UnicodeDecodeError as wrong:
-        raise typer.BadParameter(f"{given} is no text in UTF-8.") from wrong
-
-
-def _count_or_none(text: object) -> int:
-    """A number, 0 for none."""
-    if str(text) == "none":
-        return 0
-    if not str(text).isdigit():
-        raise typer.BadParameter(f"{text!r} is neither a number nor none.")
-    return int(str(text))
 
 
 _JOINERS = "\u200c\u200d"
@@ -222,10 +42,7 @@ def plain(value: object, most: int = 200) -> str:
 
 def tell(message: str) -> None:
     """Print a message to stderr, apart from the data."""
-    from rich.console import Console
-
-    text = plain(message, 5000)
-    Console(stderr=True).print(text, highlight=False, soft_wrap=True, markup=False, emoji=False)
+    click.echo(plain(message, 5000), err=True)
 
 
 def show_rows(
@@ -262,7 +79,7 @@ def data(form: Form | None, rows: Sequence[Mapping[str, Any]], table: Callable[[
 def lines(texts: Iterable[object], most: int) -> None:
     """Print texts to stdout, each as one safe line of at most so many characters."""
     for text in texts:
-        typer.echo(plain(text, most))
+        click.echo(plain(text, most))
 
 
 def records(rows: Sequence[Mapping[str, Any]], form: Form, *, raw: bool = False) -> None:

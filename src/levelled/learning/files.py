@@ -1,6 +1,6 @@
 """The files of learning: labels of a pool by id, test sets, and drawn labels, one row a draw.
 
-`levelled learn` and `levelled export` write drawn labels, and `levelled advise` reads them.
+`levelled learn` and `levelled export` write drawn labels, and `levelled learn --advise` reads them.
 """
 
 from __future__ import annotations

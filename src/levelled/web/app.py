@@ -109,8 +109,8 @@ def serve(settings: WebSettings, host: str, announce: Callable[[str], None]) -> 
     app = make_app(settings)
     if host not in LOOPBACK and not app.state.campaigns.store.tokens.all():
         raise InputError(
-            f"Others can reach {host}, and no tokens are set up: levelled token add NAME makes "
-            f"one. Without --host only this machine is served."
+            f"Others can reach {host}, and no tokens are set up: levelled serve --invite NAME "
+            f"makes one. Without --host only this machine is served."
         )
     listening = _listen(host, settings.port)
     sys.setswitchinterval(SWITCH)

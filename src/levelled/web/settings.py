@@ -65,7 +65,7 @@ def link_token(storage: str) -> str:
     if key is None:
         raise InputError(
             "The folder for keys cannot be written, so no link can be made: name another one by "
-            "the variable LEVELLED_CACHE, or set up tokens with: levelled token add NAME"
+            "the variable LEVELLED_CACHE, or set up tokens with: levelled serve --invite NAME"
         )
     return hmac.new(key, f"levelled serve {place_of(storage)}".encode(), "sha256").hexdigest()
 

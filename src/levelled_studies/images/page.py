@@ -61,7 +61,7 @@ _OPEN = f"""\
 ## Run them
 
 ```
-levelled data fetch mnist fashion-mnist
+levelled reproduce --fetch mnist --fetch fashion-mnist
 levelled reproduce image-bias --out docs/results
 levelled reproduce image-training --data mnist --network cnn --workers 2 --out docs/results
 levelled reproduce image-training --size 28 --trajectories 4 --out docs/results

@@ -155,7 +155,8 @@ def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa:
         if one.fingerprint not in known:
             raise CampaignError(
                 f"{state.settings.name!r} was never rescored with {one.source or 'this frame'}: "
-                f"its content is that of no file on record. `rescore` takes new predictions."
+                f"its content is that of no file on record. `levelled attach --predictor` takes "
+                f"new predictions."
             )
     return opened
 

@@ -204,7 +204,7 @@ def _refuse_not_kept(state: CampaignState, draw: int, owner: str | None) -> None
     if owner is not None and lease.owner != owner:
         raise CampaignError(
             f"Draw {draw} is kept for {lease.owner or 'a labeller without a name'}, not for "
-            f"{owner}. To free it whoever has it: levelled return {state.settings.name} "
+            f"{owner}. To free it whoever has it: levelled open {state.settings.name} --return "
             f"--draw {draw} --all"
         )
 
@@ -299,7 +299,7 @@ def tell_all(
         raise CampaignError(
             f"{which} from what {name_owner(owner)} told before: {where} says {label!r:.80}, and "
             f"draw {item.draw} was {first!r:.80}. Nothing was stored. If it is a correction, use "
-            f"amend: levelled amend {state.settings.name} FILE"
+            f"amend: levelled tell {state.settings.name} FILE --amend"
         )
     events = (_told_event(state, given, owner, now) for given in told.values())
     return tuple(event for event in events if event is not None)

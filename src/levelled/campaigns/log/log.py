@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from levelled._check import suggest
 from levelled._files import replace_file
 from levelled._version import __version__
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
@@ -325,9 +326,10 @@ class CampaignLog:
         if self._state is None:
             new = read(0)
             if not new:
+                guess = suggest(self.name, self.store.names())
                 raise CampaignError(
-                    f"There is no campaign {self.name!r} in this storage. `levelled list` shows "
-                    f"all campaigns; `levelled create` makes one."
+                    f"There is no campaign {self.name!r} in this storage{guess or '.'} "
+                    f"`levelled list` shows all campaigns; `levelled create` makes one."
                 )
         else:
             old = read(self._state.n_events - 1)

@@ -289,7 +289,7 @@ def why_closed(state: CampaignState) -> Iterator[str]:
     """The reason why a closed campaign does not take a step."""
     if state.closed is not None:
         name = state.settings.name
-        yield f"{name!r} is closed ({state.closed}). To go on: levelled reopen {name}"
+        yield f"{name!r} is closed ({state.closed}). To go on: levelled change {name} --reopen"
 
 
 def refuse_closed(state: CampaignState) -> None:

@@ -1,0 +1,330 @@
+"""`levelled demo`, `look`, `plan`, `create` and `serve`: the way to a first figure."""
+
+import secrets
+from collections.abc import Mapping, Sequence
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import click
+
+import levelled as lv
+from levelled._optional import optional
+from levelled.campaigns.options import GROUPS, OPTIONS
+from levelled.cli import show
+from levelled.cli.options import (
+    DEFAULT_STORAGE,
+    ClassNames,
+    Form,
+    Format,
+    Name,
+    Owner,
+    Storage,
+    argument,
+    choose_one,
+    flag,
+    refuse,
+    takes,
+)
+
+PORT = 8765
+_OF_COLUMNS = ("classes", "id_column", "pred_column", "judge_columns", "show", "hide", "reader")
+_PEOPLE = "People who may use the page"
+
+
+def demo(
+    out: Annotated[Path, flag("Folder for the files.")] = Path("demo"),
+    labels: Annotated[int, flag("Budget of the campaign.", min=2)] = 200,
+    repetitions: Annotated[int, flag("How often the estimate is then repeated.", min=2)] = 2000,
+    seed: Annotated[int, flag("Seed of the draws.", min=0)] = 0,
+    then_serve: Annotated[
+        bool, flag("Show the campaign in the browser at the end.", "--serve")
+    ] = False,
+    port: Annotated[int, flag("Port of --serve.", min=1, max=65535)] = PORT,
+) -> None:
+    """Evaluate a digit classifier with a simulated labeller.
+
+    Writes a pool of 1,647 digits, a database and a report, and compares the estimate with the
+    true value. Then repeats the estimate many times, to show which estimators are unbiased.
+    """
+    import shutil
+
+    from levelled.demo import digits_pool, start, truth
+
+    folder = out / "campaign"
+    if (folder / "levelled.db").exists():
+        shutil.rmtree(folder)  # of an earlier demo
+    folder.mkdir(parents=True, exist_ok=True)
+    pool, storage = folder / "preds.parquet", f"sqlite:///{folder}/levelled.db"
+    all_labels = digits_pool(pool)
+    campaign = start(pool, storage, labels=labels, seed=seed)
+    est = _run_campaign(campaign, all_labels, labels)[0].estimate
+    campaign.report(folder / "report.html")
+    true_value = truth(pool, all_labels)
+    contains = "contains" if est.low <= true_value <= est.high else "misses"
+    show.tell(
+        f"Estimated error rate from {est.n_labels} labels: {est.value:.1%}, "
+        f"{est.level:.0%} interval {est.low:.1%} to {est.high:.1%}; it {contains} the true value, "
+        f"{true_value:.1%} (from all {len(all_labels)} labels)."
+    )
+    show.tell(f"written: {folder / 'report.html'}")
+    show.tell(f"look at the campaign with: levelled estimate digits --storage {storage}")
+    _repeat(out, min(labels, 100), repetitions, seed)
+    if then_serve:
+        serve(port=port, storage=storage)
+
+
+def _run_campaign(
+    campaign: "lv.Campaign", all_labels: Mapping[str, str], budget: int
+) -> "Sequence[lv.campaigns.Figure]":
+    """Label all that the campaign asks for, under a table that shows the figures so far."""
+    from rich.console import Console, Group
+    from rich.live import Live
+    from rich.progress import Progress
+
+    from levelled.demo import label_all
+
+    bar = Progress(transient=True)
+    task = bar.add_task("a simulated labeller at work", total=budget)
+    figures = campaign.estimate()
+    console = Console()
+    with Live(console=console, refresh_per_second=8, transient=True) as live:
+        for figures in label_all(campaign, all_labels, batch=5):
+            bar.update(task, completed=figures[0].n_labels)
+            live.update(Group(show.figure_table(figures, campaign), bar))
+    console.print(show.figure_table(figures, campaign))
+    return figures
+
+
+def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
+    """Repeat the estimate with new draws, and show each estimator's bias."""
+    from levelled import demo
+
+    settings = demo.RepetitionSettings(labels=labels, repetitions=repetitions, seed=seed)
+    table = demo.repeat(settings, backend=show.with_progress(map, "repeating the estimate"))
+    show.show_rows(
+        f"Estimates from {labels} labels, repeated {repetitions:,} times with new static draws",
+        ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval contains the truth"],
+        [row.cells() for row in demo.summarise(table)],
+    )
+    for path in demo.save(table, settings, out):
+        show.tell(f"written: {path}")
+
+
+@takes(*(OPTIONS[name] for name in _OF_COLUMNS))
+def look(
+    pool: Annotated[str, argument("File or folder.")],
+    form: Format = None,
+    **columns: Any,  # noqa: ANN401
+) -> None:
+    """Print what is recognised in a file of predictions.
+
+    That is its items, verdicts, and what labellers see or do not see. Nothing is stored. The last
+    line is a command that creates a campaign of this file.
+    """
+    recognised = lv.open_pool(pool, **columns).recognised
+    words = []
+    for option in (OPTIONS[name] for name in _OF_COLUMNS):
+        flag, value = f"--{option.flag or option.name.replace('_', '-')}", columns[option.name]
+        if option.repeated:
+            words += [word for one in value for word in (flag, one)]
+        elif value != option.default:
+            words += [flag, ",".join(value) if option.kind is list else value]
+    command = recognised.command(pool, words)
+    texts = [*recognised.lines(), f"next: {command}"]
+    row = {**recognised.as_dict(), "command": command}
+    show.data(form or Form.table, [row], lambda: show.lines(texts, 5000))
+
+
+@takes(*sorted(OPTIONS.values(), key=lambda one: GROUPS.index(one.group)))
+def create(
+    name: Name,
+    pool: Annotated[
+        list[str], flag("File, folder or pattern with the predictions; may be repeated.")
+    ],
+    metric: Annotated[
+        list[str], flag("Metric to estimate; the first decides which items are drawn.")
+    ] = ["error"],  # noqa: B006
+    storage: Storage = DEFAULT_STORAGE,
+    **options: Any,  # noqa: ANN401
+) -> None:
+    """Create a campaign to evaluate a model on unlabelled items."""
+    from levelled.sources.features import lengths_left_out
+
+    if options["seed"] is None:
+        options["seed"] = secrets.randbits(32)
+    several = pool if len(pool) > 1 else pool[0]
+    campaign = lv.create_campaign(name, several, metric, storage=storage, **options)
+    settings = campaign.settings
+    if settings.columns != lv.sources.ColumnChoices():  # else columns are recognised by name alone
+        for line in campaign.pool().recognised.lines():
+            show.tell(line)
+    if settings.kind == "adaptive" and (lengths := lengths_left_out(campaign.pool())):
+        show.tell(
+            f"note: lengths of text are no features of a pool of this size unless they are named, "
+            f"as in --features {lengths[0]}"
+        )
+    show.tell(
+        f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
+        f"{settings.kind}, seed {settings.seed}. Next: levelled ask {name}"
+    )
+
+
+def plan(
+    width: Annotated[float, flag("How narrow the interval should be.")],
+    pool: Annotated[str | None, flag("File, folder or pattern with the predictions.")] = None,
+    metric: Annotated[
+        str | None, flag("A metric of classes; by default error, or the campaign's first.")
+    ] = None,
+    campaign: Annotated[
+        str | None, flag("Campaign whose labels the plan rests on.", "--from")
+    ] = None,
+    expected: Annotated[float | None, flag("The value of the metric that you believe in.")] = None,
+    level: Annotated[
+        float | None, flag("Confidence level of the interval; by default 0.95, or the campaign's.")
+    ] = None,
+    floor: Annotated[
+        float | None, flag("The share of draws made uniformly; by default 0.5, or the campaign's.")
+    ] = None,
+    classes: ClassNames = None,
+    form: Format = None,
+    storage: Storage = DEFAULT_STORAGE,
+) -> None:
+    """Compute how many labels an interval of some width takes.
+
+    Prints a low, a likely and a high number. From the predictions alone, whose probabilities are
+    doubted, or from the labels of a campaign.
+    """
+    if campaign is None:
+        if pool is None:
+            raise lv.errors.InputError(
+                "A plan needs --pool, or --from with the name of a campaign."
+            )
+        planned = lv.campaigns.plan_campaign(
+            pool,
+            width,
+            metric or "error",
+            expected=expected,
+            level=0.95 if level is None else level,
+            floor=0.5 if floor is None else floor,
+            classes=None if classes is None else classes.split(","),
+        )
+    elif (level, floor, classes) != (None, None, None):
+        raise lv.errors.InputError(
+            f"--level, --floor and --classes do not go with --from: {campaign!r} has its own."
+        )
+    else:
+        planned = lv.load_campaign(campaign, storage=storage, pool=pool).plan(
+            width, metric, expected=expected
+        )
+        if not planned.n_labels:
+            show.tell(f"{campaign} has no settled label yet: planned from the predictions alone")
+    show.data(form, [planned.as_dict()], lambda: click.echo(f"{planned}."))
+
+
+class Role(StrEnum):
+    """The kinds of people who use the page."""
+
+    labeller = "labeller"
+    analyst = "analyst"
+
+
+def serve(
+    file: Annotated[Path | None, argument("A file to create a campaign from.")] = None,
+    host: Annotated[
+        str, flag("Address to listen on; others than this machine need links by --invite.")
+    ] = "127.0.0.1",
+    port: Annotated[int, flag("Port to listen on.", min=1, max=65535)] = PORT,
+    root_path: Annotated[str, flag("Path that a proxy puts in front, such as /levelled.")] = "",
+    allow_host: Annotated[
+        list[str], flag("A further name of the server, behind a proxy; may be repeated.")
+    ] = [],  # noqa: B006
+    uploads: Annotated[
+        Path | None, flag("Folder of files to create campaigns from, and for uploads.")
+    ] = None,
+    images: Annotated[Path | None, flag("Folder of the items' images.")] = None,
+    owner: Owner = None,
+    storage: Storage = DEFAULT_STORAGE,
+    invite: Annotated[
+        str | None,
+        flag("Print a link for this person; it is shown only once.", metavar="NAME", panel=_PEOPLE),
+    ] = None,
+    role: Annotated[Role, flag("Role of the invited person.", panel=_PEOPLE)] = Role.labeller,
+    url: Annotated[
+        str, flag("Address at which the server is reached, for the link.", panel=_PEOPLE)
+    ] = f"http://127.0.0.1:{PORT}/",
+    people: Annotated[bool, flag("List those who have a link.", "--people", panel=_PEOPLE)] = False,
+    form: Annotated[
+        Form | None,
+        flag("Format of the list.", "--format", envvar="LEVELLED_FORMAT", panel=_PEOPLE),
+    ] = None,
+    revoke: Annotated[
+        str | None,
+        flag(
+            "Remove all links of this person; pages that are open stop within a second.",
+            metavar="NAME",
+            panel=_PEOPLE,
+        ),
+    ] = None,
+) -> None:
+    """Label in the browser and watch the figures, until Ctrl-C.
+
+    Prints a link to the page. The options about people start no server.
+    """
+    if action := choose_one(invite=invite, people=people, revoke=revoke):
+        others = ("file", "host", "port", "root_path", "allow_host", "uploads", "images", "owner")
+        refuse(f"--{action}", *others)
+        if invite is not None:
+            _invite(invite, role, url, storage)
+        elif revoke is not None:
+            _revoke(revoke, storage)
+        else:
+            _list_people(form, storage)
+        return
+    refuse("a server: name --invite or --people", "role", "url", "form")
+    import getpass
+
+    for module in ("fastapi", "uvicorn", "markdown_it", "nh3"):
+        optional(module, extra="web")
+    from levelled import web
+
+    is_local = host in web.LOOPBACK
+    settings = web.WebSettings(
+        storage,
+        owner=owner or getpass.getuser(),
+        token=web.link_token(storage) if is_local else None,  # others need one of their own
+        port=port,
+        hosts=(*web.LOOPBACK, *allow_host) if is_local else tuple(allow_host),
+        root_path=root_path,
+        file=file,
+        uploads=uploads,
+        images=images,
+    )
+    web.serve(settings, host, click.echo)
+
+
+def _invite(name: str, role: Role, url: str, storage: str) -> None:
+    optional("fastapi", extra="web")
+    from levelled.web import link_to
+
+    with lv.campaigns.open_store(storage) as store:
+        token = store.tokens.add(name, role.value)
+    click.echo(link_to(f"{url.rstrip('/')}/", token))
+
+
+def _list_people(form: Form | None, storage: str) -> None:
+    """Print names and roles; the tokens in the links are not kept."""
+    columns = ["name", "role", "created"]
+    with lv.campaigns.open_store(storage, create=False) as store:
+        tokens = store.tokens.all()
+    rows = [{column: getattr(one, column) for column in columns} for one in tokens]
+    cells = [[show.plain(value) for value in row.values()] for row in rows]
+    show.data(form, rows, lambda: show.show_rows("People", columns, cells, figures=False))
+
+
+def _revoke(name: str, storage: str) -> None:
+    with lv.campaigns.open_store(storage, create=False) as store:
+        count = store.tokens.remove(name)
+    if not count:
+        raise lv.errors.InputError(f"{name!r} has no link: levelled serve --people lists all.")
+    show.tell(f"removed {count} {'link' if count == 1 else 'links'} of {name}")

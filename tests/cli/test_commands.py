@@ -1,0 +1,182 @@
+"""The list of commands, their old names, and what a misspelt name is answered with."""
+
+import json
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from cli.terminal import Levelled
+
+GROUPS = {
+    "Start": "demo look plan create serve",
+    "Label": "label ask tell open",
+    "Read": "list status estimate compare judge gate report export audit",
+    "Manage": "change attach storage doctor",
+    "Research": "simulate draw learn reproduce",
+}
+
+
+@pytest.fixture
+def spam(levelled: Levelled, pool: Path) -> str:
+    """A campaign of which ann has two items."""
+    levelled("create", "spam", "--pool", pool, "--seed", 7, "--budget", 50)
+    levelled("ask", "spam", "-n", 2, "--owner", "ann")
+    return "spam"
+
+
+def test_help_lists_the_commands_in_groups_each_with_a_sentence(
+    levelled: Levelled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    lines = levelled("--help").out.splitlines()
+    listed: dict[str, list[str]] = {}
+    group = ""
+    for line in lines[lines.index("Start:") :]:
+        if row := re.fullmatch(r"  (\w+) {2,}(\S.*)", line):
+            listed[group].append(row[1])
+            assert row[2].endswith(".")
+        elif line.endswith(":"):
+            group = line[:-1]
+            listed[group] = []
+    assert {one: " ".join(names) for one, names in listed.items()} == GROUPS
+    assert sum(map(len, listed.values())) == 26
+
+
+def test_every_command_says_what_its_parameters_are(levelled: Levelled) -> None:
+    for name in " ".join(GROUPS.values()).split():
+        shown = levelled(name, "--help")
+        assert shown.code == 0
+        assert f"Usage: levelled {name}" in shown.out
+
+
+def test_a_command_imports_no_module_of_another() -> None:
+    code = (
+        "import sys; from levelled.cli import app; app._find_command('ask'); "
+        "print(*(name for name in sys.modules if name.startswith('levelled.cli.')));"
+        "print(*({'rich', 'pydantic', 'typer', 'importlib.metadata', 'numpy'} & {*sys.modules}))"
+    )
+    ran = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    ours, heavy = ran.stdout.split("\n")[:2]
+    assert {*ours.split()} == {
+        f"levelled.cli.{name}" for name in ("app", "labelling", "options", "show")
+    }
+    assert heavy == ""
+
+
+OLD = {
+    "mine spam --owner ann": "open --mine",
+    "return spam --owner ann --draw 2": "open --return",
+    "skip spam 1 --owner ann --reason hard": "tell --skip",
+    "unlabelable --reason torn spam 1": "tell --unlabelable",
+    "close spam --reason enough": "change --close",
+    "rename --owner ann spam ham": "change --rename",
+    "delete spam --yes": "change --delete",
+    "token add --role analyst eve": "serve --invite",
+    "token list": "serve --people",
+    "rescore spam --pool=losses.csv": "attach --predictor",
+    "data list": "reproduce --datasets",
+    "data fetch digits wine": "reproduce --fetch",
+    "advise --labels drawn.csv --pool-size 40": "learn --advise",
+}
+
+
+@pytest.mark.parametrize("words", OLD)
+def test_an_old_name_does_its_work_and_says_the_new_one(
+    levelled: Levelled, spam: str, words: str, tmp_path: Path
+) -> None:
+    losses = "".join(f"r{n},0.{n % 9 + 1}\n" for n in range(400))
+    (tmp_path / "losses.csv").write_text(f"id,loss_hat\n{losses}")
+    drawn = "".join(f"{n % 2},0.025,{n},{n % 7}\n" for n in range(20))
+    (tmp_path / "drawn.csv").write_text(f"label,probability,f_a,f_b\n{drawn}")
+    result = levelled(*words.split())
+    assert result.code == 0, result.err
+    assert f"now levelled {OLD[words]};" in result.err.splitlines()[0]
+
+
+def test_corrections_by_old_names(levelled: Levelled, spam: str) -> None:
+    levelled("tell", spam, 1, "ham", "--owner", "ann")
+    assert "1 label replaced" in levelled("amend", spam, 1, "spam", "--owner", "ann").err
+    assert "is ham" in levelled("undo", spam, "--owner", "ann").err
+    levelled("change", spam, "--close")
+    assert levelled("reopen", spam).code == 0
+
+
+def test_old_names_are_not_listed(levelled: Levelled) -> None:
+    assert {"mine", "token", "data"}.isdisjoint(re.findall(r"^  (\w+) ", levelled("--help").out))
+
+
+def test_a_misspelt_name_is_answered_with_the_nearest(levelled: Levelled, spam: str) -> None:
+    result = levelled("stats", spam)
+    assert result.code == 2
+    assert "'status'" in result.err
+    assert "did you mean" not in levelled("xyzzy").err
+    result = levelled("status", "span")
+    assert result.code == 1
+    assert "'span'" in result.err
+    assert "'spam'" in result.err
+
+
+def test_one_label_is_told_by_its_draw(levelled: Levelled, spam: str) -> None:
+    assert levelled("tell", spam, 1, "ham", "--owner", "ann").err == "1 new answer\n"
+    assert levelled("tell", spam, 1, "spam", "--owner", "ann").code == 1
+    assert (
+        levelled("tell", spam, 1, "spam", "--amend", "--owner", "ann").err == "1 label replaced\n"
+    )
+    assert levelled("tell", spam, 2, "--skip", "--owner", "ann").code == 0
+    status = json.loads(levelled("status", spam).out)[0]
+    assert (status["n_labels"], status["n_amended"]) == (1, 1)
+
+
+@pytest.mark.parametrize(
+    ("words", "told"),
+    [
+        ("tell spam 1 ham --skip", "--skip"),
+        ("tell spam 1 --skip --undo", "--skip and --undo"),
+        ("tell spam 1 ham --reason hard", "--reason"),
+        ("tell spam 1 --undo", "--undo"),
+        ("tell spam 1 --unlabelable", "--reason"),
+        ("tell spam 1", "LABEL"),
+        ("tell spam", "file"),
+        ("open spam --mine --return", "--mine and --return"),
+        ("open spam --all", "--all"),
+        ("change spam --close --reopen", "--close and --reopen"),
+        ("change spam --close --budget 9", "--budget"),
+        ("change spam --budget 9 --reason enough", "--reason"),
+        ("attach spam --predictor a.csv --model v2", "--model"),
+        ("attach spam --model v2", "--predictions"),
+        ("serve --people --port 80", "--port"),
+        ("serve --role analyst", "--role"),
+        ("serve --invite ann --revoke bob", "--invite and --revoke"),
+        ("learn --labels a.csv --advise --budget 9", "--budget"),
+        ("learn --labels a.csv --pool b.csv", "--budget"),
+        ("reproduce linear --datasets", "NAME"),
+    ],
+)
+def test_flags_that_do_not_go_together_are_refused_in_a_line(
+    levelled: Levelled, spam: str, words: str, told: str
+) -> None:
+    result = levelled(*words.split())
+    assert result.code == 2
+    assert told in result.err.splitlines()[-1]
+    assert json.loads(levelled("open", spam).out)[0]["owner"] == "ann"
+
+
+def test_the_doctor_says_which_packages_are_too_old(
+    levelled: Levelled, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    needs = [
+        "numpy>=1.26",
+        "rich >=999.1",
+        "nowhere>=3; extra == 'far'",
+        'levelled[far]; extra == "all"',
+        "pytest>=8; extra == 'dev'",
+    ]
+    monkeypatch.setattr("importlib.metadata.requires", lambda _: needs)
+    (parts,) = json.loads(levelled("doctor").out)
+    assert [*parts] == ["python", "levelled", "numpy", "rich", "nowhere", "storage"]
+    assert re.fullmatch(r"[\d.]+", parts["numpy"])
+    assert "999.1" in parts["rich"]
+    assert "levelled[far]" in parts["nowhere"]
