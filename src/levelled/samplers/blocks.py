@@ -69,7 +69,7 @@ class Blocks:
 
     def _pick(self, block: IntArray, target: FloatArray) -> IntArray:
         sums, line = self.strips, block
-        if len(sums) > len(line):
+        if len(sums) > len(line):  # few picks: sums of halves are needed for their blocks alone
             sums, line = sums[block], np.arange(len(block))
         at, target = _descend(_all_halves(sums), sums, line, target)
         strip = block * (BLOCK // STRIP) + at
@@ -85,6 +85,7 @@ class Blocks:
             return whole, strip
         lines = np.empty((len(strip), STRIP))
         if n_whole:
+            # The last strip may be shorter: what "clip" takes in its place is overwritten below.
             whole.take(strip, axis=0, mode="clip", out=lines)
         lines[strip == n_whole] = _fill(self.weights[n_whole * STRIP :], STRIP, _zero(self.log))
         if self.log:
@@ -289,7 +290,7 @@ def probabilities(
     term = weight * np.exp(shift - unit)
     left = np.empty(len(term))
     for begin, end in pairwise([0, *np.flatnonzero(unit[1:] != unit[:-1]) + 1, len(unit)]):
-        if end:
+        if end:  # there are draws
             start = rest * np.exp(rest_shift - unit[begin])
             left[begin:end] = running_sum(term[begin:end], start=start)
             rest, rest_shift = left[end - 1], unit[begin]
@@ -455,5 +456,6 @@ def _row_by_row(
 def _first_of_each(row: IntArray, log_time: FloatArray) -> tuple[IntArray, FloatArray]:
     order = np.argsort(row)
     row = row[order]
+    # The slice makes it right for no rows at all, of which the first is none.
     start = np.flatnonzero(np.append(True, row[1:] != row[:-1])[: len(row)])
     return row[start], np.minimum.reduceat(log_time[order], start)

@@ -460,6 +460,7 @@ def _fixed(weights: FloatArray, at: IntArray) -> Draws:
 def _from_pool(draws: Draws, runs: Iterable[FrozenProposal], largest: float) -> Draws:
     """Draws among the items left as draws from their pool, with their design columns."""
     left = _LeftItems(draws.index, runs, largest)
+    # The columns are those of a pool of the items left alone: 1/N becomes that of the whole pool.
     share = draws.pool_size / left.pool_size
     design = {
         name: column * share ** _POWERS.get(name, 0) for name, column in left.design(draws).items()

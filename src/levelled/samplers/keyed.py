@@ -293,7 +293,7 @@ def keyed_part(
     number, shift = blocks.scaled(weights[drawable], log=race.log)
     waits = -np.log(blocks.uniform(words[drawable]))
     keys = np.log(waits) - weights[drawable] if race.log else waits / weights[drawable]
-    if len(keys) > race.k + 1:
+    if len(keys) > race.k + 1:  # a partition finds the bound without sorting all keys
         until = min(until, np.partition(keys, race.k)[race.k])
     at = np.flatnonzero(keys <= until)
     row = drawable[at]

@@ -273,6 +273,7 @@ def part(
     numbers = first_block + np.arange(n)
     table = _make_table(_BLOCK_KIND, unit, numbers, rows, inverse, least, pool.total, pool.shift)
     names = ["total", "inverse"] if design else ["total"]
+    # Leaders may be dropped by a merge, never added: what they hold now is the most that is drawn.
     with np.errstate(over="ignore", divide="ignore"):
         heavy = [_mass(first, block, table, name) > table[name] / 2 for name in names]
     opened = {
@@ -317,6 +318,7 @@ def merge(parts: Any) -> RacePart | pa.Table:
     first = first[np.lexsort([first[name] for name in ("row", "block", "unit", "log_time")])]
     first, dropped = first[:k], first[k:]
     if design:
+        # A block number fits 40 bits, so that a place among the units and a block are one key.
         units = np.unique(table["unit"])
         keys, wanted = (
             np.searchsorted(units, one["unit"]) << 40 | one["block"] for one in (table, dropped)

@@ -114,6 +114,6 @@ def pick(probability: FloatArray, u: FloatArray | float) -> IntArray:
     array([2, 0])
     """
     edges = np.cumsum(probability, axis=-1)
-    total = edges[..., -1]
+    total = edges[..., -1]  # not exactly one; u times it may round up to it, past the last item
     target = np.minimum(u * total, np.nextafter(total, 0))
     return np.asarray(np.count_nonzero(edges <= target[..., None], axis=-1))

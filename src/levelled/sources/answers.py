@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 _MOST_BYTES = 1 << 28
 """Bytes of the largest file of answers: it is read whole, and nobody labels ten million items."""
 _COLUMNS = ("draw", "id", "label", "answer")
-_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")
+_WHOLE = re.compile(r"-?(0|[1-9]\d{0,17})")  # 18 digits fit 64 bits; 007 is a name
 _NUMBER = re.compile(r"-?(0|[1-9]\d*)(\.\d+)?([eE][+-]?\d{1,2})?")
 
 

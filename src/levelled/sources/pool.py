@@ -34,7 +34,16 @@ def _names(columns: Sequence[str]) -> tuple[str, ...]:
 
 
 class Pool:
-    """The items of a pool in the order of their rows; made by `open_pool`."""
+    """The items of a pool in the order of their rows; made by `open_pool`.
+
+    Parameters
+    ----------
+    source, choices : The path and the columns, as `open_pool` was given them.
+    origin : The frame or the files that rows are read from.
+    roles : The role of each column.
+    columns : The columns with a role, in memory or read in runs.
+    outputs : The output of a tool that the pool was made of, if it was.
+    """
 
     def __init__(
         self,

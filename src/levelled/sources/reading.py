@@ -503,6 +503,7 @@ class StreamedColumns:
         width: int | None = None
         for batch in self._origin.batches(roles):
             run = read_columns([batch], roles, distinct=False, first_row=self._size)
+            # Two ids tell whether the type has changed; all of them would fill the memory.
             heads = [*heads[-1:], run.ids.chunk(0).slice(0, 1)]
             join_ids(heads, roles.id)  # which refuses numbers here and text there
             before, width = width, None if run.features is None else run.features.shape[1]
@@ -551,7 +552,7 @@ class StreamedColumns:
     def at(self, rows: IntArray) -> PoolColumns:
         """The columns of some rows, which are read from the files."""
         distinct, place = np.unique(rows, return_inverse=True)
-        if not len(rows):
+        if not len(rows):  # no rows have no types: those of a run that was read are taken
             return next(self.runs()).at(place)
         roles = replace(self._roles, id=self._id)
         batches = self._origin.take(distinct, roles)

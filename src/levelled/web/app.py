@@ -74,6 +74,7 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
     app.add_exception_handler(HTTPException, refuse_http)
     app.add_exception_handler(RequestValidationError, refuse_input)
     app.add_exception_handler(Exception, note_failure)
+    # In front of all routes, so that none answers a visitor whom it has not let through.
     app.add_middleware(Guard, access=Access(store, settings), settings=settings, journal=journal)
     return app
 

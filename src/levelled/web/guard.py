@@ -125,7 +125,7 @@ class Access:
         digest = hash_token(token)
         if self._is_blocked(client) and digest not in self._visitors:
             raise TooManyFailuresError
-        with self._looking:
+        with self._looking:  # one thread reads the tokens for all who wait
             visitor = self.known(token) or self._look(digest)
         if visitor is None:
             self._count_failure(client)

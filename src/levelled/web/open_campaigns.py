@@ -104,6 +104,7 @@ class OpenCampaigns:
             if found is not None and not found.is_gone:
                 self._open.move_to_end(name)
                 return found
+        # Opening takes long and holds no lock, so that others are served meanwhile.
         self.count(name)
         new, dropped = OpenCampaign(Campaign(name, self.store), self._changed), []
         with self._lock:

@@ -77,6 +77,8 @@ def _key_of_user() -> bytes | None:
         if not path.exists():
             path.parent.mkdir(parents=True, exist_ok=True)
             made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+            # Written whole under another name, then linked: nobody reads half a key, and of two
+            # processes that make one at once, both use the first.
             made.touch(mode=0o600)
             made.write_bytes(secrets.token_bytes(32))
             with suppress(FileExistsError):  # another process was faster
