@@ -76,11 +76,7 @@ def proportional(
 
 
 def power(
-    scores: ArrayLike,
-    exponent: float,
-    *,
-    left: ArrayLike | None = None,
-    allow_zero: bool = False,
+    scores: ArrayLike, exponent: float, *, left: ArrayLike | None = None, allow_zero: bool = False
 ) -> FloatArray:
     """Probabilities in proportion to a power of scores of at least 0.
 
@@ -149,11 +145,7 @@ def boltzmann(
 
 
 def rank(
-    scores: ArrayLike,
-    exponent: float,
-    *,
-    left: ArrayLike | None = None,
-    allow_zero: bool = False,
+    scores: ArrayLike, exponent: float, *, left: ArrayLike | None = None, allow_zero: bool = False
 ) -> FloatArray:
     """Probabilities in proportion to a power of the rank; the highest score has rank 1.
 
@@ -181,11 +173,7 @@ def rank(
 
 
 def epsilon_greedy(
-    scores: ArrayLike,
-    epsilon: float,
-    *,
-    left: ArrayLike | None = None,
-    allow_zero: bool = False,
+    scores: ArrayLike, epsilon: float, *, left: ArrayLike | None = None, allow_zero: bool = False
 ) -> FloatArray:
     """The item of the highest score with probability 1 - epsilon, otherwise any.
 

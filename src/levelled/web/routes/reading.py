@@ -169,9 +169,7 @@ def important(campaign: Named, n: Annotated[int, Query(ge=1, le=_MOST_ITEMS)] = 
 
 @router.get("/plan")
 def plan(
-    campaign: Named,
-    width: Annotated[float, Query(gt=0, allow_inf_nan=False)],
-    metric: Word = None,
+    campaign: Named, width: Annotated[float, Query(gt=0, allow_inf_nan=False)], metric: Word = None
 ) -> Reply:
     """The number of labels until an interval is so narrow."""
     return Reply(

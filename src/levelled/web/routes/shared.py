@@ -20,8 +20,7 @@ from levelled.web.replies import Problem, Reply
 _LARGEST = 2**31 - 1  # what an INTEGER of PostgreSQL holds, which numbers events
 Draw = Annotated[StrictInt, Field(ge=1, le=_LARGEST, description="The number of the draw.")]
 Owner = Annotated[
-    str | None,
-    Field(max_length=100, description="For analysts: another labeller to act for."),
+    str | None, Field(max_length=100, description="For analysts: another labeller to act for.")
 ]
 Text = Annotated[str, Field(max_length=1000)]
 Seconds = Annotated[StrictInt | None, Field(ge=1, le=366 * 24 * 3600)]
