@@ -6,7 +6,10 @@
 from typing import NamedTuple
 
 SHARE = 0.9
-"""The part of the error rate that goes to the looks; betting between them has the rest."""
+"""The part of the error rate that goes to the looks; betting between them has the rest.
+
+Half of it would make the last of five looks 12% wider, and 0.99 only 2% narrower (`plan_looks`).
+"""
 
 _LEAST = 1e-12  # rounding
 

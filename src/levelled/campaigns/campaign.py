@@ -194,7 +194,14 @@ class Campaign:
     ) -> None:
         """Record the label of a draw, or of the item with that id.
 
-        `rubric` has the answers to the questions of the campaign, by their names.
+        Parameters
+        ----------
+        draw : The number of the draw; `id` will do instead.
+        label : A class, or a number where the metrics are of numbers.
+        id : The id of the item.
+        owner : Name of the labeller.
+        note : Free text of the labeller, kept beside the label.
+        rubric : Answers to the further questions of the campaign, by their names.
         """
         answer = {"draw": draw, "id": id, "label": label, "note": note, "rubric": rubric}
         self.tell_all([answer], owner=owner)
@@ -221,7 +228,13 @@ class Campaign:
     ) -> None:
         """Replace a label, also in a closed campaign; log and report keep the one before.
 
-        Note and rubric stay as they were where no new ones are given; "" removes a note.
+        Parameters
+        ----------
+        draw : The number of the draw.
+        label : The correct label.
+        owner : Name of the labeller; one whose label is a second opinion replaces that.
+        note : A new note; "" removes the one before, and None keeps it.
+        rubric : New answers to further questions; those that are not named stay.
         """
         answer = {"draw": draw, "label": label, "note": note, "rubric": rubric}
         self.amend_all([answer], owner=owner)
@@ -354,10 +367,19 @@ class Campaign:
     ) -> GateClaim:
         """The word on one claim: shown, refuted, or not yet; labels and files stay as they are.
 
-        `at_least` and `at_most` are limits of the metric, the first one if none is named, of the
-        first `model` or another. `better_than` names a model that `model` is better than, by more
-        than `margin`. The word comes from an interval with a finite-sample guarantee: however
-        often you look, it is wrong with probability 1 - `level` at most.
+        Name one of `at_least`, `at_most` and `better_than`. The word comes from an interval with a
+        finite-sample guarantee: however often you look, it is wrong with probability 1 - `level`
+        at most.
+
+        Parameters
+        ----------
+        metric : The metric of the claim; by default the first.
+        at_least : The claim that the metric is at least this.
+        at_most : The claim that the metric is at most this.
+        better_than : The claim that `model` is better than the model of this name.
+        margin : How much better it must be.
+        model : The model of the claim; by default the first.
+        level : The confidence level; by default that of the campaign.
         """
         from levelled.campaigns.figures.gate import decide_better, decide_limit
 
@@ -380,13 +402,20 @@ class Campaign:
         tpr: float = 0.9,
         tnr: float = 0.9,
     ) -> JudgeReport:
-        """Check the verdicts of a model, the first unless it is named, against the labels.
+        """Check the verdicts of a model against the labels.
 
         The report has the rate of the `positive` class that people would find in the pool beside
-        the judge's own, TPR, TNR, precision, agreement and kappa, slices (all, or that of `by`)
-        where the judge is worst first, and whether its TPR and TNR are shown to be at least `tpr`
-        and `tnr`. `against` names another model to compare with. For ratings the report has the
-        mean, bias, mean absolute difference and correlation.
+        the judge's own, TPR, TNR, precision, agreement and kappa, and slices where the judge is
+        worst first. For ratings it has the mean, bias, mean absolute difference and correlation.
+
+        Parameters
+        ----------
+        model : The judge; by default the first model.
+        against : Another judge to compare with, on the same labels.
+        positive : The verdict that is counted; by default the class of the first metric.
+        by : The slice column to look at; by default all of the campaign.
+        tpr : The true positive rate that the judge is to be shown to reach.
+        tnr : The true negative rate that it is to be shown to reach.
         """
         from levelled.campaigns.drawing.pools import predicted_numbers
         from levelled.campaigns.figures.judging import judge_model
@@ -605,9 +634,14 @@ def load_campaign(
     pool: Any = None,  # noqa: ANN401
     scores: Any = (),  # noqa: ANN401
 ) -> Campaign:
-    """The campaign of this name; `pool` and `scores` are its files, if they have moved.
+    """The campaign of this name.
 
-    `scores` are those that it was rescored with, one of them or a list.
+    Parameters
+    ----------
+    name : Name of the campaign.
+    storage : Database of the campaigns.
+    pool : Its pool, if the file has moved or was a frame in memory.
+    scores : The predicted losses that it was rescored with, one file or a list, if they have moved.
     """
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)

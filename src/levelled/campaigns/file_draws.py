@@ -33,7 +33,10 @@ from levelled.sources.reading import read_columns
 from levelled.sources.rows import Files, taken
 
 _FLOOR = 0.5
-"""The share of the probability that is spread evenly where a metric scores the rows."""
+"""The share of the probability that is spread evenly where a metric scores the rows.
+
+It is the floor of a static campaign.
+"""
 _ROWS = 1 << 20
 """Rows of equal weight that are made at once."""
 

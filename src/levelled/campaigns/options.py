@@ -159,7 +159,7 @@ class CampaignOptions:
     ] = "proportional"
     floor: Annotated[
         float, Option("Static: the share of draws made uniformly.", _DRAWS, 0, 1, only_static=True)
-    ] = 0.5
+    ] = 0.5  # the studies intervals and looks are with it; weights are then at most about 2
     guarantee: Annotated[
         str,
         Option(

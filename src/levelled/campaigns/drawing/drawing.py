@@ -57,7 +57,10 @@ from levelled.surrogates import (
 from levelled.surrogates.driver import GUARANTEED_FLOOR, Aim, keep_single
 
 _UNKNOWN = 0.1
-"""The expected loss where nothing in the pool says more, as a share of the largest."""
+"""The expected loss where nothing in the pool says more, as a share of the largest.
+
+It is the same for all items, so it ranks none, and the first fit estimates their level.
+"""
 _RARE = 1e-6
 """Guard: added to the probability of each wrong class, so that their sum is never 0."""
 _DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver]] = WeakKeyDictionary()

@@ -252,7 +252,10 @@ def _about(learnt: CampaignPredictor) -> str:
 _ENOUGH = 10
 """Labels from which on the spread of losses is estimated."""
 _LEARNT = 50
-"""Labels from which on an adaptive campaign is planned from what its predictor has learnt."""
+"""Labels from which on an adaptive campaign is planned from what its predictor has learnt.
+
+With fewer, plans rest on the priors of `metrics.planning` (study planning).
+"""
 _MOSTLY_FEWER = (
     "an adaptive campaign, as create makes it of this pool, learns from its labels and mostly "
     "needs fewer"
