@@ -34,11 +34,7 @@ class Estimate:
     worth: float | None = None
 
     def with_limits(
-        self,
-        low: float,
-        high: float,
-        interval: str,
-        possible: tuple[float, float] = (-inf, inf),
+        self, low: float, high: float, interval: str, possible: tuple[float, float] = (-inf, inf)
     ) -> "Estimate":
         """The estimate with another interval, cut to what is possible.
 

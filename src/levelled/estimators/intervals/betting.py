@@ -65,13 +65,7 @@ from levelled.estimators.intervals.wealth import (
     unpack,
 )
 
-COLUMNS = (
-    "max_weight",
-    "control",
-    "control_left",
-    "max_weighted_control",
-    "max_weighted_headroom",
-)
+COLUMNS = ("max_weight", "control", "control_left", "max_weighted_control", "max_weighted_headroom")
 """The design columns that a game on a mean can use."""
 _UNEVEN = 1.1
 """The largest weight of a first draw, relative to a uniform one, that still counts as even."""

@@ -183,11 +183,7 @@ def grow(
 
 
 def reject(
-    amounts: FloatArray,
-    prior: FloatArray,
-    impossible: BoolArray | None,
-    n_below: int,
-    level: float,
+    amounts: FloatArray, prior: FloatArray, impossible: BoolArray | None, n_below: int, level: float
 ) -> tuple[BoolArray, BoolArray]:
     """The candidates that are too low, and those that are too high.
 
@@ -222,11 +218,7 @@ def bet_table(sides: Sides, variants: Variants, width: int | None = None) -> Flo
 
 
 def spread_candidates(
-    low: float,
-    high: float,
-    pool_size: int,
-    n: int = N_CANDIDATES,
-    tested: Sequence[float] = (),
+    low: float, high: float, pool_size: int, n: int = N_CANDIDATES, tested: Sequence[float] = ()
 ) -> FloatArray:
     """n values strictly between two bounds, close together where limits tend to be.
 
@@ -295,10 +287,7 @@ def finite_number(name: str, value: float) -> float:
 
 
 def labels_of(
-    losses: ArrayLike,
-    probability: ArrayLike,
-    design: Mapping[str, ArrayLike],
-    names: Sequence[str],
+    losses: ArrayLike, probability: ArrayLike, design: Mapping[str, ArrayLike], names: Sequence[str]
 ) -> Iterator[dict[str, float]]:
     """The arguments of `update` for each label, with the columns of these `names` that exist."""
     columns = {"loss": losses, "q": probability}
