@@ -334,25 +334,6 @@ class NumberLosses(Metric):
         return Values(loss(as_numbers("labels", items.labels), as_numbers("pred", items.pred)))
 
 
-NAMES = (
-    "error",
-    "accuracy",
-    "log_loss",
-    "log_loss:CAP",
-    "brier",
-    "mse",
-    "mae",
-    "mean",
-    "mean:LOW:HIGH",
-    "share:CLASS",
-    "precision:CLASS",
-    "recall:CLASS",
-    "f1:CLASS",
-    "package.module:function",
-)
-"""The names that `parse_metric` takes."""
-
-
 def parse_metric(name: str, *, classes: Sequence[str] | None = None) -> Metric:
     """The metric of this name, one of `NAMES`; `classes` are those it may be about.
 
@@ -543,6 +524,10 @@ _OF_CLASS: dict[str, Callable[..., Metric]] = {
     "share": Share,
 }
 """Metrics of one class, the most usual first."""
+
+_HEADS = [f"{head}:CLASS" for head in _OF_CLASS]
+NAMES = (*PLAIN, "log_loss:CAP", "mean:LOW:HIGH", *_HEADS, "package.module:function")
+"""The names that `parse_metric` takes."""
 
 
 def _import_losses(name: str, module: str, attribute: str) -> Metric:
