@@ -7,7 +7,7 @@ from pathlib import Path
 
 TESTS = Path(__file__).parent
 
-MOST_PINNED = 100
+MOST_PINNED = 60
 """Exact outputs, such as rows of a table, commands and reprs, are among them."""
 
 EXAMPLE = """

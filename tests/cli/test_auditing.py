@@ -56,7 +56,7 @@ def test_a_hash_that_was_kept_is_compared(levelled: Levelled, last: str) -> None
     levelled("change", "--close", "spam")
     later = levelled("audit", "spam", "--expect", last[:12])
     assert later.code == 0
-    assert later.out.endswith("\nevents up to 10 unchanged, 1 more since\n")
+    assert later.out.splitlines()[-1].startswith("events up to 10 unchanged, 1 more")
     refused = levelled("audit", "spam", "--expect", last[:11])
     assert (refused.code, refused.err.count("\n")) == (1, 1)
 
@@ -66,7 +66,7 @@ def test_a_log_that_was_written_anew_is_found_by_the_hash(levelled: Levelled, la
     assert levelled("audit", "spam").code == 0, "a consistent log with another label"
     found = levelled("audit", "spam", "--expect", last)
     assert found.code == 1
-    assert "events were cut off or the log was written anew" in found.out
+    assert "the log was written" in found.out
 
 
 def test_events_that_were_cut_off_are_found_by_the_hash(levelled: Levelled, last: str) -> None:
@@ -114,7 +114,7 @@ def test_a_signature_holds_under_another_name(levelled: Levelled, last: str) -> 
     levelled("audit", "spam", "--sign", "key.pem", "--out", "signed.json")
     levelled("change", "spam", "--rename", "ham")
     found = levelled("audit", "ham", "--verify", "signed.json", "--key", "key.pub")
-    assert (found.code, "events up to 10 unchanged, 1 more since" in found.out) == (0, True)
+    assert (found.code, "up to 10 unchanged, 1 more" in found.out) == (0, True)
 
 
 def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
@@ -140,6 +140,6 @@ def test_a_log_can_be_signed(levelled: Levelled, last: str) -> None:
     assert levelled("audit", "spam", "--verify", "audit.json", "--key", "key.pub").code == 0
     rewrite({"label": "spam"}, -2)
     found = levelled("audit", "spam", "--verify", "audit.json", "--key", "key.pub")
-    assert (found.code, "the log was written anew" in found.out) == (1, True)
+    assert (found.code, "log was written anew" in found.out) == (1, True)
     assert levelled("audit", "spam", "--verify", "audit.json").code == 2
     assert levelled("audit", "spam", "--out", "other.json").code == 2

@@ -113,7 +113,7 @@ def test_what_a_learner_is_trained_on_passes_the_checks_of_data(
 def test_a_learner_before_its_first_fit_is_not_fitted_in_the_sense_of_scikit_learn() -> None:
     learner = ActiveLearner(LogisticRegression(), X)
     for use in (learner.predict, learner.predict_proba):
-        with pytest.raises(NotFittedError, match="has not been trained yet: call fit") as caught:
+        with pytest.raises(NotFittedError, match="call fit") as caught:
             use(X)
         assert isinstance(caught.value, NotTrainedError)
         again = pickle.loads(pickle.dumps(caught.value))  # as it comes from another process
@@ -126,7 +126,7 @@ def test_a_learner_before_its_first_fit_is_not_fitted_in_the_sense_of_scikit_lea
 @pytest.mark.parametrize("rows", [X[:, :2], X[:, :2].astype(complex), sparse.eye(4).tocsr(), X[0]])
 def test_data_unlike_that_of_training_is_refused_on_one_line(rows: Any) -> None:  # noqa: ANN401
     learner = trained(make_pipeline(StandardScaler(with_mean=False), LogisticRegression()))
-    with pytest.raises(InputError, match="Pipeline could not predict: ") as caught:
+    with pytest.raises(InputError, match=r"Pipeline .*predict: ") as caught:
         learner.predict(rows)
     assert "\n" not in str(caught.value)
 
