@@ -41,9 +41,7 @@ _TYPICAL_POWER, _POWER_SPREAD = 0.8, 0.6  # +22% and -18%; 0% and -3%
 """b = 1 / T of a temperature T (Guo et al., 2017): 0.4 to 0.8 are usual for networks, 1 to 3 for
 other models."""
 _TYPICAL_ERROR, _ERROR_SPREAD = 0.08, 1.5  # -5% and +6%; -2% and 0%
-_SCALE_SPREAD = (
-    0.5  # of mse: the likely number stays; low times 1.9 and 0.8, high times 0.8 and 1.05
-)
+_SCALE_SPREAD = 0.5  # of mse: low times 1.9 and 0.8, high times 0.8 and 1.05
 _BELIEF_SPREAD = 0.15  # 0% and +4%; the range is 20% narrower and 45% wider
 
 
