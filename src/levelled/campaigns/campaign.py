@@ -52,6 +52,13 @@ class Campaign:
 
     Made by `create_campaign` and `load_campaign`. Several people and processes may work on the
     same campaign: a step that another one overtook is decided again on the newer state.
+
+    Parameters
+    ----------
+    name : Name of the campaign.
+    store : The store that has its events.
+    pool : Its pool, if it is open already; otherwise it is opened when it is needed.
+    scores : The predicted losses that it was rescored with, if their files have moved.
     """
 
     def __init__(

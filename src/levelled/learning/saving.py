@@ -37,7 +37,7 @@ _NAMED = ("score", "proposal")
 _PLAIN = ("weights", "floor", "start", "seed")
 _COMMITTEE = "committee"
 """The entry in the settings of an ensemble that is a list of models."""
-_SAMPLED = 1000
+_SAMPLED = 1000  # rows hashed: enough to notice another pool, in milliseconds
 
 
 def save(
