@@ -509,7 +509,7 @@ def _read_name(spec: object, names: Sequence[str]) -> tuple[str, float]:
     if colon and name not in _STRENGTH:
         raise InputError(f"proposal={spec!r}: {name} has no strength to be set.")
     try:
-        value = float(strength if colon else 1)
+        value = float(strength if colon else 1)  # beta = 1 is that of appendix C.1 of the paper
     except ValueError as wrong:
         raise InputError(
             f"proposal={spec!r}: after the colon comes a number, as in {name}:2."

@@ -21,9 +21,11 @@ CONTENT_KINDS = ("text", "markdown", "chat", "json", "image", "number")
 
 _ENDINGS = (".png", ".jpg", ".jpeg", ".gif", ".webp")
 _DATA_URL = re.compile(r"data:image/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2}")
-_BASE64 = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}")
+_BASE64 = re.compile(r"[A-Za-z0-9+/]{100,}={0,2}")  # fewer signs are no image, but may be a word
 _BEGINNINGS = {"iVBORw0KGgo": "png", "/9j/": "jpeg", "R0lGOD": "gif", "UklGR": "webp"}
 """The kind of an image, by the first characters of its bytes in base64."""
+# Headings, code, bold words, links and tables, which plain text hardly ever has. Lists and italics
+# are left out: a dash or a star at the start of a line is common in mails.
 _MARKDOWN = re.compile(
     r"^#{1,6} \S|^```|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\(https?://|^\|.*\|\s*\n\|[ :|-]+\|\s*$",
     re.MULTILINE,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
@@ -515,7 +516,7 @@ class StreamedColumns:
             for chunk in run.ids.chunks:
                 keys.add(chunk)
             for model, counts in self._counts.items():
-                counts.add(run.predictions(model, roles.classes).pred)
+                counts.add(run.predictions(model, roles.classes))
             for name, one in codes.items():
                 one.add(run.slices[name])
             self._size += len(run)
@@ -572,32 +573,25 @@ class _ClassCounts:
 
     def __init__(self, model: str, classes: Sequence[str] | None) -> None:
         self._model, self._declared = model, classes
-        self._n: dict[str, int] = {}
+        self._n: Counter[str] = Counter()
         self._is_number: bool | None = None
         self._too_many = False
 
-    def add(self, pred: Categorical | Numbers | None) -> None:
+    def add(self, run: PoolPredictions) -> None:
         """Take in the predictions of the next rows."""
-        if pred is None:
+        if run.pred is None:
             return
-        number = not isinstance(pred, Categorical)
+        number = run.number is not None
         if self._is_number not in (None, number):
             raise PoolError(
                 f"The predictions of {self._model or 'the model'} are numbers in some files and "
                 f"text in others. Write them the same way in all files."
             )
         self._is_number = number
-        if self._too_many:
-            return
-        if isinstance(pred, Categorical):
-            found = pred.counts()
-        else:
-            values, counts = np.unique(pred, return_counts=True)
-            found = dict(zip(map(class_text, values.tolist()), counts.tolist(), strict=True))
-        for name, count in found.items():
-            self._n[name] = self._n.get(name, 0) + count
-        if len(self._n) > _MOST_CLASSES:
-            self._too_many, self._n = True, {}
+        if not self._too_many:
+            counts = run.counts()
+            self._n.update(counts)
+            self._too_many = not counts or len(self._n) > _MOST_CLASSES
 
     @property
     def classes(self) -> tuple[str, ...]:

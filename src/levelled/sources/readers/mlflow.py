@@ -24,6 +24,7 @@ from levelled.sources.readers.items import (
     tool_call,
 )
 
+# Columns of mlflow.evaluate: NAME/v1/score, or NAME/score of one's own metric, and why.
 _SCORE = re.compile(r"(.+?)(/v\d+)?/score")
 _REASON = re.compile(r"(.+?)(/v\d+)?/(justification|rationale)")
 _INPUT = ("inputs", "input", "request", "question")
