@@ -50,7 +50,7 @@ Test = Rows | tuple[Rows, ArrayLike]
 
 LEAST = 30
 """With fewer labels nothing is measured, and training is plain."""
-FOLDS = 5  # problems of the study verdicts: 3 and 10 folds change the regret by -0.3 and -0.2%
+FOLDS = 5  # problems of the study verdicts: 3 and 10 folds change the risk by -0.1 and -0.2%
 HALF = 0.5
 """A share above it is advice to correct."""
 _LOSS_OF_CLASSES = {"zero_one": "the error rate", "own": "a loss of predicted classes"}

@@ -293,11 +293,11 @@ def active_learning_bias(losses: FloatArray, draws: Draws) -> Measured:
     return Measured(float(terms.mean()), float(terms.std(ddof=1) / np.sqrt(len(terms))))
 
 
-# Half and twice each value change the mean regret on the problems of the study verdicts by less
-# than 0.05% of the risk, and that of a single problem by at most 0.6%.
-_PRIOR = 16.0  # observations that the share on the labels counts as; with none: up to 1.4%
-_NEAR = 0.05  # a share this close to 0 or 1 is rounded to it
-_LEAST = 2.0  # overfitting bias in units of risk / M: that of two parameters (Akaike, 1974)
+# Half and twice each value change the mean risk over the problems of the study verdicts (40 runs
+# each) by so much, and that of a single problem by no more than the number in brackets.
+_PRIOR = 16.0  # observations that the share on the labels counts as; -0.1 and +0.2% (1.2%)
+_NEAR = 0.05  # a share this close to 0 or 1 is rounded to it; 0.0 and 0.0% (0.6%)
+_LEAST = 2.0  # overfitting bias in units of risk / M, that of two parameters; 0.0 and 0.0% (0.2%)
 _FAR = 10.0  # guard: a share of the log loss is sought between -10 and 10
 
 

@@ -95,20 +95,17 @@ def _import_model(name: str) -> Model:
             f"model={name!r} cannot be imported: {_one_line(error)} Give package.module:name, of "
             f"an installed package or of a file in this folder."
         ) from error
-    if _is_model(thing):
-        return cast(Model, thing)
-    if not callable(thing):
-        raise InputError(
-            f"model={name!r} is a {type(thing).__name__}: neither a model, which has fit and "
-            f"predict, nor a function that makes one."
-        )
-    try:
-        model: Any = thing()
-    except (Exception, SystemExit) as error:
-        raise InputError(f"model={name!r} could not make a model: {_one_line(error)}") from error
+    model: Any = thing
+    if callable(thing) and not _is_model(thing):
+        try:
+            model = thing()
+        except (Exception, SystemExit) as error:
+            raise InputError(
+                f"model={name!r} could not make a model: {_one_line(error)}"
+            ) from error
     if not _is_model(model):
         raise InputError(
-            f"model={name!r} made {_short(model)}, which is no model: a model has fit and predict."
+            f"model={name!r} gives {_short(model)}, which is no model: a model has fit and predict."
         )
     return cast(Model, model)
 

@@ -314,8 +314,11 @@ def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     ]
 
 
-def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # noqa: ANN401
-    """Risks against the number of labels, and the gain by weights, +- one standard error."""
+def save_comparison(rows: Sequence[Row], out: Path, *, risk: str, about: str) -> list[Path]:
+    """Write the numbers and a plot of them to a folder, and return their paths.
+
+    The plot has risks against the number of labels, and the gain by weights, +- one standard error.
+    """
     plot, (above, below) = plots.canvas(rows=2, height=4.2)
     curves = [(above, name, title, *_STYLES[name]) for name, title in _TITLES.items()]
     curves += [
@@ -334,12 +337,7 @@ def plot_comparison(rows: Sequence[Row], *, risk: str, about: str) -> Any:  # no
     plots.legend(above, "best")
     plots.legend(below, "best")
     plots.footnote(plot, about)
-    return plot
-
-
-def save_comparison(rows: Sequence[Row], out: Path, *, risk: str, about: str) -> list[Path]:
-    """Write the plot and the numbers to a folder, and return their paths."""
     paths = [out / "compare.png", out / "compare.csv"]
-    plot_comparison(rows, risk=risk, about=about).savefig(paths[0], dpi=200)
+    plot.savefig(paths[0], dpi=200)
     write_table(pa.Table.from_pylist([*rows]), paths[1])
     return paths

@@ -23,7 +23,6 @@ the betting interval of the draws since, which holds for every number of them at
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from itertools import chain
-from types import ModuleType
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -117,7 +116,18 @@ def weighted_loss(losses: "Tensor", weights: ArrayLike) -> "Tensor":
     tensor(5.2500)
     """
     torch = optional("torch", extra="torch")
-    _check_losses(torch, losses)
+    if not isinstance(losses, torch.Tensor) or losses.ndim != 1:
+        raise InputError(
+            f"losses must be a torch tensor with one loss an example; this is a "
+            f"{type(losses).__name__} of shape {tuple(getattr(losses, 'shape', ()))}. Give the "
+            f"loss reduction='none'."
+        )
+    if not losses.is_floating_point():
+        raise InputError(
+            f"losses must be of a floating type to be learned from; they are {losses.dtype}."
+        )
+    if not len(losses):
+        raise InputError("There are no losses to average: leave empty batches out.")
     if isinstance(weights, torch.Tensor):
         weights = weights.detach().cpu().double().numpy()  # NumPy knows no bfloat16
     values = floats("weights", np.asarray(weights), ndim=1)
@@ -127,21 +137,6 @@ def weighted_loss(losses: "Tensor", weights: ArrayLike) -> "Tensor":
     scale = torch.as_tensor(values, dtype=precision, device=losses.device)
     mean: Tensor = (scale * losses).mean()
     return mean
-
-
-def _check_losses(torch: ModuleType, losses: "Tensor") -> None:
-    if not isinstance(losses, torch.Tensor) or losses.ndim != 1:
-        shape = tuple(getattr(losses, "shape", ()))
-        raise InputError(
-            f"losses must be a torch tensor with one loss an example; this is a "
-            f"{type(losses).__name__} of shape {shape}. Give the loss reduction='none'."
-        )
-    if not losses.is_floating_point():
-        raise InputError(
-            f"losses must be of a floating type to be learned from; they are {losses.dtype}."
-        )
-    if not len(losses):
-        raise InputError("There are no losses to average: leave empty batches out.")
 
 
 @dataclass(frozen=True, slots=True, eq=False, repr=False)

@@ -86,7 +86,7 @@ def draw_frozen(
     known: KnownLosses, frozen: FrozenProposal, budget: int, rng: Generator
 ) -> Trajectory:
     """Draws by weights that never change."""
-    draws = frozen.draw(budget, seed=draw_seed(rng))
+    draws = frozen.draw(budget, seed=int(rng.integers(2**63)))
     return Trajectory(draws, term_variances(frozen, known.losses, draws.index))
 
 
@@ -98,8 +98,11 @@ def draw_in_rounds(
     The floor falls with the errors found, unless it is given.
     """
     driver, targets = known.driver, known.targets
-    assert driver is not None
-    assert targets is not None
+    if driver is None or targets is None:
+        raise InputError(
+            f"The methods adaptive and guaranteed need something to learn the {known.metric} from: "
+            f"columns proba_<class>, surrogate_<class>, loss_hat, or features (f_*, embedding)."
+        )
     rows, q = np.empty(0, dtype=np.int64), np.empty(0)
     parts: list[Draws] = []
     variances: list[FloatArray] = []
@@ -112,7 +115,7 @@ def draw_in_rounds(
         share = driver.floor(targets[rows]) if floor is None else floor
         frozen = known.with_control(driver.proposal(predictor, rows, share).whole())
         n = min(next_round_size(len(rows)), budget - len(rows))
-        parts.append(frozen.draw(n, seed=draw_seed(rng)))
+        parts.append(frozen.draw(n, seed=int(rng.integers(2**63))))
         variances.append(term_variances(frozen, known.losses, parts[-1].index))
         if known.ratio is not None:
             without = replace(frozen, control=None)
@@ -125,11 +128,6 @@ def draw_in_rounds(
     }
     draws = Draws(rows, q, len(known), design=design)
     return Trajectory(draws, np.concatenate(variances), np.concatenate(plain) if plain else None)
-
-
-def draw_seed(rng: Generator) -> int:
-    """A seed for the draws of a proposal."""
-    return int(rng.integers(2**63))
 
 
 LEVEL = 0.95
@@ -161,7 +159,7 @@ Method = Callable[[KnownLosses, Sequence[int], Generator], list[Reading]]
 def uniform(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """Random labels and their mean or plug-in ratio, with an interval that is read once."""
     frozen = replace(known.static, weights=np.ones(len(known)), control=None, bound=None)
-    draws = frozen.draw(max(budgets), seed=draw_seed(rng))
+    draws = frozen.draw(max(budgets), seed=int(rng.integers(2**63)))
     readings = []
     for n in budgets:
         est = known.estimate(draws[:n], "lure", LEVEL)
@@ -178,7 +176,6 @@ def static(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[R
 
 def adaptive(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign, with planned looks."""
-    _require_driver(known, "adaptive")
     trajectory = draw_in_rounds(known, max(budgets), rng)
     has_control = "control" in (trajectory.draws.design or {})
     return _read_looks(known, trajectory, "ramped" if has_control else "lure", budgets)
@@ -186,7 +183,6 @@ def adaptive(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list
 
 def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign with a finite-sample guarantee, whose interval covers at every label."""
-    _require_driver(known, "guaranteed")
     if known.ratio is not None:
         raise InputError(f"The guarantee is for errors: leave guaranteed out for {known.metric}.")
     trajectory = draw_in_rounds(known, max(budgets), rng, GUARANTEED_FLOOR)
@@ -202,10 +198,8 @@ def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> li
             bounds=known.bounds,
             budget=budget,
         )
-        assert est.value is not None
-        error, exact = est.value - known.risk, trajectory.variance("ramped", budget)
-        covers = est.low <= known.risk <= est.high  # what is once rejected stays so
-        readings.append(Reading(error, exact, est.high - est.low, covers))
+        # What its interval rejects once stays rejected, so that it covers at every label.
+        readings.append(_reading(known, est, trajectory.variance("ramped", budget)))
     return readings
 
 
@@ -363,7 +357,11 @@ def _read_looks(
 
 
 def _reading(
-    known: KnownLosses, est: Estimate, exact: float, linear: float, linear_variance: float
+    known: KnownLosses,
+    est: Estimate,
+    exact: float,
+    linear: float = np.nan,
+    linear_variance: float = np.nan,
 ) -> Reading:
     error = np.nan if est.value is None else est.value - known.risk
     covers = est.low <= known.risk <= est.high
@@ -374,14 +372,6 @@ def _reading(
 def planned_looks(budget: int, pool_size: int) -> tuple[PlannedLook, ...]:
     """The looks that a campaign plans over a budget."""
     return plan_looks(budget, pool_size, _LOOKS, SHARE * (1 - LEVEL))
-
-
-def _require_driver(known: KnownLosses, method: str) -> None:
-    if known.driver is None:
-        raise InputError(
-            f"The method {method} needs something to learn the {known.metric} from: columns "
-            f"proba_<class>, surrogate_<class>, loss_hat, or features (f_*, embedding)."
-        )
 
 
 def _expected(known: KnownLosses, method: str) -> FloatArray:
