@@ -50,8 +50,9 @@ def pinned_sentences(source: str) -> set[tuple[int, str]]:
     """
     tree = ast.parse(source)
     parts = [one for one in tree.body if isinstance(one, ast.FunctionDef | ast.ClassDef)]
+    calls = [one for one in ast.walk(tree) if isinstance(one, ast.Call)]
     module = [*_bindings([one for one in tree.body if one not in parts], {})]
-    own = ([*_bindings([part], dict(module)), *_arguments(part, tree)] for part in parts)
+    own = ([*_bindings([part], dict(module)), *_arguments(part, calls)] for part in parts)
     return {
         sentence
         for part, names in zip(parts, own, strict=True)
@@ -153,17 +154,13 @@ def _bindings(
                     yield from _unpack(names, row)
 
 
-def _arguments(part: ast.AST, tree: ast.AST) -> Iterator[tuple[str, ast.expr]]:
+def _arguments(part: ast.AST, calls: Sequence[ast.Call]) -> Iterator[tuple[str, ast.expr]]:
     """Parameters of a helper with what the calls in its file give them."""
-    for node in ast.walk(tree):
-        match node, part:
-            case (
-                ast.Call(func=ast.Name(id=called), args=given, keywords=keywords),
-                ast.FunctionDef(name=name, args=ast.arguments(args=parameters)),
-            ) if called == name:
-                for parameter, value in zip(parameters, given, strict=False):
-                    yield parameter.arg, value
-                yield from ((str(one.arg), one.value) for one in keywords)
+    for call in calls:
+        match call.func, part:
+            case ast.Name(id=called), ast.FunctionDef(name=name) if called == name:
+                yield from zip((one.arg for one in part.args.args), call.args, strict=False)
+                yield from ((str(one.arg), one.value) for one in call.keywords)
 
 
 def _rows(node: ast.expr, constants: Mapping[str, ast.expr]) -> Iterator[ast.expr]:
