@@ -16,7 +16,7 @@ from time import perf_counter
 import optuna
 
 from levelled.campaigns.log.records import verify
-from levelled.campaigns.stores import SQLStore, open_store
+from levelled.campaigns.stores import Store, open_store
 
 PAIRS = 150  # an ask and a tell each
 ROUNDS = 3  # in turn, because other work on the disk comes and goes
@@ -44,7 +44,7 @@ def seconds(work: Callable[[], object]) -> float:
     return perf_counter() - start
 
 
-def ask_and_tell(store: SQLStore, pairs: int = PAIRS) -> None:
+def ask_and_tell(store: Store, pairs: int = PAIRS) -> None:
     place = store.count("spam")
     for _ in range(pairs):
         place = store.append("spam", [LEASED], expected=place) + 1

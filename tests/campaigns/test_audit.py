@@ -10,7 +10,7 @@ import pytest
 from campaigns.simulated import begun, label, spam
 from levelled.campaigns import Campaign, load_campaign, open_store
 from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, hash_of
-from levelled.campaigns.stores import SQLStore
+from levelled.campaigns.stores import Store
 
 POOL, TRUTH = spam(40)
 
@@ -56,7 +56,7 @@ def tamper(path: Path, change: Callable[[dict[str, Any]], None], kind: str, *, c
 class BusyStore:
     """A store in which another labeller tells a label after each read of events."""
 
-    def __init__(self, store: SQLStore, labeller: Campaign) -> None:
+    def __init__(self, store: Store, labeller: Campaign) -> None:
         self._store = store
         self._labeller = labeller
 

@@ -8,7 +8,7 @@ from contextlib import suppress
 from starlette.responses import Response
 from starlette.types import Message, Receive, Scope, Send
 
-from levelled.campaigns.stores import SQLStore
+from levelled.campaigns.stores import Store
 from levelled.errors import LevelledError
 
 HEARTBEAT = 15.0
@@ -73,7 +73,7 @@ class Broker:
     `changed` may be called from any thread; all else runs in the event loop.
     """
 
-    def __init__(self, store: SQLStore) -> None:
+    def __init__(self, store: Store) -> None:
         self._store = store
         self._loop: asyncio.AbstractEventLoop | None = None
         self._streams: dict[str, set[Subscription]] = {}

@@ -20,7 +20,7 @@ from starlette.requests import Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from levelled.campaigns.stores import SQLStore, Token, find_token, hash_token
+from levelled.campaigns.stores import Store, Token, find_token, hash_token
 from levelled.errors import LevelledError
 from levelled.web.replies import TEMPLATES, problem
 from levelled.web.settings import WebSettings
@@ -100,7 +100,7 @@ class TooManyFailuresError(Exception):
 class Access:
     """Finds the visitor of a token. Safe to call from several threads."""
 
-    def __init__(self, store: SQLStore, settings: WebSettings) -> None:
+    def __init__(self, store: Store, settings: WebSettings) -> None:
         self._store = store
         self._own: list[Token] = []
         if settings.token is not None:

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar, cast
 from starlette.exceptions import HTTPException
 
 from levelled.campaigns import Campaign
-from levelled.campaigns.stores import SQLStore
+from levelled.campaigns.stores import Store
 from levelled.errors import CampaignError, InputError, LevelledError
 
 T = TypeVar("T")
@@ -91,7 +91,7 @@ class OpenCampaign:
 class OpenCampaigns:
     """The campaigns of a storage by name."""
 
-    def __init__(self, store: SQLStore, changed: Callable[[str, int], None]) -> None:
+    def __init__(self, store: Store, changed: Callable[[str, int], None]) -> None:
         self.store = store
         self._changed = changed
         self._open: OrderedDict[str, OpenCampaign] = OrderedDict()

@@ -66,7 +66,7 @@ def test_somebody_who_never_waits_is_a_conflict_in_the_end(tmp_path: Path) -> No
     nothing = Leased(at=stamp, by=None, draws=[], until=stamp)
 
     def overtake(state: CampaignState) -> Sequence[Event]:
-        with campaign._log.store._database.writing() as connection:  # type: ignore[attr-defined]
+        with campaign._log.store._database.writing() as connection:
             connection.execute(
                 "INSERT INTO events (campaign, seq, prev_hash, hash, body) "
                 "SELECT campaign, seq + 1, hash, hash, :body FROM events ORDER BY seq DESC LIMIT 1",

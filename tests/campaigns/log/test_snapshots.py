@@ -26,7 +26,7 @@ from levelled.campaigns.log.log import (
     unpack,
 )
 from levelled.campaigns.log.state import CampaignState
-from levelled.campaigns.stores import SQLStore
+from levelled.campaigns.stores import Store
 
 POOL, TRUTH = spam(60)
 CODE = blake2b.MAX_DIGEST_SIZE
@@ -43,7 +43,7 @@ def shown(campaign: Campaign) -> list[dict[str, Any]]:
 
 
 @pytest.fixture(scope="module")
-def stored(tmp_path_factory: pytest.TempPathFactory) -> SQLStore:
+def stored(tmp_path_factory: pytest.TempPathFactory) -> Store:
     """A store with an adaptive campaign of 20 labels and its snapshot, and a static one."""
     folder = tmp_path_factory.mktemp("snapshots")
     pq.write_table(POOL, folder / "pool.parquet")
@@ -60,7 +60,7 @@ def stored(tmp_path_factory: pytest.TempPathFactory) -> SQLStore:
     return open_store(folder / "c.db")
 
 
-def file_of(store: SQLStore, name: str = "spam") -> Path:
+def file_of(store: Store, name: str = "spam") -> Path:
     """The file of a campaign's snapshot."""
     path = _path(store.address, name)
     assert path is not None
@@ -68,7 +68,7 @@ def file_of(store: SQLStore, name: str = "spam") -> Path:
 
 
 @pytest.fixture(scope="module")
-def truth(stored: SQLStore) -> list[dict[str, Any]]:
+def truth(stored: Store) -> list[dict[str, Any]]:
     """The figures that the log gives."""
     file = file_of(stored)
     aside = file.rename(file.with_suffix(".aside"))
@@ -230,7 +230,7 @@ def test_there_are_at_least_50_kinds() -> None:
 
 
 @contextmanager
-def altered(store: SQLStore, alter: Alter, mode: int = 0o600) -> Iterator[None]:
+def altered(store: Store, alter: Alter, mode: int = 0o600) -> Iterator[None]:
     """Change the snapshot of "spam" for a while."""
     file = file_of(store)
     before = file.read_bytes()
@@ -245,7 +245,7 @@ def altered(store: SQLStore, alter: Alter, mode: int = 0o600) -> Iterator[None]:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_damaged_snapshot_changes_nothing(
-    stored: SQLStore, truth: list[dict[str, Any]], kind: str
+    stored: Store, truth: list[dict[str, Any]], kind: str
 ) -> None:
     with altered(stored, KINDS[kind]):
         assert shown(Campaign("spam", stored)) == truth
@@ -254,7 +254,7 @@ def test_a_damaged_snapshot_changes_nothing(
 @pytest.mark.parametrize("kind", FORGED)
 @pytest.mark.parametrize("mode", [0o602, 0o620, 0o640])
 def test_a_file_that_others_can_use_changes_nothing(
-    stored: SQLStore, truth: list[dict[str, Any]], kind: str, mode: int
+    stored: Store, truth: list[dict[str, Any]], kind: str, mode: int
 ) -> None:
     with altered(stored, FORGED[kind], mode):
         assert load_snapshot(stored.address, "spam") is None
@@ -263,13 +263,13 @@ def test_a_file_that_others_can_use_changes_nothing(
 
 
 def test_a_forged_level_would_be_shown_if_the_file_were_trusted(
-    stored: SQLStore, truth: list[dict[str, Any]]
+    stored: Store, truth: list[dict[str, Any]]
 ) -> None:
     with altered(stored, FORGED["forged level in header and settings"]):
         assert shown(Campaign("spam", stored)) != truth
 
 
-def test_a_folder_that_others_can_use_is_not_used(stored: SQLStore) -> None:
+def test_a_folder_that_others_can_use_is_not_used(stored: Store) -> None:
     folder = file_of(stored).parent
     assert folder.stat().st_mode & 0o777 == 0o700
     kept = load_snapshot(stored.address, "spam")
@@ -284,7 +284,7 @@ def test_a_folder_that_others_can_use_is_not_used(stored: SQLStore) -> None:
 
 
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to somebody else")
-def test_a_file_of_somebody_else_is_not_used(stored: SQLStore) -> None:
+def test_a_file_of_somebody_else_is_not_used(stored: Store) -> None:
     file = file_of(stored)
     for path in (file, file.parent):
         os.chown(path, 65534, -1)
@@ -307,7 +307,7 @@ def test_nothing_is_kept_beside_the_database(
 
 
 def test_the_untouched_snapshot_is_used_and_gives_the_same(
-    stored: SQLStore, truth: list[dict[str, Any]]
+    stored: Store, truth: list[dict[str, Any]]
 ) -> None:
     campaign = Campaign("spam", stored)
     assert campaign.state.n_events == stored.count("spam")
@@ -316,14 +316,14 @@ def test_the_untouched_snapshot_is_used_and_gives_the_same(
 
 
 def test_the_snapshot_of_another_campaign_is_not_used(
-    stored: SQLStore, truth: list[dict[str, Any]]
+    stored: Store, truth: list[dict[str, Any]]
 ) -> None:
     other = file_of(stored, "other").read_bytes()
     with altered(stored, lambda _: other):
         assert shown(Campaign("spam", stored)) == truth
 
 
-def test_a_folded_state_comes_back_as_it_was(stored: SQLStore) -> None:
+def test_a_folded_state_comes_back_as_it_was(stored: Store) -> None:
     for name in ("spam", "other"):
         events = [one.event for one in stored.events(name)]
         folded = apply_events(events)

@@ -15,7 +15,7 @@ import pytest
 from contracts.stores import StoreContract
 from levelled.campaigns import backup, copy
 from levelled.campaigns.log.records import GENESIS, StoredEvent, hash_of, verify
-from levelled.campaigns.stores import SQLStore, database, open_store, place_of, postgresql, upgrade
+from levelled.campaigns.stores import Store, database, open_store, place_of, postgresql, upgrade
 from levelled.campaigns.stores.database import VERSION
 from levelled.errors import ConflictError, MissingExtraError, StorageError
 from postgres_server import PASSWORD, PostgresServer
@@ -29,7 +29,7 @@ def url(postgres: PostgresServer) -> str:
 
 
 @pytest.fixture
-def store(url: str) -> Iterator[SQLStore]:
+def store(url: str) -> Iterator[Store]:
     with open_store(url) as opened:
         yield opened
 
@@ -38,7 +38,7 @@ class TestPostgreSQL(StoreContract):
     """All that a store promises, and below what is particular to a server."""
 
     @pytest.fixture
-    def store(self, postgres: PostgresServer) -> Iterator[SQLStore]:
+    def store(self, postgres: PostgresServer) -> Iterator[Store]:
         with open_store(postgres.new_schema()) as opened:
             yield opened
 
@@ -74,9 +74,7 @@ def test_sixteen_processes_neither_lose_nor_repeat_an_event(url: str) -> None:
     assert sorted(map(int, done.stdout.split())) == list(range(96))
 
 
-def test_a_lost_connection_is_made_again(
-    postgres: PostgresServer, url: str, store: SQLStore
-) -> None:
+def test_a_lost_connection_is_made_again(postgres: PostgresServer, url: str, store: Store) -> None:
     store.append("digits", [{"step": 0}], expected=0)
     for step in range(1, 4):
         terminate(postgres, url)
@@ -88,7 +86,7 @@ def test_a_lost_connection_is_made_again(
 
 
 def test_a_connection_lost_while_deciding_stores_the_events_once(
-    postgres: PostgresServer, url: str, store: SQLStore
+    postgres: PostgresServer, url: str, store: Store
 ) -> None:
     calls = 0
 
@@ -133,7 +131,7 @@ def lose_the_acknowledgement(
 def test_an_append_whose_acknowledgement_was_lost_is_stored_once(
     postgres: PostgresServer,
     url: str,
-    store: SQLStore,
+    store: Store,
     when: str,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -144,7 +142,7 @@ def test_an_append_whose_acknowledgement_was_lost_is_stored_once(
 
 
 def test_the_same_event_of_somebody_else_is_not_taken_for_ones_own(
-    postgres: PostgresServer, url: str, store: SQLStore, monkeypatch: pytest.MonkeyPatch
+    postgres: PostgresServer, url: str, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     store.append("digits", [{"step": 0}], expected=0)
     with open_store(url) as other:
@@ -214,7 +212,7 @@ def test_a_port_without_a_server_is_named(url: str, postgres: PostgresServer) ->
     assert_no_secret(caught.value)
 
 
-def test_passwords_are_shown_nowhere(url: str, store: SQLStore) -> None:
+def test_passwords_are_shown_nowhere(url: str, store: Store) -> None:
     assert "s3cr" not in repr(store)
     assert "s3cr" not in place_of(url)
     assert place_of(f"{url}?password=s3cret&sslmode=disable").endswith("?sslmode=disable")
@@ -311,7 +309,7 @@ def test_two_processes_may_make_the_tables_at_once(url: str) -> None:
             store.close()
 
 
-def test_a_watcher_hears_of_new_events_at_once(url: str, store: SQLStore) -> None:
+def test_a_watcher_hears_of_new_events_at_once(url: str, store: Store) -> None:
     with store.watching("digits") as wait:
         wait(30)  # begins to listen
         for expected, name in enumerate(["digits", "digits"]):
@@ -326,7 +324,7 @@ def test_a_watcher_hears_of_new_events_at_once(url: str, store: SQLStore) -> Non
 
 
 def test_a_watcher_that_lost_its_connection_listens_again(
-    postgres: PostgresServer, url: str, store: SQLStore
+    postgres: PostgresServer, url: str, store: Store
 ) -> None:
     with store.watching("digits") as wait:
         wait(0.01)
@@ -338,7 +336,7 @@ def test_a_watcher_that_lost_its_connection_listens_again(
 
 
 def test_turns_come_in_the_order_of_arrival(
-    postgres: PostgresServer, url: str, store: SQLStore
+    postgres: PostgresServer, url: str, store: Store
 ) -> None:
     waiting = "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND NOT granted"
 
@@ -354,7 +352,7 @@ def test_turns_come_in_the_order_of_arrival(
 
 
 def test_somebody_who_keeps_the_turn_too_long_is_named(
-    store: SQLStore, monkeypatch: pytest.MonkeyPatch
+    store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     with store._database.turn("digits"):
         monkeypatch.setattr(database, "PATIENCE", 0.05)

@@ -15,7 +15,7 @@ import pytest
 
 from contracts.stores import StoreContract
 from levelled.campaigns.log.records import GENESIS, hash_of, verify
-from levelled.campaigns.stores import SQLStore, backup, copy, database, open_store, upgrade
+from levelled.campaigns.stores import Store, backup, copy, database, open_store, upgrade
 from levelled.campaigns.stores.database import VERSION
 from levelled.campaigns.stores.sqlite import SQLite
 from levelled.errors import ConflictError, StorageError
@@ -29,7 +29,7 @@ def path(tmp_path: Path) -> Path:
 
 
 @pytest.fixture
-def store(path: Path) -> Iterator[SQLStore]:
+def store(path: Path) -> Iterator[Store]:
     with open_store(path) as opened:
         yield opened
 
@@ -67,14 +67,14 @@ def test_a_closed_store_leaves_one_file(path: Path) -> None:
     assert list(path.parent.iterdir()) == [path]
 
 
-def test_commits_wait_for_the_disk_and_readers_do_not_wait_for_writers(store: SQLStore) -> None:
+def test_commits_wait_for_the_disk_and_readers_do_not_wait_for_writers(store: Store) -> None:
     with store._database.writing() as writer:
         assert writer.execute("PRAGMA synchronous").fetchone() == (2,)  # FULL
         assert writer.execute("PRAGMA journal_mode").fetchone() == ("wal",)
         assert store.names() == []
 
 
-def test_two_stores_on_one_file_see_each_other(path: Path, store: SQLStore) -> None:
+def test_two_stores_on_one_file_see_each_other(path: Path, store: Store) -> None:
     with open_store(path) as other:
         store.append("digits", [{"step": 0}], expected=0)
         other.append("digits", [{"step": 1}], expected=1)
@@ -128,7 +128,7 @@ def test_a_writer_that_is_killed_loses_nothing_it_has_acknowledged(path: Path) -
         acknowledged = last
 
 
-def test_a_fork_may_go_on_writing(store: SQLStore) -> None:
+def test_a_fork_may_go_on_writing(store: Store) -> None:
     store.append("digits", [{"by": "parent"}], expected=0)
     idle = [*store._database._idle]
     with store._database.write_lock():  # as if another thread were writing at this moment
@@ -159,7 +159,7 @@ def test_a_new_file_waits_until_it_can_be_written_ahead(path: Path) -> None:
 
 
 @pytest.mark.parametrize("change", ["deleted", "replaced"])
-def test_a_file_that_is_gone_takes_no_more_events(path: Path, store: SQLStore, change: str) -> None:
+def test_a_file_that_is_gone_takes_no_more_events(path: Path, store: Store, change: str) -> None:
     store.append("digits", [{}], expected=0)
     path.unlink()
     if change == "replaced":
@@ -216,7 +216,7 @@ def test_a_full_disk_stores_all_or_nothing(path: Path, monkeypatch: pytest.Monke
     "body", ["{", "", "[1]", "null", '{"a":1}x', "[" * 100_000, 7, b"\xff\xfe", b"\x00"]
 )
 def test_an_event_that_something_else_has_overwritten_is_named(
-    path: Path, store: SQLStore, body: str | bytes | int
+    path: Path, store: Store, body: str | bytes | int
 ) -> None:
     store.append("digits", [{"step": 0}, {"step": 1}], expected=0)
     with sqlite3.connect(path) as other:
@@ -227,7 +227,7 @@ def test_an_event_that_something_else_has_overwritten_is_named(
     assert "\n" not in str(caught.value)
 
 
-def test_a_changed_event_is_found_by_its_hash(path: Path, store: SQLStore) -> None:
+def test_a_changed_event_is_found_by_its_hash(path: Path, store: Store) -> None:
     store.append("digits", [{"label": "spam"}, {"label": "spam"}], expected=0)
     with sqlite3.connect(path) as other:
         other.execute("""UPDATE events SET body = '{"label":"ham"}' WHERE seq = 1""")
@@ -591,7 +591,7 @@ def test_a_backup_has_what_a_copied_file_may_lack(source: Path, tmp_path: Path) 
 def test_a_backup_is_one_state_while_others_write(source: Path, tmp_path: Path) -> None:
     stop = threading.Event()
 
-    def write(store: SQLStore) -> None:
+    def write(store: Store) -> None:
         while not stop.is_set():
             count = store.count("shared")
             store.append("shared", [{"text": "x" * 1000}] * 50, expected=count)

@@ -4,7 +4,6 @@ from levelled.campaigns.options import DEFAULT_STORAGE
 from levelled.campaigns.stores.store import (
     ROLES,
     Read,
-    SQLStore,
     Store,
     Token,
     Upgrade,
@@ -22,7 +21,6 @@ __all__ = [
     "DEFAULT_STORAGE",
     "ROLES",
     "Read",
-    "SQLStore",
     "Store",
     "Token",
     "Upgrade",

@@ -16,7 +16,7 @@ from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, Self, TypeVar
+from typing import Any, NamedTuple, Self, TypeVar
 
 from levelled._check import whole
 from levelled.campaigns.log.records import GENESIS, StoredEvent, canonical, hash_of, verify
@@ -67,73 +67,6 @@ ROLES = ("labeller", "analyst")
 _TOKEN_BYTES = 32
 
 
-class Store(Protocol):
-    """A place for the events of campaigns: they are appended, read back, and never changed.
-
-    `tests/contracts/stores.py` tests all that a store must do; inherit it to test another one.
-    """
-
-    @property
-    def address(self) -> str:
-        """The address of the storage in full, without a password."""
-        ...
-
-    def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
-        """Add all `events` or none, and return the place of the last event.
-
-        `expected` is the number of events that the caller has read. If there are more by now, it
-        raises a `ConflictError` and stores nothing: read them, decide again, try again.
-        """
-        ...
-
-    def update(self, campaign: str, decide: Decision) -> int:
-        """Append what `decide` returns, and return the place of the last event.
-
-        Others who want to write to the campaign wait meanwhile, and writers get their turns in the
-        order in which they came. `decide` may be called more than once; only what its last call
-        returned is stored.
-        """
-        ...
-
-    def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
-        """The events from place `since` on; empty for a campaign that does not exist.
-
-        Without `draws` those of the type "drawn" are left out, which are most of a log.
-        """
-        ...
-
-    def last(self, campaign: str) -> StoredEvent | None:
-        """The last event."""
-        ...
-
-    def count(self, campaign: str) -> int:
-        """The number of events; 0 for a campaign that does not exist."""
-        ...
-
-    def names(self) -> list[str]:
-        """The campaigns that have events, sorted."""
-        ...
-
-    def watching(self, campaign: str) -> AbstractContextManager[Callable[[float], None]]:
-        """A function that waits until there may be new events, about as long as it is told to."""
-        ...
-
-    def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
-        """Move all events to another name and add `event`, in one step.
-
-        Raises a `ConflictError` like `append`, and an `InputError` if the name is taken.
-        """
-        ...
-
-    def delete(self, campaign: str) -> None:
-        """Remove all events of a campaign, in one step."""
-        ...
-
-    def close(self) -> None:
-        """Close files and connections."""
-        ...
-
-
 @dataclass(frozen=True, slots=True)
 class Token:
     """A token as the database knows it: the hash, whose it is, what it allows, since when."""
@@ -171,10 +104,15 @@ class SQLTokens:
         """A new token for a person, who may have others; it cannot be read again later."""
         if role not in ROLES:
             raise InputError(f"There is no role {role!r}: choose one of {', '.join(ROLES)}.")
+        if not (1 <= len(name) <= 100 and name.isprintable() and name == name.strip()):
+            raise InputError(
+                f"{name!r:.80} is no name for a labeller: up to 100 printable characters, without "
+                f"blanks at the ends."
+            )
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), datetime.now(UTC)
         row = {
             "hash": hash_token(token),
-            "name": _checked_person(name),
+            "name": name,
             "role": role,
             "created": now.isoformat(timespec="seconds"),
         }
@@ -197,8 +135,11 @@ class SQLTokens:
             return int(connection.execute(_REMOVE_TOKENS, {"name": name}).rowcount)
 
 
-class SQLStore:
-    """The store in a database with the tables of the newest version; made by `open_store`."""
+class Store:
+    """A place for the events of campaigns: they are appended, read back, and never changed.
+
+    It is a database with the tables of the newest version; made by `open_store`.
+    """
 
     def __init__(self, database: Database) -> None:
         self._database = database
@@ -211,13 +152,22 @@ class SQLStore:
         return self._database.address
 
     def append(self, campaign: str, events: Sequence[Mapping[str, Any]], *, expected: int) -> int:
-        """Add all `events` or none, and return the place of the last event."""
+        """Add all `events` or none, and return the place of the last event.
+
+        `expected` is the number of events that the caller has read. If there are more by now, it
+        raises a `ConflictError` and stores nothing: read them, decide again, try again.
+        """
         whole("expected", expected, least=0)
         list(map(canonical, events))  # refuses what is no JSON before anybody has to wait
         return self.update(campaign, lambda _: (events, expected))
 
     def update(self, campaign: str, decide: Decision) -> int:
-        """Append what `decide` returns, while others who write to the campaign wait."""
+        """Append what `decide` returns, and return the place of the last event.
+
+        Others who want to write to the campaign wait meanwhile, and writers get their turns in the
+        order in which they came. `decide` may be called more than once; only what its last call
+        returned is stored.
+        """
         name, unsure = _checked(campaign), list[Appended]()
 
         def attempt() -> int:
@@ -263,7 +213,10 @@ class SQLStore:
         return last
 
     def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
-        """The events from place `since` on, without those that draw if `draws` is False."""
+        """The events from place `since` on; empty for a campaign that does not exist.
+
+        Without `draws` those of the type "drawn" are left out, which are most of a log.
+        """
         name = _checked(campaign)
         return self._database.persist(
             lambda: self._events(self._database, name, since, draws=draws)
@@ -307,7 +260,10 @@ class SQLStore:
         return self._database.watching(_checked(campaign))
 
     def rename(self, campaign: str, name: str, event: Mapping[str, Any], *, expected: int) -> None:
-        """Move all events to another name and add `event`, in one step."""
+        """Move all events to another name and add `event`, in one step.
+
+        Raises a `ConflictError` like `append`, and an `InputError` if the name is taken.
+        """
         old, new = _checked(campaign), _checked(name)
         with self._database.turn(old) as turn, turn.writing() as connection:
             last, hash_ = connection.execute(_END, {"of": old}).fetchone() or (-1, GENESIS)
@@ -365,15 +321,6 @@ def _checked(campaign: object) -> str:
     return campaign
 
 
-def _checked_person(name: str) -> str:
-    if not (1 <= len(name) <= 100 and name.isprintable() and name == name.strip()):
-        raise InputError(
-            f"{name!r:.80} is no name for a labeller: up to 100 printable characters, without "
-            f"blanks at the ends."
-        )
-    return name
-
-
 def _row(campaign: str, seq: int, prev_hash: str, event: Mapping[str, Any]) -> dict[str, Any]:
     """The row of an event, with its hash and the columns that repeat a part of it."""
     body = canonical(event)
@@ -408,7 +355,7 @@ class Upgrade(NamedTuple):
     backup: Path | None
 
 
-def open_store(url: str | Path = DEFAULT_STORAGE, *, create: bool = True) -> SQLStore:
+def open_store(url: str | Path = DEFAULT_STORAGE, *, create: bool = True) -> Store:
     """The store that `url` names: sqlite:///levelled.db, a path, or postgresql://user@host/name.
 
     An SQLite file that does not exist yet is made, and the tables of an empty database, unless
@@ -427,10 +374,10 @@ def open_store(url: str | Path = DEFAULT_STORAGE, *, create: bool = True) -> SQL
     except BaseException:
         database.close()
         raise
-    return SQLStore(database)
+    return Store(database)
 
 
-def find_store(url: str | Path) -> SQLStore | None:
+def find_store(url: str | Path) -> Store | None:
     """The store that `url` names, or None where nothing is stored yet; nothing is made there."""
     database = _connect(url, create=True)
     is_there = database.is_there()
