@@ -10,7 +10,8 @@ from levelled._check import FloatArray
 from levelled.draws import Draws, check_draws
 from levelled.errors import DrawsError
 
-RAMP = 0.15
+RAMP = 0.15  # study constants: half 0, twice +2% of the variance
+"""The power of m by which later terms, whose predictor has seen more labels, count more."""
 
 
 def lure_weights(draws: Draws) -> FloatArray:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from levelled.backends import Backend
 
 
-_MOST_REPETITIONS = 1_000_000
+_MOST_REPETITIONS = 1_000_000  # guard: a slip of the keyboard
 Row = dict[str, Any]
 
 
@@ -237,7 +237,7 @@ _COLOURS = ("#000000", "#0072B2", "#009E73", "#D55E00", "#CC79A7", "#E69F00", "#
 """Of Okabe and Ito's palette, which colour-blind readers can tell apart, and grey."""
 _MARKERS = "osD^vPX*"
 _KEYS = ("label_factor", "width_factor")
-_POOR = 0.9
+_POOR = 0.9  # for display: coverage below which a marker is open
 _WIDE = 8.0
 """Factors that differ by more are on a log scale."""
 

@@ -16,19 +16,23 @@ from levelled.surrogates.covariates import SCORES, Covariates, Family
 
 _STEPS, _CONVERGED = 30, 1e-7  # tolerance of Newton's method
 _LEAST_DENOMINATOR = 0.05  # guard: a label that alone decides a coefficient
-_RIDGE_INTERCEPT, _RIDGE_SCORES, _RIDGE_EXTRA = 0.02, 2.0, 10.0
-_RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0
+# Below, the changes of the variance of the estimate by half and by twice a value are those of the
+# study constants, most of them known to 1%.
+_RIDGE_INTERCEPT = 0.02  # half +1%, twice -2%
+_RIDGE_SCORES = 2.0  # half 0, twice -1%
+_RIDGE_EXTRA = 10.0  # half -1%, twice 0
+_RIDGE_OF_VERDICTS, _RIDGE_BESIDE_VERDICTS = 10.0, 4.0  # half 0, twice -1%; half +2%, twice -3%
 """On scores that a verdict gives, which are two or a few, and on the features beside them."""
-_COST = 1.0
+_COST = 1.0  # half 0, twice +1%
 """The log-likelihood by which features must be better to count as much."""
-_LEAST_SHARE = 0.02
+_LEAST_SHARE = 0.02  # half 0, twice 0
 """A regression with a smaller share of the average is left out."""
 # Without a background share, scores that tell nothing make an estimate from 100 labels as precise
 # as 75 random ones; with it they cost next to nothing.
-_BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
-_BACKGROUND_PRIOR = _BACKGROUND**-0.25
-_FIRST_BACKGROUND = 0.1
-_PRIOR_LABELS, _LEAST_ERRORS = 0.5, 0.2
+_BACKGROUND = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])  # 4 of them -1%, 13 of them 0
+_BACKGROUND_PRIOR = _BACKGROUND**-0.25  # power -1/8: 0, -1/2: -3%, and -12% where nothing is hidden
+_FIRST_BACKGROUND = 0.1  # half 0, twice +1%
+_PRIOR_LABELS, _LEAST_ERRORS = 0.5, 0.2  # half 0, twice -1%; half 0, twice 0
 """Labels that the expected mean loss counts as, and errors that are never fewer."""
 _LOWEST, _HIGHEST = 1e-5, 1 - 1e-4  # guard: a certain item would never be drawn
 _LEAST_DISPERSION, _TINY = 1e-3, 1e-100  # guard: losses that are all alike

@@ -26,7 +26,7 @@ from levelled.predictions import Categorical, PoolPredictions, as_verdicts
 from levelled.sources import Pool, open_pool
 from levelled.sources.files import is_address
 
-_MOST_LOOKS = 100
+_MOST_LOOKS = 100  # guard: planning them takes time, and more of them only cost width
 _DEFAULT_WEIGHTS = ("auto", "proportional", 0.5)
 FROM_ERRORS = (Errors, ProbabilityLosses, ClassRatio)
 """Metrics whose losses follow from an error of the predicted class."""

@@ -67,13 +67,14 @@ from levelled.estimators.intervals.wealth import (
 
 COLUMNS = ("max_weight", "control", "control_left", "max_weighted_control", "max_weighted_headroom")
 """The design columns that a game on a mean can use."""
-_UNEVEN = 1.1
+# In the study constants half and twice these change the squared width of betting by:
+_UNEVEN = 1.1  # 1.05 and 1.2: 0
 """The largest weight of a first draw, relative to a uniform one, that still counts as even."""
-_STAKES_NEAR = (1.0, 1.0, 2.0, 3.0, 3.0, 2.0)
+_STAKES_NEAR = (1.0, 1.0, 2.0, 3.0, 3.0, 2.0)  # roots of both +10%, squares -7%
 _STAKES_FAR = (0.5, 0.5, 1.0, 1.0, 3.0, 6.0)
 """The uneven prior's weights of the fractions, on a side that bets from the bound nearest to 0
 and on one that bets from a bound far from 0, where large stakes win."""
-_SHARES_NEAR = {"bound": 0.3, "control": 0.5}
+_SHARES_NEAR = {"bound": 0.3, "control": 0.5}  # half the control +2%, twice -2%
 _SHARES_FAR = {"bound": 0.2, "middle": 0.3, "control": 0.5}
 """Its weights of the variants, likewise."""
 _SLACK = 1e-6  # a sampler may add up the same probabilities in another order
