@@ -34,6 +34,7 @@ docs: .venv/dev
 	$(BIN)/python -m levelled_studies.images.page docs
 	$(BIN)/python -m levelled_studies.learning.page docs
 	$(BIN)/python -m levelled_studies.neighbours.page docs
+	$(BIN)/python -m levelled_studies.constants docs
 	$(BIN)/python -m levelled_studies.verdicts.page docs/advice.md
 
 # Builds the wheel and uses it in an empty environment.

@@ -32,6 +32,7 @@ _HOME = {
     "adaptive-coverage": "efficiency.coverage",
     "guarantee": "guarantee",
     "gate": "gate",
+    "constants": "constants",
     "judges": "judges",
     "demo": "demo",
     "verdicts": "verdicts",

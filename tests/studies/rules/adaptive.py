@@ -170,6 +170,25 @@ def gate_power(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return yes(all(shown[one, "finite"] > shown[one, "random"] for one in limits))
 
 
+def no_better_constant(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    """No change is better by 3% beyond two standard errors, with coverage within half a point.
+
+    The coverage of bets is proven.
+    """
+    better = False
+    for key in {(row["constant"], row["side"], row["group"]) for row in rows}:
+        own = [row for row in rows if (row["constant"], row["side"], row["group"]) == key]
+        of_interval = key[2] in ("interval", "static", "betting", "hedged")
+        ratio = "squared_width" if of_interval else "variance"
+        values, spread = column(own, ratio), column(own, f"{ratio}_se")
+        mean = np.prod(values) ** (1 / len(own))
+        error = mean * np.sqrt(np.sum((spread / values) ** 2)) / len(own)
+        lost = np.mean(column(own, "coverage_before") - column(own, "coverage"))
+        holds = key[2] in ("betting", "hedged") or lost <= 0.005
+        better |= bool(mean < 0.97 - 2 * error and holds)
+    return yes(not better)
+
+
 AVERAGES: dict[str, Rule] = {
     "six pools, 500 labels": six_pools,
     "six pools, 100 labels": six_pools,
@@ -197,6 +216,7 @@ RULES: dict[str, dict[str, Rule]] = {
         **{name: of_ratios(rule) for name, rule in RATIOS.items()},
     },
     "adaptive-coverage": {"coverage of all planned looks": adaptive_coverage},
+    "constants": {"half and twice each constant": no_better_constant},
     "guarantee": {"misses of the hedged interval": misses},
     "gate": {"wrong words of the gate": wrong_words, "power of the gate": gate_power},
     "judges": {
