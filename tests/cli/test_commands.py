@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 
 from cli.terminal import Levelled
+from levelled.campaigns.options import GROUPS as OPTION_GROUPS
+from levelled.metrics.named import NAMES
 
 GROUPS = {
     "Start": "demo look plan create serve",
@@ -50,6 +52,12 @@ def test_every_command_says_what_its_parameters_are(levelled: Levelled) -> None:
         shown = levelled(name, "--help")
         assert shown.code == 0
         assert f"Usage: levelled {name}" in shown.out
+
+
+def test_the_help_of_create_lists_metrics_and_groups_options(levelled: Levelled) -> None:
+    shown = levelled("create", "--help").out
+    assert all(name in shown for name in NAMES)
+    assert all(f"{group}:" in shown for group in OPTION_GROUPS)
 
 
 def test_a_command_imports_no_module_of_another() -> None:
@@ -162,6 +170,46 @@ def test_flags_that_do_not_go_together_are_refused_in_a_line(
     assert result.code == 2
     assert told in result.err.splitlines()[-1]
     assert json.loads(levelled("open", spam).out)[0]["owner"] == "ann"
+
+
+def test_two_files_are_compared_on_labels_of_a_third(
+    levelled: Levelled, spam: str, pool: Path, truth: dict[str, str], tmp_path: Path
+) -> None:
+    asked = [
+        json.loads(line)
+        for line in levelled("ask", spam, "-n", 30, "--owner", "ann").out.splitlines()
+    ]
+    rows = "".join(f"{one['draw']},{truth[one['id']]}\n" for one in asked)
+    levelled("tell", spam, "-", "--owner", "ann", given=f"draw,label\n{rows}")
+    other = "".join(f"{name},{'ham' if n % 9 else 'spam'}\n" for n, name in enumerate(truth))
+    (tmp_path / "v2.csv").write_text(f"id,pred\n{other}")
+    levelled("attach", spam, "--predictions", "v2.csv", "--model", "v2")
+    levelled("export", spam, "--out", "labels.csv")
+    (of_campaign,) = json.loads(levelled("compare", spam, "v2").out)
+    (of_files,) = json.loads(levelled("compare", "v2.csv", pool, "--labels", "labels.csv").out)
+    assert (of_files["model"], of_files["against"]) == ("v2", "preds")
+    for one in (of_campaign, of_files):
+        assert one["low"] <= one["value"] <= one["high"]
+    assert of_files["value"] == pytest.approx(of_campaign["value"], abs=1e-12)
+
+
+def test_files_with_all_labels_give_the_exact_difference(
+    levelled: Levelled, tmp_path: Path
+) -> None:
+    labels = ["spam" if n % 3 == 0 else "ham" for n in range(60)]
+    for name, every in {"a": 2, "b": 3}.items():
+        rows = "".join(
+            f"{n},{'spam' if n % every == 0 else 'ham'},{one}\n" for n, one in enumerate(labels)
+        )
+        (tmp_path / f"{name}.csv").write_text(f"id,pred,label\n{rows}")
+    wrong = sum((n % 2 == 0) != (n % 3 == 0) for n in range(60)) / 60
+    for metric, value in {"error": wrong, "accuracy": -wrong, "recall:spam": 0.5 - 1}.items():
+        (one,) = json.loads(levelled("compare", "a.csv", "b.csv", "--metric", metric).out)
+        assert one["value"] == pytest.approx(value)
+        assert one["low"] == pytest.approx(one["high"])
+    (tmp_path / "few.csv").write_text("id,pred\n1,ham\n")
+    for words in (("few.csv",), ("b.csv", "--against", "c"), ("b.csv", "--metric", "share:spam")):
+        assert levelled("compare", "a.csv", *words).code in (1, 2)
 
 
 def test_the_doctor_says_which_packages_are_too_old(

@@ -39,7 +39,7 @@ Command = Callable[..., None]
 class _Declared:
     """All that a function says of a parameter, beside its name, type and default."""
 
-    about: str
+    about: str | Callable[[], str]
     names: tuple[str, ...] = ()
     is_argument: bool = False
     panel: str = ""
@@ -55,7 +55,7 @@ def argument(about: str, **more: Any) -> Any:  # noqa: ANN401
 
 
 def flag(
-    about: str,
+    about: str | Callable[[], str],
     *names: str,
     min: float | None = None,  # noqa: A002
     max: float | None = None,  # noqa: A002
@@ -67,7 +67,7 @@ def flag(
 
     Parameters
     ----------
-    about : its help
+    about : its help, or a function that makes it when it is read
     *names : its names, where they are not the parameter's
     min, max : limits of a number
     parser : a function that reads the value
@@ -84,6 +84,16 @@ class _Argument(click.Argument):
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         return self.make_metavar(ctx), self.about + ("  [required]" if self.required else "")
+
+
+class _Option(click.Option):
+    """An option whose help may have to be made."""
+
+    about: str | Callable[[], str] = ""
+
+    def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
+        self.help = self.about if isinstance(self.about, str) else self.about()
+        return super().get_help_record(ctx)
 
 
 class _Command(click.Command):
@@ -142,16 +152,16 @@ def _param(name: str, kind: Any, declared: _Declared, default: Any) -> click.Par
         more = {"shell_complete": _files, **more}
     if declared.is_argument:
         made = _Argument([name], required=required, nargs=-1 if several else 1, **more)
-        made.about = declared.about
+        made.about = str(declared.about)
         return made
     names = declared.names or (f"--{name.replace('_', '-')}",)
     if kind is bool:
         more = {key: value for key, value in more.items() if key != "type"} | {"is_flag": True}
     shown = not (default is None or default is False or default in ("", []))
     more = {"show_default": shown, **more}
-    return click.Option(
-        [name, *names], help=declared.about, required=required, multiple=several, **more
-    )
+    option = _Option([name, *names], required=required, multiple=several, **more)
+    option.about = declared.about
+    return option
 
 
 def _type_of(kind: Any, declared: _Declared) -> Any:  # noqa: ANN401
@@ -172,7 +182,7 @@ def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[Compl
     return [CompletionItem(incomplete, "file")]
 
 
-def _campaigns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
+def complete_campaigns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[str]:
     """The campaigns whose name begins like this, for the completion of the shell."""
     from levelled.errors import LevelledError
 
@@ -184,7 +194,7 @@ def _campaigns(ctx: click.Context, _: click.Parameter, incomplete: str) -> list[
         return []
 
 
-Name = Annotated[str, argument("Name of the campaign.", shell_complete=_campaigns)]
+Name = Annotated[str, argument("Name of the campaign.", shell_complete=complete_campaigns)]
 Storage = Annotated[
     str, flag("Database of the campaigns.", envvar="LEVELLED_STORAGE", show_envvar=True)
 ]

@@ -23,12 +23,15 @@ from levelled.cli.options import (
     ScoreFiles,
     Storage,
     argument,
+    complete_campaigns,
     flag,
+    refuse,
 )
 
 if TYPE_CHECKING:
     from levelled.campaigns import Campaign, Figure, GateClaim
     from levelled.estimators import Estimate
+    from levelled.metrics import Comparison
     from levelled.metrics.judging import JudgeReport
 
 NOT_YET, REFUTED = 3, 4
@@ -154,28 +157,60 @@ def _show_figures(
 
 
 def compare(
-    campaign: "Campaign",
-    model: Annotated[str, argument("Name of the model.")],
+    name: Annotated[
+        str,
+        argument(
+            "Name of the campaign, or a file of predictions.",
+            metavar="NAME|FILE",
+            shell_complete=complete_campaigns,
+        ),
+    ],
+    model: Annotated[
+        str,
+        argument("Name of the model, or the other model's file.", metavar="MODEL|FILE"),
+    ],
     against: Annotated[
         str | None, flag("Name of the other model; by default the first one.")
     ] = None,
     metric: Annotated[
-        str | None, flag("Metric to compare; by default all of the campaign.")
+        str | None, flag("Metric to compare; by default all of the campaign, or error.")
+    ] = None,
+    labels: Annotated[
+        str | None,
+        flag(
+            "For files: ids and labels of a random sample, or draws as levelled export writes "
+            "them; by default the column label of the first file."
+        ),
     ] = None,
     form: Format = None,
+    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
-    """Say which of two models is better, and by how much."""
+    """Say which of two models is better, and by how much.
+
+    The labels are those of a campaign, or of a file if the first word names one.
+    """
+    if Path(name).is_file():
+        from levelled.campaigns.file_comparison import compare_files
+
+        refuse("files", "against", "storage")
+        _show_comparisons([compare_files(name, model, labels, metric or "error")], form)
+        return
     from levelled.campaigns.figures.comparing import why_not_compared
 
-    comparisons = campaign.compare(model, against, metric)
-    notes = [f"note: {text}" for one in comparisons for text in one.difference.warnings]
-    texts = [*(f"{one.metric}: {one.verdict}" for one in comparisons), *dict.fromkeys(notes)]
-    rows = [one.as_dict() for one in comparisons]
-    show.data(form, rows, lambda: show.lines(texts, 500))
+    refuse("a campaign", "labels")
+    campaign = lv.load_campaign(name, storage=storage)
+    _show_comparisons(campaign.compare(model, against, metric), form)
     for other in campaign.settings.metrics if metric is None else ():
         if why := why_not_compared(other):
             show.tell(f"not compared: {why}")
     campaign.keep()
+
+
+def _show_comparisons(comparisons: "Sequence[Comparison]", form: Form | None) -> None:
+    notes = [f"note: {text}" for one in comparisons for text in one.difference.warnings]
+    texts = [*(f"{one.metric}: {one.verdict}" for one in comparisons), *dict.fromkeys(notes)]
+    rows = [one.as_dict() for one in comparisons]
+    show.data(form, rows, lambda: show.lines(texts, 500))
 
 
 def judge(

@@ -136,15 +136,22 @@ def look(
     show.data(form or Form.table, [row], lambda: show.lines(texts, 5000))
 
 
+def _about_metrics() -> str:
+    from levelled.metrics.named import NAMES
+
+    return (
+        f"Metric to estimate; may be repeated, and the first decides which items are drawn: "
+        f"{', '.join(NAMES[:-1])}, or {NAMES[-1]} of your own."
+    )
+
+
 @takes(*sorted(OPTIONS.values(), key=lambda one: GROUPS.index(one.group)))
 def create(
     name: Name,
     pool: Annotated[
         list[str], flag("File, folder or pattern with the predictions; may be repeated.")
     ],
-    metric: Annotated[
-        list[str], flag("Metric to estimate; the first decides which items are drawn.")
-    ] = ["error"],  # noqa: B006
+    metric: Annotated[list[str], flag(_about_metrics, metavar="METRIC")] = ["error"],  # noqa: B006
     storage: Storage = DEFAULT_STORAGE,
     **options: Any,  # noqa: ANN401
 ) -> None:
