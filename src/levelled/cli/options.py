@@ -332,7 +332,8 @@ def refuse(reason: str, *names: str) -> None:
     context = click.get_current_context()
     for one in context.command.params:
         source = context.get_parameter_source(one.name or "")
-        if one.name in names and source is ParameterSource.COMMANDLINE:
+        given = context.params.get(one.name or "") != ()  # Click 8.2 calls no words given ones
+        if one.name in names and given and source is ParameterSource.COMMANDLINE:
             is_argument = isinstance(one, click.Argument)
             spelt = one.human_readable_name if is_argument else "/".join(_spellings(one))
             raise click.BadParameter(f"{spelt} does not go with {reason}.")
