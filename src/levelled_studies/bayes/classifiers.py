@@ -73,12 +73,16 @@ class BayesianClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[m
         sample_weight: ArrayLike | None = None,
         validation: tuple[ArrayLike, ArrayLike] | None = None,
     ) -> Self:
-        """Learn from X [N, D], [N, H, W] or [N, H, W, channels] and one label an item.
+        """Learn from items and their labels.
 
-        `sample_weight` multiplies the loss of each item, and the mean is over all N of them:
-        with `lure_weights` the loss is R_LURE, the unbiased estimate of the mean loss over the
-        pool. `validation` is a pair (X, y) whose loss decides when to stop; without it training
-        takes `max_steps` steps.
+        Parameters
+        ----------
+        X : The items, [N, D], [N, H, W] or [N, H, W, channels].
+        y : One label an item.
+        sample_weight : Factors of the losses, whose mean is over all N items: with `lure_weights`
+            it is R_LURE, the unbiased estimate of the mean loss over the pool.
+        validation : A pair (X, y) whose loss decides when to stop; without it training takes
+            `max_steps` steps.
         """
         schedule = Schedule(**{one.name: getattr(self, one.name) for one in fields(Schedule)})
         generator = self._generator(0)
