@@ -10,12 +10,14 @@
 Classes are text: 1, 1.0 and "1" are the same class.
 """
 
+from __future__ import annotations
+
 import difflib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
-from typing import Any, ClassVar, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -24,8 +26,6 @@ from levelled import losses
 from levelled._check import FloatArray, between, floats, same_length
 from levelled._optional import import_attribute
 from levelled.errors import InputError, LossError
-from levelled.estimators.intervals.limits import Bounds, as_bounds
-from levelled.estimators.record import Estimate
 from levelled.labels import (
     ItemValues,
     as_classes,
@@ -38,10 +38,15 @@ from levelled.labels import (
     list_names,
     refuse_fractions,
 )
-from levelled.metrics.classification import pairs_of, terms
-from levelled.metrics.ratios import Pairs, scaled
 from levelled.predictions import Categorical, PoolPredictions
 from levelled.scores import expected_loss, root_mean_squared_loss
+
+# What only figures need is imported where they are made: a label that is told is checked by its
+# metric, and its labeller need not wait for estimators.
+if TYPE_CHECKING:
+    from levelled.estimators.intervals.limits import Bounds
+    from levelled.estimators.record import Estimate
+    from levelled.metrics.ratios import Pairs
 
 Needs = Literal["label", "pred", "proba", "number"]
 
@@ -111,7 +116,7 @@ class Metric(ABC):
         """The bounds, or else all that a loss of this kind may be."""
         return self.bounds or (-np.inf if self.signed else 0.0, np.inf)
 
-    def same_loss_as(self, other: "Metric") -> bool:
+    def same_loss_as(self, other: Metric) -> bool:
         """True if both compute the same losses, whatever figure they make of them.
 
         >>> parse_metric("accuracy").same_loss_as(parse_metric("error"))
@@ -187,6 +192,8 @@ class Metric(ABC):
 
     def from_losses(self, estimate: Estimate) -> Estimate:
         """The figure under the metric's name, from the estimated mean of its losses."""
+        from levelled.metrics.ratios import scaled
+
         return scaled(estimate, -1.0, 1.0) if self.complemented else estimate
 
     def require(self, predictions: PoolPredictions) -> None:
@@ -362,6 +369,8 @@ def parse_metric(name: str, *, classes: Sequence[str] | None = None) -> Metric:
         cap = between(f"The cap of {name}", _number_in(name, rest), 0, 1000, open_=True)
         return ProbabilityLosses(name=name, loss="log_loss", bounds=(0.0, cap), cap=cap)
     if head == "mean":
+        from levelled.estimators.intervals.limits import as_bounds
+
         low, _, high = rest.partition(":")
         return Mean(name=name, bounds=as_bounds((_number_in(name, low), _number_in(name, high))))
     if head in PLAIN:
@@ -454,6 +463,8 @@ class ClassRatio(Metric):
                 f"pred_counts do not fit {len(labels)} labels of a pool of {pool_size}: they leave "
                 f"{unlabelled} unlabelled items predicted {self.positive!r}."
             )
+        from levelled.metrics.classification import pairs_of
+
         return pairs_of(self.ratio, self.positive, y, p, pool_size, predicted)
 
     def denominator_mean(self, pred_counts: Mapping[str, int], pool_size: int) -> float | None:
@@ -463,6 +474,8 @@ class ClassRatio(Metric):
         return pred_counts.get(self.positive, 0) / pool_size or None
 
     def _values(self, items: LabelledItems) -> Values:
+        from levelled.metrics.classification import terms
+
         return Values(*terms(self.ratio, *self._indicators(items.labels, items.pred), 1.0))
 
     def _indicators(self, labels: ItemValues, pred: ItemValues) -> tuple[FloatArray, FloatArray]:
@@ -543,6 +556,8 @@ def _import_losses(name: str, module: str, attribute: str) -> Metric:
         ) from wrong
     if not callable(function):
         raise InputError(f"{name} is a {type(function).__name__}, not a function of labels, pred.")
+    from levelled.estimators.intervals.limits import as_bounds
+
     bounds = getattr(function, "bounds", None)
     return OwnLosses(
         name=name,
