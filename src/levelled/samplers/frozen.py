@@ -135,6 +135,7 @@ class _LeftItems:
         self._sums: list[dict[str, float]] = []
         self._maxima: list[dict[str, float]] = []
         self._slices: dict[tuple[str, ...], dict[str, _LeftSums]] = {}
+        self._weight = _LeftSums(len(index), 1)  # of all items, where there are slices
         self._start = 0
         with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
             for run in runs:
@@ -207,16 +208,15 @@ class _LeftItems:
         g, s, t = run.control, run.spread, run.third_moment
         if not run.slices or g is None or s is None or t is None:
             return
-        whole = PoolSlices(_WHOLE, np.zeros(len(run.rows), dtype=np.int64))
+        self._weight.add(np.zeros(len(run.rows), dtype=np.int64), run.weights, draw, at)
         columns = {
             "control_left": g,
             "predicted_variance": s**2 / run.weights,
             "predicted_skew": t / run.weights**2,
         }
-        for slices in (whole, *run.slices):
-            values = {"weight": run.weights} if slices is whole else columns
+        for slices in run.slices:
             sums = self._slices.setdefault(slices.names, {})
-            for name, column in values.items():
+            for name, column in columns.items():
                 kept = sums.setdefault(name, _LeftSums(len(self.rows), len(slices.names)))
                 kept.add(slices.codes, column, draw, at)
 
@@ -266,9 +266,7 @@ class _LeftItems:
 
     def slice_columns(self) -> _Columns:
         """The columns of each slice; its name follows that of the column."""
-        if not self._slices:
-            return {}
-        scale = self._slices.pop(_WHOLE)["weight"].at_each_draw() / self.pool_size
+        scale = self._weight.at_each_draw() / self.pool_size
         factors = {
             "control_left": np.ones_like(scale),
             "predicted_variance": scale / self.pool_size,
@@ -292,8 +290,6 @@ _POWERS = {
     "false_negative_variance": 2,
 }
 """The power of 1/N in each column; the others do not depend on the size of the pool."""
-_WHOLE = ("",)
-"""The names of a division that has all items in one slice."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)

@@ -11,7 +11,7 @@ import io
 import math
 import re
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from os import PathLike
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -76,25 +76,23 @@ def read_answers(
             f"{name} has no column 'label'; it has {columns}. The first line of a CSV file names "
             f"its columns, for example: draw,label"
         )
+    answers = []
     for number, row in enumerate(rows, start=1):
+        where, item = f"Row {number} of {name}", row.get(id_column)
         if "label" in row and "answer" in row:
             raise PoolError(
-                f"Row {number} of {name} has both a 'label' and an 'answer', and either may be "
-                f"meant: leave out or rename one of the two."
+                f"{where} has both a 'label' and an 'answer', and either may be meant: leave out "
+                f"or rename one of the two."
             )
-    answers = [
-        replace(
-            _check_row(row, number, name, id_column),
-            remarks={one: row[one] for one in remarks if row.get(one) not in (None, "")},
-        )
-        for number, row in enumerate(rows, start=1)
-    ]
-    for one in answers:
-        if named and one.draw is None and one.id is None:
+        if item is not None and (isinstance(item, bool) or not isinstance(item, str | int)):
+            raise PoolError(f"{where} has the id {item!r}; ids are text or whole numbers.")
+        label, draw = _read_label(row, where), _read_draw(row.get("draw"), where)
+        if named and draw is None and item is None:
             raise PoolError(
-                f"Row {one.row} of {name} names neither a draw nor an id, so its label belongs to "
-                f"nothing."
+                f"{where} names neither a draw nor an id, so its label belongs to nothing."
             )
+        others = {one: row[one] for one in remarks if row.get(one) not in (None, "")}
+        answers.append(AnswerRow(number, draw, item, label, others))
     return answers
 
 
@@ -190,22 +188,21 @@ def _wanted(names: Sequence[str], others: Sequence[str]) -> list[str]:
     return [name for name in names if name in (*_COLUMNS, *others)]
 
 
-def _check_row(row: Mapping[str, Any], number: int, name: str, id_column: str) -> AnswerRow:
-    draw, item = row.get("draw"), row.get(id_column)
-    where = f"Row {number} of {name}"
-    if item is not None and (isinstance(item, bool) or not isinstance(item, str | int)):
-        raise PoolError(f"{where} has the id {item!r}; ids are text or whole numbers.")
+def _read_label(row: Mapping[str, Any], where: str) -> Label | None:
     label = row.get("label", row.get("answer"))
     if label is not None and not isinstance(label, str | int | float):
         raise PoolError(f"{where} has the label {label!r}; a label is text, a number or a boolean.")
-    if label == "" or (isinstance(label, float) and math.isnan(label)):
-        label = None
-    if draw is not None:
-        text = str(int(draw)) if isinstance(draw, float) and draw.is_integer() else str(draw)
-        if isinstance(draw, bool) or not re.fullmatch(r"[1-9]\d{0,17}", text):
-            raise PoolError(f"{where} has the draw {draw!r}; draws are numbered 1, 2, 3, ...")
-        draw = int(text)
-    return AnswerRow(number, draw, item, label)
+    is_gap = label == "" or (isinstance(label, float) and math.isnan(label))
+    return None if is_gap else label
+
+
+def _read_draw(draw: object, where: str) -> int | None:
+    if draw is None:
+        return None
+    text = str(int(draw)) if isinstance(draw, float) and draw.is_integer() else str(draw)
+    if isinstance(draw, bool) or not re.fullmatch(r"[1-9]\d{0,17}", text):
+        raise PoolError(f"{where} has the draw {draw!r}; draws are numbered 1, 2, 3, ...")
+    return int(text)
 
 
 _FORMULA = re.compile(r"'*[=+\-@\t\r]")

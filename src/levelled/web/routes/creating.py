@@ -4,7 +4,7 @@ import secrets
 from contextlib import suppress
 from pathlib import Path
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 
 from levelled.campaigns import create_campaign, plan_campaign
 from levelled.errors import InputError, LevelledError
@@ -12,9 +12,11 @@ from levelled.metrics.named import NAMES, fitting_metrics
 from levelled.sources import open_pool, shown_fields
 from levelled.web.files import ServedFiles, refuse_bomb
 from levelled.web.replies import Reply, render_fields
-from levelled.web.routes.shared import ERRORS, Analyst, CreateBody, Done, LookBody
+from levelled.web.routes.shared import ERRORS, CreateBody, Done, LookBody, analyst
 
-router = APIRouter(prefix="/api", tags=["creating"], responses=ERRORS)
+router = APIRouter(
+    prefix="/api", tags=["creating"], responses=ERRORS, dependencies=[Depends(analyst)]
+)
 
 _OWN = "package.module"
 _HEADS = {name.partition(":")[0] for name in NAMES} - {_OWN}
@@ -25,24 +27,21 @@ _MOST_SHOWN = 3  # items, as an example
 
 
 @router.get("/files")
-def files(request: Request, visitor: Analyst) -> Reply:
+def files(request: Request) -> Reply:
     """The files that a campaign may be created from."""
-    del visitor
     return Reply(_files(request).names())
 
 
 @router.put("/files/{file}")
-async def upload(request: Request, visitor: Analyst, file: str) -> Reply:
+async def upload(request: Request, file: str) -> Reply:
     """Upload a file; its content is the body of the request."""
-    del visitor
     path = await _files(request).save(file, request.stream())
     return Reply({"file": path.name, "size": path.stat().st_size})
 
 
 @router.post("/look")
-def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
+def look(request: Request, body: LookBody) -> Reply:
     """The content of a file: items, classes, models, what labellers see, metrics and a plan."""
-    del visitor
     path = _pool_file(request, body.file)
     pool = open_pool(str(path), classes=body.classes, features=None)
     best = pool.recognised.metric  # the one that `levelled look` names comes first
@@ -71,9 +70,8 @@ def look(request: Request, visitor: Analyst, body: LookBody) -> Reply:
 
 
 @router.post("/campaigns", response_model=Done, status_code=201, tags=["campaigns"])
-def create(request: Request, visitor: Analyst, body: CreateBody) -> Reply:
+def create(request: Request, body: CreateBody) -> Reply:
     """Create a campaign from a file."""
-    del visitor
     settings = body.model_dump(exclude={"name", "file", "metrics", "seed"})
     for metric in body.metrics:  # none may import a module: a token is no right to run code
         head, colon, _ = metric.strip().partition(":")
