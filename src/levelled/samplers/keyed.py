@@ -165,6 +165,8 @@ def ids_of(batch: pa.Table, key: str) -> pa.Array:
 def weights_of(column: pa.Array | pa.ChunkedArray, name: str, place: str) -> FloatArray:
     """A column as weights, without a copy if it holds doubles; `place` says what it is part of.
 
+    A gap becomes NaN, which a race refuses.
+
     >>> import pyarrow as pa
     >>> weights_of(pa.array([1, 2]), "score", "The pool")
     array([1., 2.])
@@ -174,12 +176,9 @@ def weights_of(column: pa.Array | pa.ChunkedArray, name: str, place: str) -> Flo
     kind, types = column.type, pa.types
     if not (types.is_integer(kind) or types.is_floating(kind) or types.is_decimal(kind)):
         raise InputError(f"{place} has no numbers in the column {name!r}, but {kind}.")
-    if column.null_count:
-        row = int(np.argmax(np.asarray(column.is_null())))
-        raise WeightError(f"{place} has no number in row {row} of {name!r}.", row, np.nan)
     if not types.is_float64(kind):
         column = column.cast(pa.float64(), safe=False)
-    array: FloatArray = column.to_numpy()
+    array: FloatArray = column.to_numpy(zero_copy_only=False)
     return array
 
 

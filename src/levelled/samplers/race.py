@@ -483,17 +483,12 @@ class Parts:
 
 def _weights(batches: ArrowBatches, weight: str | None, *, log: bool) -> Iterator[FloatArray]:
     """The column of weights, or equal ones, batch by batch."""
-    first_row = 0
     for number, batch in enumerate(_as_batches(batches)):
         if weight is None:
             yield np.full(len(batch), 0.0 if log else 1.0)
-            continue
-        try:
+        else:
             place = f"Batch {number}"
             yield keyed.weights_of(keyed.column_of(batch, weight, place), weight, place)
-        except WeightError as wrong:
-            raise keyed.name_row(wrong, f"Row {first_row + wrong.row}", weight, log=False) from None
-        first_row += len(batch)
 
 
 def _as_batches(batches: ArrowBatches) -> Iterator[pa.RecordBatch]:
