@@ -1,7 +1,9 @@
 PYTHON ?= python3
 BIN := .venv/bin
+# Modules are compiled when they are imported; most of them never are.
+INSTALL = $(BIN)/python -m pip install -q --no-compile --constraint constraints.txt --no-build-isolation
 
-.PHONY: demo test engines check bench docs wheel clean
+.PHONY: demo test engines check bench docs wheel lowest lock clean
 
 # make demo SERVE=1 shows the campaign in the browser at the end.
 demo: .venv/demo
@@ -39,27 +41,51 @@ docs: .venv/dev
 
 # Builds the wheel and uses it in an empty environment.
 wheel: .venv/dev
-	rm -rf build dist
-	$(BIN)/python -m build --wheel --outdir dist >/dev/null
+	rm -rf build/empty dist
+	$(BIN)/python -m build --wheel --no-isolation --outdir dist >/dev/null
 	$(BIN)/python -m venv build/empty
-	build/empty/bin/python -m pip install -q dist/*.whl
+	build/empty/bin/python -m pip install -q --no-compile --constraint constraints.txt dist/*.whl
 	cd build && empty/bin/python -c "import levelled as lv; lv.samplers.race([1, 2, 3], 2, seed=0)"
 	build/empty/bin/levelled --version
 
-.venv/demo: .venv/pip pyproject.toml
-	$(BIN)/python -m pip install -q -e '.[plots,sklearn,web]'
+# Some tests with every direct dependency at its lower bound, in an environment of its own.
+# Python 3.11, because the lower bounds have no wheels for newer ones.
+lowest: .venv/dev
+	rm -rf build/lowest && mkdir -p build
+	$(BIN)/python .ci/lowest.py
+	$(BIN)/python -m venv build/lowest
+	build/lowest/bin/python -m pip install -q --no-compile --constraint build/lowest.txt \
+	  -e '.[plots,sklearn,pandas,signing,postgres,remote,web]' $(LOWEST_TOOLS)
+	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning -p no:cacheprovider $(LOWEST_TESTS)
+
+LOWEST_TOOLS := pytest pytest-benchmark pytest-xdist hypothesis httpx2 duckdb pyyaml
+LOWEST_TESTS := tests/reports tests/samplers/test_race.py tests/sources/test_pool.py tests/sources/test_answers.py \
+  tests/learning/test_learner.py tests/learning/test_pools.py tests/metrics/test_averages.py \
+  tests/campaigns/test_campaign.py tests/campaigns/test_audit.py tests/campaigns/stores/test_store.py \
+  tests/cli/test_app.py tests/cli/test_creating.py tests/cli/test_campaigns.py tests/web/test_labelling.py
+
+# Writes constraints.txt: the newest versions that fit together. The version of torch is chosen here.
+lock: .venv/dev
+	mkdir -p build
+	$(BIN)/python -m pip install -q --dry-run --ignore-installed --report build/lock.json \
+	  torch==2.13.0 hatchling editables '.[dev]'
+	$(BIN)/python .ci/lock.py build/lock.json
+
+.venv/demo: .venv/pip pyproject.toml constraints.txt
+	$(INSTALL) -e '.[plots,sklearn,web]'
 	@touch $@
 
 # Torch first and by itself: a version range would bring gigabytes that only a GPU needs.
-.venv/dev: .venv/pip pyproject.toml
-	$(BIN)/python -m pip install -q torch==2.13.0
-	$(BIN)/python -m pip install -q -e '.[dev]'
+.venv/dev: .venv/pip pyproject.toml constraints.txt
+	$(INSTALL) torch
+	$(INSTALL) -e '.[dev]'
 	@touch $@ .venv/demo
 
 .venv/pip:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Levelled needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "Python's venv module is missing. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv .venv
+	$(INSTALL) hatchling editables
 	@touch $@
 
 clean:
