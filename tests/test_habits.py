@@ -2,8 +2,13 @@
 
 import ast
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from inspect import isclass, isfunction, ismodule, signature
 from pathlib import Path
+
+import levelled
+import levelled.web
+from levelled_studies.manual import described_parameters
 
 TESTS = Path(__file__).parent
 
@@ -196,3 +201,90 @@ def _unpack(target: ast.expr, value: ast.expr) -> Iterator[tuple[str, ast.expr]]
         ):
             for each, part in zip(targets, parts, strict=False):
                 yield from _unpack(each, part)
+
+
+SOURCE = Path(levelled.__file__).parent
+MATHEMATICS = (
+    *("advice", "estimators", "learning", "losses.py", "metrics", "proposals", "samplers"),
+    *("scores", "simulation", "surrogates"),
+)
+
+
+def public_functions() -> Iterator[tuple[str, Callable[..., object], object]]:
+    """Functions, methods and constructors of public names, each with what its docstring is of."""
+    parts = [one for one in map(levelled.__getattribute__, levelled.__all__) if ismodule(one)]
+    for module in (levelled, *parts, levelled.web):
+        for name in module.__all__:
+            thing = getattr(module, name)
+            if isfunction(thing):
+                yield f"{module.__name__}.{name}", thing, thing
+            for method, each in vars(thing).items() if isclass(thing) else ():
+                function = getattr(each, "__func__", each)
+                written = isfunction(function) and function.__code__.co_filename != "<string>"
+                if written and (method == "__init__" or not method.startswith("_")):
+                    where = thing if method == "__init__" else function
+                    yield f"{module.__name__}.{name}.{method}", function, where
+
+
+def test_many_parameters_are_described_one_by_one() -> None:
+    wrong = []
+    for name, function, described in public_functions():
+        takes = [each for each in signature(function).parameters if each not in ("self", "cls")]
+        lines = described_parameters(described)
+        names = [each for line in lines for each in line.split(", ")]
+        if (len(takes) > 3 or names) and (
+            sorted(names) != sorted(takes) or not all(lines.values())
+        ):
+            wrong.append(f"{name}: takes {', '.join(takes)}; describes {', '.join(names)}")
+    assert not wrong, "\n".join(wrong)
+
+
+def is_numeric(value: ast.expr | None) -> bool:
+    """True for numbers, tuples and arrays of them, and what is computed from them."""
+    match value:
+        case ast.Constant(value=constant):
+            return isinstance(constant, int | float) and not isinstance(constant, bool)
+        case ast.UnaryOp(operand=operand):
+            return is_numeric(operand)
+        case ast.BinOp(left=left, right=right):
+            return is_numeric(left) or is_numeric(right)
+        case ast.Tuple(elts=parts) | ast.List(elts=parts):
+            return bool(parts) and all(map(is_numeric, parts))
+        case ast.Call(args=given):
+            return any(map(is_numeric, given))
+    return False
+
+
+def unexplained_constants(source: str) -> Iterator[int]:
+    """The lines of numeric constants without a comment at them or above, or a text below them.
+
+    A comment above, or a text below, is about all the assignments that follow each other there.
+    """
+    lines, group = ["", *source.splitlines()], list[ast.Assign | ast.AnnAssign]()
+    for node in [*ast.parse(source).body, ast.Pass(lineno=0)]:
+        follows = bool(group) and node.lineno - 1 == group[-1].end_lineno
+        if isinstance(node, ast.Assign | ast.AnnAssign) and follows:
+            group.append(node)
+            continue
+        is_text = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
+        if group and not (is_text and follows) and not lines[group[0].lineno - 1].startswith("#"):
+            numbers = [one for one in group if is_numeric(one.value)]
+            yield from (one.lineno for one in numbers if "#" not in lines[one.end_lineno or 0])
+        group = [node] if isinstance(node, ast.Assign | ast.AnnAssign) else []
+
+
+def test_unexplained_constants_are_found() -> None:
+    explained = "A = 1  # of two\nB = (0.5, 1)\nC = 4\n'''Of a paper.'''\n\n# Of another\nD = -1\n"
+    assert [*unexplained_constants(f"{explained}\nE = 2.5\n\nF = 'text'\nG = 1e-3\n")] == [9, 12]
+
+
+def test_each_constant_of_the_mathematics_says_where_it_comes_from() -> None:
+    files = [
+        file
+        for part in MATHEMATICS
+        for file in (
+            [SOURCE / part] if part.endswith(".py") else sorted((SOURCE / part).rglob("*.py"))
+        )
+    ]
+    wrong = [f"{file}:{line}" for file in files for line in unexplained_constants(file.read_text())]
+    assert not wrong, "\n".join(wrong)

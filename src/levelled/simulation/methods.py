@@ -130,7 +130,7 @@ def draw_in_rounds(
     return Trajectory(draws, np.concatenate(variances), np.concatenate(plain) if plain else None)
 
 
-LEVEL = 0.95
+LEVEL = 0.95  # the default of a campaign
 _LOOKS = 5  # the default of a campaign
 _TESTING_FLOOR = 0.1  # Active Testing is measured with it: without a floor a weight may be huge
 
