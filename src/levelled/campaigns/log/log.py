@@ -315,8 +315,8 @@ class CampaignLog:
         elif before is not None:
             work += before.work - before.state.n_events
         if work > self._work_kept * 1.02:
-            nothing = self._cache is None and before is None
-            results = ({}, {}) if nothing else self.cache.to_plain(state)
+            has_results = self._cache is not None or (before is not None and before.results)
+            results = self.cache.to_plain(state) if has_results else ({}, {})
             kept = KeptState(self._hash, state, work, *results)
             keep_snapshot(self.store.address, self.name, kept)
             self._work_kept = work
