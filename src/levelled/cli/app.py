@@ -157,10 +157,9 @@ def _registered() -> "Mapping[str, EntryPoint]":
 
 def _complete(context: click.Context, option: click.Parameter, shell: str | None) -> None:
     if shell is not None and not context.resilient_parsing:
-        from levelled.cli import completion
+        from levelled.cli.completion import write_script
 
-        work = getattr(completion, f"{(option.name or '').partition('_')[0]}_script")
-        work(app, shell)
+        write_script(app, shell, install=option.name == "install_completion")
         context.exit()
 
 

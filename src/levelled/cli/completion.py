@@ -21,17 +21,19 @@ _PLACES = {
 """The file of the script in the user's folder, and the file that has a line to load it."""
 
 
-def show_script(commands: click.Command, shell: str) -> None:
-    """Print the script by which a shell completes; without a name, the shell of the user."""
-    click.echo(_script(commands, shell or _current_shell()))
+def write_script(commands: click.Command, shell: str, *, install: bool) -> None:
+    """Print the script by which a shell completes, or install it for the user.
 
-
-def install_script(commands: click.Command, shell: str) -> None:
-    """Write the script to the user's folder, and a line that loads it."""
-    name = shell or _current_shell()
-    script = _script(commands, name)
-    if name not in _PLACES:
-        raise InputError(f"Install it yourself: levelled --show-completion {name} prints it.")
+    Without a name the shell is that of the user.
+    """
+    name = shell or Path(os.environ.get("SHELL", "")).name
+    completion = get_completion_class(name)
+    if completion is None or (install and name not in _PLACES):
+        raise InputError(f"{name!r} is no shell that can complete: name bash, zsh or fish.")
+    script = completion(commands, {}, "levelled", "_LEVELLED_COMPLETE").source()
+    if not install:
+        click.echo(script)
+        return
     place, startup, line = _PLACES[name]
     file = Path.home() / place
     file.parent.mkdir(parents=True, exist_ok=True)
@@ -42,14 +44,3 @@ def install_script(commands: click.Command, shell: str) -> None:
         if loads not in before:
             profile.write_text(f"{before}\n{loads}\n".lstrip())
     show.tell(f"written: {file}; it works in the next shell")
-
-
-def _current_shell() -> str:
-    return Path(os.environ.get("SHELL", "")).name
-
-
-def _script(commands: click.Command, shell: str) -> str:
-    completion = get_completion_class(shell)
-    if completion is None:
-        raise InputError(f"{shell!r} is no shell that can complete: name bash, zsh or fish.")
-    return completion(commands, {}, "levelled", "_LEVELLED_COMPLETE").source()

@@ -63,16 +63,10 @@ def flag(
     panel: str = "",
     **more: Any,  # noqa: ANN401
 ) -> Any:  # noqa: ANN401
-    """An option of a command.
+    """An option of a command, with its names where they are not the parameter's.
 
-    Parameters
-    ----------
-    about : its help, or a function that makes it when it is read
-    *names : its names, where they are not the parameter's
-    min, max : limits of a number
-    parser : a function that reads the value
-    panel : the heading it has in the help of its command
-    **more : settings of `click.Option`
+    `about` may be a function that makes the help when it is read, `panel` is the heading above it
+    there, and `parser` reads the value; `more` are settings of `click.Option`.
     """
     return _Declared(about, names, False, panel, min, max, parser, more)
 
@@ -334,13 +328,10 @@ def refuse(reason: str, *names: str) -> None:
         source = context.get_parameter_source(one.name or "")
         given = context.params.get(one.name or "") != ()  # Click 8.2 calls no words given ones
         if one.name in names and given and source is ParameterSource.COMMANDLINE:
-            is_argument = isinstance(one, click.Argument)
-            spelt = one.human_readable_name if is_argument else "/".join(_spellings(one))
+            spelt = "/".join([one.opts[-1], *one.secondary_opts])
+            if isinstance(one, click.Argument):
+                spelt = one.human_readable_name
             raise click.BadParameter(f"{spelt} does not go with {reason}.")
-
-
-def _spellings(option: click.Parameter) -> list[str]:
-    return [option.opts[-1], *option.secondary_opts]
 
 
 def choose_one(**flags: object) -> str:

@@ -261,10 +261,7 @@ def serve(
         str, flag("Address at which the server is reached, for the link.", panel=_PEOPLE)
     ] = f"http://127.0.0.1:{PORT}/",
     people: Annotated[bool, flag("List those who have a link.", "--people", panel=_PEOPLE)] = False,
-    form: Annotated[
-        Form | None,
-        flag("Format of the list.", "--format", envvar="LEVELLED_FORMAT", panel=_PEOPLE),
-    ] = None,
+    form: Format = None,
     revoke: Annotated[
         str | None,
         flag(

@@ -9,6 +9,7 @@ from levelled.cli.options import (
     Address,
     BackendName,
     Form,
+    Format,
     Workers,
     argument,
     choose_one,
@@ -67,10 +68,7 @@ def reproduce(
             panel=_DATA,
         ),
     ] = None,
-    form: Annotated[
-        Form | None,
-        flag("Format of the data sets' list.", "--format", envvar="LEVELLED_FORMAT", panel=_DATA),
-    ] = None,
+    form: Format = None,
 ) -> None:
     """Run a study of the paper or a benchmark, or fetch its data.
 
