@@ -71,23 +71,18 @@ class Question:
             return _check_length(f"The answer to {self.name!r}", str(answer))
         try:
             if self.kind == "classes":
-                return self._check_class(class_text(answer))
+                name = class_text(answer)
+                if name in self.classes:
+                    return name
+                raise CampaignError(
+                    f"{name!r:.80} is no answer to {self.name!r}: it takes "
+                    f"{list_names(self.classes, 12)}."
+                )
             (number,) = as_numbers(f"The answer to {self.name!r}", [answer]).tolist()
         except InputError as wrong:
             raise CampaignError(str(wrong)) from wrong
         if self.kind == "number":
             return float(number)
-        return self._check_rating(number)
-
-    def _check_class(self, name: str) -> str:
-        if name not in self.classes:
-            raise CampaignError(
-                f"{name!r:.80} is no answer to {self.name!r}: it takes "
-                f"{list_names(self.classes, 12)}."
-            )
-        return name
-
-    def _check_rating(self, number: float) -> int:
         low, high = self.low or 0, self.high or 0
         if not low <= number <= high or number != int(number):
             raise CampaignError(
