@@ -71,17 +71,17 @@ lock: .venv/dev
 	  torch==2.13.0 hatchling editables '.[dev]'
 	$(BIN)/python .ci/lock.py build/lock.json
 
-.venv/demo: .venv/pip pyproject.toml constraints.txt
+.venv/demo: .venv/pip pyproject.toml
 	$(INSTALL) -e '.[plots,sklearn,web]'
 	@touch $@
 
 # Torch first and by itself: a version range would bring gigabytes that only a GPU needs.
-.venv/dev: .venv/pip pyproject.toml constraints.txt
+.venv/dev: .venv/pip pyproject.toml
 	$(INSTALL) torch
 	$(INSTALL) -e '.[dev]'
 	@touch $@ .venv/demo
 
-.venv/pip:
+.venv/pip: constraints.txt
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Levelled needs Python 3.11 or newer: make PYTHON=python3.11"; exit 1; }
 	@$(PYTHON) -c 'import ensurepip' 2>/dev/null || { echo "Python's venv module is missing. On Debian and Ubuntu: apt install python3-venv"; exit 1; }
 	$(PYTHON) -m venv .venv
