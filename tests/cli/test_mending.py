@@ -41,14 +41,12 @@ def test_asking_is_not_in_vain_when_its_output_is_lost(
     levelled: Levelled, spam: str, tmp_path: Path, owner: str, lost: str
 ) -> None:
     in_shell(f"levelled ask spam -n 40 {owner} {lost}", tmp_path)
-    command = (
-        f"levelled open spam --mine {owner}" if not owner else f"levelled ask spam -n 40 {owner}"
-    )
-    again = in_shell(command, tmp_path)
-    if not again.stdout:  # the command noticed that nobody saw the items, and gave them back
+    words = ("ask", spam, "-n", 40, *owner.split()) if owner else ("open", spam, "--mine")
+    again = levelled(*words).out
+    if not again:  # the command noticed that nobody saw the items, and gave them back
         assert lost != "> lost.jsonl"
-        again = in_shell("levelled ask spam -n 40", tmp_path)
-    assert draws_of(again.stdout) == [*range(1, 41)]
+        again = levelled("ask", spam, "-n", 40).out
+    assert draws_of(again) == [*range(1, 41)]
 
 
 def test_open_items_are_listed_printed_again_and_returned(levelled: Levelled, spam: str) -> None:
