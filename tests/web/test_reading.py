@@ -136,7 +136,7 @@ def test_an_analyst_changes_closes_and_reopens(either_site: Site) -> None:
     assert post(f"{SPAM}/close", {"reason": "enough"}, "eve").status_code == 200
     refused = post(f"{SPAM}/ask", {}, "ann")
     assert refused.status_code == 409
-    assert "levelled reopen spam" in refused.json()["error"]
+    assert "levelled change spam --reopen" in refused.json()["error"]
     assert post(f"{SPAM}/reopen", {}, "eve").status_code == 200
     assert either_site.get(SPAM).json()["budget"] == 50
 

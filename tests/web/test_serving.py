@@ -129,12 +129,12 @@ def test_others_are_served_only_with_tokens(tmp_path: Path) -> None:
         ("serve", "--host", "nowhere.invalid"),
         ("serve", "--host", "192.0.2.1"),
         ("serve", "--storage", "mysql://x"),
-        ("token", "add", " "),
-        ("token", "remove", "nobody"),
+        ("serve", "--invite", " "),
+        ("serve", "--revoke", "nobody"),
     ],
 )
 def test_what_cannot_be_served_is_one_line(tmp_path: Path, words: tuple[str, ...]) -> None:
-    run(tmp_path, "token", "add", "ann")
+    run(tmp_path, "serve", "--invite", "ann")
     refused = run(tmp_path, *words)
     assert refused.returncode == 1
     assert refused.stderr.startswith("levelled: ")
@@ -150,17 +150,17 @@ def test_a_port_in_use_is_one_line(serve: Callable[..., Process], tmp_path: Path
 
 def test_tokens_are_added_listed_and_removed(serve: Callable[..., Process], tmp_path: Path) -> None:
     server = serve()
-    added = run(tmp_path, "token", "add", "bob", "--url", f"{server.url}/")
+    added = run(tmp_path, "serve", "--invite", "bob", "--url", f"{server.url}/")
     token = added.stdout.strip().partition("?token=")[2]
     assert added.stdout.startswith(f"{server.url}/?token=")
     headers = {"authorization": f"Bearer {token}"}
     seen = server.client.get(SPAM, headers=headers).json()
     assert seen["visitor"] == {"name": "bob", "role": "labeller"}
-    listed = run(tmp_path, "token", "list", "--format", "csv").stdout
+    listed = run(tmp_path, "serve", "--people", "--format", "csv").stdout
     assert listed.splitlines()[1].startswith("bob,labeller,")
     assert token not in listed
     assert token.encode() not in (tmp_path / "levelled.db").read_bytes()
-    assert run(tmp_path, "token", "remove", "bob").stderr == "removed 1 token of bob\n"
+    assert run(tmp_path, "serve", "--revoke", "bob").stderr == "removed 1 link of bob\n"
 
 
 def test_the_key_is_for_its_owner_only(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

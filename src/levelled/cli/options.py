@@ -336,7 +336,7 @@ def refuse(reason: str, *names: str) -> None:
 
 def choose_one(**flags: object) -> str:
     """The name of the one flag that is set, or "" if none is; two are refused."""
-    chosen = [name for name, value in flags.items() if value]
+    chosen = [name for name, value in flags.items() if value == "" or value]
     if len(chosen) > 1:
         spelt = " and ".join(f"--{name.replace('_', '-')}" for name in chosen)
         raise click.BadParameter(f"{spelt} do not go together.")
