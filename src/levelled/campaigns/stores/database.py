@@ -49,28 +49,26 @@ class Appended(NamedTuple):
 
 
 class Turn:
-    """The right to write to a campaign while all others who want to write to it wait."""
+    """The right to write to a campaign while all others who want to write to it wait.
 
-    def __init__(self, database: "Database") -> None:
+    With a `connection` the turn is one transaction, from the lock to the last event.
+    """
+
+    def __init__(self, database: "Database", connection: Connection | None = None) -> None:
         self._database = database
+        self._connection = connection
 
-    def reading(self) -> AbstractContextManager[Connection]:
-        """A connection to read with. A statement sees one state of the database."""
-        return self._database.reading()
+    def rows(self, statement: str, **values: object) -> list[Any]:
+        """The rows that a statement selects. It sees one state of the database."""
+        inside = None if self._connection is None else nullcontext(self._connection)
+        with inside or self._database.reading() as connection:
+            rows: list[Any] = connection.execute(statement, values).fetchall()
+            return rows
 
     def writing(self) -> AbstractContextManager[Connection]:
         """A transaction that is stored at the end of the turn at the latest, or not at all."""
-        return self._database.writing()
-
-    def announce(self, campaign: str) -> int:
-        """Tell those who watch the campaign; returns the number of the transaction, if any."""
-        del campaign
-        return 0
-
-    def has_stored(self, appended: Appended) -> bool:
-        """True if the transaction of an append whose connection was lost has been stored."""
-        del appended
-        return False
+        inside = None if self._connection is None else nullcontext(self._connection)
+        return inside or self._database.writing()
 
 
 class Database:
@@ -86,6 +84,8 @@ class Database:
     """Connections that are kept open for later use."""
     tables: str
     """The statement that lists the names of all tables."""
+    stored: str
+    """The statement that finds an `Appended` if it is stored; used where `persist` tries again."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -151,6 +151,15 @@ class Database:
         """Wait until nobody else writes to the campaign, and keep the others waiting."""
         del campaign
         yield Turn(self)
+
+    def rows(self, statement: str, **values: object) -> list[Any]:
+        """The rows that a statement selects."""
+        return self.persist(lambda: Turn(self).rows(statement, **values))
+
+    def announce(self, connection: Connection, campaign: str) -> int:
+        """Tell those who watch the campaign; returns the number of the transaction, if any."""
+        del connection, campaign
+        return 0
 
     def persist(self, work: Callable[[], T]) -> T:
         """The result of `work`, which is done again if the connection is lost meanwhile."""
@@ -310,19 +319,20 @@ def _fill_columns(connection: Connection) -> None:
                 "UPDATE events SET type = :type, at = :at "
                 "WHERE campaign = :campaign AND seq = :seq",
                 [
-                    {"campaign": campaign, "seq": at, **event_columns(_parse(body))}
+                    {"campaign": campaign, "seq": at, **event_columns(parse_event(body))}
                     for at, body in rows
                 ],
             )
 
 
-def event_columns(event: Mapping[str, Any]) -> dict[str, str]:
+def event_columns(event: object) -> dict[str, str]:
     """The columns that repeat a part of an event for queries; empty where it has none.
 
     >>> event_columns({"type": "answered", "at": "2026-11-17T10:00:00+00:00", "label": "spam"})
     {'type': 'answered', 'at': '2026-11-17T10:00:00+00:00'}
     """
-    return {name: _short(event.get(name)) for name in ("type", "at")}
+    plain = event if isinstance(event, Mapping) else {}
+    return {name: _short(plain.get(name)) for name in ("type", "at")}
 
 
 def _short(value: object) -> str:
@@ -331,10 +341,9 @@ def _short(value: object) -> str:
     return str(value) if fits else ""
 
 
-def _parse(body: object) -> dict[str, Any]:
-    """An event, or nothing for one that cannot be read: reading it says so."""
+def parse_event(body: Any) -> object:  # noqa: ANN401
+    """The event with this text; of a text that is none, another value or the error."""
     try:
-        event = json.loads(body)  # type: ignore[arg-type]
-    except (TypeError, ValueError, RecursionError):
-        return {}
-    return event if isinstance(event, dict) else {}
+        return json.loads(body)
+    except (TypeError, ValueError, RecursionError) as wrong:
+        return wrong

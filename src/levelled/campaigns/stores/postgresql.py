@@ -5,7 +5,7 @@ import re
 import time
 import weakref
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext, suppress
+from contextlib import ExitStack, contextmanager
 from functools import lru_cache
 from typing import Any, TypeVar
 from urllib.parse import parse_qsl, quote, unquote, urlencode
@@ -14,7 +14,6 @@ from zlib import crc32
 from levelled._optional import optional
 from levelled.campaigns.stores import database
 from levelled.campaigns.stores.database import (
-    Appended,
     Connection,
     Database,
     LostConnectionError,
@@ -54,10 +53,6 @@ _WAIT = (
 )
 """The lock; for this transaction nobody waits for ever, also not for a machine that vanished."""
 _ANNOUNCE = "SELECT txid_current() % 4294967296, pg_notify(:channel, :campaign)"
-_HAS_STORED = (
-    "SELECT 1 FROM events WHERE campaign = :campaign AND seq = :seq AND hash = :hash "
-    "AND xmin::text = :number"
-)
 
 _MESSAGES = {
     "55P03": "{place} is busy: somebody has been writing to this campaign for {patience:g} "
@@ -91,6 +86,11 @@ class PostgreSQL(Database):
     tables = (
         "SELECT relname FROM pg_class WHERE relkind IN ('r', 'p') AND pg_table_is_visible(oid) "
         "AND relnamespace <> 'pg_catalog'::regnamespace"
+    )
+    # The event alone would not do: somebody else may have stored the same one at this place.
+    stored = (
+        "SELECT 1 FROM events WHERE campaign = :campaign AND seq = :seq AND hash = :hash "
+        "AND xmin::text = :transaction::text"
     )
 
     def __init__(self, options: Mapping[str, str], place: str) -> None:
@@ -129,7 +129,7 @@ class PostgreSQL(Database):
         with self.writing() as connection:
             patience = f"{database.PATIENCE:g}s"
             connection.execute(_WAIT, {"patience": patience, "locks": _LOCKS, "lane": lane})
-            yield _Transaction(self, connection)
+            yield Turn(self, connection)
 
     def persist(self, work: Callable[[], T]) -> T:
         """The result of `work`, which is done again if the connection is lost meanwhile.
@@ -146,14 +146,38 @@ class PostgreSQL(Database):
             time.sleep(pause * random.uniform(0.5, 1))  # not all at once
             pause = min(2 * pause, 2.0)
 
+    def announce(self, connection: Connection, campaign: str) -> int:
+        """Tell those who watch, once it is stored, and return the number of the transaction."""
+        values = {"channel": _CHANNEL, "campaign": campaign}
+        return int(connection.execute(_ANNOUNCE, values).fetchone()[0])
+
     @contextmanager
     def watching(self, campaign: str) -> Iterator[Callable[[float], None]]:
-        """A function that returns when the server says that the campaign has new events."""
-        listener = _Listener(self, campaign)
-        try:
-            yield listener.wait
-        finally:
-            listener.close()
+        """A function that returns when the server says that the campaign has new events.
+
+        It returns at once where events may have been missed.
+        """
+        with ExitStack() as listening:
+            connection: Any = None
+
+            def wait(seconds: float) -> None:
+                nonlocal connection
+                try:
+                    if connection is None:
+                        connection = self.connect().driver
+                        # In garbage with cycles it might be deleted before it is closed.
+                        listening.callback(weakref.finalize(listening, connection.close))
+                        connection.execute(f"LISTEN {_CHANNEL}")
+                        return
+                    for said in connection.notifies(timeout=max(seconds, database.PATIENCE)):
+                        if said.payload == campaign:
+                            break
+                except self.driver.Error:
+                    connection = None
+                    listening.close()
+                    time.sleep(seconds)
+
+            yield wait
 
     def explain(self, failed: Exception, connection: "_Connection | None" = None) -> StorageError:
         """An error whose message says what happened and what to do about it."""
@@ -206,70 +230,6 @@ class _Connection:
 def _translate(statement: str) -> str:
     """A statement with `:campaign` written as `%(campaign)s`, but not the cast in `xmin::text`."""
     return re.sub(r"(?<!:):(\w+)", r"%(\1)s", statement.replace("%", "%%"))
-
-
-class _Transaction(Turn):
-    """A turn that is one transaction, from the lock to the last event."""
-
-    def __init__(self, owner: Database, connection: Connection) -> None:
-        super().__init__(owner)
-        self._connection = connection
-
-    def reading(self) -> AbstractContextManager[Connection]:
-        """The transaction of the turn, which sees all that others have stored by now."""
-        return nullcontext(self._connection)
-
-    def writing(self) -> AbstractContextManager[Connection]:
-        """The transaction of the turn, which is stored at its end."""
-        return nullcontext(self._connection)
-
-    def announce(self, campaign: str) -> int:
-        """Tell those who watch, once it is stored, and return the number of the transaction."""
-        values = {"channel": _CHANNEL, "campaign": campaign}
-        return int(self._connection.execute(_ANNOUNCE, values).fetchone()[0])
-
-    def has_stored(self, appended: Appended) -> bool:
-        """True if the event is there and was written by that very transaction.
-
-        The event alone would not do: somebody else may have stored the same one at this place.
-        """
-        values = appended._asdict()
-        values["number"] = str(values.pop("transaction"))
-        return self._connection.execute(_HAS_STORED, values).fetchone() is not None
-
-
-class _Listener:
-    """A connection on which the server announces new events of a campaign."""
-
-    def __init__(self, owner: PostgreSQL, campaign: str) -> None:
-        self._owner, self._campaign = owner, campaign
-        self._connection: Any = None
-
-    def wait(self, seconds: float) -> None:
-        """Return when there are new events; at once where events may have been missed."""
-        try:
-            if self._connection is None:
-                self._listen()
-                return
-            for said in self._connection.notifies(timeout=max(seconds, database.PATIENCE)):
-                if said.payload == self._campaign:
-                    break
-        except self._owner.driver.Error:
-            self.close()
-            time.sleep(seconds)
-
-    def close(self) -> None:
-        """Close the connection."""
-        if self._connection is not None:
-            with suppress(Exception):
-                self._connection.close()
-            self._connection = None
-
-    def _listen(self) -> None:
-        self._connection = self._owner.connect().driver
-        # In garbage with cycles the connection might be deleted before this object closes it.
-        weakref.finalize(self, self._connection.close)
-        self._connection.execute(f"LISTEN {_CHANNEL}")
 
 
 def parse_url(address: str) -> tuple[dict[str, str], str] | None:
