@@ -3,27 +3,21 @@
 from dataclasses import replace
 from functools import partial
 
-import numpy as np
-
 from levelled.campaigns.figures.figures import (
-    FIXED,
     Subject,
-    bet,
     estimate_figures,
-    labelled_in,
-    nothing_known,
+    estimate_subject,
+    read_once,
     subject_of,
-    subject_pairs,
 )
-from levelled.campaigns.figures.settled import FigureCache, GameInput, SettledDraws, settled_draws
+from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
-from levelled.estimators import Estimate, estimate
-from levelled.metrics.averages import slice_estimate
-from levelled.metrics.comparison import Comparison, Figure, ratio_difference
+from levelled.estimators import Estimate
+from levelled.metrics.comparison import Comparison, Figure
 from levelled.metrics.named import Metric
-from levelled.metrics.ratios import Look, scaled
+from levelled.metrics.ratios import scaled
 
 _USED_UP = "all planned looks are used up: later labels do not change this comparison"
 
@@ -145,106 +139,35 @@ def compare_subjects(
 ) -> Comparison:
     """The metric of `model` minus that of `against`, in the pool or one slice."""
     settings = base.state.settings
-    one, other = (subject_of(base.state, metric, each, column, value) for each in (model, against))
+    subject = subject_of(base.state, metric, model, column, value, against)
     return Comparison(
         shown_model(settings, model),
         shown_model(settings, against),
-        _difference(base, one, other),
+        _difference(base, subject),
         metric=metric.name,
-        slice=one.slice,
+        slice=subject.slice,
         in_points=metric.bounds == (0.0, 1.0),
         higher_is_better=bool(metric.higher_is_better),
     )
 
 
-def _difference(base: SettledDraws, one: Subject, other: Subject) -> Estimate:
-    """The figure of `one` minus that of `other`, valid like the figures of the campaign.
+def _difference(base: SettledDraws, subject: Subject) -> Estimate:
+    """The difference of a metric, valid like the figures of the campaign.
 
     It is read at the last planned look, from exactly the draws of that look. Where there is none
     yet, it is read by betting, which is valid however often one looks.
     """
     settings = base.state.settings
-    if not len(base):
-        least, most = one.metric.bounds or (-np.inf, np.inf)
-        return nothing_known(base.state, (least - most, most - least))
-    est, look = _estimate(base, one, other, settings.level, "none"), settings.last_look(len(base))
-    if look is None and est.interval != "point":
-        est = _watched(base, one, other, settings.watched_level)
-    elif look is not None and est.interval != "point":
-        est = _estimate(base.first(look.n), one, other, look.level, "auto")
+    look = settings.last_look(len(base))
+    if look is None:
+        est = estimate_subject(base, subject, settings.watched_level)
+    else:
+        est = read_once(base, subject, settings.level, "none")
+    if look is not None and est.interval != "point":
+        est = read_once(base.first(look.n), subject, look.level, "auto")
         est = est if est.value is None else replace(est, interval="looks")
         if len(base) > settings.looks[-1].n:
             est = replace(est, warnings=(*est.warnings, _USED_UP))
-    if one.metric.complemented:
+    if subject.metric.complemented:
         est = scaled(est, -1.0)
     return replace(est, level=settings.level)
-
-
-def _estimate(
-    base: SettledDraws, one: Subject, other: Subject, level: float, interval: str
-) -> Estimate:
-    """The difference of the losses or ratios, with an interval for a planned number of draws."""
-    draws, metric, inside = base.draws, one.metric, labelled_in(base, one)
-    if _has_pairs(base, one):
-        both = subject_pairs(base, one), subject_pairs(base, other)
-        est = ratio_difference([both], Look(draws, level, interval))
-        est = replace(est, pool_size=one.pool_size, n_labels=int(inside.sum()))
-        return scaled(est, _range(one))
-    D = base.losses(metric, one.model)[0] - base.losses(metric, other.model)[0]
-    bounds = (-_range(one), _range(one))
-    if inside.all() and one.column is None:
-        return estimate(D, draws, level=level, interval=interval, bounds=bounds)
-    return slice_estimate(Look(draws, level, interval), D, inside, one.pool_size, bounds)
-
-
-def _has_pairs(base: SettledDraws, subject: Subject) -> bool:
-    """True for ratios, and for averages over a part of the pool of losses that have bounds."""
-    part = subject.column is not None or not base.labelable.all()
-    return subject.is_ratio or (part and bool(np.isfinite(_range(subject))))
-
-
-def _range(subject: Subject) -> float:
-    """The largest loss less the smallest; 1 for a ratio."""
-    low, high = subject.metric.bounds or (0.0, np.inf)
-    return high - low
-
-
-def watched_difference(base: SettledDraws, one: Subject, other: Subject, level: float) -> Estimate:
-    """The figure of `one` minus that of `other` in the whole pool, from all settled draws.
-
-    The interval has a finite-sample guarantee and may be read at any time; losses need bounds.
-    """
-    if not len(base):
-        return nothing_known(base.state, (-_range(one), _range(one)))
-    est = _estimate(base, one, other, level, "none")
-    if est.interval != "point":
-        est = _watched(base, one, other, level)
-    return scaled(est, -1.0) if one.metric.complemented else est
-
-
-def _watched(base: SettledDraws, one: Subject, other: Subject, level: float) -> Estimate:
-    """The difference with an interval that may be read at any time, if the losses have bounds.
-
-    Two ratios are bet on apart, each at half the error rate, because no single game is known for
-    their difference.
-    """
-    most = _range(one)
-    key = ("difference", one.metric.name, other.model, one.model, one.slice, *one.tested)
-    if not np.isfinite(most):
-        est = _estimate(base, one, other, level, "auto")
-        return replace(est, warnings=(*est.warnings, FIXED))
-    est = _estimate(base, one, other, level, "none")
-    if not _has_pairs(base, one):
-        D = base.losses(one.metric, one.model)[0] - base.losses(one.metric, other.model)[0]
-        inputs = GameInput(D, (-most, most), tested=one.tested)
-        limits = bet(base, repr(key), inputs, level)
-        return est.with_limits(*limits, "betting", (est.low, est.high))
-    apart = []
-    for subject in (one, other):
-        pairs = subject_pairs(base, subject)
-        A, D, mean = pairs.numerator, pairs.denominator, pairs.denominator_mean
-        inputs = GameInput(A, (0.0, pairs.most), D, mean)
-        apart.append(bet(base, repr((*key, subject.model)), inputs, (1 + level) / 2))
-    (low, high), (other_low, other_high) = apart
-    limits = most * (low - other_high), most * (high - other_low)
-    return est.with_limits(*limits, "betting", (est.low, est.high))

@@ -28,7 +28,7 @@ from levelled.estimators.moments import diagnose
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
-from levelled.metrics.comparison import Figure
+from levelled.metrics.comparison import Figure, ratio_difference
 from levelled.metrics.named import ERROR, Errors, Metric, Share
 from levelled.metrics.predicted import (
     COLUMNS,
@@ -36,7 +36,7 @@ from levelled.metrics.predicted import (
     predicted_ratio_estimate,
     predicted_slice_estimate,
 )
-from levelled.metrics.ratios import Look, Pairs, ratio_estimate, scaled
+from levelled.metrics.ratios import Look, Pairs, Unseen, ratio_estimate, scaled
 
 FIXED = (
     "this interval is valid for a number of labels fixed beforehand, not if you look while labels "
@@ -68,7 +68,11 @@ Limits = tuple[float, float]
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """The subject of a figure: a metric of a model, in the whole pool or in one slice of it."""
+    """The subject of a figure: a metric of a model, in the whole pool or in one slice of it.
+
+    Or it is the difference of two models: the losses or the ratio of `model` minus that of
+    `against`.
+    """
 
     metric: Metric
     has_control: bool
@@ -81,6 +85,24 @@ class Subject:
     value: str | None = None
     tested: tuple[float, ...] = ()
     """Mean losses (or ratios) that its betting game tests beside those of the grid."""
+    against: str | None = None
+
+    @property
+    def models(self) -> tuple[str, ...]:
+        """The model, and the one against which it is compared."""
+        return (self.model,) if self.against is None else (self.model, self.against)
+
+    @property
+    def bounds(self) -> Limits:
+        """The least and the largest value of an item, which may be infinite."""
+        low, high = self.metric.possible
+        return (low, high) if self.against is None else (low - high, high - low)
+
+    @property
+    def unit(self) -> tuple[float, float]:
+        """The start and the width of the range of which the ratio of its pairs is a share."""
+        low, high = (0.0, 1.0) if self.is_ratio else self.metric.possible
+        return (low if self.against is None else 0.0), high - low
 
     @property
     def is_ratio(self) -> bool:
@@ -98,85 +120,146 @@ class Subject:
         return None if self.column is None else f"{self.column}={self.value}"
 
     @property
-    def key(self) -> str:
-        """The name of its betting game in a snapshot."""
-        return repr((self.metric.name, self.model, self.slice, *self.tested))
+    def key(self) -> tuple[object, ...]:
+        """The name of its betting game in a snapshot, as `repr` writes it."""
+        if self.against is None:
+            return (self.metric.name, self.model, self.slice, *self.tested)
+        models = (self.against, self.model)
+        return ("difference", self.metric.name, *models, self.slice, *self.tested)
 
 
-def estimate_subject(
-    base: SettledDraws, subject: Subject, level: float, *, fixed: bool = False
-) -> Estimate:
-    """The estimated mean (or ratio) of the losses, with its interval.
+def estimate_subject(base: SettledDraws, subject: Subject, level: float) -> Estimate:
+    """The estimated mean (or ratio) of the losses, with an interval that may be watched.
 
-    `fixed` intervals are for a number of draws that was planned; others may be watched.
+    For losses without an upper bound it is the best interval there is, with a warning.
     """
     if not len(base):
-        return nothing_known(base.state, subject.metric.possible)
-    inside = labelled_in(base, subject)
-    everything = bool(inside.all()) and subject.column is None
-    bounds = subject.metric.bounds or (0.0, np.inf)
-    if subject.is_ratio or (isfinite(bounds[1]) and not everything):
-        est = _bet_on_ratio(base, subject, subject_pairs(base, subject), level, fixed)
+        return nothing_known(base.state, subject.bounds)
+    if isfinite(subject.bounds[1]):
+        est = read_once(base, subject, level, "none")
+        if est.interval == "point":
+            return est
+        name, find = ("hedged", _hedge) if _is_hedged(base, subject) else ("betting", _bet)
+        return est.with_limits(*find(base, subject, level), name, (est.low, est.high))
+    whole = subject.against is None and not _is_part(base, subject)
+    note = None if whole else FIXED
+    for interval in ("anytime", "t", "none") if whole else ("auto",):
+        try:
+            est = read_once(base, subject, level, interval)
+            break
+        except InputError as refused:
+            note = FIXED if interval == "anytime" else str(refused)
+    if note is None or est.interval == "point":
+        return est
+    return replace(est, warnings=(*est.warnings, note))
+
+
+def read_once(base: SettledDraws, subject: Subject, level: float, interval: str) -> Estimate:
+    """The estimated mean (or ratio) of the losses of one draw or more.
+
+    The interval "auto" is for a number of draws that was planned; "none" is what is possible.
+    """
+    look, inside = Look(base.draws, level, interval), _labelled_in(base, subject)
+    if _has_pairs(base, subject):
+        first, *others = (_subject_pairs(base, subject, model) for model in subject.models)
+        if others:
+            est = ratio_difference([(first, others[0])], look)
+        else:
+            est = _ratio(base, subject, first, look)
         est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
-        return est if subject.is_ratio else scaled(est, bounds[1] - bounds[0], bounds[0])
-    losses, _ = base.losses(subject.metric, subject.model)
-    if isfinite(bounds[1]):
-        return _bet_on_average(base, subject, losses, level, fixed)
-    if everything:
-        return _unbounded(base, subject, losses, level, fixed)
-    look, bounds = Look(base.draws, level, "auto"), subject.metric.possible
-    est = slice_estimate(look, losses, inside, subject.pool_size, bounds)
-    return est if fixed else replace(est, warnings=(*est.warnings, FIXED))
+        start, width = subject.unit
+        return scaled(est, width, start)
+    losses = _losses(base, subject)
+    if _is_part(base, subject):
+        return slice_estimate(look, losses, inside, subject.pool_size, subject.bounds)
+    by = _estimator(base, subject)
+    return estimate(losses, base.draws, by, level, interval, subject.bounds)
 
 
-def labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
+def _labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
     """True for the draws of a subject that have a label."""
     return base.in_slice(subject.column, subject.value) & base.labelable
 
 
-def subject_pairs(base: SettledDraws, subject: Subject) -> Pairs:
+def _is_part(base: SettledDraws, subject: Subject) -> bool:
+    """True for a slice, and where some draws cannot be labelled."""
+    return subject.column is not None or not base.labelable.all()
+
+
+def _has_pairs(base: SettledDraws, subject: Subject) -> bool:
+    """True for ratios, and for averages over a part of the pool of losses that have bounds."""
+    return subject.is_ratio or (isfinite(subject.bounds[1]) and _is_part(base, subject))
+
+
+def _losses(base: SettledDraws, subject: Subject) -> FloatArray:
+    """The losses of the draws, or their differences."""
+    first, *others = (base.losses(subject.metric, model)[0] for model in subject.models)
+    return first - others[0] if others else first
+
+
+def _subject_pairs(base: SettledDraws, subject: Subject, model: str) -> Pairs:
     """The numerators and denominators of a ratio, or of losses with bounds in a part of the pool.
 
-    Losses in [A, B] are taken as (L - A) / (B - A).
+    Losses in [A, B] are taken as (L - A) / (B - A). Outside of the slice both are 0.
     """
-    metric, model = subject.metric, subject.model
-    inside = labelled_in(base, subject)
+    metric, inside = subject.metric, _labelled_in(base, subject)
     left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum())
-    if subject.is_ratio:
-        everything = bool(inside.all()) and subject.column is None
-        counts = base.state.pred_counts(model) if everything else None
-        return base.pairs(metric, model, inside, left, counts)
-    losses, (low, high) = base.losses(metric, model)[0], metric.bounds or (0.0, 1.0)
-    unit = np.clip((losses - low) / (high - low), 0, 1) * inside
-    mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
-    unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
-    return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
+    losses, denominators = base.losses(metric, model)
+    if not subject.is_ratio:
+        low, high = metric.possible
+        unit = np.clip((losses - low) / (high - low), 0, 1) * inside
+        mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
+        unseen: Unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
+        return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
+    numerator, denominator = losses * inside, denominators * inside
+    counts = None if _is_part(base, subject) else base.state.pred_counts(model)
+    shape, positive = metric.pairs([], [], 1, {}), metric.positive
+    if not counts or positive is None:
+        most = metric.d_max or 1.0
+        unseen = [(left, [(0.0, 0.0), (0.0, most / 2), (0.0, most), (most, most)])]
+        what = "positive among these items"
+        return Pairs(numerator, denominator, unseen, what, is_share=shape.is_share)
+    unlabelled = counts.get(positive, 0)
+    unlabelled -= int(np.count_nonzero(base.predicted(model) == positive))
+    (_, if_positive), (_, if_not) = shape.unseen
+    unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
+    mean = metric.denominator_mean(counts, base.state.settings.pool_size)
+    return Pairs(numerator, denominator, unseen, shape.what, mean, shape.is_share)
 
 
-def _bet_on_average(
-    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
-) -> Estimate:
-    """An average over the whole pool of losses that have bounds."""
-    draws, bounds, by = base.draws, subject.metric.bounds or (0.0, 1.0), _estimator(base, subject)
-    if fixed:
-        return estimate(losses, draws, by, level=level, bounds=bounds)
-    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
-    inputs = GameInput(losses, bounds, control=subject.has_control, tested=subject.tested)
-    return _watch(base, subject, inputs, level, est)
+def _bet(base: SettledDraws, subject: Subject, level: float, name: str = "") -> Limits:
+    """The limits of the betting game on a subject; `name` tells it from another game on the same.
+
+    Two ratios are bet on apart, each at half the error rate, because no single game is known for
+    their difference.
+    """
+    if not _has_pairs(base, subject):
+        losses, bounds, tested = _losses(base, subject), subject.bounds, subject.tested
+        inputs = GameInput(losses, bounds, control=subject.has_control, tested=tested)
+        return _play(base, f"{subject.key}{name}", inputs, level)
+    start, width = subject.unit
+
+    def bet_on(model: str, key: tuple[object, ...], level: float, *tested: float) -> Limits:
+        pairs = _subject_pairs(base, subject, model)
+        A, D, mean = pairs.numerator, pairs.denominator, pairs.denominator_mean
+        inputs = GameInput(A, (0.0, pairs.most), D, mean, tested=tested)
+        return _play(base, f"{key}{name}", inputs, level)
+
+    if subject.against is None:
+        shares = [(value - start) / width for value in subject.tested]
+        low, high = bet_on(subject.model, subject.key, level, *shares)
+        return start + width * low, start + width * high
+    (low, high), (other_low, other_high) = (
+        bet_on(model, (*subject.key, model), (1 + level) / 2) for model in subject.models
+    )
+    return width * (low - other_high), width * (high - other_low)
 
 
-def _watch(
-    base: SettledDraws,
-    subject: Subject,
-    inputs: GameInput,
-    level: float,
-    est: Estimate,
-    possible: Limits = (-np.inf, np.inf),
-) -> Estimate:
-    """The estimate with the interval that may be read at any time, cut to what is possible."""
-    if _is_hedged(base, subject):
-        return est.with_limits(*_hedge(base, subject, inputs, level), "hedged", possible)
-    return est.with_limits(*bet(base, subject.key, inputs, level), "betting", possible)
+def _play(base: SettledDraws, name: str, inputs: GameInput, level: float) -> Limits:
+    """The limits of the game of this name, which goes on from the last look."""
+    games = base.cache.games
+    limits, games[name] = play(inputs, base.draws, level, games.get(name))
+    return limits
 
 
 def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
@@ -193,42 +276,28 @@ def _is_hedged(base: SettledDraws, subject: Subject) -> bool:
     return subject.has_control and set(hedged.COLUMNS) <= set(base.draws.design or {})
 
 
-def _hedge(base: SettledDraws, subject: Subject, inputs: GameInput, level: float) -> Limits:
+def _hedge(base: SettledDraws, subject: Subject, level: float) -> Limits:
     """The limits of the hedged interval, in which unlabelable items may be right or wrong.
 
-    It is wide before the budget. Where values are tested, a part of the error rate goes to betting
-    on `inputs`, which decides clear cases early, and both hold at once by the union of their rates.
+    It is wide before the budget. Where values are tested, a part of the error rate goes to
+    betting, which decides clear cases early, and both hold at once by the union of their rates.
     """
     losses, _ = base.losses(subject.metric, subject.model)
     losses = np.where(base.labelable, losses, np.nan)
-    budgets, key = base.state.budgets_of(len(base)), subject.key
+    budgets, name = base.state.budgets_of(len(base)), repr(subject.key)
     hedge = GameInput(losses, (0.0, 1.0), budgets=budgets, tested=subject.tested)
     if not subject.tested:
-        return bet(base, key, hedge, level)
-    low, high = bet(base, key, hedge, 1 - (1 - EARLY) * (1 - level))
-    early = bet(base, f"{key} early", inputs, 1 - EARLY * (1 - level))
-    limits = cut_limits((low, high), early)
-    return float(limits[0]), float(limits[1])
+        return _play(base, name, hedge, level)
+    limits = _play(base, name, hedge, 1 - (1 - EARLY) * (1 - level))
+    early = _bet(base, subject, 1 - EARLY * (1 - level), " early")
+    low, high = cut_limits(limits, early)
+    return float(low), float(high)
 
 
 def _estimator(base: SettledDraws, subject: Subject) -> str:
     """The estimator of an average: with the predictor of an adaptive campaign, if it has one."""
     predicts = subject.has_control and "predicted_variance" in (base.draws.design or {})
     return "ramped" if predicts else "lure"
-
-
-def _bet_on_ratio(
-    base: SettledDraws, subject: Subject, pairs: Pairs, level: float, fixed: bool
-) -> Estimate:
-    """A ratio, with its interval cut to the ratios that are still possible."""
-    if fixed:
-        return _ratio(base, subject, pairs, Look(base.draws, level, "auto"))
-    est = _ratio(base, subject, pairs, Look(base.draws, level, "none"))
-    mean, bounds = pairs.denominator_mean, (0.0, pairs.most)
-    low, high = (0.0, 1.0) if subject.is_ratio else subject.metric.bounds or (0.0, 1.0)
-    tested = tuple((value - low) / (high - low) for value in subject.tested)
-    inputs = GameInput(pairs.numerator, bounds, pairs.denominator, mean, tested=tested)
-    return _watch(base, subject, inputs, level, est, pairs.possible)
 
 
 def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Estimate:
@@ -258,31 +327,6 @@ def _predicts_slice(base: SettledDraws, subject: Subject) -> bool:
         return False
     inside = base.in_slice(subject.column, subject.value)
     return bool(base.labelable.all() and inside.any())
-
-
-def bet(base: SettledDraws, key: str, inputs: GameInput, level: float) -> Limits:
-    """The limits of the betting game of this name, which goes on from the last look."""
-    games = base.cache.games
-    limits, games[key] = play(inputs, base.draws, level, games.get(key))
-    return limits
-
-
-def _unbounded(
-    base: SettledDraws, subject: Subject, losses: FloatArray, level: float, fixed: bool
-) -> Estimate:
-    """An average of losses without an upper bound, with the best interval there is for them."""
-    draws, bounds, by = base.draws, subject.metric.possible, _estimator(base, subject)
-    if fixed:
-        return estimate(losses, draws, by, level=level, bounds=bounds)
-    notes: tuple[str, ...] = ()
-    for interval in ("anytime", "t"):
-        try:
-            est = estimate(losses, draws, by, level=level, interval=interval, bounds=bounds)
-            return replace(est, warnings=(*est.warnings, *notes))
-        except InputError as refused:
-            notes = (FIXED,) if interval == "anytime" else (str(refused),)
-    est = estimate(losses, draws, by, level=level, interval="none", bounds=bounds)
-    return replace(est, warnings=(*est.warnings, *notes))
 
 
 def nothing_known(state: CampaignState, possible: tuple[float, float]) -> Estimate:
@@ -340,6 +384,7 @@ def subject_of(
     model: str,
     column: str | None = None,
     value: str | None = None,
+    against: str | None = None,
 ) -> Subject:
     """A metric of a model in the whole pool, or where `column` has `value`.
 
@@ -347,9 +392,9 @@ def subject_of(
     """
     settings = state.settings
     of_first = metric.needs == "label" or model == settings.models[0]
-    has_control = of_first and is_predicted(metric, settings)
+    has_control = of_first and against is None and is_predicted(metric, settings)
     N = settings.pool_size if column is None else settings.slice_counts[column][str(value)]
-    return Subject(metric, has_control, model, N, column, value)
+    return Subject(metric, has_control, model, N, column, value, against=against)
 
 
 def _subjects(state: CampaignState) -> Iterator[Subject]:
@@ -430,7 +475,7 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
     draws, key = base.first(look.n), (subject.key, base.predictor(subject.model), look)
     labels, est = base.cache.looks.get(key, (None, latest))
     if labels != draws.labels:
-        est = estimate_subject(draws, subject, look.level, fixed=True)
+        est = read_once(draws, subject, look.level, "auto")
         base.cache.looks[key] = draws.labels, est
     if est.value is None or "point" in (est.interval, latest.interval):
         return latest

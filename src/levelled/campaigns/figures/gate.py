@@ -17,7 +17,6 @@ from levelled.campaigns.figures.comparing import (
     find_metric,
     find_metrics,
     find_model,
-    watched_difference,
     why_not_compared,
 )
 from levelled.campaigns.figures.figures import Subject, estimate_subject, subject_of
@@ -226,9 +225,9 @@ def _gain(
     # A difference of losses that are better if small, or of ratios that are better if large.
     sign = 1.0 if metric.higher_is_better and not metric.complemented else -1.0
     tested = _beside(sign * margin, high - low)
-    one, other = (subject_of(base.state, metric, each) for each in models)
-    est = watched_difference(base, replace(one, tested=tested), other, level)
-    return replace(scaled(est, 1.0 if metric.higher_is_better else -1.0), level=level)
+    subject = subject_of(base.state, metric, models[0], against=models[1])
+    est = estimate_subject(base, replace(subject, tested=tested), level)
+    return replace(scaled(est, sign), level=level)
 
 
 def _beside(limit: float, scale: float) -> tuple[float, float]:

@@ -22,7 +22,6 @@ from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
 from levelled.labels import Label
 from levelled.metrics.named import Metric, OwnLosses
-from levelled.metrics.ratios import Pairs, Unseen
 
 AnyGame = Betting | RatioBetting | Hedged
 _GAMES: Mapping[str, type[AnyGame]] = {
@@ -308,35 +307,6 @@ class SettledDraws:
         if n >= len(earlier.labels):
             self.cache.losses[key] = KeptLosses(self.labels, table)
         return table[0], table[1]
-
-    def pairs(
-        self,
-        metric: Metric,
-        model: str,
-        inside: BoolArray,
-        left: int,
-        counts: Mapping[str, int] | None,
-    ) -> Pairs:
-        """A ratio's numerators and denominators; outside of `inside` both are 0.
-
-        `left` items of the slice are yet to be drawn. `counts` are the model's predictions in
-        the whole pool, where the ratio is over all of it and they are known.
-        """
-        losses, denominators = self.losses(metric, model)
-        numerator, denominator = losses * inside, denominators * inside
-        shape = metric.pairs([], [], 1, {})
-        if not counts or metric.positive is None:
-            most = metric.d_max or 1.0
-            unseen: Unseen = [(left, [(0.0, 0.0), (0.0, most / 2), (0.0, most), (most, most)])]
-            what = "positive among these items"
-            return Pairs(numerator, denominator, unseen, what, is_share=shape.is_share)
-        positive = metric.positive
-        unlabelled = counts.get(positive, 0)
-        unlabelled -= int(np.count_nonzero(self.predicted(model) == positive))
-        (_, if_positive), (_, if_not) = shape.unseen
-        unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
-        mean = metric.denominator_mean(counts, self.state.settings.pool_size)
-        return Pairs(numerator, denominator, unseen, shape.what, mean, shape.is_share)
 
     def predicted(self, model: str) -> NDArray[Any]:
         """The prediction of a model for each of these draws."""
