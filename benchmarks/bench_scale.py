@@ -24,7 +24,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from levelled import Draws
-from levelled.campaigns.file_draws import ColumnWeights, race_units
+from levelled.campaigns.file_draws import column_weights, race_units
 from levelled.samplers import finish, race
 from levelled.sources.rows import Files
 
@@ -64,7 +64,7 @@ def scan(path: str, threads: int) -> float:
 
 def draw(path: str, k: int, threads: int, *, design: bool = False) -> Draws:
     """The draws without their ids, as `levelled draw` makes them."""
-    weights = ColumnWeights(Files(path), "score")
+    weights = column_weights(Files(path), "score")
     return finish(race_units(weights, k, seed=7, design=design, threads=threads))
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from itertools import chain, islice
 from math import fsum
 from typing import TypeVar
@@ -21,8 +21,7 @@ from levelled._check import FloatArray, IntArray, between, whole
 from levelled.draws import Draws
 from levelled.errors import InputError, PoolError, ProposalError, WeightError
 from levelled.labels import Id, list_names
-from levelled.metrics.named import parse_metric
-from levelled.predictions import PoolPredictions
+from levelled.metrics.named import Metric, parse_metric
 from levelled.samplers.blocks import check_total, cut
 from levelled.samplers.keyed import name_row, weights_of
 from levelled.samplers.race import Parts, RacePart, finish, merge, part, whole_blocks
@@ -94,16 +93,14 @@ def draw_from_file(
         raise PoolError(f"{path} has no column {id_column!r} for the ids; it has {there}.")
     if units.n_rows and whole("k", k, least=0) > units.n_rows:
         raise InputError(f"{k} draws without replacement are wanted from {units.n_rows} rows.")
-    weights = _choose_weights(units, weight, log, metric, classes, id_column)
     share = (0.0 if metric is None else _FLOOR) if floor is None else floor
-    mixed = between("floor", share, 0, 1) > 0 and not isinstance(weights, EqualWeights)
+    mixed = between("floor", share, 0, 1) > 0 and (weight is not None or metric is not None)
     if mixed and allow_zero:
         raise InputError(
             f"A floor of {share:g} gives items of weight zero a chance, so they cannot be left out "
             f"as well: set the floor to 0 (floor=0, --floor 0), or do not allow weights of zero."
         )
-    if isinstance(weights, PredictionWeights):
-        note(f"weights: {weights.origin}")
+    weights = _choose_weights(units, weight, log, metric, classes, id_column, note)
     done, n_rows = 0, units.n_rows
 
     def count(rows: int) -> None:
@@ -145,27 +142,24 @@ def _choose_weights(
     metric: str | None,
     classes: Sequence[str] | None,
     id_column: str,
+    note: Callable[[str], object],
 ) -> UnitWeights:
     if weight is not None and metric is not None:
         raise InputError("Rows are drawn by a column of weights or by a metric: name one of them.")
     if log and weight is None:
         raise InputError("log says that a column holds logarithms of weights: name it as weight.")
     if weight is not None:
-        return ColumnWeights(units, weight, log)
-    if metric is not None:
-        parsed, choices = parse_metric(metric), ColumnChoices(id_column)
-        roles = roles_of(units.schema, classes=classes, slices=(), choices=choices)
-        first = roles.models[:1]
-        pred = {model: column for model, column in roles.pred.items() if model in first}
-        proba = {model: columns for model, columns in roles.proba.items() if model in first}
-
-        def score(predictions: PoolPredictions) -> FloatArray:
-            parsed.require(predictions)
-            return parsed.score(predictions)
-
-        roles = replace(roles, id="", pred=pred, proba=proba)
-        return PredictionWeights(units, metric, score=score, roles=roles)
-    return EqualWeights(units)
+        return column_weights(units, weight, log=log)
+    if metric is None:
+        return equal_weights(units)
+    parsed, choices = parse_metric(metric), ColumnChoices(id_column)
+    roles = roles_of(units.schema, classes=classes, slices=(), choices=choices)
+    first = roles.models[:1]
+    pred = {model: column for model, column in roles.pred.items() if model in first}
+    proba = {model: columns for model, columns in roles.proba.items() if model in first}
+    roles = replace(roles, id="", pred=pred, proba=proba)
+    note(f"weights: {_origin(roles)}")
+    return prediction_weights(units, parsed, roles)
 
 
 def _read_ids(units: Files, rows: IntArray, column: str, threads: int | None) -> list[Id]:
@@ -206,107 +200,76 @@ def _refuse_change(units: Files) -> None:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class UnitWeights:
-    """Weights of the rows of files, unit by unit; `column` is what errors call them."""
+    """Weights of the rows of files, unit by unit."""
 
     units: Files
+    arrays: Callable[[int], Iterator[FloatArray]]
+    """The weights of one unit, in pieces."""
     column: str = ""
+    """The name by which errors call them."""
     log: bool = False
-
-    def arrays(self, unit: int) -> Iterator[FloatArray]:
-        """The weights of one unit, in pieces."""
-        raise NotImplementedError
-
-    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
-        """An error about the weight of one row, in words of the user."""
-        return name_row(wrong, name_place(self.units, unit, row), self.column, log=self.log)
+    """True if they are logarithms."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class ColumnWeights(UnitWeights):
+def column_weights(units: Files, column: str, *, log: bool = False) -> UnitWeights:
     """Weights as a column gives them, or their logarithms."""
+    schema = units.schema
+    if column not in schema.names:
+        there = list_names(schema.names, 12)
+        raise PoolError(f"The files have no column {column!r} of weights; they have {there}.")
+    if not is_number(kind := schema.field(column).type):
+        where = f" of {units.file(0)}" if units.n_units else ""
+        raise PoolError(f"The column {column!r}{where} must hold numbers; it holds {kind}.")
 
-    def __post_init__(self) -> None:
-        schema, column = self.units.schema, self.column
-        if column not in schema.names:
-            there = list_names(schema.names, 12)
-            raise PoolError(f"The files have no column {column!r} of weights; they have {there}.")
-        if not is_number(kind := schema.field(column).type):
-            where = f" of {self.units.file(0)}" if self.units.n_units else ""
-            raise PoolError(f"The column {column!r}{where} must hold numbers; it holds {kind}.")
+    def arrays(unit: int) -> Iterator[FloatArray]:
+        for batch in units.unit_batches(unit, Roles("", score=column)):
+            yield weights_of(batch.column(column), column, "The pool")
 
-    def arrays(self, unit: int) -> Iterator[FloatArray]:
-        """The column in one unit, in pieces."""
-        for batch in self.units.unit_batches(unit, Roles("", score=self.column)):
-            yield weights_of(batch.column(self.column), self.column, "The pool")
+    return UnitWeights(units, arrays, column, log)
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class EqualWeights(UnitWeights):
+def equal_weights(units: Files) -> UnitWeights:
     """The same weight for all rows; Parquet files need not be read for it."""
 
-    def arrays(self, unit: int) -> Iterator[FloatArray]:
-        """As many ones as the unit has rows."""
-        n = self.units.length(unit)
+    def arrays(unit: int) -> Iterator[FloatArray]:
+        n = units.length(unit)
         return (np.ones(min(_ROWS, n - start)) for start in range(0, n, _ROWS))
 
+    return UnitWeights(units, arrays)
 
-@dataclass(frozen=True, slots=True, eq=False)
-class PredictionWeights(UnitWeights):
-    """The interest of each row by a score of its predictions, as a campaign computes it."""
 
-    score: Callable[[PoolPredictions], FloatArray] = field(kw_only=True)
-    roles: Roles = field(kw_only=True)
-    """The columns of the first model's predictions."""
+def prediction_weights(units: Files, metric: Metric, roles: Roles) -> UnitWeights:
+    """The interest of each row by its predictions, as a campaign computes it.
 
-    @property
-    def origin(self) -> str:
-        """The columns that the scores come from, in words."""
-        roles = self.roles
-        if roles.score is not None:
-            return f"the column {roles.score!r}, not the predictions"
-        losses = () if roles.loss_hat is None else (roles.loss_hat,)
-        names = (*losses, *roles.surrogate, *(one for two in roles.proba.values() for one in two))
-        if not names:
-            return "all the same, because no column predicts the loss"
-        return f"the expected loss, by the columns {list_names(names, 12)}"
+    `roles` are the columns of the first model's predictions.
+    """
 
-    def arrays(self, unit: int) -> Iterator[FloatArray]:
-        """The scores of one unit, in pieces."""
-        row, model = self.units.start(unit), (*self.roles.models, "")[0]
-        for batch in self.units.unit_batches(unit, self.roles):
+    def arrays(unit: int) -> Iterator[FloatArray]:
+        row, model = units.start(unit), (*roles.models, "")[0]
+        for batch in units.unit_batches(unit, roles):
             try:
                 if len(batch):
-                    columns = read_columns([batch], self.roles, first_row=row)
-                    yield self.score(columns.predictions(model, self.roles.classes))
+                    columns = read_columns([batch], roles, first_row=row)
+                    predictions = columns.predictions(model, roles.classes)
+                    metric.require(predictions)
+                    yield metric.score(predictions)
             except InputError as wrong:
-                file = self.units.file(unit)
+                file = units.file(unit)
                 raise PoolError(f"In {file}, items being rows counted from 0: {wrong}") from wrong
             row += len(batch)
 
+    return UnitWeights(units, arrays, metric.name)
 
-@dataclass(frozen=True, slots=True, eq=False)
-class MixedWeights(UnitWeights):
-    """A share of the probability is spread evenly, the rest goes by other weights.
 
-    w = floor / N + (1 - floor) s / S,    S the total of the weights s
-    """
-
-    of: UnitWeights = field(kw_only=True)
-    floor: float = field(kw_only=True)
-    n_rows: int = field(kw_only=True)
-    total: float = field(kw_only=True)
-    """The total of the other weights in units of e^shift."""
-    shift: float = 0.0
-
-    def arrays(self, unit: int) -> Iterator[FloatArray]:
-        """The mixed weights of one unit, in pieces."""
-        for weights in self.of.arrays(unit):
-            share = np.exp(weights - self.shift) if self.of.log else weights
-            yield self.floor / self.n_rows + (1 - self.floor) * (share / self.total)
-
-    def name(self, wrong: WeightError, unit: int, row: int) -> WeightError:
-        """An error about the weight of one row, in words of the user."""
-        return self.of.name(wrong, unit, row)
+def _origin(roles: Roles) -> str:
+    """The columns that the weights of a metric come from, in words."""
+    if roles.score is not None:
+        return f"the column {roles.score!r}, not the predictions"
+    losses = () if roles.loss_hat is None else (roles.loss_hat,)
+    names = (*losses, *roles.surrogate, *(one for two in roles.proba.values() for one in two))
+    if not names:
+        return "all the same, because no column predicts the loss"
+    return f"the expected loss, by the columns {list_names(names, 12)}"
 
 
 Item = TypeVar("Item")
@@ -361,8 +324,10 @@ def mix_units(
     *,
     threads: int | None = None,
     progress: Progress = lambda rows: None,
-) -> MixedWeights:
+) -> UnitWeights:
     """Mix weights with uniform ones, after a pass that adds them up.
+
+        w = floor / N + (1 - floor) s / S,    S the total of the weights s
 
     The total is the exact sum of the sums of all blocks, rounded once, so that it does not depend
     on their order.
@@ -389,9 +354,13 @@ def mix_units(
     with np.errstate(over="ignore"):
         check_total(total.sum())
     whole_total = fsum(total * np.exp(shift - top))
-    return MixedWeights(
-        weights.units, of=weights, floor=floor, n_rows=n_rows, total=whole_total, shift=top
-    )
+
+    def arrays(unit: int) -> Iterator[FloatArray]:
+        for array in weights.arrays(unit):
+            share = np.exp(array - top) if weights.log else array
+            yield floor / n_rows + (1 - floor) * (share / whole_total)
+
+    return replace(weights, arrays=arrays, log=False)
 
 
 def in_threads(
@@ -426,6 +395,7 @@ def _each_piece(
         try:
             result = function(array, first_row)
         except WeightError as wrong:
-            raise weights.name(wrong, unit, first_row + wrong.row) from None
+            place = name_place(weights.units, unit, first_row + wrong.row)
+            raise name_row(wrong, place, weights.column, log=weights.log) from None
         yield result
         first_row += len(array)
