@@ -100,9 +100,14 @@ def test_features_that_tell_nothing_of_large_losses_are_not_fitted() -> None:
     assert predicted.std() < 0.2 * predicted.mean()
 
 
-def test_losses_that_are_all_zero_are_predicted_to_be_next_to_nothing() -> None:
-    pool = Covariates.of(np.full(50, 0.1), features=np.eye(50)[:, :3], bounded=False)
-    predictor = fit_predictor(pool, np.arange(20), np.zeros(20), np.ones(20))
+@pytest.mark.parametrize("expected", [0.1, 0.3, 0.7])
+@pytest.mark.parametrize("begun", [True, False])
+def test_losses_that_are_all_zero_are_predicted_to_be_next_to_nothing(
+    expected: float, begun: bool
+) -> None:
+    pool = Covariates.of(np.full(50, expected), features=np.eye(50)[:, :3], bounded=False)
+    before = prior_predictor(pool) if begun else None
+    predictor = fit_predictor(pool, np.arange(20), np.zeros(20), np.ones(20), before)
     predicted = predictor.predict(pool)
     assert np.isfinite(predicted).all()
     assert (predicted < 1e-6).all()

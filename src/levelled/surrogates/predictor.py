@@ -35,6 +35,7 @@ _FIRST_BACKGROUND = 0.1  # half 0, twice +1%
 _PRIOR_LABELS, _LEAST_ERRORS = 0.5, 0.2  # half 0, twice -1%; half 0, twice 0
 """Labels that the expected mean loss counts as, and errors that are never fewer."""
 _LOWEST, _HIGHEST = 1e-5, 1 - 1e-4  # guard: a certain item would never be drawn
+_LOST_RIDGE = 1e-12  # guard: a ridge that rounding loses beside huge weights
 _LEAST_DISPERSION, _TINY = 1e-3, 1e-100  # guard: losses that are all alike
 
 
@@ -79,11 +80,16 @@ class Ridge:
 
     def _hessian(self, mean: FloatArray) -> tuple[FloatArray, bool]:
         """The Cholesky factor of the second derivatives of the objective."""
-        from scipy.linalg import cho_factor
+        from scipy.linalg import LinAlgError, cho_factor
 
         curvature = self.weights * self.family.variance(mean)
         hessian = (self.table.T * curvature) @ self.table + np.diag(self.penalty)
-        factor: tuple[FloatArray, bool] = cho_factor(hessian)
+        factor: tuple[FloatArray, bool]
+        try:
+            factor = cho_factor(hessian)
+        except LinAlgError:  # losses that are all 0 weigh so much that rounding loses the ridge
+            hessian += np.diag(np.full(len(hessian), _LOST_RIDGE * hessian.diagonal().max()))
+            factor = cho_factor(hessian)
         return factor
 
     def _damped(
