@@ -114,7 +114,7 @@ def test_without_a_corrected_model_there_is_no_share() -> None:
     fold = assign_folds(task, 5, rng=np.random.default_rng(0))
     fits = {"naive": cross_fit(WeightedMean(), task, X, fold, None)}
     found = measure_evidence(fits, task, DRAWS, W)
-    assert found.gain is None
+    assert found.gain_on_labels is None
     assert found.share == 0
     assert list(found.risks) == ["naive"]
 

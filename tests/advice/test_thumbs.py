@@ -11,7 +11,7 @@ from advice.samples import WeightedMean, bent_line, drawn, two_classes
 from levelled._check import FloatArray
 from levelled.advice import Thumb, Verdict, advise
 from levelled.advice.correcting import ALARM, apply_thumbs
-from levelled.advice.evidence import CrossFit, Evidence, assign_folds, cross_fit, measure_evidence
+from levelled.advice.evidence import CrossFit, assign_folds, cross_fit, measure_evidence
 from levelled.errors import InputError
 from levelled.models import PredictionTask, make_task
 
@@ -25,7 +25,7 @@ def rule(found: Verdict, name: str) -> Thumb:
     return next(rule for rule in found.rules if rule.name == name)
 
 
-def measured(found: dict[str, CrossFit], task: PredictionTask, draws: lv.Draws) -> Evidence:
+def measured(found: dict[str, CrossFit], task: PredictionTask, draws: lv.Draws) -> Verdict:
     return measure_evidence(found, task, draws, lv.lure_weights(draws))
 
 
@@ -76,7 +76,9 @@ def test_a_proposal_is_close_to_the_optimal_one_where_it_follows_the_losses(
     own = losses[draws.index]
     found = {"naive": CrossFit(own, own, own, WeightedMean())}
     task = PredictionTask(own, None, "squared")
-    proposal, *_ = apply_thumbs(found, measured(found, task, draws), task, draws, None)
+    proposal, *_ = apply_thumbs(
+        found, measured(found, task, draws), task, draws, lv.lure_weights(draws), None
+    )
     assert says in proposal.says
 
 
@@ -152,7 +154,9 @@ def test_rows_of_the_same_kind_are_taken_for_others_as_rarely_as_promised(
     for _ in range(n):
         X, test = rng.normal(size=(M, n_classes)), rng.normal(size=(n_rows, n_classes))
         found = {"naive": CrossFit(losses, losses, model.predict_proba(X), model)}
-        shift = apply_thumbs(found, measured(found, task, draws), task, draws, test)[3]
+        shift = apply_thumbs(
+            found, measured(found, task, draws), task, draws, lv.lure_weights(draws), test
+        )[3]
         alarms += not shift.says.endswith("no sign of a shift.")
     assert alarms <= most
 
@@ -168,6 +172,7 @@ def test_answers_that_differ_by_rounding_alone_are_the_same() -> None:
         measured(found, task, draws),
         task,
         draws,
+        lv.lure_weights(draws),
         np.zeros((7, 1)),
     )[3]
     assert shift.measured == {"standard_errors": 0.0}
@@ -199,6 +204,7 @@ def test_a_shift_smaller_than_the_active_learning_bias_does_not_dwarf_it() -> No
         measured(found, task, draws),
         task,
         draws,
+        lv.lure_weights(draws),
         (np.zeros((40_000, 1)), worse),
     )[3]
     assert shift.measured["standard_errors"] > 3

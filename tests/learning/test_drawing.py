@@ -56,7 +56,7 @@ def after(rows: tuple[int, ...]) -> LearnerState:
 def chance(rows: tuple[int, ...], left: IntArray) -> FloatArray:
     state = after(rows)
     np.testing.assert_array_equal(state.rows_left(np.arange(state.n_left)), left)
-    return propose(settings(), X, state).left
+    return propose(settings(), X, state)[0]
 
 
 @pytest.mark.parametrize("budget", [2, 3, 4, 5])
@@ -90,9 +90,9 @@ def test_a_held_out_risk_of_the_trained_model_is_unbiased_over_what_was_left() -
 
 def test_recorded_probabilities_are_those_of_each_step_within_a_batch() -> None:
     state = after((0, 2))
-    step = propose(settings(), X, state)
+    left, _ = propose(settings(), X, state)
     found, _ = next_draws(settings(), X, state, 3)
-    remaining = dict(zip([1, 3, 4], step.left.tolist(), strict=True))
+    remaining = dict(zip([1, 3, 4], left.tolist(), strict=True))
     for row, probability in zip(found.index.tolist(), found.probability.tolist(), strict=True):
         assert probability == pytest.approx(remaining[row] / sum(remaining.values()), rel=1e-12)
         del remaining[row]
@@ -106,9 +106,9 @@ def test_draws_come_as_often_as_their_probabilities_say(seed: int) -> None:
             for i in range(n)
         ]
     )
-    step = propose(settings(score="geometric"), X, state)
+    left, _ = propose(settings(score="geometric"), X, state)
     counts = np.array([np.count_nonzero(firsts == row) for row in (1, 3, 4)])
-    assert chernoff(counts, n, step.left, alarm=1e-9)
+    assert chernoff(counts, n, left, alarm=1e-9)
 
 
 def test_the_recorded_largest_weight_is_never_too_small() -> None:
@@ -120,7 +120,7 @@ def test_the_recorded_largest_weight_is_never_too_small() -> None:
         before = state
         state = add_draws(state, *next_draws(settings(), inputs, state, 4))
         state = add_labels(state, state.pending, labels[state.pending])
-        p = propose(settings(), inputs, before).left
+        p, _ = propose(settings(), inputs, before)
         assert _largest(state)[len(before.draws)] == pytest.approx(1 / (40 * p.min()))
     assert (_largest(state) * 40 * state.draws.probability >= 1 - 1e-12).all()
 
@@ -132,9 +132,9 @@ def _largest(state: LearnerState) -> FloatArray:
 
 def test_draws_are_uniform_until_there_is_something_to_go_by() -> None:
     for rows in [(), (0,), (0, 1), (0, 1, 3)]:  # too few labels, then one class
-        p = propose(settings(), X, after(rows)).left
+        p, _ = propose(settings(), X, after(rows))
         np.testing.assert_allclose(p, 1 / (N - len(rows)))
-    p = propose(settings(), X, after((0, 2))).left
+    p, _ = propose(settings(), X, after((0, 2)))
     assert np.ptp(p) > 0.01
 
 
@@ -143,7 +143,7 @@ def test_scores_that_are_all_equal_give_uniform_draws() -> None:
         return np.full(len(rows), 3.0)
 
     for proposal in ("boltzmann", "proportional", "epsilon_greedy", "rank", "power:2", "uniform"):
-        p = propose(settings(score=same, proposal=proposal), X, after((0, 2))).left
+        p, _ = propose(settings(score=same, proposal=proposal), X, after((0, 2)))
         np.testing.assert_allclose(p, 1 / 3)
 
 
@@ -250,14 +250,14 @@ def test_a_drawn_row_has_the_probability_of_a_row_left_with_its_score(proposal: 
     scores = np.array([2.0, 1.0, 0.5, 2.0, 3.0])
     own = settings(score=lambda model, rows: scores, proposal=proposal, floor=0.2)
     state = replace(after((0, 2)), hazards=np.full(N, 0.1))
-    step = propose(own, X, state)
-    assert step.drawn is not None
-    assert step.drawn[0] == pytest.approx(step.left[1], rel=1e-12)
-    assert 0.2 / 3 <= step.drawn[1] < step.left[0]
+    left, drawn = propose(own, X, state)
+    assert drawn is not None
+    assert drawn[0] == pytest.approx(left[1], rel=1e-12)
+    assert 0.2 / 3 <= drawn[1] < left[0]
     more, hazards = next_draws(own, X, state, 2)
     assert hazards is not None
-    np.testing.assert_allclose(hazards[[1, 3, 4]], 0.1 + 2 * step.left)
-    np.testing.assert_allclose(hazards[[0, 2]], 0.1 + 2 * step.drawn)
+    np.testing.assert_allclose(hazards[[1, 3, 4]], 0.1 + 2 * left)
+    np.testing.assert_allclose(hazards[[0, 2]], 0.1 + 2 * drawn)
     assert add_draws(state, more, hazards).hazards is hazards
 
 

@@ -22,7 +22,7 @@ def test_labels_may_come_in_any_order_and_only_a_prefix_is_settled() -> None:
     assert state.n_settled == 1
     assert state.pending.tolist() == [7, 2]
     assert state.settled().labels.tolist() == ["a"]
-    assert state.labelled().rows.tolist() == [4, 1]
+    assert state.settled(4).rows.tolist() == [4, 1]
     state = add_labels(state, 7, "b")
     assert state.n_settled == 3
     assert state.settled().labels.tolist() == ["a", "b", "b"]

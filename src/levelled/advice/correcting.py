@@ -6,16 +6,14 @@ themselves.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from levelled._check import FloatArray, IntArray, floats, whole
 from levelled.advice.evidence import (
-    Advice,
     CrossFit,
-    Evidence,
     Thumb,
     Verdict,
     all_one,
@@ -51,8 +49,6 @@ Test = Rows | tuple[Rows, ArrayLike]
 LEAST = 30
 """With fewer labels nothing is measured, and training is plain."""
 FOLDS = 5  # problems of the study verdicts: 3 and 10 folds change the risk by -0.1 and -0.2%
-HALF = 0.5
-"""A share above it is advice to correct."""
 _LOSS_OF_CLASSES = {"zero_one": "the error rate", "own": "a loss of predicted classes"}
 
 
@@ -154,29 +150,10 @@ def judge_correction(
     corrected = corrected or _fit_corrected(own, task, X, fold, own_weights)
     if isinstance(corrected, CrossFit):
         fits["corrected"] = corrected
-    evidence = measure_evidence(fits, task, draws, own_weights)
-    share, gain = evidence.share, evidence.gain
-    advice: Advice = "do not correct"
-    if share > 0:
-        advice = "correct" if share > HALF else "correct partly"
-    verdict = Verdict(
-        advice=advice,
-        because=corrected if isinstance(corrected, str) else _because(evidence, M),
-        n_labels=M,
-        loss=task.loss,
-        share=share,
-        gain_on_labels=None if gain is None else gain.value,
-        chance=None if gain is None else gain.chance,
-        held_out_share=evidence.held_out_share,
-        n_effective=evidence.n_effective,
-        active_learning_bias=evidence.active_learning_bias.value,
-        active_learning_bias_stderr=evidence.active_learning_bias.stderr,
-        overfitting_bias=evidence.overfitting_bias.value,
-        overfitting_bias_stderr=evidence.overfitting_bias.stderr,
-        risks=evidence.risks,
-        rules=apply_thumbs(fits, evidence, task, draws, test),
-    )
-    return Correction(verdict, task, own_weights, fits)
+    reason = corrected if isinstance(corrected, str) else ""
+    verdict = measure_evidence(fits, task, draws, own_weights, reason)
+    rules = apply_thumbs(fits, verdict, task, draws, own_weights, test)
+    return Correction(replace(verdict, rules=rules), task, own_weights, fits)
 
 
 def _too_few_labels(task: PredictionTask) -> str:
@@ -229,42 +206,30 @@ def _fit_corrected(
         raise
 
 
-def _because(evidence: Evidence, n_labels: int) -> str:
-    """Both measurements of the share, in words."""
-    gain, held_out = evidence.gain, evidence.held_out_share
-    if gain is None or held_out is None:
-        return "held-out items have the same predictions with weights as without."
-    if gain.value <= 0:
-        on_labels = f"lose {-gain.value:.2g}"
-    elif gain.value <= gain.chance:
-        on_labels = f"gain {gain.value:.2g}, no more than the {gain.chance:.2g} of chance alone"
-    else:
-        on_labels = f"gain {gain.value:.2g}, of which chance alone would give {gain.chance:.2g}"
-    return (
-        f"on the labels, weights {on_labels}; held-out labels are served best by "
-        f"{100 * held_out.value:.0f} +- {100 * held_out.stderr:.0f}% ({n_labels} labels, effective "
-        f"size {evidence.n_effective:.0f})."
-    )
-
-
 ALARM = 0.003
 """The rate, three sigma, at which a test sample from the pool itself is called shifted."""
+_NOTHING = 1e-12  # rounding
 _ABOUT = 0.1  # an efficiency that is this close to one decides nothing
 
 
 def apply_thumbs(
     fits: Mapping[str, CrossFit],
-    evidence: Evidence,
+    verdict: Verdict,
     task: PredictionTask,
     draws: Draws,
+    weights: FloatArray,
     test: Test | None,
 ) -> tuple[Thumb, ...]:
-    """The rules in the paper's order; the one about shift only where there is a test sample."""
+    """The rules in the paper's order; the one about shift only where there is a test sample.
+
+    `weights` are those of the corrected model, of mean one.
+    """
     judged = fits.get("corrected", fits["naive"])
-    shift = [] if test is None else [_shift(judged, evidence, task, draws, test)]
+    bias, overfitting = verdict.active_learning_bias or 0.0, verdict.overfitting_bias or 0.0
+    shift = [] if test is None else [_shift(judged, bias, task, draws, test)]
     return (
         _proposal(judged.held_out, draws),
-        _overfitting(evidence),
+        _overfitting(bias, overfitting, float(np.mean(weights * judged.training))),
         _imbalance(task, draws),
         *shift,
         _at_test_time(judged.held_out, draws),
@@ -294,17 +259,15 @@ def _proposal(losses: FloatArray, draws: Draws) -> Thumb:
     return Thumb("proposal", {"efficiency": efficiency}, says)
 
 
-def _overfitting(evidence: Evidence) -> Thumb:
+def _overfitting(bias: float, overfitting: float, training_risk: float) -> Thumb:
     """Second: the less overfitting, the likelier that R_LURE is useful."""
-    alb, ofb = abs(evidence.active_learning_bias.value), evidence.overfitting_bias.value
-    held_out = evidence.training_risk + ofb
-    share = ofb / held_out if held_out > 0 else float("nan")
-    says = f"Overfitting bias is {'smaller' if alb > ofb else 'larger'} than active learning bias."
-    if evidence.interpolates:
+    held_out = training_risk + overfitting
+    share = overfitting / held_out if held_out > 0 else float("nan")
+    size = "smaller" if abs(bias) > overfitting else "larger"
+    says = f"Overfitting bias is {size} than active learning bias."
+    if training_risk <= _NOTHING * held_out:
         says = "The model fits its own labels exactly: all of its held-out risk is overfitting."
-    return Thumb(
-        "overfitting", {"share_of_risk": share, "training_risk": evidence.training_risk}, says
-    )
+    return Thumb("overfitting", {"share_of_risk": share, "training_risk": training_risk}, says)
 
 
 def _imbalance(task: PredictionTask, draws: Draws) -> Thumb:
@@ -326,9 +289,7 @@ def _imbalance(task: PredictionTask, draws: Draws) -> Thumb:
     return Thumb("imbalance", measured, f"{says}.")
 
 
-def _shift(
-    judged: CrossFit, evidence: Evidence, task: PredictionTask, draws: Draws, test: Test
-) -> Thumb:
+def _shift(judged: CrossFit, bias: float, task: PredictionTask, draws: Draws, test: Test) -> Thumb:
     """Fourth: where the test data differ from the pool, active learning bias is dwarfed.
 
     With labels the risks are compared, else the mean prediction of each class: by Welch's test,
@@ -351,7 +312,7 @@ def _shift(
         )
     losses = task.losses(labels, task.predictions(judged.model, X))
     gap, z, shifted = _largest_gap(losses[:, None], judged.held_out[:, None], draws)
-    size = "larger" if abs(gap) > abs(evidence.active_learning_bias.value) else "smaller"
+    size = "larger" if abs(gap) > abs(bias) else "smaller"
     says = f"a shift {size} than the active learning bias, which no weights correct"
     return Thumb(
         "shift",

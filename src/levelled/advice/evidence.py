@@ -26,6 +26,8 @@ CAVEAT = (
     "Cross-fitting is approximate here: later items were drawn with the labels of earlier ones, so "
     "a held-out item is not quite unknown to the others."
 )
+HALF = 0.5
+"""A share above it is advice to correct."""
 _TRAINING = {"naive": "plain training", "corrected": "corrected training"}
 
 
@@ -122,7 +124,7 @@ def _finite(values: Mapping[str, float]) -> dict[str, float | None]:
     return {name: value if isfinite(value) else None for name, value in values.items()}
 
 
-_NOTHING, _ALIKE = 1e-12, 1e-9  # rounding
+_ALIKE = 1e-9  # rounding
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -195,55 +197,63 @@ class LabelGain(NamedTuple):
         return max(0.0, 1 - self.chance / self.value) if self.value > 0 else 0.0
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
-    """The numbers a verdict rests on.
-
-    The biases are those of the corrected model, or of the plain one if there is no other.
-    """
-
-    n_effective: float
-    """Effective labels (Kish): the number of even weights that would be as precise."""
-    active_learning_bias: Measured
-    overfitting_bias: Measured
-    training_risk: float
-    risks: Mapping[str, Measured]
-    """Held-out LURE risks of the models "naive" and, if there is one, "corrected"."""
-    gain: LabelGain | None = None
-    held_out_share: Measured | None = None
-    """The share at which held-out items have the lowest loss; None for the same predictions."""
-
-    @property
-    def interpolates(self) -> bool:
-        """True if the model reproduces the labels it was fitted to, but for rounding."""
-        return self.training_risk <= _NOTHING * (self.training_risk + self.overfitting_bias.value)
-
-    @property
-    def share(self) -> float:
-        """The share of the corrected model that both measurements support."""
-        if self.gain is None or self.held_out_share is None:
-            return 0.0
-        return combine_shares(self.gain.share, self.held_out_share)
-
-
 def measure_evidence(
-    fits: Mapping[str, CrossFit], task: PredictionTask, draws: Draws, weights: FloatArray
-) -> Evidence:
-    """The evidence in cross-fits without weights ("naive") and perhaps with them ("corrected").
+    fits: Mapping[str, CrossFit],
+    task: PredictionTask,
+    draws: Draws,
+    weights: FloatArray,
+    reason: str = "",
+) -> Verdict:
+    """The verdict on cross-fits without weights ("naive") and perhaps with them ("corrected").
 
-    `weights` are those of the corrected model, of mean one.
+    `weights` are those of the corrected model, of mean one. `reason` says why there is none.
     """
     plain, judged = fits["naive"], fits.get("corrected", fits["naive"])
-    gain = measure_gain(plain.training, judged.training, judged.held_out, weights)
-    corrected = "corrected" in fits
-    return Evidence(
-        n_effective=effective_size(weights),
-        active_learning_bias=active_learning_bias(judged.held_out, draws),
-        overfitting_bias=gain.overfitting_bias,
-        training_risk=float(np.mean(weights * judged.training)),
+    gain, held_out = measure_gain(plain.training, judged.training, judged.held_out, weights), None
+    if corrected := "corrected" in fits:
+        held_out = _held_out_share(plain, judged, task, weights)
+    share = 0.0 if held_out is None else combine_shares(gain.share, held_out)
+    advice: Advice = "do not correct"
+    if share > 0:
+        advice = "correct" if share > HALF else "correct partly"
+    bias, overfitting, M = (
+        active_learning_bias(judged.held_out, draws),
+        gain.overfitting_bias,
+        len(draws),
+    )
+    n_effective = effective_size(weights)
+    return Verdict(
+        advice=advice,
+        because=reason or _because(gain, held_out, M, n_effective),
+        n_labels=M,
+        loss=task.loss,
+        share=share,
+        gain_on_labels=gain.value if corrected else None,
+        chance=gain.chance if corrected else None,
+        held_out_share=held_out,
+        n_effective=n_effective,
+        active_learning_bias=bias.value,
+        active_learning_bias_stderr=bias.stderr,
+        overfitting_bias=overfitting.value,
+        overfitting_bias_stderr=overfitting.stderr,
         risks={name: lure_mean(each.held_out, draws) for name, each in fits.items()},
-        gain=gain if corrected else None,
-        held_out_share=_held_out_share(plain, judged, task, weights) if corrected else None,
+    )
+
+
+def _because(gain: LabelGain, held_out: Measured | None, n_labels: int, n_effective: float) -> str:
+    """Both measurements of the share, in words."""
+    if held_out is None:
+        return "held-out items have the same predictions with weights as without."
+    if gain.value <= 0:
+        on_labels = f"lose {-gain.value:.2g}"
+    elif gain.value <= gain.chance:
+        on_labels = f"gain {gain.value:.2g}, no more than the {gain.chance:.2g} of chance alone"
+    else:
+        on_labels = f"gain {gain.value:.2g}, of which chance alone would give {gain.chance:.2g}"
+    return (
+        f"on the labels, weights {on_labels}; held-out labels are served best by "
+        f"{100 * held_out.value:.0f} +- {100 * held_out.stderr:.0f}% ({n_labels} labels, effective "
+        f"size {n_effective:.0f})."
     )
 
 

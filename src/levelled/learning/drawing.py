@@ -95,13 +95,7 @@ class LearnerState:
 
     def settled(self, n: int | None = None) -> Examples:
         """The labelled items among the settled draws, or among the first n draws."""
-        return self._examples(self.draws[: self.n_settled if n is None else n])
-
-    def labelled(self) -> Examples:
-        """All labelled items, also those after a pending draw."""
-        return self._examples(self.draws)
-
-    def _examples(self, draws: Draws) -> Examples:
+        draws = self.draws[: self.n_settled if n is None else n]
         labels = [self.labels.get(row) for row in draws.index.tolist()]
         if None not in labels:
             return Examples(draws.index, np.array(labels), draws, np.arange(len(labels)))
@@ -207,19 +201,6 @@ DRAW, SCORE, FIT = range(3)
 """Purposes of randomness: each has its own stream at every step."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class NextDraw:
-    """The probability of each row to be the next draw.
-
-    `left` are those of the rows never drawn, in the order of the pool. `drawn` are the
-    probabilities that the rows drawn before, in their order, would have if they were still there;
-    None if the proposal cannot say.
-    """
-
-    left: FloatArray
-    drawn: FloatArray | None
-
-
 def next_draws(
     settings: LearnerSettings, X_pool: Rows, state: LearnerState, k: int
 ) -> tuple[Draws, FloatArray | None]:
@@ -234,8 +215,7 @@ def next_draws(
             f"All {state.draws.pool_size} rows of the pool were drawn, and {state.n_labels} of "
             f"them have labels: nothing is left to ask for."
         )
-    proposal = propose(settings, X_pool, state)
-    p = proposal.left
+    p, of_drawn = propose(settings, X_pool, state)
     batch = race(p, min(k, len(p)), seed=seed_for(settings.seed, DRAW, len(state.draws)))
     # The largest weight of an item then left is at most that of the least likely of all.
     total = p[batch.index] / batch.probability
@@ -246,32 +226,36 @@ def next_draws(
         state.draws.pool_size,
         design={"max_weight": np.maximum(most, 1 / (state.draws.pool_size * batch.probability))},
     )
-    if state.hazards is None or proposal.drawn is None:
+    if state.hazards is None or of_drawn is None:
         return more, None
     hazards = np.empty(state.draws.pool_size)  # h_i + k p_i for every row i, after a batch of k
     hazards[state.rows_left(np.arange(len(p)))] = p
-    hazards[state.draws.index] = proposal.drawn
+    hazards[state.draws.index] = of_drawn
     hazards *= len(more)
     hazards += state.hazards
     return more, hazards
 
 
-def propose(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> NextDraw:
-    """The probability of each row never drawn to be the next draw.
+def propose(
+    settings: LearnerSettings, X_pool: Rows, state: LearnerState
+) -> tuple[FloatArray, FloatArray | None]:
+    """The probability of each row never drawn to be the next draw, in the order of the pool.
 
-    Uniform until there are `start` labels and, for a classifier, two classes.
+    Uniform until there are `start` labels and, for a classifier, two classes. Second are the
+    probabilities that the rows drawn before, in their order, would have if they were still there;
+    None if the proposal cannot say.
     """
     scores, drawn = _scores(settings, X_pool, state), state.draws.index
     if scores is None:
-        return NextDraw(uniform(state.n_left), np.full(len(drawn), 1 / state.n_left))
+        return uniform(state.n_left), np.full(len(drawn), 1 / state.n_left)
     left = np.delete(scores, drawn)
     p = probabilities(settings.proposal, left, floor=settings.floor)
     if callable(settings.proposal) or state.hazards is None:
-        return NextDraw(p, None)
+        return p, None
     odds = proposal_odds(settings.proposal, scores[drawn], left)
     share = settings.floor / len(left)
     best = p.max() - share
-    return NextDraw(p, None if odds is None else best * odds + share)
+    return p, None if odds is None else best * odds + share
 
 
 def probabilities(
@@ -318,7 +302,8 @@ def seed_for(seed: int, purpose: int, n_drawn: int) -> int:
 
 def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray | None:
     """Scores of the whole pool, or None while draws are uniform."""
-    examples, score = state.labelled(), chosen_score(settings.score, settings.model)
+    examples = state.settled(len(state.draws))  # also those after a pending draw
+    score = chosen_score(settings.score, settings.model)
     if score == "uniform" or len(examples) < max(settings.start, 1):
         return None
     if score == "geometric":

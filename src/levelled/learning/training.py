@@ -31,8 +31,8 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import FloatArray, between, choice, floats
 from levelled._optional import optional
 from levelled.advice import Verdict
-from levelled.advice.correcting import HALF, Correction, judge_correction
-from levelled.advice.evidence import inclusion_weights
+from levelled.advice.correcting import Correction, judge_correction
+from levelled.advice.evidence import HALF, inclusion_weights
 from levelled.draws import Draws, check_draws
 from levelled.errors import InputError
 from levelled.estimators import betting_interval, lure, lure_weights, naive_weights, pure_weights
