@@ -170,11 +170,11 @@ class PredictionTask:
         return plain[self.loss](labels, predictions)
 
 
+@dataclass(frozen=True, slots=True)
 class _Constant:
     """A classifier that was fitted to labels of one class, and predicts that class."""
 
-    def __init__(self, label: object) -> None:
-        self.label = label
+    label: object
 
     def fit(self, X: Rows, y: ArrayLike) -> "_Constant":
         """Do nothing: the class is known."""
@@ -364,7 +364,7 @@ def takes_weights(model: Model) -> bool:
     with weights shows that it can.
     """
     try:
-        parameters = inspect.signature(last_step(model).fit).parameters
+        parameters = inspect.signature(last_step(model)[1].fit).parameters
     except (TypeError, ValueError):  # written in C, without a signature
         return False
     open_ended = any(each.kind is inspect.Parameter.VAR_KEYWORD for each in parameters.values())
@@ -380,7 +380,7 @@ def fit(model: Model, X: Rows, y: ArrayLike, weights: FloatArray | None = None) 
     """
     labels, more = np.array(y), {}
     if weights is not None:
-        path, last = _path_to_last_step(model)
+        path, last = last_step(model)
         if not takes_weights(model):
             raise InputError(
                 f"{type(last).__name__} takes no sample_weight, so its training cannot be "
@@ -438,16 +438,15 @@ def aligned_proba(model: Model, X: Rows, classes: NDArray[Any]) -> FloatArray:
     return np.where(mass > 0, aligned / np.where(mass > 0, mass, 1), 1 / len(classes))
 
 
-def last_step(model: Any) -> Any:  # noqa: ANN401
-    """The unfitted last step of pipelines and searches; else the model itself."""
-    return _path_to_last_step(model)[1]
+def last_step(model: Any) -> tuple[str, Any]:  # noqa: ANN401
+    """The unfitted last step of pipelines and searches, or the model, and how it is named there.
 
-
-def _path_to_last_step(model: Any) -> tuple[str, Any]:  # noqa: ANN401
+    The name is a prefix of parameters, such as "logisticregression__".
+    """
     if getattr(model, "steps", None):
         name, step = model.steps[-1]
-        path, last = _path_to_last_step(step)
+        path, last = last_step(step)
         return f"{name}__{path}", last
     if hasattr(model, "refit") and hasattr(model, "estimator"):  # a search passes arguments on
-        return _path_to_last_step(model.estimator)
+        return last_step(model.estimator)
     return "", model

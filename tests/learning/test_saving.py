@@ -65,7 +65,7 @@ def test_labels_keep_their_type(tmp_path: Path, labels: Any) -> None:  # noqa: A
     made = ActiveLearner(LogisticRegression(), X, score="uniform")
     run(made, labels, 12)
     made.save(tmp_path)
-    before, after = made._state.labelled(), ActiveLearner.load(tmp_path, X)._state.labelled()
+    before, after = made._state.settled(), ActiveLearner.load(tmp_path, X)._state.settled()
     np.testing.assert_array_equal(before.labels, after.labels)
     assert before.labels.dtype == after.labels.dtype
 

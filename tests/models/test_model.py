@@ -118,7 +118,8 @@ def test_what_a_model_is_can_be_told_before_there_are_labels() -> None:
 def test_the_last_step_is_found_however_deep() -> None:
     last = LogisticRegression()
     deep = make_pipeline(StandardScaler(), make_pipeline(StandardScaler(), last))
-    assert last_step(last) is last_step(GridSearchCV(deep, {})) is last
+    assert last_step(last) == ("", last)
+    assert last_step(GridSearchCV(deep, {})) == ("pipeline__logisticregression__", last)
 
 
 def test_integer_weights_are_repetitions_through_a_pipeline() -> None:

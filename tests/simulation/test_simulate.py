@@ -121,7 +121,7 @@ def test_coverage_counts_the_intervals_that_hold() -> None:
     ("changes", "message"),
     [
         ({"label": "nothing"}, "no column 'nothing'"),
-        ({"label": "gaps"}, "'gaps'.*row 1"),
+        ({"label": "gaps"}, "'gaps'.*row 0"),
         ({"label": "f_1"}, "predictions or features"),
         ({"label": "other"}, "of the classes"),
         ({"metric": "mse"}, "needs numbers"),

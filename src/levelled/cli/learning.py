@@ -15,7 +15,6 @@ from levelled.cli.options import Form, Format, flag, refuse
 
 if TYPE_CHECKING:
     from levelled.learning.simulation import LabelledPool, Simulation
-    from levelled.models import Loss
 
 _TRAINED = {
     "none": "plainly",
@@ -229,23 +228,17 @@ def learn(
             if compare:
                 _compare(simulation, seed, trajectories, about, out, form)
             else:
-                kind: Loss = loss  # type: ignore[assignment]  # checked where the pool was read
-                _learn(simulation, seed, kind, about, out, form)
+                _learn(simulation, seed, about, out, form)
 
 
 def _learn(
-    simulation: "Simulation",
-    seed: int,
-    loss: "Loss",
-    about: str,
-    out: Path | None,
-    form: Form | None,
+    simulation: "Simulation", seed: int, about: str, out: Path | None, form: Form | None
 ) -> None:
     """Draw all labels, train, and print the risk and the verdict."""
     from levelled.learning.files import write_drawn_labels
 
     labelled, backend = simulation.pool, show.with_progress(map, "learning")
-    learner, verdict, row = simulation.run(seed, loss=loss, backend=backend)
+    learner, verdict, row = simulation.run(seed, backend=backend)
     texts = [
         f"{about}: trained {_TRAINED[row['weights']]}",
         f"{labelled.risk_name}: {row['risk']:.4g} ({row['n_risk']} of them)",
@@ -285,7 +278,7 @@ def _notes(labelled: "LabelledPool", budget: int, start: int) -> Iterator[str]:
     yield str(labelled)
     if start >= budget:
         yield f"note: --start {start} makes all {budget} draws uniform, so that no score is used"
-    if labelled.y_test is None and budget > _MUCH * N:
+    if labelled.test is None and budget > _MUCH * N:
         yield (
             f"note: {budget / N:.0%} of the pool will be drawn, and the rest will not be like the "
             f"whole; --hold-out 0.3 measures risks on a random part instead"

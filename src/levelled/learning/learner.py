@@ -183,16 +183,9 @@ class ActiveLearner(_sklearn.base.BaseEstimator):  # type: ignore[misc, name-def
         if not callable(loss):
             choice("loss", loss, LOSSES)
         correction = self._correction(loss) if self.weights == "auto" else None
-        trained = training.train(
-            self._settings, self.X_pool, self._state, correction, single=single
-        )
-        self.model_, self.weights_, self.correction_ = trained.model, trained.kind, trained.blend
-        self.verdict_ = None if trained.blend is None else trained.blend.verdict
-        self.index_, self.labels_ = trained.rows.copy(), trained.labels.copy()
-        self.sample_weight_ = trained.weights.copy()
+        fitted = training.train(self._settings, self.X_pool, self._state, correction, single=single)
         self.__dict__.pop("classes_", None)  # of an earlier model
-        if trained.classes is not None:
-            self.classes_ = trained.classes.copy()
+        self.__dict__.update(fitted)
         shape = np.shape(take(self.X_pool, np.zeros(1, dtype=np.int64)))
         if len(shape) > 1:
             self.n_features_in_ = math.prod(shape[1:])  # of an image, its numbers

@@ -179,8 +179,10 @@ def sampler(
 
 def check_samples(model: Model, ensemble: Ensemble) -> None:
     """Refuse a model without samples of its posterior."""
-    last = last_step(model)
-    if ensemble is None and not hasattr(model, "sample_proba") and not _is_forest(last):
+    _, last = last_step(model)
+    # The forests of scikit-learn are told by the name of their common base.
+    is_forest = any(base.__name__ == "BaseForest" for base in type(last).__mro__)
+    if ensemble is None and not hasattr(model, "sample_proba") and not is_forest:
         raise InputError(
             f"This score needs samples of the model's posterior, and {type(last).__name__} has "
             f"none. Give ensemble=10 for ten bootstrap copies of it, or ensemble=[...] for a "
@@ -234,11 +236,6 @@ def _of_members(members: Sequence[Model], task: PredictionTask) -> Sampler:
         return np.stack([aligned_proba(one, X, task.classes) for one in members], axis=1)
 
     return sample
-
-
-def _is_forest(model: object) -> bool:
-    """True for the forests of scikit-learn, told by the name of their common base."""
-    return any(base.__name__ == "BaseForest" for base in type(model).__mro__)
 
 
 Weights = Literal["lure", "pure", "none", "auto"]

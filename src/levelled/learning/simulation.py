@@ -27,8 +27,13 @@ if TYPE_CHECKING:
     from levelled.backends import Backend
 
 
-_WEIGHTS = {"naive": "none", "pure": "pure", "lure": "lure", "share": "auto"}
-"""The weights of each way of training; "naive" is the name of plain training in files."""
+_WAYS = {
+    "naive": ("none", "plain", plots.COLOURS["naive"], plots.DASHES["naive"]),
+    "pure": ("pure", "PURE", plots.COLOURS["PURE"], plots.DASHES["PURE"]),
+    "lure": ("lure", "LURE", plots.COLOURS["LURE"], (0, (4, 1, 1, 1))),
+    "share": ("auto", "share", plots.BLACK, "-"),
+}
+"""Ways of training by their names in files: weights, title, and colour and dashes in plots."""
 _LOSSES = {
     "brier": "Brier score",
     "log_loss": "log loss",
@@ -55,13 +60,12 @@ class LabelledPool:
     pool: Features
     labels: NDArray[Any]
     task: PredictionTask
-    X_test: FloatArray | None = None
-    y_test: NDArray[Any] | None = None
+    test: tuple[FloatArray, NDArray[Any]] | None = None
 
     @property
     def test_items(self) -> str:
         """A name for the items on which risks are measured."""
-        return "items not drawn" if self.y_test is None else "test items"
+        return "items not drawn" if self.test is None else "test items"
 
     @property
     def risk_name(self) -> str:
@@ -70,8 +74,8 @@ class LabelledPool:
 
     def test_set(self, drawn: IntArray) -> tuple[FloatArray, NDArray[Any]]:
         """The test set; without one, the part of the pool that was not drawn."""
-        if self.X_test is not None and self.y_test is not None:
-            return self.X_test, self.y_test
+        if self.test is not None:
+            return self.test
         rest = np.delete(np.arange(len(self.pool)), drawn)
         return self.pool.X[rest], self.labels[rest]
 
@@ -92,7 +96,7 @@ class LabelledPool:
         N = len(self.pool)
         if budget > N:
             raise InputError(f"budget={budget} is more than the {N} items of the pool.")
-        if self.y_test is None and budget == N:
+        if self.test is None and budget == N:
             raise InputError(
                 f"budget={budget} leaves no item of the pool to measure risks on. Draw fewer, or "
                 f"give test= or hold_out=."
@@ -108,10 +112,9 @@ def make_labelled_pool(
     pool: Features, labels: Sequence[Any], model: Model, *, loss: Loss, test: TestSet | None = None
 ) -> LabelledPool:
     """A pool with its labels and a test set, and the loss that suits model and labels."""
-    X_test, y_test = (None, []) if test is None else test
-    task = make_task(model, np.array([*labels, *y_test]), loss)
+    task = make_task(model, np.array([*labels, *(() if test is None else test[1])]), loss)
     own, others = np.split(task.labels, [len(pool)])
-    return LabelledPool(pool, own, task, X_test, None if test is None else others)
+    return LabelledPool(pool, own, task, None if test is None else (test[0], others))
 
 
 def split_pool(
@@ -188,11 +191,10 @@ class Simulation:
         """A learner that has drawn nothing yet."""
         return ActiveLearner(self.model, self.pool.pool.X, **self.params, seed=seed)
 
-    def run(
-        self, seed: int, *, loss: Loss, backend: Backend = map
-    ) -> tuple[ActiveLearner, Verdict, Row]:
+    def run(self, seed: int, *, backend: Backend = map) -> tuple[ActiveLearner, Verdict, Row]:
         """Draw all labels and train: the learner, the verdict, and a row with the risk."""
         learner = self.make_learner(seed)
+        loss: Any = self.pool.task.loss
 
         def train() -> Verdict:
             learner.fit(loss=loss)
@@ -246,7 +248,7 @@ class Simulation:
         loss: Any = self.pool.task.loss
         return {
             way: self.pool.risk(learner.set_params(weights=kind).fit(loss=loss).model_, drawn)
-            for way, kind in _WEIGHTS.items()
+            for way, (kind, *_) in _WAYS.items()
         }
 
 
@@ -271,7 +273,7 @@ def summarise(steps: Iterable[Risks | None], n: int) -> list[Row]:
                 one | {name: 0.0 if abs(gain) <= least else gain for name, gain in gains.items()}
             )
         row: Row = {"labels": n_labels}
-        for name in (*_WEIGHTS, *_GAINS):
+        for name in (*_WAYS, *_GAINS):
             values = [one[name] for one in complete] if len(complete) == n else []
             row[name], row[f"{name}_stderr"] = _mean(np.array(values))
         rows.append(row)
@@ -286,16 +288,6 @@ def _mean(values: FloatArray) -> tuple[float | None, float | None]:
     return float(values.mean()), stderr
 
 
-_TITLES = {"naive": "plain", "pure": "PURE", "lure": "LURE", "share": "share"}
-_STYLES = {
-    "naive": (plots.COLOURS["naive"], plots.DASHES["naive"]),
-    "pure": (plots.COLOURS["PURE"], plots.DASHES["PURE"]),
-    "lure": (plots.COLOURS["LURE"], (0, (4, 1, 1, 1))),
-    "share": (plots.BLACK, "-"),
-}
-_TITLES_OF_GAINS = {"difference": "plain less LURE", "share_difference": "plain less share"}
-
-
 def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
     """The titles and the rows of a table for people, with the errors of the differences alone."""
 
@@ -304,11 +296,13 @@ def comparison_table(rows: Sequence[Row]) -> tuple[list[str], list[list[str]]]:
             return "–"  # noqa: RUF001
         return with_error(value, stderr) if stderr else f"{value:.4g}"
 
-    return ["labels", *_TITLES.values(), *_TITLES_OF_GAINS.values()], [
+    titles = [title for _, title, *_ in _WAYS.values()]
+    gains = [f"plain less {_WAYS[way][1]}" for way in _GAINS.values()]
+    return ["labels", *titles, *gains], [
         [
             str(row["labels"]),
-            *(cell(row[name]) for name in _TITLES),
-            *(cell(row[name], row[f"{name}_stderr"]) for name in _TITLES_OF_GAINS),
+            *(cell(row[name]) for name in _WAYS),
+            *(cell(row[name], row[f"{name}_stderr"]) for name in _GAINS),
         ]
         for row in rows
     ]
@@ -320,16 +314,17 @@ def save_comparison(rows: Sequence[Row], out: Path, *, risk: str, about: str) ->
     The plot has risks against the number of labels, and the gain by weights, +- one standard error.
     """
     plot, (above, below) = plots.canvas(rows=2, height=4.2)
-    curves = [(above, name, title, *_STYLES[name]) for name, title in _TITLES.items()]
-    curves += [
-        (below, name, title, *_STYLES[_GAINS[name]]) for name, title in _TITLES_OF_GAINS.items()
-    ]
-    for axes, name, title, colour, dashes in curves:
+    curves = [(above, way, way, "") for way in _WAYS]
+    curves += [(below, name, way, "plain less ") for name, way in _GAINS.items()]
+    for axes, name, way, before in curves:
+        _, title, colour, dashes = _WAYS[way]
         measured = [row for row in rows if row[name] is not None]
         mean = np.array([row[name] for row in measured])
         error = np.array([row[f"{name}_stderr"] or 0.0 for row in measured])
         labels = np.array([row["labels"] for row in measured])
-        plots.band(axes, labels, mean, mean - error, mean + error, colour, title, dashes=dashes)
+        plots.band(
+            axes, labels, mean, mean - error, mean + error, colour, before + title, dashes=dashes
+        )
     plots.reference(below, 0.0, "no difference")
     above.set_ylabel(risk)
     below.set_ylabel("gain over plain training")

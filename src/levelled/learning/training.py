@@ -205,22 +205,6 @@ class Blend:
         return mean
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class TrainedModel:
-    """A trained model, and the rows, labels and weights it was trained on."""
-
-    model: Any
-    """A model, or a blend of two."""
-    kind: str
-    """The kind of its weights."""
-    rows: NDArray[np.int64]
-    labels: NDArray[Any]
-    weights: FloatArray
-    classes: NDArray[Any] | None
-    blend: Blend | None = None
-    """The blend that "auto" made."""
-
-
 def train(
     settings: LearnerSettings,
     X_pool: Rows,
@@ -228,25 +212,34 @@ def train(
     correction: Correction | None = None,
     *,
     single: bool = False,
-) -> TrainedModel:
-    """Train on the settled labels with the weights of the settings.
+) -> dict[str, Any]:
+    """The attributes of `ActiveLearner` after training on the settled labels.
 
-    Where these are "auto", train as far corrected as the verdict of `correction` says; what was
-    fitted for it is not fitted again.
+    Where the weights of the settings are "auto", it is as far corrected as the verdict of
+    `correction` says; what was fitted for that is not fitted again.
     """
-    examples = _settled_examples(state)
+    examples, blend = _settled_examples(state), None
     X, own = take(X_pool, examples.rows), seeded_model(settings)
-    of = (examples.rows, examples.labels)
     if correction is not None:
         blend = make_blend(own, X, correction, single=single)
+        model, classes = blend.model, blend.classes
         plain = "none", np.ones(len(examples))
-        kind, weights = ("auto", blend.sample_weight) if blend.share else plain
-        return TrainedModel(blend.model, kind, *of, weights, blend.classes, blend)
-    task = check_classes(make_task(settings.model, examples.labels, "auto"))
-    weights = example_weights(examples, settings.weights)
-    used = None if settings.weights == "none" else weights
-    model = fit_copy(own, task, X, task.labels, used)
-    return TrainedModel(model, settings.weights, *of, weights, task.classes)
+        kind, weights = ("auto", blend.sample_weight.copy()) if blend.share else plain
+    else:
+        task = check_classes(make_task(settings.model, examples.labels, "auto"))
+        kind, classes = settings.weights, task.classes
+        weights = example_weights(examples, kind)
+        model = fit_copy(own, task, X, task.labels, None if kind == "none" else weights)
+    return {
+        "model_": model,
+        "weights_": kind,
+        "sample_weight_": weights,
+        "correction_": blend,
+        "verdict_": None if blend is None else blend.verdict,
+        "index_": examples.rows.copy(),
+        "labels_": examples.labels.copy(),
+        **({} if classes is None else {"classes_": classes.copy()}),
+    }
 
 
 def seeded_model(settings: LearnerSettings) -> Model:

@@ -23,6 +23,7 @@ from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.named import ERROR, ClassRatio, Metric, parse_metric
 from levelled.metrics.predicted import COLUMNS, predicted_ratio_estimate
 from levelled.metrics.ratios import Look, ratio_estimate
+from levelled.predictions import PoolPredictions
 from levelled.samplers import FrozenProposal
 from levelled.sources import Pool, open_pool
 from levelled.sources.features import with_lengths
@@ -200,17 +201,19 @@ def known_losses(
         numeric=chosen.label_kind == "number",
     )
     labels = _labels(opened, label, chosen)
+    own = predictions.of(np.arange(len(opened)))
+    pred = None if own is None else as_labels(own, settings)
     driver = targets = None
     if can_adapt(chosen, predictions):
         learnt = learnt_metric(chosen, predictions)
-        targets = learnt_targets(learnt, _losses(opened, settings, learnt, labels))
+        targets = learnt_targets(learnt, _losses(learnt, labels, pred, predictions))
         driver = make_driver(settings, len(opened), lambda: [predictions])
     if isinstance(chosen, ClassRatio):
-        ratio = _ratio(opened, settings, chosen, labels, driver)
+        ratio = _ratio(chosen, labels, pred or (), ERROR.control(predictions), driver)
         losses = ratio.linearise(ratio.positive)
         expected = None if ratio.chance is None else ratio.linearise(ratio.chance)
     else:
-        ratio, losses = None, _losses(opened, settings, chosen, labels)
+        ratio, losses = None, _losses(chosen, labels, pred, predictions)
         expected = chosen.control(predictions)
     return KnownLosses(
         chosen.name,
@@ -230,7 +233,7 @@ def _labels(pool: Pool, column: str, metric: Metric) -> list[Any]:
     if column in used:
         raise InputError(f"The column {column!r} holds predictions or features, not labels.")
     values = pool.values(column)
-    missing = [row for row, value in enumerate(values, 1) if value is None or value != value]
+    missing = [row for row, value in enumerate(values) if value is None or value != value]
     if missing:
         raise InputError(
             f"{len(missing)} of {len(values)} items have no label in the column {column!r}, the "
@@ -241,50 +244,47 @@ def _labels(pool: Pool, column: str, metric: Metric) -> list[Any]:
 
 
 def _losses(
-    pool: Pool, settings: CampaignSettings, metric: Metric, labels: Sequence[Any]
+    metric: Metric,
+    labels: Sequence[Any],
+    pred: Sequence[Label] | None,
+    predictions: PoolPredictions,
 ) -> FloatArray:
-    predictions = pool.predictions(settings.models[0])
-    values = metric.values(
-        labels, _predicted(pool, settings), predictions.proba, predictions.classes
-    )
-    if values.losses.min() == values.losses.max():
+    losses = metric.values(labels, pred, predictions.proba, predictions.classes).losses
+    if losses.min() == losses.max():
         raise InputError(
-            f"Every one of the {len(pool)} items has the loss {values.losses[0]:g}, so that there "
-            f"is nothing to estimate. Are labels and predictions written the same way?"
+            f"Every one of the {len(losses)} items has the loss {losses[0]:g}, so that there is "
+            f"nothing to estimate. Are labels and predictions written the same way?"
         )
-    return values.losses
-
-
-def _predicted(pool: Pool, settings: CampaignSettings) -> list[Label] | None:
-    """The predictions of the first model as labels are kept."""
-    pred = pool.predictions(settings.models[0]).of(np.arange(len(pool)))
-    return None if pred is None else as_labels(pred, settings)
+    return losses
 
 
 def _ratio(
-    pool: Pool,
-    settings: CampaignSettings,
     metric: ClassRatio,
     labels: Sequence[Any],
+    pred: Sequence[Label],
+    expected: FloatArray | None,
     driver: Driver | None,
 ) -> KnownRatio:
-    """The ratio of a class; refuses one that is undefined, or the same whatever is labelled."""
+    """The ratio of a class; refuses one that is undefined, or the same whatever is labelled.
+
+    `expected` are the errors that the predictions alone expect, if they do.
+    """
     positive, predicted = (
         np.array([one == metric.positive for one in column], dtype=np.float64)
-        for column in (labels, _predicted(pool, settings) or ())
+        for column in (labels, pred)
     )
-    chance, expected = None, ERROR.control(pool.predictions(settings.models[0]))
+    chance, N = None, len(labels)
     if expected is not None and driver is not None and driver.first.positive is not None:
-        chance = driver.first.positive.chance(expected, np.arange(len(pool))).chance
+        chance = driver.first.positive.chance(expected, np.arange(N)).chance
     ratio = KnownRatio(metric, positive, predicted, chance)
     if not ratio.denominator_mean:
         raise InputError(
-            f"{metric.name} is undefined: none of the {len(pool)} items has what it divides by, a "
+            f"{metric.name} is undefined: none of the {N} items has what it divides by, a "
             f"label or a prediction {metric.positive!r}. Is the class written as in the pool?"
         )
     if ratio.value in (0, 1):
         raise InputError(
-            f"{metric.name} of these {len(pool)} items is exactly {ratio.value:g}, so there is "
+            f"{metric.name} of these {N} items is exactly {ratio.value:g}, so there is "
             f"nothing to estimate. Are labels and predictions written the same way?"
         )
     return ratio

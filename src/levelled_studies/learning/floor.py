@@ -154,7 +154,7 @@ def _test(drawing: LearnerSettings, data: Split, state: LearnerState) -> Row:
             train(replace(drawing, weights="lure"), data.X, state),
             train(auto, data.X, state, correction),
         )
-        models = {way: one.model for way, one in zip(TRAINED, trained, strict=True)}
+        models = {way: one["model_"] for way, one in zip(TRAINED, trained, strict=True)}
     return {
         way: float(compact(task.losses(data.y_test, task.predictions(one, data.X_test)).mean())[0])
         for way, one in models.items()
