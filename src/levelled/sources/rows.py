@@ -42,50 +42,6 @@ _LINES = 16_384
 """Lines of JSON that are read at once; the first of them give the names and types of columns."""
 
 
-class Frame:
-    """A table in memory."""
-
-    def __init__(self, table: pa.Table) -> None:
-        self.table = table
-
-    @property
-    def changed(self) -> bool:
-        """False: a table stays as it is."""
-        return False
-
-    @property
-    def schema(self) -> pa.Schema:
-        """The names and types of the columns."""
-        return self.table.schema
-
-    def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
-        """The columns that have a role, of all rows in order."""
-        yield from self.table.select([*roles.used]).to_batches(BATCH)
-
-    def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
-        """These columns of some rows."""
-        rows: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
-        return rows
-
-    def fingerprint(self, like: str | None = None) -> str:
-        """The sha256 of the columns as an Arrow stream, whatever their chunks and encodings."""
-        return self._digest
-
-    @cached_property
-    def _digest(self) -> str:
-        sink = _Hash()
-        kinds = []  # by which columns are compared, however they are encoded
-        for field in self.table.schema:
-            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
-            kinds.append((field.name, pa.large_string() if is_text(kind) else kind))
-        plain = pa.schema(kinds)
-        with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
-            for start in range(0, len(self.table), BATCH):
-                part = self.table.slice(start, BATCH).cast(plain)
-                stream.write_table(part.combine_chunks())
-        return sink.total.hexdigest()
-
-
 class _Stamped:
     """Files that must not change after they were opened."""
 
@@ -122,21 +78,47 @@ def _has_changed(place: Place) -> PoolError:
     )
 
 
-class FilesInMemory(_Stamped, Frame):
-    """A table that was made of the content of files."""
+class Frame(_Stamped):
+    """A table in memory, which may have been made of the content of files."""
 
-    def __init__(self, table: pa.Table, places: Sequence[Place]) -> None:
-        _Stamped.__init__(self, places)
-        Frame.__init__(self, table)
+    def __init__(self, table: pa.Table, places: Sequence[Place] = ()) -> None:
+        super().__init__(places)
+        self.table = table
+
+    @property
+    def schema(self) -> pa.Schema:
+        """The names and types of the columns."""
+        return self.table.schema
+
+    def batches(self, roles: Roles) -> Iterator[pa.RecordBatch]:
+        """The columns that have a role, of all rows in order."""
+        yield from self.table.select([*roles.used]).to_batches(BATCH)
+
+    def rows(self, wanted: IntArray, columns: Sequence[str]) -> list[dict[str, Any]]:
+        """These columns of some rows."""
+        rows: list[dict[str, Any]] = self.table.select([*columns]).take(wanted).to_pylist()
+        return rows
 
     def fingerprint(self, like: str | None = None) -> str:
-        """The sha256 of the bytes of all files in order, which are read once."""
+        """The sha256 of the bytes of all files in order, else that of the columns."""
         self.check()
         return self._digest
 
     @cached_property
     def _digest(self) -> str:
-        return files.digest(self.places)
+        if self.places:
+            return files.digest(self.places)
+        sink = _Hash()
+        kinds = []  # by which columns are compared, whatever their chunks and encodings
+        for field in self.table.schema:
+            kind = field.type.value_type if pa.types.is_dictionary(field.type) else field.type
+            kinds.append((field.name, pa.large_string() if is_text(kind) else kind))
+        plain = pa.schema(kinds)
+        with pa.ipc.new_stream(pa.PythonFile(sink, "w"), plain) as stream:
+            for start in range(0, len(self.table), BATCH):
+                part = self.table.slice(start, BATCH).cast(plain)
+                stream.write_table(part.combine_chunks())
+        return sink.total.hexdigest()
 
 
 class Files(_Stamped):

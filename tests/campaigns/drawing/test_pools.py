@@ -37,7 +37,7 @@ def n_hashed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
     """How often the files of a pool were hashed so far."""
     calls: list[Sequence[Path]] = []
     for name in ("digest", "sample_digest"):
-        hashing = getattr(rows, name)
+        hashing = getattr(files, name)
 
         def counted(
             paths: Sequence[Path], hashing: Callable[[Sequence[Path]], str] = hashing
@@ -45,7 +45,7 @@ def n_hashed(monkeypatch: pytest.MonkeyPatch) -> Callable[[], int]:
             calls.append(paths)
             return hashing(paths)
 
-        monkeypatch.setattr(rows, name, counted)
+        monkeypatch.setattr(files, name, counted)
     return lambda: len(calls)
 
 

@@ -40,7 +40,7 @@ from levelled.sources.readers.items import (
     make_outputs,
     read_document,
 )
-from levelled.sources.rows import Files, FilesInMemory, Frame, Origin, as_table, open_csv
+from levelled.sources.rows import Files, Frame, Origin, as_table, open_csv
 
 if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
@@ -109,7 +109,7 @@ def find_source(
         if found is None or (is_rows and choices.id_column not in found.table.column_names):
             return name, Files(source), None
         paths = hugging_face.files_in(path) if path.is_dir() else (path,)
-        return name, FilesInMemory(found.table, local_places(paths)), found
+        return name, Frame(found.table, local_places(paths)), found
     if isinstance(source, list | tuple) and all(isinstance(one, str | PathLike) for one in source):
         return tuple(fspath(one) for one in source), Files(source), None
     raise PoolError(
