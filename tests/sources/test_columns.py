@@ -11,7 +11,8 @@ from levelled.errors import PoolError
 from levelled.sources import open_pool
 from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import Roles, roles_of, shown_columns
-from levelled.sources.features import feature_columns, with_lengths
+from levelled.sources.features import feature_columns
+from levelled.sources.pool import with_lengths
 from sources.samples import Columns, write
 
 NUMBER, TEXT = pa.float64(), pa.string()

@@ -48,7 +48,7 @@ from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
 from levelled.sources import ColumnChoices, Pool, open_pool, read_answers
-from levelled.sources.features import with_lengths
+from levelled.sources.pool import with_lengths
 
 _MOST_SLICES = 100
 _Arguments = ParamSpec("_Arguments")

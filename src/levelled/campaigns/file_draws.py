@@ -26,7 +26,7 @@ from levelled.samplers.blocks import check_total, cut
 from levelled.samplers.keyed import name_row, weights_of
 from levelled.samplers.race import Parts, RacePart, finish, merge, part, whole_blocks
 from levelled.sources.choices import ColumnChoices
-from levelled.sources.columns import Roles, batch_ids, is_number, roles_of
+from levelled.sources.columns import Roles, batch_ids, check_column, is_number, roles_of
 from levelled.sources.files import PathName
 from levelled.sources.reading import read_columns
 from levelled.sources.rows import Files, taken
@@ -88,9 +88,7 @@ def draw_from_file(
         are no design columns.
     """
     units = Files(path, alike=True)
-    if id_column not in units.schema.names:
-        there = list_names(units.schema.names, 12)
-        raise PoolError(f"{path} has no column {id_column!r} for the ids; it has {there}.")
+    check_column(id_column, units.schema.names, "for the ids", source=str(path))
     if units.n_rows and whole("k", k, least=0) > units.n_rows:
         raise InputError(f"{k} draws without replacement are wanted from {units.n_rows} rows.")
     share = (0.0 if metric is None else _FLOOR) if floor is None else floor
@@ -214,9 +212,7 @@ class UnitWeights:
 def column_weights(units: Files, column: str, *, log: bool = False) -> UnitWeights:
     """Weights as a column gives them, or their logarithms."""
     schema = units.schema
-    if column not in schema.names:
-        there = list_names(schema.names, 12)
-        raise PoolError(f"The files have no column {column!r} of weights; they have {there}.")
+    check_column(column, schema.names, "of weights")
     if not is_number(kind := schema.field(column).type):
         where = f" of {units.file(0)}" if units.n_units else ""
         raise PoolError(f"The column {column!r}{where} must hold numbers; it holds {kind}.")
@@ -250,7 +246,7 @@ def prediction_weights(units: Files, metric: Metric, roles: Roles) -> UnitWeight
             try:
                 if len(batch):
                     columns = read_columns([batch], roles, first_row=row)
-                    predictions = columns.predictions(model, roles.classes)
+                    predictions = columns.predictions(model)
                     metric.require(predictions)
                     yield metric.score(predictions)
             except InputError as wrong:

@@ -156,7 +156,7 @@ def create(
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Create a campaign to evaluate a model on unlabelled items."""
-    from levelled.sources.features import lengths_left_out
+    from levelled.sources.pool import lengths_left_out
 
     if options["seed"] is None:
         options["seed"] = secrets.randbits(32)

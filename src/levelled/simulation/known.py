@@ -26,7 +26,7 @@ from levelled.metrics.ratios import Look, ratio_estimate
 from levelled.predictions import PoolPredictions
 from levelled.samplers import FrozenProposal
 from levelled.sources import Pool, open_pool
-from levelled.sources.features import with_lengths
+from levelled.sources.pool import with_lengths
 from levelled.surrogates import Driver
 
 

@@ -13,11 +13,11 @@ import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import chain
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-from numpy.typing import NDArray
 
 from levelled._check import FloatArray, IntArray
 from levelled.errors import PoolError
@@ -28,9 +28,16 @@ Columns = tuple[str, ...]
 Group = dict[str, str] | str
 """Probabilities: a column for each class, or one column for them all."""
 
-_PRED = ("pred", "prediction", "y_pred")
+PRED = ("pred", "prediction", "y_pred")
 _PROBA = ("proba", "prediction_proba")
 _SURROGATE = "surrogate_"
+_GUIDES = (*PRED, *_PROBA, "score", "loss_hat")
+_PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", _SURROGATE, "__index_level_")
+
+
+def guides_draws(name: str) -> bool:
+    """True for a name by which a column holds predictions or scores, or the index of a frame."""
+    return name in _GUIDES or name.startswith(_PREFIXES)
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,16 +105,12 @@ def roles_of(
     # A list of names would be searched once for each name: a table may have 20,000 of them.
     check_repeats(schema.names, "The pool")
     names, id_column = dict.fromkeys(schema.names), choices.id_column
-    if id_column not in names:
-        raise PoolError(
-            f"The pool has no column {id_column!r} for the ids; it has {list_names([*names], 12)}. "
-            f"Add one, or say which column it is (id_column, --id-column)"
-            f"{_hint(id_column, names)}."
-        )
+    advice = " Add one, or say which column it is (id_column, --id-column)."
+    check_column(id_column, names, "for the ids", advice=advice)
     for name in slices:
-        _require(name, names, "to slice by")
+        check_column(name, names, "to slice by")
     for name in (*(choices.show or ()), *choices.hide):
-        _require(name, names, "to show" if choices.show is not None else "to hide")
+        check_column(name, names, "to show" if choices.show is not None else "to hide")
     by_name = _predictions(names, own=choices.pred_column is None)
     declared = None
     if classes is not None:
@@ -130,9 +133,23 @@ def roles_of(
         "score" if "score" in names else None,
         "loss_hat" if "loss_hat" in names else None,
         tuple(dict.fromkeys(slices)),
-        unused=tuple(one for one in (*by_name.values(), *_PRED) if one not in used),
+        unused=tuple(one for one in (*by_name.values(), *PRED) if one not in used),
         judges=() if choices.reader == "plain" and not choices.judge_columns else tuple(pred),
     )
+
+
+def check_column(
+    name: str, names: Iterable[str], purpose: str, *, source: str = "The pool", advice: str = ""
+) -> None:
+    """Refuse the name of a column that is not there, with the ones that are."""
+    if name not in names:
+        lower = {other.lower(): other for other in names}
+        near = difflib.get_close_matches(name.lower(), [*lower], n=1)
+        hint = f" (perhaps {lower[near[0]]!r})" if near else ""
+        raise PoolError(
+            f"{source} has no column {name!r} {purpose}; it has {list_names([*names], 12)}{hint}."
+            f"{advice}"
+        )
 
 
 def check_repeats(names: Sequence[str], source: str) -> None:
@@ -177,28 +194,19 @@ def is_list(kind: pa.DataType) -> bool:
     return types.is_list(kind) or types.is_large_list(kind) or types.is_fixed_size_list(kind)
 
 
-def _require(name: str, names: Collection[str], purpose: str) -> None:
-    """Refuse the name of a column that is not there."""
-    if name not in names:
-        raise PoolError(
-            f"There is no column {name!r} {purpose}; the pool has {list_names([*names], 12)}"
-            f"{_hint(name, names)}."
-        )
-
-
 def _named_predictions(
     by_name: Mapping[str, str], names: Collection[str], choices: ColumnChoices
 ) -> dict[str, str]:
     """The predictions that the names of columns tell, with those that the user named instead."""
     pred = dict(by_name)
     if choices.pred_column is not None:
-        _require(choices.pred_column, names, "of predictions")
+        check_column(choices.pred_column, names, "of predictions")
         pred[""] = choices.pred_column
     if choices.judge_columns:
         pred = {model: column for model, column in pred.items() if not model}
     for judge in choices.judge_columns:
         column = judge if judge in names else by_name.get(judge, judge)
-        _require(column, names, "of a judge")
+        check_column(column, names, "of a judge")
         pred[judge] = column
     if choices.id_column in pred.values():
         raise PoolError(f"The column {choices.id_column!r} cannot be ids and predictions at once.")
@@ -207,7 +215,7 @@ def _named_predictions(
 
 def _predictions(names: Collection[str], *, own: bool) -> dict[str, str]:
     """The column of predictions of each model; with `own` also that without a name."""
-    found = [name for name in _PRED if name in names] if own else []
+    found = [name for name in PRED if name in names] if own else []
     if len(found) > 1:
         raise PoolError(
             f"The columns {found[0]!r} and {found[1]!r} both look like the prediction. Keep "
@@ -307,12 +315,6 @@ def _model_name(column: str, name: str) -> str:
     return name
 
 
-def _hint(name: str, names: Iterable[str]) -> str:
-    lower = {other.lower(): other for other in names}
-    near = difflib.get_close_matches(name.lower(), [*lower], n=1)
-    return f" (perhaps {lower[near[0]]!r})" if near else ""
-
-
 _PREFIX = "length:"
 _CONTENT = ("content", "text", "value")
 """The field of a message that holds what was said."""
@@ -362,10 +364,8 @@ def _count(value: object) -> int:
     return sum(map(_count, value)) if isinstance(value, list) else 0
 
 
-_ROWS = 16_384  # ids hashed at once: they stay in the cache
-_CELLS = 1 << 26  # bytes that the ids hashed at once may take, where some of them are very long
+_ROWS = 16_384  # ids hashed at once: as objects of Python they stay in the cache
 _COMPARED = 1 << 20  # keys compared at once, so that the result of the comparison stays small
-_ODD = np.uint64(0x9E3779B97F4A7C15)  # 2^64 over the golden ratio, as in Fibonacci hashing (Knuth)
 _WHOLE_ID = re.compile(r"0|-?[1-9][0-9]{0,18}")
 
 
@@ -419,51 +419,43 @@ def join_ids(ids: list[pa.Array], name: str) -> pa.ChunkedArray:
 
 def check_unique(ids: pa.ChunkedArray) -> None:
     """Refuse an id that occurs twice."""
-    keys = IdKeys(len(ids))
-    for chunk in ids.chunks:
-        keys.add(chunk)
-    keys.refuse_repeats(lambda: ids.chunks)
+    refuse_repeats(np.concatenate([id_keys(chunk) for chunk in ids.chunks]), lambda: ids.chunks)
 
 
-class IdKeys:
-    """64 bits for each id of a pool, by which ids that occur twice are found.
+def id_keys(ids: pa.Array) -> IntArray:
+    """64 bits for each id: equal for equal ids, and almost never for different ones."""
+    if pa.types.is_integer(ids.type):
+        return np.asarray(ids.to_numpy())
+    pieces = (ids.slice(start, _ROWS) for start in range(0, len(ids), _ROWS))
+    texts = chain.from_iterable(one.to_numpy(zero_copy_only=False) for one in pieces)
+    return np.fromiter(map(hash, texts), dtype=np.int64, count=len(ids))
 
-    Ids come in batches and are not kept: keys take eight bytes an item. Only ids whose keys are
-    equal are compared, in a second pass.
+
+def refuse_repeats(keys: IntArray, again: Callable[[], Iterable[pa.Array]]) -> None:
+    """Refuse an id that occurs twice, by the keys of all ids, which are put in order in place.
+
+    Ids need not be kept: only those whose keys are equal are compared, and `again` gives all ids
+    once more for it.
     """
-
-    def __init__(self, pool_size: int) -> None:
-        self._keys = np.empty(pool_size, dtype=np.uint64)
-        self._n = 0
-
-    def add(self, ids: pa.Array) -> None:
-        """Take in the ids of the next rows."""
-        self._keys[self._n : self._n + len(ids)] = _keys(ids)
-        self._n += len(ids)
-
-    def refuse_repeats(self, again: Callable[[], Iterable[pa.Array]]) -> None:
-        """Refuse an id that occurs twice; `again` gives all ids once more."""
-        self._keys.sort()
-        parts = [
-            self._keys[start : start + _COMPARED + 1]
-            for start in range(0, max(self._n, 1), _COMPARED)
-        ]
-        twice = np.unique(np.concatenate([one[1:][one[1:] == one[:-1]] for one in parts]))
-        if not twice.size:
-            return
-        seen: dict[Id, int] = {}
-        start = 0
-        for chunk in again():
-            for at in np.flatnonzero(np.isin(_keys(chunk), twice)).tolist():
-                name, row = chunk[at].as_py(), start + at
-                if name in seen:
-                    raise PoolError(
-                        f"The id {name!r} is in row {seen[name]} and again in row {row} (counted "
-                        f"from 0). Every item needs an id of its own: take out copies, or number "
-                        f"the rows."
-                    )
-                seen[name] = row
-            start += len(chunk)
+    keys.sort()
+    parts = [
+        keys[start : start + _COMPARED + 1] for start in range(0, max(len(keys), 1), _COMPARED)
+    ]
+    twice = np.unique(np.concatenate([one[1:][one[1:] == one[:-1]] for one in parts]))
+    if not twice.size:
+        return
+    seen: dict[Id, int] = {}
+    start = 0
+    for chunk in again():
+        for at in np.flatnonzero(np.isin(id_keys(chunk), twice)).tolist():
+            name, row = chunk[at].as_py(), start + at
+            if name in seen:
+                raise PoolError(
+                    f"The id {name!r} is in row {seen[name]} and again in row {row} (counted from "
+                    f"0). Every item needs an id of its own: take out copies, or number the rows."
+                )
+            seen[name] = row
+        start += len(chunk)
 
 
 def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The pool") -> IntArray:
@@ -493,31 +485,3 @@ def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The 
             + (f", nor for {n_missing - 1} others." if n_missing > 1 else ".")
         )
     return np.array(rows, dtype=np.int64)
-
-
-def _keys(chunk: pa.Array) -> NDArray[np.uint64]:
-    """64 bits for each id: equal for equal ids, and almost never for different ones."""
-    if pa.types.is_integer(chunk.type):
-        return np.asarray(chunk.to_numpy().view(np.uint64))
-    parts = [_hashes(chunk.slice(start, _ROWS)) for start in range(0, len(chunk), _ROWS)]
-    return np.concatenate(parts) if parts else np.empty(0, dtype=np.uint64)
-
-
-def _hashes(text: pa.Array) -> NDArray[np.uint64]:
-    wide = np.int64 if pa.types.is_large_string(text.type) else np.int32
-    _, offsets, data = text.buffers()
-    ends = np.frombuffer(offsets, dtype=wide)[text.offset : text.offset + len(text) + 1]
-    lengths = np.diff(ends)
-    width = int(lengths.max()) // 8 * 8 + 8  # at least one byte more than the text
-    if len(text) * width > _CELLS and len(text) > 1:
-        half = len(text) // 2
-        return np.concatenate([_hashes(text.slice(0, half)), _hashes(text.slice(half))])
-    cells = np.zeros((len(text), width), dtype=np.uint8)
-    cells[np.arange(width) < lengths[:, None]] = np.frombuffer(data, np.uint8)[ends[0] : ends[-1]]
-    cells[np.arange(len(text)), lengths] = 1  # so that "a" differs from "a\0"
-    hashes = np.zeros(len(text), dtype=np.uint64)
-    for number, word in enumerate(cells.view(np.uint64).T):
-        mixed = (hashes ^ word) * _ODD
-        mixed ^= mixed >> np.uint64(29)
-        hashes = np.where(8 * number <= lengths, mixed, hashes)  # whatever the other widths
-    return hashes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from fnmatch import fnmatchcase
 
 import numpy as np
@@ -15,33 +15,22 @@ from levelled.labels import Id
 from levelled.sources.columns import (
     Columns,
     Roles,
+    check_column,
     check_repeats,
+    guides_draws,
     is_length,
     is_list,
     is_number,
-    is_text,
     length_columns,
     rows_of,
     shorten,
 )
 from levelled.sources.files import SIGNS, PathName
-from levelled.sources.pool import Pool
 from levelled.sources.reading import read_columns
 from levelled.sources.rows import Files, Origin
 
 _NEVER = ("label", "answer", "draw", "row", "probability", "sample_weight", "unlabelable")
 """Columns of a file of labels, never features: they would give away the label or the draw."""
-_BY_NAME_ONLY = ("pred", "prediction", "y_pred", "proba", "prediction_proba", "score", "loss_hat")
-_PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", "surrogate_", "__index_level_")
-"""Predictions of another model, which are features only if they are named as such."""
-
-_MOST_LENGTHS, _LEAST_LENGTH = 3, 20
-"""Lengths that are features by default: of so many columns, with so many characters a row.
-
-Three are input, output and target; shorter columns hold names and codes. No study chose these
-numbers: a feature that says nothing costs some labels, a missing one loses what it would say.
-"""
-
 _NOTHING = ("", "none", "nan", "false", "no", "0", "0.0")
 
 
@@ -69,13 +58,11 @@ def read_features(
     They are the columns that `feature_columns` names. Every row has an id of its own.
     """
     origin = Files(source)
-    if id_column not in origin.schema.names:
-        raise PoolError(
-            f"{source} has no column {id_column!r} for the ids; it has {_kinds(origin.schema)}. "
-            f"Add one, or say which column it is."
-        )
+    advice = " Add one, or say which column it is."
+    names = origin.schema.names
+    check_column(id_column, names, "for the ids", source=str(source), advice=advice)
     columns = feature_columns(origin.schema, wanted, others=[id_column], name=str(source))
-    X, ids = _numbers(origin, columns, id_column)
+    X, ids = numbers_of(origin, columns, id_column)
     return Features(X, columns, ids)
 
 
@@ -88,7 +75,7 @@ def read_numbers(source: PathName, columns: Sequence[str]) -> FloatArray:
         raise PoolError(
             f"{source} has no column {missing[0]!r}{more}; it has {_kinds(origin.schema)}."
         )
-    return _numbers(origin, tuple(columns), "")[0]
+    return numbers_of(origin, tuple(columns), "")[0]
 
 
 def gaps_in(source: PathName, columns: Sequence[str]) -> str:
@@ -148,16 +135,15 @@ def feature_columns(
         return (*_matching(schema, plain, {*_NEVER, *others}, name), *dict.fromkeys(lengths))
     if described_by(schema) == ("embedding",):
         return ("embedding",)
-    passed_over = {*_NEVER, *_BY_NAME_ONLY, *others}
+    # Predictions of another model are features only if they are named as such.
+    never = {*_NEVER, *others}
     numbers = [
         field.name
         for field in schema
-        if is_number(field.type)
-        and field.name not in passed_over
-        and not field.name.startswith(_PREFIXES)
+        if is_number(field.type) and field.name not in never and not guides_draws(field.name)
     ]
     if any(each.startswith("f_") for each in numbers):
-        return _matching(schema, ["f_*"], passed_over, name)
+        return _matching(schema, ["f_*"], never, name)
     if not numbers:
         raise PoolError(
             f"{name} has no column of numbers to learn from; it has {_kinds(schema)}. Features "
@@ -175,49 +161,6 @@ def described_by(schema: pa.Schema) -> Columns:
     if "embedding" in schema.names and is_list(schema.field("embedding").type):
         return ("embedding",)
     return tuple(one.name for one in schema if one.name.startswith("f_") and is_number(one.type))
-
-
-def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
-    """A pool with the lengths of its longest texts as features, if it has nothing but verdicts.
-
-    A pool that is read in runs stays as it is.
-    They are those of up to three columns that labellers see, apart from `without`, with at least
-    20 characters on average. A name with a slash is left out, because it would mean a ratio.
-    """
-    roles, origin, texts = pool._roles, pool._origin, _texts_of(pool, without)
-    if not texts or pool.in_runs:
-        return pool
-    X = _numbers(origin, tuple(f"length:{name}" for name in texts), roles.id)[0]
-    mean = np.expm1(X).mean(axis=0)
-    longest = np.argsort(-mean, kind="stable")[:_MOST_LENGTHS]
-    kept = [at for at in sorted(longest.tolist()) if mean[at] >= _LEAST_LENGTH]
-    if not kept:
-        return pool
-    names = tuple(f"length:{texts[at]}" for at in kept)
-    columns = replace(pool._columns.held(), features=X[:, kept])
-    described = replace(roles, features=names)
-    return Pool(pool.source, origin, described, columns, pool.choices, pool._outputs)
-
-
-def lengths_left_out(pool: Pool) -> list[str]:
-    """The lengths of text that may be named as features of a pool that is read in runs.
-
-    They are those that `with_lengths` considers in a pool in memory.
-    """
-    return [f"length:{name}" for name in _texts_of(pool)] if pool.in_runs else []
-
-
-def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
-    """The columns of text that labellers see, of a pool that has nothing but verdicts."""
-    roles, schema = pool._roles, pool._origin.schema
-    knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
-    if any(knows) or not roles.pred:
-        return []
-    others = {*without, roles.id, *roles.pred.values()}
-    shown = [name for name in pool.shown_columns if name not in others]
-    kinds = {name: schema.field(name).type for name in shown}
-    lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
-    return [name for name in lengthy if "/" not in name]
 
 
 def _matching(
@@ -248,9 +191,10 @@ def _matching(
     return tuple(field.name for field in matching)
 
 
-def _numbers(
+def numbers_of(
     origin: Origin, columns: Columns, id_column: str
 ) -> tuple[FloatArray, pa.ChunkedArray]:
+    """These columns of all rows side by side, and their ids (numbers of rows without a column)."""
     roles = Roles(id_column, features=columns)
     columns_read = read_columns(origin.batches(roles), roles)
     assert columns_read.features is not None

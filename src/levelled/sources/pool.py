@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -16,15 +16,32 @@ from levelled.errors import PoolError
 from levelled.labels import Id, list_names
 from levelled.predictions import Categorical, Numbers, PoolPredictions
 from levelled.sources.choices import ColumnChoices
+from levelled.sources.columns import (
+    Roles,
+    check_column,
+    is_list,
+    is_text,
+    roles_of,
+    rows_of,
+    shown_columns,
+)
 from levelled.sources.content import as_json
+from levelled.sources.features import described_by, feature_columns, numbers_of
 from levelled.sources.files import PathName
+from levelled.sources.readers import find_source
+from levelled.sources.readers.items import Outputs
+from levelled.sources.reading import PoolColumns, StreamedColumns, columns_of
+from levelled.sources.rows import Origin
 
 if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
-    from levelled.sources.columns import Roles
-    from levelled.sources.readers.items import Outputs
-    from levelled.sources.reading import PoolColumns, StreamedColumns
-    from levelled.sources.rows import Origin
+
+_MOST_LENGTHS, _LEAST_LENGTH = 3, 20
+"""Lengths that are features by default: of so many columns, with so many characters a row.
+
+Three are input, output and target; shorter columns hold names and codes. No study chose these
+numbers: a feature that says nothing costs some labels, a missing one loses what it would say.
+"""
 
 
 def _names(columns: Sequence[str]) -> tuple[str, ...]:
@@ -151,8 +168,6 @@ class Pool:
 
     def rows_of(self, ids: Sequence[Id]) -> IntArray:
         """The rows of some ids; a number and its text find each other."""
-        from levelled.sources.columns import rows_of
-
         where = ", ".join(self.source) if isinstance(self.source, tuple) else self.source
         return rows_of(self._columns.id_chunks(), ids, where=where or "The frame")
 
@@ -161,21 +176,21 @@ class Pool:
 
         Where a model has only probabilities, it predicts the most probable class.
         """
-        return self._columns.held().predictions(self._model(model), self.classes)
+        return self._columns.held().predictions(self._model(model))
 
     def runs(self, model: str | None = None) -> Iterator[PoolPredictions]:
         """The same for a run of rows at a time, in a new pass over the files of a large pool."""
         name = self._model(model)
         for run in self._columns.runs():
-            yield run.predictions(name, self.classes)
+            yield run.predictions(name)
 
     def predictions_at(self, rows: ArrayLike, model: str | None = None) -> PoolPredictions:
         """The same for some rows, in their order."""
-        return self.at(rows).predictions(self._model(model), self.classes)
+        return self.at(rows).predictions(self._model(model))
 
     def pred_counts(self, model: str | None = None) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
-        return self._columns.pred_counts(self._model(model), self.classes)
+        return self._columns.pred_counts(self._model(model))
 
     def at(self, rows: ArrayLike) -> PoolColumns:
         """The columns of some rows, which are read from the files of a large pool."""
@@ -227,13 +242,7 @@ class Pool:
 
     def values(self, column: str) -> list[Any]:
         """The values of any column, one an item, None where one is missing."""
-        from levelled.sources.columns import Roles
-
-        if column not in self._origin.schema.names:
-            raise PoolError(
-                f"The pool has no column {column!r}; it has "
-                f"{list_names(self._origin.schema.names, 12)}."
-            )
+        check_column(column, self._origin.schema.names, "of values")
         batches = self._origin.batches(Roles(self._roles.id, slices=(column,)))
         return [value for batch in batches for value in batch.column(column).to_pylist()]
 
@@ -252,8 +261,6 @@ class Pool:
     @cached_property
     def shown_columns(self) -> tuple[str, ...]:
         """The columns that a labeller sees."""
-        from levelled.sources.columns import shown_columns
-
         if self.choices.show is not None:
             return self.choices.show
         columns = shown_columns(self._origin.schema, self._roles)
@@ -318,11 +325,6 @@ def open_pool(
     >>> pool.predictions().of([0, 1]), pool.shown([1])
     (['ham', 'spam'], [{'text': 'You won'}])
     """
-    from levelled.sources.columns import roles_of
-    from levelled.sources.features import described_by, feature_columns
-    from levelled.sources.readers import find_source
-    from levelled.sources.reading import columns_of
-
     if show is not None and hide:
         raise PoolError(
             "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
@@ -343,6 +345,49 @@ def open_pool(
         roles = replace(roles, features=own)
     columns = columns_of(origin, roles, stream_above)
     return Pool(name, origin, roles, columns, choices, outputs)
+
+
+def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
+    """A pool with the lengths of its longest texts as features, if it has nothing but verdicts.
+
+    A pool that is read in runs stays as it is.
+    They are those of up to three columns that labellers see, apart from `without`, with at least
+    20 characters on average. A name with a slash is left out, because it would mean a ratio.
+    """
+    roles, origin, texts = pool._roles, pool._origin, _texts_of(pool, without)
+    if not texts or pool.in_runs:
+        return pool
+    X = numbers_of(origin, tuple(f"length:{name}" for name in texts), roles.id)[0]
+    mean = np.expm1(X).mean(axis=0)
+    longest = np.argsort(-mean, kind="stable")[:_MOST_LENGTHS]
+    kept = [at for at in sorted(longest.tolist()) if mean[at] >= _LEAST_LENGTH]
+    if not kept:
+        return pool
+    names = tuple(f"length:{texts[at]}" for at in kept)
+    columns = replace(pool._columns.held(), features=X[:, kept])
+    described = replace(roles, features=names)
+    return Pool(pool.source, origin, described, columns, pool.choices, pool._outputs)
+
+
+def lengths_left_out(pool: Pool) -> list[str]:
+    """The lengths of text that may be named as features of a pool that is read in runs.
+
+    They are those that `with_lengths` considers in a pool in memory.
+    """
+    return [f"length:{name}" for name in _texts_of(pool)] if pool.in_runs else []
+
+
+def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
+    """The columns of text that labellers see, of a pool that has nothing but verdicts."""
+    roles, schema = pool._roles, pool._origin.schema
+    knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
+    if any(knows) or not roles.pred:
+        return []
+    others = {*without, roles.id, *roles.pred.values()}
+    shown = [name for name in pool.shown_columns if name not in others]
+    kinds = {name: schema.field(name).type for name in shown}
+    lengthy = [name for name, kind in kinds.items() if is_text(kind) or is_list(kind)]
+    return [name for name in lengthy if "/" not in name]
 
 
 _MOST_CLASSES = 8

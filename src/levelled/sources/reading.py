@@ -19,16 +19,17 @@ from levelled.errors import InputError, PoolError
 from levelled.labels import Id, class_text, list_names
 from levelled.predictions import Categorical, Numbers, PoolPredictions
 from levelled.sources.columns import (
-    IdKeys,
     Roles,
     batch_ids,
     check_unique,
+    id_keys,
     is_length,
     is_list,
     is_number,
     is_text,
     join_ids,
     log_lengths,
+    refuse_repeats,
     shorten,
 )
 from levelled.sources.rows import Files, Origin
@@ -44,6 +45,7 @@ class PoolColumns:
     """False: all rows are one run."""
 
     ids: pa.ChunkedArray
+    classes: tuple[str, ...] | None
     pred: Mapping[str, Categorical | Numbers]
     proba: Mapping[str, _Single]
     surrogate: _Single | None
@@ -55,9 +57,9 @@ class PoolColumns:
     def __len__(self) -> int:
         return len(self.ids)
 
-    def pred_counts(self, model: str, classes: tuple[str, ...] | None) -> dict[str, int]:
+    def pred_counts(self, model: str) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
-        return self.predictions(model, classes).counts()
+        return self.predictions(model).counts()
 
     def held(self) -> PoolColumns:
         """These columns, which are in memory already."""
@@ -78,35 +80,28 @@ class PoolColumns:
     def at(self, rows: IntArray) -> PoolColumns:
         """The columns of some of these rows, in the order of `rows`."""
 
-        def some(column: NDArray[Any] | None) -> Any:  # noqa: ANN401
+        def some(column: Any) -> Any:  # noqa: ANN401
+            if isinstance(column, Mapping):
+                return {name: some(one) for name, one in column.items()}
+            if isinstance(column, Categorical):
+                return column.at(rows)
             return None if column is None else column[rows]
 
-        pred = {
-            model: one.at(rows) if isinstance(one, Categorical) else one[rows]
-            for model, one in self.pred.items()
-        }
-        return PoolColumns(
-            pa.chunked_array([pa.array(self.ids_at(rows), type=self.ids.type)]),
-            pred,
-            {model: one[rows] for model, one in self.proba.items()},
-            some(self.surrogate),
-            some(self.score),
-            some(self.loss_hat),
-            {name: one.at(rows) for name, one in self.slices.items()},
-            some(self.features),
-        )
+        kept = ("pred", "proba", "surrogate", "score", "loss_hat", "slices", "features")
+        ids = pa.chunked_array([pa.array(self.ids_at(rows), type=self.ids.type)])
+        return replace(self, ids=ids, **{name: some(getattr(self, name)) for name in kept})
 
-    def predictions(self, model: str, classes: tuple[str, ...] | None) -> PoolPredictions:
+    def predictions(self, model: str) -> PoolPredictions:
         """The predictions of a model for these rows.
 
         Where it has only probabilities, it predicts the most probable class.
         """
         pred, proba = self.pred.get(model), self.proba.get(model)
-        if pred is None and proba is not None and classes is not None:
-            pred = Categorical(classes, proba.argmax(axis=1).astype(np.int32))
+        if pred is None and proba is not None and self.classes is not None:
+            pred = Categorical(self.classes, proba.argmax(axis=1).astype(np.int32))
         return PoolPredictions(
             pool_size=len(self),
-            classes=classes,
+            classes=self.classes,
             pred=pred,
             proba=proba,
             surrogate=self.surrogate,
@@ -166,6 +161,7 @@ def read_columns(
     classes = {model: roles.classes or (known or {}).get(model) for model in pred}
     return PoolColumns(
         ids=joined,
+        classes=roles.classes,
         pred={model: one.classes(joined, classes[model], untyped) for model, one in pred.items()},
         proba={model: one.join() for model, one in proba.items()},
         slices={name: one.slices() for name, one in slices.items()},
@@ -477,61 +473,63 @@ class StreamedColumns:
     """The columns that have a role, read a run of rows at a time.
 
     Opening them makes one pass, which checks every row as `read_columns` does. Kept are only the
-    slice of each item and what the passes have in common.
+    slice of each item, two bytes each, and what the passes have in common.
     """
 
     in_runs: ClassVar[bool] = True
     """True: a run is a batch of rows of a file."""
 
     def __init__(self, origin: Files, roles: Roles) -> None:
-        self._origin = origin
+        self._origin, self._id = origin, roles.id
         self._roles = replace(roles, id="", slices=())
-        self._id = roles.id
-        self._size = 0
-        self._counts: dict[str, _ClassCounts] = {
-            model: _ClassCounts(model, roles.classes) for model in roles.models or ("",)
-        }
-        n_rows = origin.n_rows or 0
-        codes = {name: _SliceCodes(name, n_rows) for name in roles.slices}
-        self._survey(roles, n_rows, codes)
-        self._known = {model: one.classes for model, one in self._counts.items() if one.classes}
-        self.slices: Mapping[str, Categorical] = {
-            name: one.categorical() for name, one in codes.items()
-        }
-
-    def _survey(self, roles: Roles, n_rows: int, codes: Mapping[str, _SliceCodes]) -> None:
-        keys, heads = IdKeys(n_rows), list[pa.Array]()
+        self._size, n_rows = 0, origin.n_rows or 0
+        keys, heads = np.empty(n_rows, dtype=np.int64), list[pa.Array]()
+        counts = {model: _ClassCounts(model) for model in roles.models or ("",)}
+        codes = {name: np.empty(n_rows, dtype=np.int16) for name in roles.slices}
+        numbers: dict[str, dict[str, int]] = {name: {} for name in roles.slices}
         width: int | None = None
-        for batch in self._origin.batches(roles):
+        for batch in origin.batches(roles):
             run = read_columns([batch], roles, distinct=False, first_row=self._size)
+            rows = slice(self._size, self._size + len(run))
             # Two ids tell whether the type has changed; all of them would fill the memory.
             heads = [*heads[-1:], run.ids.chunk(0).slice(0, 1)]
             join_ids(heads, roles.id)  # which refuses numbers here and text there
+            keys[rows] = np.concatenate([id_keys(chunk) for chunk in run.ids.chunks])
             before, width = width, None if run.features is None else run.features.shape[1]
             if before not in (None, width):
                 raise PoolError(
                     f"The items have {before} features up to row {self._size} and {width} from "
                     f"there on: lists of numbers must have the same length everywhere."
                 )
-            for chunk in run.ids.chunks:
-                keys.add(chunk)
-            for model, counts in self._counts.items():
-                counts.add(run.predictions(model, roles.classes))
-            for name, one in codes.items():
-                one.add(run.slices[name])
+            for model, count in counts.items():
+                count.add(run.predictions(model))
+            for name, number in numbers.items():
+                part = run.slices[name]
+                place = [number.setdefault(value, len(number)) for value in part.values]
+                check_slices(name, len(number))
+                codes[name][rows] = np.array(place, dtype=np.int16)[part.codes]
             self._size += len(run)
-        keys.refuse_repeats(self.id_chunks)
+        refuse_repeats(keys, self.id_chunks)
+        self._counts = {model: one.counts(roles.classes) for model, one in counts.items()}
+        # Text that names classes, some of which a run may lack.
+        self._known = {
+            model: tuple(self._counts[model])
+            for model, one in counts.items()
+            if self._counts[model] and not one.is_number
+        }
+        self.slices = {name: _in_order(numbers[name], codes[name]) for name in roles.slices}
 
     def __len__(self) -> int:
         return self._size
 
+    def _read(self, batches: Iterable[pa.RecordBatch], roles: Roles) -> PoolColumns:
+        """Rows that were checked before, with the classes of all rows."""
+        return read_columns(batches, roles, known=self._known, distinct=False)
+
     @cached_property
     def _everything(self) -> PoolColumns:
         roles = replace(self._roles, id=self._id)
-        columns = read_columns(
-            self._origin.batches(roles), roles, known=self._known, distinct=False
-        )
-        return replace(columns, slices=self.slices)
+        return replace(self._read(self._origin.batches(roles), roles), slices=self.slices)
 
     def held(self) -> PoolColumns:
         """The columns of all rows in memory, for steps that need them at once."""
@@ -541,14 +539,14 @@ class StreamedColumns:
         """The ids of some rows."""
         return self.at(rows).ids.to_pylist()
 
-    def pred_counts(self, model: str, classes: tuple[str, ...] | None) -> dict[str, int]:
+    def pred_counts(self, model: str) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
-        return self._counts[model].counts(classes)
+        return self._counts[model]
 
     def runs(self) -> Iterator[PoolColumns]:
         """The columns of all rows in a new pass, without ids and slices."""
         for batch in self._origin.batches(self._roles):
-            yield read_columns([batch], self._roles, known=self._known, distinct=False)
+            yield self._read([batch], self._roles)
 
     def at(self, rows: IntArray) -> PoolColumns:
         """The columns of some rows, which are read from the files."""
@@ -556,8 +554,7 @@ class StreamedColumns:
         if not len(rows):  # no rows have no types: those of a run that was read are taken
             return next(self.runs()).at(place)
         roles = replace(self._roles, id=self._id)
-        batches = self._origin.take(distinct, roles)
-        columns = read_columns(batches, roles, known=self._known, distinct=False).at(place)
+        columns = self._read(self._origin.take(distinct, roles), roles).at(place)
         return replace(columns, slices={name: one.at(rows) for name, one in self.slices.items()})
 
     def id_chunks(self) -> Iterable[pa.Array]:
@@ -568,65 +565,41 @@ class StreamedColumns:
             start += len(batch)
 
 
+@dataclass(slots=True)
 class _ClassCounts:
     """How often each class is predicted, counted a run of rows at a time."""
 
-    def __init__(self, model: str, classes: Sequence[str] | None) -> None:
-        self._model, self._declared = model, classes
-        self._n: Counter[str] = Counter()
-        self._is_number: bool | None = None
-        self._too_many = False
+    model: str
+    n: Counter[str] = field(default_factory=Counter)
+    is_number: bool | None = None
+    too_many: bool = False
 
     def add(self, run: PoolPredictions) -> None:
         """Take in the predictions of the next rows."""
         if run.pred is None:
             return
         number = run.number is not None
-        if self._is_number not in (None, number):
+        if self.is_number not in (None, number):
             raise PoolError(
-                f"The predictions of {self._model or 'the model'} are numbers in some files and "
+                f"The predictions of {self.model or 'the model'} are numbers in some files and "
                 f"text in others. Write them the same way in all files."
             )
-        self._is_number = number
-        if not self._too_many:
+        self.is_number = number
+        if not self.too_many:
             counts = run.counts()
-            self._n.update(counts)
-            self._too_many = not counts or len(self._n) > _MOST_CLASSES
-
-    @property
-    def classes(self) -> tuple[str, ...]:
-        """The classes that are text and were not declared; empty if there are too many."""
-        text = self._declared is None and self._is_number is False and not self._too_many
-        return tuple(sorted(self._n)) if text else ()
+            self.n.update(counts)
+            self.too_many = not counts or len(self.n) > _MOST_CLASSES
 
     def counts(self, classes: Sequence[str] | None) -> dict[str, int]:
         """The number of predictions of each class, as `PoolPredictions.counts` gives it."""
-        if self._too_many:
+        if self.too_many or not self.n:
             return {}
-        if self._is_number:
-            return dict(sorted(self._n.items(), key=lambda one: float(one[0])))
-        return {name: self._n[name] for name in classes or sorted(self._n)} if self._n else {}
+        names = sorted(self.n, key=float) if self.is_number else classes or sorted(self.n)
+        return {name: self.n[name] for name in names}
 
 
-class _SliceCodes:
-    """The slice of each item, two bytes each, whose names are found a run of rows at a time."""
-
-    def __init__(self, name: str, n_rows: int) -> None:
-        self._name = name
-        self._codes: NDArray[np.int16] = np.empty(n_rows, dtype=np.int16)
-        self._number: dict[str, int] = {}
-        self._n = 0
-
-    def add(self, run: Categorical) -> None:
-        """Take in the slices of the next rows."""
-        numbers = [self._number.setdefault(one, len(self._number)) for one in run.values]
-        check_slices(self._name, len(self._number))
-        self._codes[self._n : self._n + len(run)] = np.array(numbers, dtype=np.int16)[run.codes]
-        self._n += len(run)
-
-    def categorical(self) -> Categorical:
-        """The slices, in order of their names."""
-        values = sorted(self._number)
-        place = {name: at for at, name in enumerate(values)}
-        table = np.array([place[name] for name in self._number], dtype=np.int16)
-        return Categorical(tuple(values), table[self._codes])
+def _in_order(numbers: Mapping[str, int], codes: NDArray[np.int16]) -> Categorical:
+    """Values and their codes, as `numbers` gives them, in order of the values."""
+    place = {name: at for at, name in enumerate(sorted(numbers))}
+    table = np.array([place[name] for name in numbers], dtype=np.int16)
+    return Categorical((*place,), table[codes])

@@ -522,7 +522,7 @@ def _make_items(
     pred, proba, columns = {}, {}, pool.at(rows)
     every = np.arange(len(rows))
     for model in settings.models:
-        predictions = columns.predictions(model, pool.classes)
+        predictions = columns.predictions(model)
         if (values := predictions.of(every)) is not None:
             pred[model] = as_labels(values, settings)
         if predictions.proba is not None:

@@ -12,13 +12,12 @@ import pyarrow.parquet as pq
 
 from levelled.errors import PoolError
 from levelled.labels import list_names
-from levelled.sources.columns import Roles, shown_columns
+from levelled.sources.columns import PRED, Roles, shown_columns
 from levelled.sources.readers.items import Outputs, as_object, note_labels, objects, read_document
 
 _MOST_BYTES = 1 << 31
 """Bytes of the largest data set that is read whole: in memory it takes as much again and more."""
 _STATE, _INFO, _SPLITS = "state.json", "dataset_info.json", "dataset_dict.json"
-_PREDICTED = ("pred", "prediction", "y_pred")
 
 
 def as_outputs(dataset: Any) -> Outputs:  # noqa: ANN401
@@ -88,9 +87,9 @@ def _outputs(table: pa.Table, names: Mapping[str, list[str]] | None = None) -> O
         ids = pa.array([str(row) for row in range(len(table))])
         table = table.add_column(0, "id", ids)
         notes = ("there is no column id: the ids are the numbers of the rows, from 0",)
-    labels = [one for one in names if one not in _PREDICTED and not one.startswith("pred@")]
+    labels = [one for one in names if one not in PRED and not one.startswith("pred@")]
     shown = [one for one in shown_columns(table.schema, Roles("id")) if one not in labels]
-    shown = [one for one in shown if one not in _PREDICTED and "@" not in one]
+    shown = [one for one in shown if one not in PRED and "@" not in one]
     for column in labels:
         if column in table.column_names:
             known = len(table) - table.column(column).null_count

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -14,6 +13,7 @@ import pyarrow as pa
 
 from levelled.errors import PoolError
 from levelled.labels import class_text
+from levelled.sources.columns import guides_draws
 
 _CALL = pa.struct([("name", pa.string()), ("arguments", pa.string())])
 _MESSAGE = pa.struct(
@@ -21,11 +21,6 @@ _MESSAGE = pa.struct(
 )
 _TYPES = {"messages": pa.list_(_MESSAGE), "tool_calls": pa.list_(_CALL)}
 """Columns whose values have parts, so that a page can show each part by itself."""
-_ROLE = re.compile(
-    "id|group|pred|prediction|y_pred|proba|prediction_proba|score|loss_hat|embedding"
-    "|(proba_|prediction_proba_|surrogate_|p_|f_|pred@|proba@|__index_level_).*"
-)
-"""Names that columns of a pool have for a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,11 +162,17 @@ def _columns(
     columns: dict[str, pa.Array] = {}
     for name, values in _by_name(rows).items():
         if any(value not in (None, "", [], {}) for value in values):
-            place = f"field.{name}" if _ROLE.fullmatch(name) else name
+            place = f"field.{name}" if _has_role(name) else name
             while place in taken or place in columns:
                 place += "_"
             columns[place] = _column(name, values)
     return columns
+
+
+def _has_role(name: str) -> bool:
+    """True for a name that columns of a pool have for a reason."""
+    others = ("id", "group", "embedding")
+    return name in others or name.startswith(("p_", "f_")) or guides_draws(name)
 
 
 def _column(name: str, values: Sequence[Any]) -> pa.Array:
