@@ -1,6 +1,6 @@
 """Whatever happens in whatever order, a campaign's state and figures are what its log says."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -23,7 +23,15 @@ from levelled.campaigns.drawing.drawing import draw_again, draw_events
 from levelled.campaigns.figures.figures import estimate_figures
 from levelled.campaigns.figures.settled import FigureCache
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.events import Event, apply_events, read_event
+from levelled.campaigns.log.events import (
+    Closed,
+    Event,
+    Reopened,
+    Resolved,
+    Skipped,
+    apply_events,
+    read_event,
+)
 from levelled.campaigns.log.records import DrawnItem, to_plain
 from levelled.campaigns.log.state import CampaignState, find_draw
 from levelled.errors import CampaignError
@@ -68,11 +76,14 @@ class Campaigning(RuleBasedStateMachine):
     def draw_ahead(self, n: int) -> None:
         """Draw n more items; here all of them are drawn already."""
 
-    def do(self, events: tuple[Event, ...]) -> None:
+    def do(self, events: Sequence[Event]) -> None:
         self.events.extend(events)
         before, as_it_was = self.state, containers(self.state)
         self.state = apply_events(events, before) if events else before
         assert containers(before) == as_it_was, "a state that was handed out has changed"
+
+    def record(self, kind: type[Event], owner: str | None, **payload: object) -> None:
+        self.do([decide.make_event(kind, self.state, owner, self.now, **payload)])
 
     def on_item(
         self, decision: Callable[..., tuple[Event, ...]], item: DrawnItem, *what: object
@@ -123,7 +134,7 @@ class Campaigning(RuleBasedStateMachine):
         """An owner has all open items again, but for expired ones that there is no room for."""
         in_flight = {d for d, (_, until) in self.held.items() if until > self.now}
         own = {d for d, (by, _) in self.held.items() if by == owner}
-        given = decide.mine(self.state, owner, self.now)
+        given = decide.ask(self.state, None, owner, self.now)
         draws = [one.draw for one in given.asks]
         assert own & in_flight <= {*draws} <= own
         room = max(self.state.settings.in_flight - len(in_flight), 0)
@@ -151,7 +162,7 @@ class Campaigning(RuleBasedStateMachine):
     @precondition(lambda self: self.state.closed is not None)
     @rule()
     def reopen(self) -> None:
-        self.do(decide.reopen(self.state, "ann", self.now))
+        self.record(Reopened, "ann")
         assert self.goes_on()
 
     def nothing_open_was_passed_over(
@@ -252,9 +263,9 @@ class Campaigning(RuleBasedStateMachine):
         item = self.one(part)
         if self.is_settled(item.draw):
             with pytest.raises(CampaignError, match="already"):
-                self.do(decide.set_aside(self.state, "skipped", item.draw, "", owner, self.now))
+                self.record(Skipped, owner, draw=item.draw, reason="")
             return
-        self.do(decide.set_aside(self.state, "skipped", item.draw, "", owner, self.now))
+        self.record(Skipped, owner, draw=item.draw, reason="")
         self.passed.setdefault(item.draw, set()).add(owner)
         if owner is None or self.held.get(item.draw, (None,))[0] == owner:
             self.held.pop(item.draw, None)
@@ -265,11 +276,9 @@ class Campaigning(RuleBasedStateMachine):
         item = self.one(part)
         if self.is_settled(item.draw):
             with pytest.raises(CampaignError, match="already"):
-                self.do(
-                    decide.set_aside(self.state, "resolved", item.draw, "blank", owner, self.now)
-                )
+                self.record(Resolved, owner, draw=item.draw, reason="blank")
             return
-        self.do(decide.set_aside(self.state, "resolved", item.draw, "blank", owner, self.now))
+        self.record(Resolved, owner, draw=item.draw, reason="blank")
         self.lost.add(item.draw)
         self.held.pop(item.draw, None)
         self.passed.pop(item.draw, None)
@@ -291,12 +300,12 @@ class Campaigning(RuleBasedStateMachine):
     @precondition(lambda self: self.asked() and self.state.n_settled > 3)
     @rule()
     def close(self) -> None:
-        self.do(decide.close(self.state, "enough", "ann", self.now))
+        self.record(Closed, "ann", reason="enough")
         item = self.state.draws[0]
         for refused in (
             lambda: decide.ask(self.state, 1, "ann", self.now),
             lambda: tell_one(self.state, item, "ham", "ann", self.now),
-            lambda: decide.set_aside(self.state, "resolved", 1, "blank", "ann", self.now),
+            lambda: self.record(Resolved, "ann", draw=1, reason="blank"),
             lambda: decide.change(self.state, "ann", self.now, budget=None),
         ):
             with pytest.raises(CampaignError, match="closed"):

@@ -12,7 +12,16 @@ from typing import TYPE_CHECKING, Any
 from levelled._check import whole
 from levelled._optional import optional
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.events import Event, apply_events
+from levelled.campaigns.log.events import (
+    Closed,
+    Event,
+    LossesReplaced,
+    Renamed,
+    Reopened,
+    Resolved,
+    Skipped,
+    apply_events,
+)
 from levelled.campaigns.log.log import CampaignLog, Decision
 from levelled.campaigns.log.records import Ask, OpenItem
 from levelled.campaigns.log.state import CampaignState
@@ -159,7 +168,7 @@ class Campaign:
 
         Without an owner they are those that were asked for without a name.
         """
-        return self._hand_out(lambda state: decide.mine(state, owner, current_time()))
+        return self._hand_out(lambda state: decide.ask(state, None, owner, current_time()))
 
     def renew(
         self, draws: Iterable[int], *, owner: str | None = None, lease_seconds: int | None = None
@@ -266,15 +275,11 @@ class Campaign:
 
     def skip(self, draw: int, *, reason: str = "", owner: str | None = None) -> None:
         """Pass an item on to another labeller, under the same number."""
-        self._do(
-            lambda state: decide.set_aside(state, "skipped", draw, reason, owner, current_time())
-        )
+        self._record(Skipped, owner, draw=whole("draw", draw, least=1), reason=reason)
 
     def mark_unlabelable(self, draw: int, *, reason: str, owner: str | None = None) -> None:
         """Declare that an item cannot be labelled; estimates are then over the items that can."""
-        self._do(
-            lambda state: decide.set_aside(state, "resolved", draw, reason, owner, current_time())
-        )
+        self._record(Resolved, owner, draw=whole("draw", draw, least=1), reason=reason)
 
     def open_items(self) -> list[OpenItem]:
         """Every item that was handed out and has no label yet: who has it, and since when."""
@@ -551,8 +556,8 @@ class Campaign:
         from levelled.campaigns.drawing.pools import place_of
 
         scores = self._pool.open_scores(self.settings, predictions, save_as)
-        where, content = place_of(scores), scores.fingerprint
-        self._do(lambda state: decide.rescore(state, where, content, owner, current_time()))
+        named = {"source": place_of(scores), "fingerprint": scores.fingerprint}
+        self._record(LossesReplaced, owner, **named)
 
     def change(self, *, owner: str | None = None, **settings: Any) -> None:  # noqa: ANN401
         """Change the kind of further draws, budget, target_width, lease_seconds or in_flight."""
@@ -564,15 +569,16 @@ class Campaign:
 
     def close(self, *, reason: str = "finished", owner: str | None = None) -> None:
         """End the campaign; its estimates remain."""
-        self._do(lambda state: decide.close(state, reason, owner, current_time()))
+        self._record(Closed, owner, reason=reason)
 
     def reopen(self, *, owner: str | None = None) -> None:
         """Let a closed campaign go on."""
-        self._do(lambda state: decide.reopen(state, owner, current_time()))
+        self._record(Reopened, owner)
 
     def rename(self, name: str, *, owner: str | None = None) -> None:
         """Give the campaign another name; its log records when, and by whom."""
-        self._log.rename(name, lambda state: decide.rename(state, name, owner, current_time()))
+        make = partial(decide.make_event, Renamed, owner=owner, now=current_time(), name=name)
+        self._log.rename(name, make)
         self.name = name
 
     def delete(self) -> None:
@@ -623,6 +629,10 @@ class Campaign:
 
         self._do(decide_both)
         return asks
+
+    def _record(self, kind: type[Event], owner: str | None, **payload: Any) -> None:  # noqa: ANN401
+        """Append an event that holds what it is given, unless it cannot happen."""
+        self._do(lambda state: [decide.make_event(kind, state, owner, current_time(), **payload)])
 
     def _do(self, decision: Decision) -> int:
         """Decide on the newest state and append; the number of events."""

@@ -24,7 +24,7 @@ from levelled.campaigns import Figure, load_campaign
 from levelled.campaigns.figures.figures import estimate_figures, estimate_history
 from levelled.campaigns.figures.settled import FigureCache, settled_draws
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.events import apply_events
+from levelled.campaigns.log.events import Resolved, apply_events
 from levelled.campaigns.log.state import CampaignState
 
 POOL, TRUTH = spam(60)
@@ -48,7 +48,7 @@ def labelled(
 
 def unlabelable(state: CampaignState, *draws: int) -> CampaignState:
     for draw in draws:
-        events = decide.set_aside(state, "resolved", draw, "blank", None, START)
+        events = [decide.make_event(Resolved, state, None, START, draw=draw, reason="blank")]
         state = apply_events(events, state)
     return state
 

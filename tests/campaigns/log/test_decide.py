@@ -5,7 +5,7 @@ import pytest
 
 from campaigns.simulated import START, amend_one, beginning, numbers, spam, tell_one
 from levelled.campaigns.log import decide
-from levelled.campaigns.log.events import apply_events
+from levelled.campaigns.log.events import Resolved, Skipped, apply_events
 from levelled.campaigns.log.state import CampaignState, find_draw
 from levelled.errors import CampaignError, InputError, LevelledError, LossError
 
@@ -37,7 +37,7 @@ def tell_label(
 
 
 def skip_item(state: CampaignState, draw: int, owner: str | None, at: int = 1) -> CampaignState:
-    events = decide.set_aside(state, "skipped", draw, "unsure", owner, after(at))
+    events = [decide.make_event(Skipped, state, owner, after(at), draw=draw, reason="unsure")]
     return apply_events(events, state)
 
 
@@ -88,7 +88,9 @@ def test_telling_the_same_thing_again_changes_nothing() -> None:
 
 def test_an_answer_to_what_cannot_be_labelled_is_a_second_opinion_told_once() -> None:
     state, _ = ask_items(started(), 1)
-    state = apply_events(decide.set_aside(state, "resolved", 1, "blank", "ann", after(1)), state)
+    state = apply_events(
+        [decide.make_event(Resolved, state, "ann", after(1), draw=1, reason="blank")], state
+    )
     state = tell_label(state, 1, "ham", "bob")
     assert not state.answers
     assert len(state.opinions[1]) == 1
@@ -233,7 +235,9 @@ def test_an_amended_answer_counts_and_the_one_before_is_kept() -> None:
 
 def test_a_resolution_can_be_amended_by_a_label() -> None:
     state, _ = ask_items(started(), 1)
-    state = apply_events(decide.set_aside(state, "resolved", 1, "blank", "ann", after(1)), state)
+    state = apply_events(
+        [decide.make_event(Resolved, state, "ann", after(1), draw=1, reason="blank")], state
+    )
     state = apply_events(amend_one(state, state.draws[0], "spam", "bob", after(2)), state)
     assert (state.answers[1].label, state.unlabelable, [one.label for one in state.amended[1]]) == (
         "spam",

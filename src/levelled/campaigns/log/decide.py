@@ -9,22 +9,15 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import chain, islice
-from typing import Any, Literal, NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from levelled.campaigns.log.events import (
     Amended,
     Answered,
     Changed,
-    Closed,
     Event,
     Leased,
-    LossesReplaced,
-    Renamed,
-    Reopened,
-    Resolved,
     Returned,
-    Skipped,
-    Source,
     Withdrawn,
 )
 from levelled.campaigns.log.records import Answer, Ask, DrawnItem, OpenItem
@@ -53,7 +46,7 @@ def time_text(now: datetime) -> str:
     return now.isoformat(timespec="seconds")
 
 
-def _event(
+def make_event(
     kind: type[Made],
     state: CampaignState,
     owner: str | None,
@@ -62,6 +55,7 @@ def _event(
 ) -> Made:
     """The event of this kind; refuses one that cannot happen in this state."""
     check_owner(owner)
+    check_text("The reason", payload.get("reason"))
     event = kind(at=time_text(now), by=owner, **payload)
     for reason in event.why_not(state):
         raise CampaignError(reason)
@@ -79,42 +73,37 @@ class Handout:
 
 def ask(
     state: CampaignState,
-    n: int,
+    n: int | None,
     owner: str | None,
     now: datetime,
     lease_seconds: int | None = None,
 ) -> Handout:
     """Hand out up to n items: the owner's open ones again, then what others left, then new draws.
 
-    Without a name of the owner, open items are not given again: somebody else may have them. An
-    item is offered again when its lease has run out, and to another labeller when one skipped
+    An item is offered again when its lease has run out, and to another labeller when one skipped
     it. The number of items in flight is capped, because the estimate cannot use later draws
-    before all of them are labelled. Leases may be shorter than those of the campaign.
+    before all of them are labelled. Where n is None, only the owner's open items are handed out.
     """
     refuse_closed(state)
     check_text("The name of the owner", owner)
-    own = [] if owner is None else draws_kept_for(state, owner)
+    # Without a name, open items are given again only on demand: somebody else may have them.
+    own = [] if owner is None and n is not None else draws_kept_for(state, owner)
     in_flight = _in_flight(state, now)
     again = [draw for draw in own if draw in in_flight][:n]
+    wanted = (len(own) if n is None else n) - len(again)
     room = max(state.settings.in_flight - len(in_flight), 0)
-    offers = _offers(state, owner, in_flight, own)
-    new = [*islice(offers, min(n - len(again), room))]
-    note = _note(state, n - len(again), room, len(new), owner)
-    return _hand_out(state, [*again, *new], owner, now, note, lease_seconds)
-
-
-def mine(state: CampaignState, owner: str | None, now: datetime) -> Handout:
-    """Hand out the owner's open items once more, under the same numbers, with renewed leases."""
-    refuse_closed(state)
-    check_text("The name of the owner", owner)
-    own, in_flight = draws_kept_for(state, owner), _in_flight(state, now)
-    again = [draw for draw in own if draw in in_flight]
-    room = max(state.settings.in_flight - len(in_flight), 0)
-    expired = [draw for draw in own if draw not in in_flight]
-    chosen, note = [*again, *expired[:room]], None
-    if len(expired) > room:
-        note = f"the leases of the others ran out, and {_full(state)}"
-    return _hand_out(state, sorted(chosen), owner, now, note)
+    new = [*islice(_offers(state, owner, in_flight, own), min(wanted, room))]
+    draws, note = [*again, *new], _note(state, wanted, room, len(new), owner)
+    if n is None:
+        draws.sort()
+        note = note and f"the leases of the others ran out, and {note}"
+    if not draws:
+        return Handout((), (), note)
+    until = lease_end(state, now, lease_seconds)
+    event = make_event(Leased, state, owner, now, draws=draws, until=until)
+    items = (state.draws[draw - 1] for draw in draws)
+    asks = (Ask(one.draw, one.id, shown_data(state.settings, one), until) for one in items)
+    return Handout(tuple(asks), (event,), note)
 
 
 def renew(
@@ -136,25 +125,7 @@ def renew(
     kept = {*draws} & {*draws_kept_for(state, owner)} & _in_flight(state, now)
     if all(state.leases[draw].until > halfway for draw in kept):
         return ()
-    return (_event(Leased, state, owner, now, draws=sorted(kept), until=until),)
-
-
-def _hand_out(
-    state: CampaignState,
-    draws: Sequence[int],
-    owner: str | None,
-    now: datetime,
-    note: str | None,
-    lease_seconds: int | None = None,
-) -> Handout:
-    """Lease some draws to an owner."""
-    if not draws:
-        return Handout((), (), note)
-    until = lease_end(state, now, lease_seconds)
-    event = _event(Leased, state, owner, now, draws=[*draws], until=until)
-    items = (state.draws[draw - 1] for draw in draws)
-    asks = (Ask(one.draw, one.id, shown_data(state.settings, one), until) for one in items)
-    return Handout(tuple(asks), (event,), note)
+    return (make_event(Leased, state, owner, now, draws=sorted(kept), until=until),)
 
 
 def draws_kept_for(state: CampaignState, owner: str | None) -> list[int]:
@@ -181,32 +152,22 @@ def give_back(
     everyone: bool,
     now: datetime,
 ) -> tuple[Returned, ...]:
-    """End leases, so that the next labeller who asks gets the items.
-
-    They are the owner's, or only some `draws`; with `everyone`, those of all labellers. Some draws
-    without an owner may be anybody's.
-    """
+    """End leases, so that others can have the items; some draws without an owner are anybody's."""
     refuse_closed(state)
     if draws is None:
         every = [draw for draw in state.open_draws() if draw in state.leases]
         chosen = every if everyone else draws_kept_for(state, owner)
     else:
         chosen = [find_draw(state, draw=draw).draw for draw in dict.fromkeys(draws)]
-        for draw in chosen:
-            _refuse_not_kept(state, draw, None if everyone else owner)
-    return (_event(Returned, state, owner, now, draws=chosen),) if chosen else ()
-
-
-def _refuse_not_kept(state: CampaignState, draw: int, owner: str | None) -> None:
-    lease = state.leases.get(draw)
-    if lease is None:
-        raise CampaignError(f"Draw {draw} is kept for nobody, so it cannot be given back.")
-    if owner is not None and lease.owner != owner:
-        raise CampaignError(
-            f"Draw {draw} is kept for {lease.owner or 'a labeller without a name'}, not for "
-            f"{owner}. To free it whoever has it: levelled open {state.settings.name} --return "
-            f"--draw {draw} --all"
-        )
+        for draw in () if everyone or owner is None else chosen:
+            lease = state.leases.get(draw)
+            if lease is not None and lease.owner != owner:
+                raise CampaignError(
+                    f"Draw {draw} is kept for {lease.owner or 'a labeller without a name'}, not "
+                    f"for {owner}. To free it whoever has it: levelled open "
+                    f"{state.settings.name} --return --draw {draw} --all"
+                )
+    return (make_event(Returned, state, owner, now, draws=chosen),) if chosen else ()
 
 
 def _offers(
@@ -231,19 +192,15 @@ def _in_flight(state: CampaignState, now: datetime) -> set[int]:
     return {draw for draw, lease in leases if lease is not None and lease.until > at}
 
 
-def _full(state: CampaignState) -> str:
-    return (
-        f"{state.settings.in_flight} items may be in flight at once, and so many are: tell, return "
-        f"or skip some of them first"
-    )
-
-
 def _note(state: CampaignState, n: int, room: int, n_given: int, owner: str | None) -> str | None:
     """The reason why fewer than n items are handed out."""
     if n_given == n:
         return None
     if n_given == room:
-        return _full(state)
+        return (
+            f"{state.settings.in_flight} items may be in flight at once, and so many are: tell, "
+            f"return or skip some of them first"
+        )
     passed = sum(owner in state.skipped.get(draw, ()) for draw in state.open_draws())
     if passed:
         return (
@@ -277,10 +234,7 @@ def tell_all(
     """Record labels, each with its draw or its id. Answers may come in any order.
 
     The first answer to a draw counts; another labeller's is kept beside it, as a second opinion.
-    Telling the same thing again changes nothing; with another note or other answers to the
-    questions, it amends these. An owner who tells another label than before is refused, because
-    that is a correction: `amend_all` confirms it. If one answer is wrong all are refused, and the
-    message begins with the "where" of that answer.
+    Telling the same thing again changes nothing. If one answer is wrong all are refused.
     """
     refuse_closed(state)
     told: dict[int, _Given] = {}
@@ -315,7 +269,7 @@ def _told_event(
     if not _is_new(state, draw, given.label, owner):
         return None
     remarks = merge_remarks(None, {}, given.remarks)
-    return _event(Answered, state, owner, now, draw=draw, label=given.label, **remarks)
+    return make_event(Answered, state, owner, now, draw=draw, label=given.label, **remarks)
 
 
 def _own_answer(state: CampaignState, draw: int, owner: str | None) -> Answer | None:
@@ -337,7 +291,7 @@ def _amendment(
     if before is not None and new == (before.label, before.note, before.rubric):
         return None
     opinion = before is not None and before is not state.answers.get(draw)
-    return _event(
+    return make_event(
         Amended, state, owner, now, draw=draw, label=given.label, opinion=opinion, **remarks
     )
 
@@ -379,9 +333,7 @@ def amend_all(
 ) -> tuple[Event, ...]:
     """Replace labels, or give one to an unlabelable item; the log keeps those before.
 
-    An owner whose label is a second opinion replaces that; any other replaces the label that
-    counts. Only labels and estimates change, never a probability of a draw. A note and answers
-    to the questions stay as they were where no new ones are given.
+    A note and answers to the questions stay as they were where no new ones are given.
     """
     new: dict[int, _Given] = {}
     events: dict[int, Event] = {}
@@ -406,11 +358,7 @@ def _at(answer: Mapping[str, Any], why: str) -> CampaignError:
 
 
 def undo(state: CampaignState, owner: str | None, now: datetime) -> tuple[Withdrawn, ...]:
-    """Withdraw the owner's last answer, second opinion, amendment or mark of an unlabelable item.
-
-    A draw that then has no label is leased to the owner again; an amended one has the label
-    before; one with a second opinion has that.
-    """
+    """Withdraw the owner's last answer, second opinion, amendment or mark as unlabelable."""
     refuse_closed(state)
     told = [
         (one.place, draw, False)
@@ -431,27 +379,7 @@ def undo(state: CampaignState, owner: str | None, now: datetime) -> tuple[Withdr
         )
     _, draw, is_opinion = max(told)
     until = lease_end(state, now)
-    return (_event(Withdrawn, state, owner, now, draw=draw, until=until, opinion=is_opinion),)
-
-
-def set_aside(
-    state: CampaignState,
-    kind: Literal["skipped", "resolved"],
-    draw: int,
-    reason: str,
-    owner: str | None,
-    now: datetime,
-) -> tuple[Event, ...]:
-    """Pass an item on to another labeller, or declare that nobody can label it.
-
-    A skipped item keeps its number. After a resolved one the estimate is over the items that can be
-    labelled.
-    """
-    refuse_closed(state)
-    item = find_draw(state, draw=draw)
-    check_text("The reason", reason)
-    made = Skipped if kind == "skipped" else Resolved
-    return (_event(made, state, owner, now, draw=item.draw, reason=reason),)
+    return (make_event(Withdrawn, state, owner, now, draw=draw, until=until, opinion=is_opinion),)
 
 
 def change(
@@ -487,7 +415,7 @@ def change(
     new = {name: value for name, value in new.items() if getattr(state.settings, name) != value}
     if "budget" in new and state.settings.looks:
         new["looks"] = looks_to_json(_replan(state, new["budget"]))
-    return (_event(Changed, state, owner, now, settings=new),) if new else ()
+    return (make_event(Changed, state, owner, now, settings=new),) if new else ()
 
 
 def _check_setting(state: CampaignState, name: str, value: Any) -> Any:  # noqa: ANN401
@@ -515,27 +443,3 @@ def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]
     count = max(len(settings.looks) - len(taken), 1)
     alpha, size = SHARE * (1 - settings.level), settings.pool_size
     return replan_looks(taken, min(budget, size), size, count, alpha)
-
-
-def rescore(
-    state: CampaignState, source: Source, fingerprint: str, owner: str | None, now: datetime
-) -> tuple[Event, ...]:
-    """Let the predicted losses of a file guide the draws; those that nobody was given go."""
-    named = {"source": source, "fingerprint": fingerprint}
-    return (_event(LossesReplaced, state, owner, now, **named),)
-
-
-def close(state: CampaignState, reason: str, owner: str | None, now: datetime) -> tuple[Event, ...]:
-    """End the campaign: no more items are handed out and no more labels recorded."""
-    check_text("The reason", reason)
-    return (_event(Closed, state, owner, now, reason=reason),)
-
-
-def reopen(state: CampaignState, owner: str | None, now: datetime) -> tuple[Event, ...]:
-    """Let a closed campaign go on."""
-    return (_event(Reopened, state, owner, now),)
-
-
-def rename(state: CampaignState, name: str, owner: str | None, now: datetime) -> Event:
-    """The event that gives the campaign another name; the log goes on under it."""
-    return _event(Renamed, state, owner, now, name=name)

@@ -116,14 +116,7 @@ class RoundBegun(Event, tag="round", frozen=True):
     @classmethod
     def of(cls, begun: Round, *, at: str) -> "RoundBegun":
         """The event that begins a round."""
-        return cls(
-            at=at,
-            by=None,
-            first=begun.first,
-            predictor=begun.predictor,
-            floor=begun.floor,
-            shares=begun.shares,
-        )
+        return cls(at=at, by=None, **msgspec.structs.asdict(begun))
 
     def why_not(self, state: CampaignState) -> Iterator[str]:
         """A round begins with the next draw."""
@@ -560,13 +553,12 @@ def replay(
     builder: StateBuilder | None = None
     for place, plain in enumerate(events):
         event = read_event(plain, place)
-        before = None if builder is None else builder.build()
-        if before is None:
-            before = (builder := _apply(None, event)).build()
-            yield before, event, plain
+        if builder is None:
+            builder = _apply(None, event)
+            yield builder.build(), event, plain
         else:
-            yield before, event, plain
-            builder = _apply(builder, event)
+            yield builder.build(), event, plain
+            _apply(builder, event)
 
 
 def _apply(builder: StateBuilder | None, event: Event | Mapping[str, Any]) -> StateBuilder:

@@ -28,7 +28,7 @@ from levelled._files import replace_file
 from levelled._version import __version__
 from levelled.campaigns.drawing.drawn_items import DrawnItems, ItemColumns, columns_of
 from levelled.campaigns.log.events import Event, apply_events
-from levelled.campaigns.log.records import PlainEvent, StoredEvent, to_plain
+from levelled.campaigns.log.records import PlainEvent, to_plain
 from levelled.campaigns.log.state import CampaignState, state_from_plain, state_to_plain
 from levelled.campaigns.settings import CampaignSettings
 from levelled.campaigns.stores import Read, Store
@@ -200,6 +200,7 @@ Decision = Callable[[CampaignState], Sequence[Event]]
 """Returns the events that a step appends to the log."""
 
 Made = TypeVar("Made", bound=Event)
+T = TypeVar("T")
 
 _TRIES = 50
 
@@ -269,26 +270,26 @@ class CampaignLog:
             events = decision(state)
             return [to_plain(event) for event in events], state.n_events
 
-        for _ in range(_TRIES):
-            try:
-                self._n_stored = self.store.update(self.name, decide_now) + 1
-                return events
-            except ConflictError:  # somebody did not wait
-                continue
-        raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
+        self._n_stored = self._insist(lambda: self.store.update(self.name, decide_now)) + 1
+        return events
 
     def rename(self, name: str, event_of: Callable[[CampaignState], Event]) -> None:
         """Move the log to another name, with an event that says so."""
-        for _ in range(_TRIES):
+
+        def attempt() -> None:
             state = self.state
             event = to_plain(event_of(state))
-            try:
-                self.store.rename(self.name, name, event, expected=state.n_events)
-            except ConflictError:
-                continue
-            forget_snapshot(self.store.address, self.name)
-            self.name = name
-            return
+            self.store.rename(self.name, name, event, expected=state.n_events)
+
+        self._insist(attempt)
+        forget_snapshot(self.store.address, self.name)
+        self.name = name
+
+    def _insist(self, attempt: Callable[[], T]) -> T:
+        """The result of `attempt`, made again on the newer state while others do not wait."""
+        for _ in range(_TRIES):
+            with suppress(ConflictError):
+                return attempt()
         raise ConflictError(f"{self.name!r} is too busy: others kept changing it. Try again.")
 
     def delete(self) -> None:
@@ -333,21 +334,17 @@ class CampaignLog:
                 )
         else:
             old = read(self._state.n_events - 1)
-            self._refuse_gone(old[0] if old else None)
+            if not old or old[0].hash != self._hash:
+                raise CampaignError(
+                    f"{self.name!r} was deleted or renamed while it was in use. Nothing was "
+                    f"stored; `levelled list` shows what is there now."
+                )
             new = old[1:]
         if new:
             self._state = apply_events((stored.event for stored in new), self._state)
             self._hash = new[-1].hash
         assert self._state is not None
         return self._state
-
-    def _refuse_gone(self, known: StoredEvent | None) -> None:
-        """Refuse to go on if the last event that was read is no more, or is another one by now."""
-        if known is None or known.hash != self._hash:
-            raise CampaignError(
-                f"{self.name!r} was deleted or renamed while it was in use. Nothing was stored; "
-                f"`levelled list` shows what is there now."
-            )
 
     def _begin(self) -> None:
         """Begin with a snapshot whose last event is in the log; without one, from nothing."""

@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import datetime
 from itertools import pairwise
 from statistics import NormalDist, median
@@ -43,13 +43,9 @@ class Agreement:
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values, for JSON and tables."""
-        return {
-            "n_items": self.n_items,
-            "share": self.share,
-            "kappa": self.kappa,
-            "low": self.low,
-            "high": self.high,
-        }
+        plain = asdict(self)
+        del plain["level"]
+        return plain
 
 
 def cohen_kappa(first: Sequence[Label], second: Sequence[Label]) -> tuple[float, float]:
