@@ -176,8 +176,8 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "kind unknown": (setting("kind", "sorcery"), "newer Levelled"),
     "drive unknown": (setting("drive", "sorcery"), "newer Levelled"),
     "lease without an end": (setting("lease_seconds", 10**9), "lease_seconds must be"),
-    "slices of numbers": (setting("slices", [1]), "as slices"),
-    "truth as a number": (setting("in_flight", True), "as in_flight"),
+    "slices of numbers": (setting("slices", [1]), "`$.slices[0]`: [1]"),
+    "truth as a number": (setting("in_flight", True), "`$.in_flight`: True"),
     "metric of other draws": (setting("metrics", ["brier", "f1:spam"]), "draw 1: "),
     "sample": (setting("n_sampled", 3), "draw 1: "),
     "features": (setting("features", ["f_1"]), ""),
@@ -197,8 +197,8 @@ SETTINGS: dict[str, tuple[Change, str]] = {
     "rubric": (put("answered", "rubric", {"tone": "kind"}), "no question 'tone'"),
     "setting of a newer version": (setting("sorcery", 1), "newer Levelled"),
     "format": (setting("format", 2), "newer Levelled"),
-    "no seed": (lambda events: events[0]["settings"].pop("seed"), "lack seed"),
-    "pool size as text": (setting("pool_size", "90"), "as pool_size"),
+    "no seed": (lambda events: events[0]["settings"].pop("seed"), "`seed`"),
+    "pool size as text": (setting("pool_size", "90"), "`$.pool_size`: '90'"),
 }
 DRAWS: dict[str, tuple[Change, str]] = {
     "probability": (draw(0, "probability", lambda q: q * (1 + 1e-9)), "probability"),

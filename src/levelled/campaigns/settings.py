@@ -13,13 +13,15 @@ and exported with it.
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import MISSING, dataclass, field, fields
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from math import inf
-from types import UnionType
-from typing import TYPE_CHECKING, Any, Union, cast, get_args, get_origin, get_type_hints
+from typing import TYPE_CHECKING, Any, cast
+
+import msgspec
 
 from levelled._check import between, choice, whole
+from levelled.campaigns.log.records import explain
 from levelled.campaigns.options import OPTIONS, CampaignOptions, Option
 from levelled.errors import CampaignError, InputError, InputTypeError
 from levelled.labels import Label, as_numbers, class_text, list_names
@@ -334,14 +336,19 @@ class CampaignSettings(CampaignOptions):
         """The settings that `to_json` wrote."""
         renamed = {"metrics": "metric_names", "n_pool": "pool_size"}  # the first version's name
         values = {renamed.get(name, name): value for name, value in plain.items()}
-        _check_plain(values)
-        for name, value in values.items():
-            if isinstance(value, list) and name != "source":
-                values[name] = tuple(value)
-        values["columns"] = ColumnChoices.from_json(values.get("columns", {}))
-        questions = tuple(map(_restore_question, values.get("questions", ())))
-        looks = looks_from_json(values.get("looks", ()))
-        return cls(**{**values, "looks": looks, "questions": questions})
+        _refuse_newer(values)
+        try:
+            texts = msgspec.convert(values.pop("questions", ()), list[str])
+            settings = msgspec.convert(values, cls)
+            for one in fields(CampaignOptions):
+                check_option(OPTIONS[one.name], getattr(settings, one.name))
+        except (InputError, msgspec.ValidationError) as wrong:
+            raise CampaignError(
+                f"The settings of {plain.get('name')!r}: {explain(wrong, values).rstrip('.')}. The "
+                f"database was changed by something else. Go back to a backup."
+            ) from wrong
+        columns = ColumnChoices.from_json(values.get("columns", {}))
+        return replace(settings, columns=columns, questions=tuple(map(_restore_question, texts)))
 
 
 def looks_to_json(looks: Iterable[PlannedLook]) -> list[list[float]]:
@@ -374,50 +381,18 @@ def check_option(option: Option, value: Any, words: Sequence[str] = ()) -> Any: 
     return value
 
 
-def _check_plain(values: Mapping[str, Any]) -> None:
-    """Refuse settings that this version does not know, and values that no version writes."""
-    name, known = values.get("name"), {one.name: one for one in fields(CampaignSettings)}
-    kept = [OPTIONS[one.name] for one in fields(CampaignOptions) if one.name in values]
-    what = [f"the setting {one!r}" for one in sorted({*values} - {*known})]
+def _refuse_newer(values: Mapping[str, Any]) -> None:
+    """Refuse settings that this version does not know."""
+    known, kept = ({one.name for one in fields(of)} for of in (CampaignSettings, CampaignOptions))
+    what = [f"the setting {one!r}" for one in sorted({*values} - known)]
     what += [f"format {values['format']!r}"] if values.get("format", FORMAT) != FORMAT else []
     what += [
-        f"{one.name} {values[one.name]!r}"
-        for one in kept
-        if one.choices and values[one.name] not in one.choices
+        f"{name} {value!r}"
+        for name, value in values.items()
+        if name in kept and OPTIONS[name].choices and value not in OPTIONS[name].choices
     ]
     if what:
         raise CampaignError(
-            f"{name!r} was made by a newer Levelled: this one does not know {what[0]}. Update "
-            f"with: pip install --upgrade levelled"
+            f"{values.get('name')!r} was made by a newer Levelled: this one does not know "
+            f"{what[0]}. Update with: pip install --upgrade levelled"
         )
-    kinds = get_type_hints(CampaignSettings)
-    for key, one in known.items():
-        if key not in values and one.default is MISSING and one.default_factory is MISSING:
-            raise CampaignError(f"The settings of {name!r} lack {key}. {_ALTERED}")
-        if key in values and not _fits(values[key], kinds[key]):
-            raise CampaignError(
-                f"The settings of {name!r} have {values[key]!r:.80} as {key}. {_ALTERED}"
-            )
-    for option in kept:
-        try:
-            check_option(option, values[option.name])
-        except InputError as wrong:
-            raise CampaignError(f"The settings of {name!r}: {wrong} {_ALTERED}") from wrong
-
-
-def _fits(value: object, kind: Any) -> bool:  # noqa: ANN401
-    """True if this is how JSON keeps a value of a type."""
-    origin, parts = get_origin(kind) or kind, get_args(kind)
-    if origin in (Union, UnionType):
-        return any(_fits(value, one) for one in parts)
-    if isinstance(value, bool):
-        return origin is bool
-    if origin in (tuple, Sequence):
-        return isinstance(value, list | tuple) and (
-            parts[0] is not str or all(isinstance(one, str) for one in value)
-        )
-    plain: Any = {Mapping: dict, ColumnChoices: dict, float: (int, float)}
-    return isinstance(value, plain.get(origin, origin))
-
-
-_ALTERED = "The database was changed by something else. Go back to a backup."

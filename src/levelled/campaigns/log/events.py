@@ -22,6 +22,7 @@ from levelled.campaigns.log.records import (
     Round,
     Unlabelable,
     canonical,
+    explain,
     from_plain,
 )
 from levelled.campaigns.log.state import (
@@ -591,9 +592,7 @@ def read_event(plain: Mapping[str, Any], place: int = 0) -> Event:
         unknown = [key for key in plain if key not in (*kind.__struct_fields__, "type")]
         if unknown:
             raise _too_new(place, f"({name}) has the unknown key {unknown[0]!r:.80}") from wrong
-        key = str(wrong).rpartition("$.")[2].rstrip("`")  # msgspec complains about `$.key`
-        value = f": {plain[key]!r:.80}" if key in plain else ""
-        raise _unreadable(place, name, f"{wrong}{value}") from wrong
+        raise _unreadable(place, name, explain(wrong, plain)) from wrong
     if not 1 <= event.version <= kind.newest:
         raise _too_new(place, f"({name}) has the unknown version {event.version}")
     return event

@@ -5,6 +5,7 @@ and show later changes.
 """
 
 import json
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from hashlib import sha256
@@ -32,6 +33,12 @@ def to_plain(record: object) -> Any:  # noqa: ANN401
 def from_plain(kind: type[Record], plain: object) -> Record:
     """The record of this kind that `to_plain` made plain; refuses keys that it does not have."""
     return msgspec.convert(plain, kind, str_keys=True)
+
+
+def explain(wrong: Exception, plain: Mapping[str, Any]) -> str:
+    """The complaint about plain values, with the value where it is about one key (`$.key`)."""
+    key = re.search(r"\$\.(\w+)", str(wrong))
+    return f"{wrong}: {plain[key[1]]!r:.80}" if key and key[1] in plain else str(wrong)
 
 
 def _plain_value(value: object) -> object:
