@@ -11,6 +11,7 @@ import inspect
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass, replace
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from textwrap import wrap
@@ -24,8 +25,7 @@ KINDS = ("adaptive", "static", "uniform")
 """The ways to draw items."""
 
 _YEAR = 366 * 24 * 3600
-_GOAL, _DRAWS, _COLUMNS, _LABELLING = "Budget and intervals", "Draws", "Columns", "Labelling"
-GROUPS = (_GOAL, _DRAWS, _COLUMNS, _LABELLING)
+GROUPS = ("Budget and intervals", "Draws", "Columns", "Labelling")
 """The groups in which commands, page and reference show the options."""
 
 
@@ -97,16 +97,18 @@ class Option:
         return re.sub(r"\b(\w+\.)+", "", inspect.formatannotation(self.annotation))
 
 
+_goal, _draws, _columns, _labelling = (partial(Option, group=group) for group in GROUPS)
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CampaignOptions:
     """The options that the log keeps as they are given, in the order in which `status` has them."""
 
     kind: Annotated[
         str,
-        Option(
+        _draws(
             "Way to draw: adaptive learns from the labels which items are likely to be wrong, "
             "static draws by weights fixed beforehand, uniform at random.",
-            _DRAWS,
             choices=KINDS,
             stand_in="auto is static with a score, proposal or floor, else adaptive if the pool "
             "has something to learn from.",
@@ -114,67 +116,60 @@ class CampaignOptions:
         ),
     ] = "auto"
     budget: Annotated[
-        int | None,
-        Option("The most labels to ask for.", _GOAL, 1, changeable=True, comes_first=True),
+        int | None, _goal("The most labels to ask for.", least=1, changeable=True, comes_first=True)
     ] = None
     target_width: Annotated[
         float | None,
-        Option(
+        _goal(
             "How narrow the first metric's interval should become.",
-            _GOAL,
-            0,
+            least=0,
             inside=True,
             changeable=True,
         ),
     ] = None
     level: Annotated[
-        float, Option("Confidence level of the intervals.", _GOAL, 0, 1, inside=True)
+        float, _goal("Confidence level of the intervals.", least=0, most=1, inside=True)
     ] = 0.95
     seed: Annotated[
-        int, Option("Seed of the draws; commands and page choose one if not given.", _DRAWS, 0)
+        int, _draws("Seed of the draws; commands and page choose one if not given.", least=0)
     ]
     in_flight: Annotated[
         int,
-        Option("The most items that may wait for a label at once.", _LABELLING, 1, changeable=True),
+        _labelling("The most items that may wait for a label at once.", least=1, changeable=True),
     ] = 200
     lease_seconds: Annotated[
         int,
-        Option("How long an item is kept for its labeller.", _LABELLING, 1, _YEAR, changeable=True),
+        _labelling(
+            "How long an item is kept for its labeller.", least=1, most=_YEAR, changeable=True
+        ),
     ] = 24 * 3600
     score: Annotated[
         str,
-        Option(
-            "Static: interest of an item: auto, entropy, margin, ... or uniform.",
-            _DRAWS,
-            only_static=True,
+        _draws(
+            "Static: interest of an item: auto, entropy, margin, ... or uniform.", only_static=True
         ),
     ] = "auto"
     proposal: Annotated[
         str,
-        Option(
-            "Static: proportional, boltzmann:B, power:A, rank:A or uniform.",
-            _DRAWS,
-            only_static=True,
-        ),
+        _draws("Static: proportional, boltzmann:B, power:A, rank:A or uniform.", only_static=True),
     ] = "proportional"
     floor: Annotated[
-        float, Option("Static: the share of draws made uniformly.", _DRAWS, 0, 1, only_static=True)
+        float,
+        _draws("Static: the share of draws made uniformly.", least=0, most=1, only_static=True),
     ] = 0.5  # the studies intervals and looks are with it; weights are then at most about 2
     guarantee: Annotated[
         str,
-        Option(
+        _goal(
             "With finite, the interval has a finite-sample proof, is aimed at the budget, and is "
             "wider; no looks are planned.",
-            _GOAL,
             choices=("asymptotic", "finite"),
             quiet=True,
         ),
     ] = "asymptotic"
     drive: Annotated[
         str,
-        Option(
+        _draws(
             "Metrics that adaptive draws serve: the first, or with worst all, in balance.",
-            _DRAWS,
             choices=("first", "worst"),
             quiet=True,
         ),
@@ -201,57 +196,47 @@ class NewCampaign(CampaignOptions):
     storage: Annotated[str | Path, Option("Database of the campaigns.")] = DEFAULT_STORAGE
     looks: Annotated[
         int,
-        Option(
+        _goal(
             "Readings planned over the budget, or at 50, 100, 200, ... labels without one; with "
             "0 or none, every reading is by betting.",
-            _GOAL,
-            0,
-            100,
+            least=0,
+            most=100,
             metavar="N|none",
         ),
     ] = 5
     features: Annotated[
         Sequence[str] | None,
-        Option(
+        _draws(
             "Columns of numbers to learn losses from, or patterns such as 'f_*', or lengths of "
             "text such as length:output and length:second/first; by default a list column "
             "embedding or f_*, and beside nothing but verdicts the lengths of the longest texts.",
-            _DRAWS,
             repeated=True,
         ),
     ] = None
     labelled: Annotated[
         str | PathLike[str] | None,
-        Option("A file of ids and labels: a random sample to begin with.", _DRAWS, on_page=False),
+        _draws("A file of ids and labels: a random sample to begin with.", on_page=False),
     ] = None
     slices: Annotated[
         Sequence[str],
-        Option(
-            "Columns to report by.",
-            _COLUMNS,
-            longest=20,
-            comes_first=True,
-            flag="slice",
-            repeated=True,
+        _columns(
+            "Columns to report by.", longest=20, comes_first=True, flag="slice", repeated=True
         ),
     ] = ()
     classes: Annotated[
-        Sequence[str] | None, Option("The classes, where no columns name them.", _COLUMNS)
+        Sequence[str] | None, _columns("The classes, where no columns name them.")
     ] = None
     model: Annotated[
-        str,
-        Option("Name of the model in the columns pred or proba_<class>.", _COLUMNS, longest=100),
+        str, _columns("Name of the model in the columns pred or proba_<class>.", longest=100)
     ] = ""
-    id_column: Annotated[str, Option("Column of the ids.", _COLUMNS)] = "id"
+    id_column: Annotated[str, _columns("Column of the ids.")] = "id"
     pred_column: Annotated[
-        str | None,
-        Option("Column of the model's predictions, if it has another name.", _COLUMNS),
+        str | None, _columns("Column of the model's predictions, if it has another name.")
     ] = None
     judge_columns: Annotated[
         Sequence[str],
-        Option(
+        _columns(
             "Columns of judges' verdicts; a judge has the name of its column.",
-            _COLUMNS,
             longest=100,
             comes_first=True,
             flag="judge-column",
@@ -259,22 +244,18 @@ class NewCampaign(CampaignOptions):
         ),
     ] = ()
     show: Annotated[
-        Sequence[str] | None, Option("Columns that labellers see, and no others.", _COLUMNS)
+        Sequence[str] | None, _columns("Columns that labellers see, and no others.")
     ] = None
-    hide: Annotated[Sequence[str], Option("Columns that labellers do not see.", _COLUMNS)] = ()
+    hide: Annotated[Sequence[str], _columns("Columns that labellers do not see.")] = ()
     reader: Annotated[
         str | None,
-        Option(
-            "Tool that wrote the file, instead of recognising it, or plain: columns by name.",
-            _COLUMNS,
-        ),
+        _columns("Tool that wrote the file, instead of recognising it, or plain: columns by name."),
     ] = None
     questions: Annotated[
         Sequence[str],
-        Option(
+        _labelling(
             "Questions beside the label: 'tone=rude,neutral,kind', 'clarity=1:5', 'price=number' "
             "or 'why=text'.",
-            _LABELLING,
             longest=50,
             comes_first=True,
             flag="question",
@@ -284,9 +265,8 @@ class NewCampaign(CampaignOptions):
     ] = ()
     guidelines: Annotated[
         str,
-        Option(
+        _labelling(
             "Instructions for labellers, in Markdown.",
-            _LABELLING,
             longest=100_000,
             comes_first=True,
             in_file=True,
@@ -294,25 +274,23 @@ class NewCampaign(CampaignOptions):
     ] = ""
     pair: Annotated[
         Sequence[str],
-        Option(
+        _labelling(
             "Two columns to compare: shown side by side in random order; the label is the better "
             "one of them, or tie.",
-            _LABELLING,
             longest=2,
             metavar="A,B",
         ),
     ] = ()
     content: Annotated[
         Mapping[str, str] | None,
-        Option(
+        _labelling(
             "How columns are shown: text, markdown, chat, json, image or number.",
-            _LABELLING,
             metavar="COLUMN=KIND",
         ),
     ] = None
     images: Annotated[
         str | PathLike[str] | None,
-        Option("Folder with the images that columns name.", _LABELLING, on_page=False),
+        _labelling("Folder with the images that columns name.", on_page=False),
     ] = None
     load_if_exists: Annotated[bool, Option("Load the campaign if there is one of this name.")] = (
         False
