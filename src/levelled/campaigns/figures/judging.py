@@ -1,7 +1,8 @@
 """A judge of a campaign against people: its figures come from the functions of `estimate`."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -42,7 +43,7 @@ def judge_section(state: CampaignState, cache: FigureCache) -> Iterator[Section]
     counts = state.pred_counts(settings.models[0]) or {}
     if not isinstance(first, Share) or not len(base) or first.positive not in counts:
         return
-    report = _Classes(base, settings.models[0], first.positive).report(None, None, 0.9, 0.9)
+    report = _judge_classes(base, settings.models[0], first.positive)
     assert report.decision is not None
     about = (
         f"The share of {first.positive} among the verdicts is {report.raw:.3f}. May they be used "
@@ -100,8 +101,8 @@ def judge_model(
                 f"{state.settings.name!r} has ratings, and no verdict of them is counted: leave "
                 f"positive (--positive) out."
             )
-        return _Ratings(base, one).report(numbers(one), other, by)
-    return _Classes(base, one, _positive(state, positive, one)).report(other, by, tpr, tnr)
+        return _judge_ratings(base, one, numbers(one), other, by)
+    return _judge_classes(base, one, _positive(state, positive, one), other, by, tpr, tnr)
 
 
 def _positive(state: CampaignState, wanted: str | None, model: str) -> str:
@@ -122,128 +123,112 @@ def _positive(state: CampaignState, wanted: str | None, model: str) -> str:
     return chosen
 
 
-class _Judged:
-    """The figures of one model of a campaign."""
-
-    def __init__(self, base: SettledDraws, model: str) -> None:
-        self.base, self.model, self.settings = base, model, base.state.settings
-
-    def read(self, metric: Metric, column: str | None = None, value: str | None = None) -> Estimate:
-        """The estimate to show, in the pool or a slice, which holds however often one looks."""
-        model = "" if metric.needs == "label" else self.model
-        return read_figure(self.base, subject_of(self.base.state, metric, model, column, value))[0]
-
-    def _slices(self, by: str | None) -> Iterator[tuple[str, str]]:
-        """The values of one slice column, or of all, each with its column."""
-        for column in self.settings.slices if by is None else (by,):
-            for value in self.settings.slice_counts[column]:
-                yield column, value
-
-    def compare(self, metric: Metric, other: str) -> Comparison:
-        """This judge minus another one, on the same labels."""
-        return compare_subjects(self.base, metric, self.model, other)
+def _read(
+    base: SettledDraws,
+    model: str,
+    metric: Metric,
+    column: str | None = None,
+    value: str | None = None,
+) -> Estimate:
+    """The estimate to show, in the pool or a slice, which holds however often one looks."""
+    model = "" if metric.needs == "label" else model
+    return read_figure(base, subject_of(base.state, metric, model, column, value))[0]
 
 
-class _Classes(_Judged):
-    """A judge whose verdicts are classes."""
-
-    def __init__(self, base: SettledDraws, model: str, positive: str) -> None:
-        super().__init__(base, model)
-        self.positive, self.counts = positive, base.state.pred_counts(model) or {}
-
-    def report(self, other: str | None, by: str | None, tpr: float, tnr: float) -> JudgeReport:
-        """All figures, and the decision."""
-        metrics = self._metrics()
-        figures = {name: self.read(metric) for name, metric in metrics.items()}
-        parts = sorted(self._parts(by), key=lambda part: _value(part.estimate, 2.0))
-        total = sum(self.counts.values()) or 1
-        return JudgeReport(
-            shown_model(self.settings, self.model),
-            self.positive,
-            self.counts.get(self.positive, 0) / total,
-            self.read(parse_metric(f"share:{self.positive}")),
-            figures,
-            tuple(parts),
-            decide_unattended(figures["TPR"], figures["TNR"], tpr, tnr),
-            () if other is None else tuple(self._comparisons(metrics, other)),
-        )
-
-    def _comparisons(self, metrics: Mapping[str, Metric], other: str) -> Iterator[Comparison]:
-        """The figures of this judge minus those of another, under the names of the report."""
-        for name in ("TPR", "TNR", "agreement"):
-            yield replace(self.compare(metrics[name], other), metric=name)
-
-    def _metrics(self) -> dict[str, Metric]:
-        def of_class(ratio: Literal["precision", "recall", "specificity"]) -> Metric:
-            name = f"{ratio}:{self.positive}"
-            return ClassRatio(name=name, ratio=ratio, positive=self.positive, d_max=1.0)
-
-        metrics: dict[str, Metric] = {
-            "TPR": of_class("recall"),
-            "TNR": of_class("specificity"),
-            "precision": of_class("precision"),
-            "agreement": PLAIN["accuracy"],
-        }
-        if sum(n > 0 for n in self.counts.values()) > 1:
-            metrics["kappa"] = Kappa.of(self.counts, self.positive)
-        return metrics
-
-    def _parts(self, by: str | None) -> Iterator[Part]:
-        """The slices, and the classes where there are more than two."""
-        for column, value in self._slices(by):
-            one = self.read(PLAIN["accuracy"], column, value)
-            yield Part(f"{column}={value}", "agreement", one)
-        if 2 < len(self.counts) <= _MOST_CLASSES and by is None:
-            for name in self.counts:
-                yield Part(name, "recall", self.read(parse_metric(f"recall:{name}")))
+def _slice_parts(
+    base: SettledDraws, model: str, by: str | None, name: str, metric: Metric
+) -> Iterator[Part]:
+    """A figure called `name` in each slice of one column, or of all columns."""
+    settings = base.state.settings
+    for column in settings.slices if by is None else (by,):
+        for value in settings.slice_counts[column]:
+            yield Part(f"{column}={value}", name, _read(base, model, metric, column, value))
 
 
-class _Ratings(_Judged):
-    """A judge whose verdicts are ratings."""
+def _judge_classes(
+    base: SettledDraws,
+    model: str,
+    positive: str,
+    other: str | None = None,
+    by: str | None = None,
+    tpr: float = 0.9,
+    tnr: float = 0.9,
+) -> JudgeReport:
+    """The report on a judge whose verdicts are classes."""
 
-    def report(self, numbers: FloatArray, other: str | None, by: str | None) -> JudgeReport:
-        """All figures; `numbers` are the ratings of the whole pool."""
-        metric = self.settings.metrics[0]
-        if not isinstance(metric, Mean):
-            metric = Mean(name="mean")
-        raw = float(numbers.mean())
-        rate = self.read(metric)
-        apart = self._absolute(metric, numbers)
-        figures = rating_figures(rate, raw, self.read(apart), self._correlation())
-        compared: tuple[Comparison, ...] = ()
-        if other is not None:
-            found = self.compare(replace(apart, bounds=None), other)
-            compared = (replace(found, metric="mean absolute difference"),)
-        name = shown_model(self.settings, self.model)
-        parts = [
-            Part(f"{column}={value}", "mean absolute difference", self.read(apart, column, value))
-            for column, value in self._slices(by)
-        ]
-        parts.sort(key=lambda part: -_value(part.estimate, 0.0))
-        return JudgeReport(name, None, raw, rate, figures, tuple(parts), comparisons=compared)
+    def of_class(ratio: Literal["precision", "recall", "specificity"]) -> Metric:
+        name = f"{ratio}:{positive}"
+        return ClassRatio(name=name, ratio=ratio, positive=positive, d_max=1.0)
 
-    def _absolute(self, metric: Metric, numbers: FloatArray) -> Metric:
-        """The mean absolute difference, with the bounds that ratings and labels have."""
-        if metric.bounds is None:
-            return PLAIN["mae"]
+    read, counts = partial(_read, base, model), base.state.pred_counts(model) or {}
+    metrics: dict[str, Metric] = {
+        "TPR": of_class("recall"),
+        "TNR": of_class("specificity"),
+        "precision": of_class("precision"),
+        "agreement": PLAIN["accuracy"],
+    }
+    if sum(n > 0 for n in counts.values()) > 1:
+        metrics["kappa"] = Kappa.of(counts, positive)
+    figures = {name: read(metric) for name, metric in metrics.items()}
+    parts = [*_slice_parts(base, model, by, "agreement", PLAIN["accuracy"])]
+    if 2 < len(counts) <= _MOST_CLASSES and by is None:
+        parts += [Part(name, "recall", read(parse_metric(f"recall:{name}"))) for name in counts]
+    named = () if other is None else ("TPR", "TNR", "agreement")
+    return JudgeReport(
+        shown_model(base.state.settings, model),
+        positive,
+        counts.get(positive, 0) / (sum(counts.values()) or 1),
+        read(parse_metric(f"share:{positive}")),
+        figures,
+        tuple(sorted(parts, key=lambda part: _value(part.estimate, 2.0))),
+        decide_unattended(figures["TPR"], figures["TNR"], tpr, tnr),
+        tuple(_compare(base, model, str(other), name, metrics[name]) for name in named),
+    )
+
+
+def _judge_ratings(
+    base: SettledDraws, model: str, numbers: FloatArray, other: str | None, by: str | None
+) -> JudgeReport:
+    """The report on a judge whose verdicts are ratings: `numbers`, those of the whole pool."""
+    settings, name = base.state.settings, "mean absolute difference"
+    metric, apart = settings.metrics[0], PLAIN["mae"]
+    if not isinstance(metric, Mean):
+        metric = Mean(name="mean")
+    if metric.bounds is not None:  # those that ratings and labels have
         low, high = min(metric.bounds[0], numbers.min()), max(metric.bounds[1], numbers.max())
-        return replace(PLAIN["mae"], bounds=(0.0, float(high - low)))
+        apart = replace(apart, bounds=(0.0, float(high - low)))
+    raw, rate = float(numbers.mean()), _read(base, model, metric)
+    parts = _slice_parts(base, model, by, name, apart)
+    compared = () if other is None else (_compare(base, model, other, name, PLAIN["mae"]),)
+    return JudgeReport(
+        shown_model(settings, model),
+        None,
+        raw,
+        rate,
+        rating_figures(rate, raw, _read(base, model, apart), _correlation(base, model)),
+        tuple(sorted(parts, key=lambda part: -_value(part.estimate, 0.0))),
+        comparisons=compared,
+    )
 
-    def _correlation(self) -> Estimate:
-        """The correlation at the last planned look; before it, with a warning."""
-        settings, look = self.settings, self.settings.last_look(len(self.base))
-        base = self.base if look is None else self.base.first(look.n)
-        complete = bool(base.labelable.all())
-        labels = np.array(base.labels if complete else [0] * len(base), dtype=np.float64)
-        ratings = base.predicted(self.model).astype(np.float64)
-        level = settings.level if look is None else look.level
-        found = correlation(labels, ratings, base.draws, level=level)
-        notes = (
-            found.warnings if look is not None or found.stderr == 0 else (*found.warnings, FIXED)
-        )
-        if not complete:
-            notes = ("a correlation needs a label for every settled draw",)
-        return replace(found, level=settings.level, warnings=notes)
+
+def _compare(base: SettledDraws, model: str, other: str, name: str, metric: Metric) -> Comparison:
+    """A judge minus another one on the same labels, under the name of the report."""
+    return replace(compare_subjects(base, metric, model, other), metric=name)
+
+
+def _correlation(base: SettledDraws, model: str) -> Estimate:
+    """The correlation at the last planned look; before it, with a warning."""
+    settings, look = base.state.settings, base.state.settings.last_look(len(base))
+    base = base if look is None else base.first(look.n)
+    complete = bool(base.labelable.all())
+    labels = np.array(base.labels if complete else [0] * len(base), dtype=np.float64)
+    ratings = base.predicted(model).astype(np.float64)
+    level = settings.level if look is None else look.level
+    found = correlation(labels, ratings, base.draws, level=level)
+    notes = found.warnings if look is not None or found.stderr == 0 else (*found.warnings, FIXED)
+    if not complete:
+        notes = ("a correlation needs a label for every settled draw",)
+    return replace(found, level=settings.level, warnings=notes)
 
 
 def _value(estimate: Estimate, undefined: float) -> float:
