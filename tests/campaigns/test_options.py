@@ -17,7 +17,7 @@ from levelled.errors import InputTypeError
 SOURCE = Path(__file__).parents[2] / "src"
 DECLARED = """
     patience: Annotated[
-        int, Option("Days that a labeller may take.", _LABELLING, 1, 30, changeable=True)
+        int, _labelling("Days that a labeller may take.", least=1, most=30, changeable=True)
     ] = 3
 """
 EVERYWHERE = """
