@@ -120,8 +120,7 @@ def play(
         columns = {name: float(design[name][m]) for name in names}
         if isinstance(game, Hedged):
             game.budget = inputs.budgets[m]
-            game.update(loss, q, **columns)
-        elif isinstance(game, Betting):
+        if not isinstance(game, RatioBetting):
             game.update(loss, q, **columns)
         elif inputs.denominators is not None:
             most = columns.get("max_weight")
@@ -155,7 +154,8 @@ class FigureCache:
     """The betting game of each figure."""
     looks: dict[object, tuple["Labels | None", Estimate]] = field(default_factory=dict)
     """The estimate of each planned look, and the labels it was made from."""
-    losses: dict[LossKey, "KeptLosses"] = field(default_factory=dict)
+    losses: dict[LossKey, tuple["Labels", FloatArray]] = field(default_factory=dict)
+    """Losses and denominators (2, n) of draws 1..n, and the labels they were made from."""
     columns: dict[object, NDArray[Any]] = field(default_factory=dict)
 
     def to_plain(self, state: CampaignState) -> tuple[dict[str, Any], dict[str, NDArray[Any]]]:
@@ -165,9 +165,9 @@ class FigureCache:
         """
         own = {one.name for one in state.settings.metrics if isinstance(one, OwnLosses)}
         losses = [
-            (key, kept.table)
-            for key, kept in self.losses.items()
-            if key[0] not in own and kept.labels == labels_of(state, len(kept.labels))
+            (key, table)
+            for key, (labels, table) in self.losses.items()
+            if key[0] not in own and labels == labels_of(state, len(labels))
         ]
         plain = {
             "games": {name: game.to_json() for name, game in self.games.items()},
@@ -185,8 +185,7 @@ class FigureCache:
             cache.games[name] = SavedGame.from_json(game)
         for at, (metric, (model, fingerprint)) in enumerate(plain.get("losses", ())):
             table = arrays[f"losses{at}"]
-            labels = labels_of(state, table.shape[1])
-            cache.losses[metric, (model, fingerprint)] = KeptLosses(labels, table)
+            cache.losses[metric, (model, fingerprint)] = labels_of(state, table.shape[1]), table
         return cache
 
     def column(
@@ -226,24 +225,6 @@ def _kept_columns(state: CampaignState) -> dict[object, NDArray[Any]]:
         pred = [later.pred[draw] for draw in range(1, n + 1)]
         found["pred", (model, later.fingerprint)] = [np.array(pred)]
     return {key: np.concatenate(values)[:n] for key, values in found.items()}
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class KeptLosses:
-    """Losses and denominators (2, n) of draws 1..n at an earlier look, and the labels then."""
-
-    labels: Labels
-    table: FloatArray
-
-    def changed(self, labels: Labels) -> list[int]:
-        """The positions whose label is new or another one."""
-        n = min(len(labels), len(self.labels))
-        pairs = enumerate(zip(self.labels[:n], labels[:n], strict=True))
-        changed = [i for i, (then, now) in pairs if then is not now and then != now]
-        return [*changed, *range(n, len(labels))]
-
-
-_NO_LOSSES = KeptLosses((), np.zeros((2, 0)))
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -288,10 +269,12 @@ class SettledDraws:
         Only draws whose label is new or another one since the last look are computed.
         """
         key, n = (metric.name, self.predictor(model)), len(self)
-        earlier = self.cache.losses.get(key, _NO_LOSSES)
-        new = earlier.changed(self.labels)
+        earlier, kept = self.cache.losses.get(key, ((), np.zeros((2, 0))))
+        pairs = enumerate(zip(earlier, self.labels, strict=False))
+        new = [i for i, (then, now) in pairs if then is not now and then != now]
+        new += range(len(earlier), n)
         table = np.zeros((2, n))
-        table[:, : earlier.table.shape[1]] = earlier.table[:, :n]
+        table[:, : len(earlier)] = kept[:, :n]
         table[:, new] = 0.0
         at = [i for i in new if self.labels[i] is not None]
         if at:
@@ -304,8 +287,8 @@ class SettledDraws:
             )
             table[0, at] = values.losses
             table[1, at] = 0.0 if values.denominators is None else values.denominators
-        if n >= len(earlier.labels):
-            self.cache.losses[key] = KeptLosses(self.labels, table)
+        if n >= len(earlier):
+            self.cache.losses[key] = self.labels, table
         return table[0], table[1]
 
     def predicted(self, model: str) -> NDArray[Any]:
