@@ -63,6 +63,8 @@ It is the same for all items, so it ranks none, and the first fit estimates thei
 """
 _RARE = 1e-6
 """Guard: added to the probability of each wrong class, so that their sum is never 0."""
+Runs = Callable[[], Iterable[PoolPredictions]]
+"""The predictions of a pool, a run of rows at a time; each call begins a new pass."""
 _DRIVERS: WeakKeyDictionary[Pool, dict[object, Driver]] = WeakKeyDictionary()
 
 
@@ -139,15 +141,13 @@ def driver_of(pool: Pool, settings: CampaignSettings) -> Driver:
     drivers, key = _DRIVERS.setdefault(pool, {}), (metric, model, positive, _balanced(settings))
     if key not in drivers:
         source = proxy(pool)  # since drivers are kept for as long as their pool
-        if _balanced(settings) or is_judged(pool, model, metric):
-            drivers[key] = make_driver(settings, len(pool), lambda: [source.predictions(model)])
-        else:
-            drivers[key] = make_driver(
-                settings,
-                len(pool),
-                lambda: source.runs(model),
-                lambda rows: source.predictions_at(rows, model),
-            )
+        in_one = _balanced(settings) or is_judged(pool, model, metric)
+        drivers[key] = make_driver(
+            settings,
+            len(pool),
+            lambda: [source.predictions(model)] if in_one else source.runs(model),
+            lambda rows: source.predictions_at(rows, model),
+        )
     return drivers[key]
 
 
@@ -159,7 +159,7 @@ def _balanced(settings: CampaignSettings) -> tuple[Metric, ...]:
 def make_driver(
     settings: CampaignSettings,
     pool_size: int,
-    runs: Callable[[], Iterable[PoolPredictions]],
+    runs: Runs,
     at: Callable[[IntArray], PoolPredictions] | None = None,
 ) -> Driver:
     """The driver of a campaign: a pass over its pool finds out the scale, one more its features.
@@ -168,7 +168,7 @@ def make_driver(
     ----------
     settings : Those of the campaign.
     pool_size : The number of items in all runs.
-    runs : The predictions of all items, a run of rows at a time; each call begins a new pass.
+    runs : The predictions of all items.
     at : The predictions of some rows. A single run with the whole pool needs none.
     """
     runs = keep_single(runs, pool_size)
@@ -354,10 +354,6 @@ SCORES = ("auto", "entropy", "margin", "least_confidence", "uniform")
 _MOST_PREDICTED = 20
 """The most slices whose predictions are kept with each draw."""
 PROPOSALS = ("proportional", "boltzmann", "power", "rank", "uniform")
-
-
-Runs = Callable[[], Iterable[PoolPredictions]]
-"""The predictions of a pool, a run of rows at a time; each call begins a new pass."""
 
 
 def frozen_proposal(runs: Runs, settings: CampaignSettings) -> RunProposal:
