@@ -165,7 +165,7 @@ def test_an_audit_notices_remarks_that_no_labeller_could_give(campaign: Campaign
 @pytest.mark.parametrize(
     ("settings", "complaint"),
     [
-        ({"questions": ["a=x,y", "a=1:5"]}, "'a' is declared twice"),
+        ({"questions": ["a=x,y", "a=1:5"]}, "'a' is named twice"),
         ({"questions": [f"q{i}=text" for i in range(51)]}, "51 questions"),
         ({"guidelines": "x" * 100_001}, "100,001 characters"),
         ({"guidelines": Path("guide.md")}, "text in Markdown"),

@@ -42,7 +42,12 @@ from levelled.campaigns.people.shown import (
     check_shown,
     refuse_no_pair,
 )
-from levelled.campaigns.settings import CampaignSettings, check_option, check_questions
+from levelled.campaigns.settings import (
+    CampaignSettings,
+    check_option,
+    check_questions,
+    refuse_duplicates,
+)
 from levelled.campaigns.stores import find_store, open_store
 from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.named import Metric, parse_metric
@@ -98,7 +103,7 @@ def create_campaign(new: NewCampaign) -> Campaign:
         return load_campaign(new.name, storage=new.storage)
     check_name(new.name)
     metrics = _parse_metrics(new.metric)
-    _refuse_duplicates("slice", new.slices)
+    refuse_duplicates("slice", new.slices)
     pool = new.pool if isinstance(new.pool, Pool) else _open(new)
     settings = _settle(new, metrics, pool)
     events = _first_events(pool, settings, new.labelled)
@@ -251,11 +256,5 @@ def _parse_metrics(metric: object) -> list[Metric]:
         )
     if not names:
         raise CampaignError("A campaign needs a metric, for example error.")
-    _refuse_duplicates("metric", names)
+    refuse_duplicates("metric", names)
     return [parse_metric(one) for one in names]
-
-
-def _refuse_duplicates(what: str, names: Sequence[str]) -> None:
-    twice = [name for at, name in enumerate(names) if name in names[:at]]
-    if twice:
-        raise CampaignError(f"The {what} {twice[0]!r} is named twice.")

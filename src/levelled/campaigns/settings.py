@@ -137,13 +137,17 @@ def check_questions(texts: Sequence[str]) -> tuple[Question, ...]:
     if isinstance(texts, str):
         texts = [texts]
     questions = tuple(parse_question(text) for text in texts)
-    names = [one.name for one in questions]
+    refuse_duplicates("question", [one.name for one in questions])
+    if (n := len(questions)) > _MOST_QUESTIONS:
+        raise CampaignError(f"{n} questions are too many: at most {_MOST_QUESTIONS}.")
+    return questions
+
+
+def refuse_duplicates(what: str, names: Sequence[str]) -> None:
+    """Refuse a name that is given twice."""
     twice = [name for at, name in enumerate(names) if name in names[:at]]
     if twice:
-        raise CampaignError(f"The question {twice[0]!r} is declared twice.")
-    if len(names) > _MOST_QUESTIONS:
-        raise CampaignError(f"{len(names)} questions are too many: at most {_MOST_QUESTIONS}.")
-    return questions
+        raise CampaignError(f"The {what} {twice[0]!r} is named twice.")
 
 
 def check_remarks(
