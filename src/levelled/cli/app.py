@@ -26,7 +26,7 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
         "reading",
     ),
     "Manage": dict.fromkeys(("change", "attach", "storage", "doctor"), "managing"),
-    "Research": {"simulate": "simulating", "draw": "drawing", "learn": "learning"},
+    "Research": {"simulate": "simulating", "draw": "drawing", "learn": "simulating"},
 }
 """The commands, each with the module that has its function; no other module is imported for it.
 

@@ -12,11 +12,10 @@ from levelled._check import FloatArray, IntArray, check_order
 from levelled.draws import Draws
 from levelled.errors import InputError, ProposalError
 from levelled.labels import Label, class_names
-from levelled.learning.settings import LearnerSettings, blocks, chosen_score, pool_scores
-from levelled.models import Rows, call_function, make_task, take
+from levelled.learning.settings import LearnerSettings, pool_scores
+from levelled.models import Rows, call_function
 from levelled.proposals import checked, floored, parse_proposal, proposal_odds, uniform
 from levelled.samplers import race
-from levelled.scores import geometric
 
 Labels = ArrayLike | Sequence[Label | None] | None
 """One label or many; None is an item that cannot be labelled."""
@@ -241,11 +240,12 @@ def propose(
 ) -> tuple[FloatArray, FloatArray | None]:
     """The probability of each row never drawn to be the next draw, in the order of the pool.
 
-    Uniform until there are `start` labels and, for a classifier, two classes. Second are the
-    probabilities that the rows drawn before, in their order, would have if they were still there;
-    None if the proposal cannot say.
+    Second are the probabilities that the rows drawn before, in their order, would have if they
+    were still there; None if the proposal cannot say.
     """
-    scores, drawn = _scores(settings, X_pool, state), state.draws.index
+    drawn, examples = state.draws.index, state.settled(len(state.draws))  # also after a gap
+    rng = np.random.default_rng(seed_for(settings.seed, SCORE, len(drawn)))
+    scores = pool_scores(settings, X_pool, examples.rows, examples.labels, drawn, rng=rng)
     if scores is None:
         return uniform(state.n_left), np.full(len(drawn), 1 / state.n_left)
     left = np.delete(scores, drawn)
@@ -298,20 +298,3 @@ def seed_for(seed: int, purpose: int, n_drawn: int) -> int:
     """
     words = np.random.SeedSequence(seed, spawn_key=(purpose, n_drawn)).generate_state(1, np.uint64)
     return int(words[0]) >> 1
-
-
-def _scores(settings: LearnerSettings, X_pool: Rows, state: LearnerState) -> FloatArray | None:
-    """Scores of the whole pool, or None while draws are uniform."""
-    examples = state.settled(len(state.draws))  # also those after a pending draw
-    score = chosen_score(settings.score, settings.model)
-    if score == "uniform" or len(examples) < max(settings.start, 1):
-        return None
-    if score == "geometric":
-        near = np.asarray(take(X_pool, state.draws.index))
-        parts = blocks(X_pool, near[:1].size)
-        return np.concatenate([geometric(np.asarray(rows), near) for rows in parts])
-    task = make_task(settings.model, examples.labels, "auto")
-    if task.classes is not None and len(task.classes) < 2:
-        return None
-    rng = np.random.default_rng(seed_for(settings.seed, SCORE, len(state.draws)))
-    return pool_scores(settings, task, X_pool, examples.rows, rng=rng)

@@ -7,9 +7,8 @@ from __future__ import annotations
 
 import json
 import re
-import warnings
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,7 +22,7 @@ from numpy.typing import ArrayLike, NDArray
 from levelled._check import BoolArray, FloatArray, between
 from levelled._optional import import_attribute, optional
 from levelled.draws import Draws
-from levelled.errors import InputError, LevelledError, PoolError
+from levelled.errors import InputError, PoolError
 from levelled.learning.drawing import Examples, LearnerState, add_labels, check_one_kind
 from levelled.learning.simulation import LabelledPool, TestSet, make_labelled_pool, split_pool
 from levelled.learning.training import training_weights
@@ -68,23 +67,6 @@ def make_model(name: str, labels: Sequence[Any]) -> Model:
     return cast(Model, make(max_iter=50, min_samples_leaf=5))
 
 
-@contextmanager
-def catch_errors(name: str, warn: Callable[[str], object]) -> Iterator[None]:
-    """Turn errors of the model into an `InputError` of one line, and pass each warning on once."""
-    with warnings.catch_warnings(record=True) as caught:
-        warnings.simplefilter("always")
-        warnings.simplefilter("ignore", DeprecationWarning)  # for those who write models
-        try:
-            yield
-        except (LevelledError, OSError):
-            raise
-        except (Exception, SystemExit) as error:
-            raise InputError(f"model={name!r} failed: {_one_line(error)}") from error
-    messages = [f"{each.category.__name__}: {_one_line(each.message)}" for each in caught]
-    for message in dict.fromkeys(messages):
-        warn(message)
-
-
 def _import_model(name: str) -> Model:
     """A user's model, or the result of their function; modules may be in the working folder."""
     module, _, attribute = name.partition(":")
@@ -92,7 +74,7 @@ def _import_model(name: str) -> Model:
         thing = import_attribute(module, attribute)
     except (Exception, SystemExit) as error:  # somebody else's module may raise anything
         raise InputError(
-            f"model={name!r} cannot be imported: {_one_line(error)} Give package.module:name, of "
+            f"model={name!r} cannot be imported: {one_line(error)} Give package.module:name, of "
             f"an installed package or of a file in this folder."
         ) from error
     model: Any = thing
@@ -100,9 +82,7 @@ def _import_model(name: str) -> Model:
         try:
             model = thing()
         except (Exception, SystemExit) as error:
-            raise InputError(
-                f"model={name!r} could not make a model: {_one_line(error)}"
-            ) from error
+            raise InputError(f"model={name!r} could not make a model: {one_line(error)}") from error
     if not _is_model(model):
         raise InputError(
             f"model={name!r} gives {_short(model)}, which is no model: a model has fit and predict."
@@ -149,7 +129,8 @@ def _sklearn(part: str) -> Any:  # noqa: ANN401
     return optional(f"sklearn.{part}", extra="sklearn")
 
 
-def _one_line(error: BaseException | str) -> str:
+def one_line(error: BaseException | str) -> str:
+    """An error or a warning as one sentence of at most 300 characters."""
     return f"{error_line(error)[:300].rstrip('.:')}."
 
 

@@ -22,6 +22,7 @@ from levelled.models import (
     check_model,
     fit_copy,
     last_step,
+    make_task,
     model_kind,
     n_rows,
     proba,
@@ -82,20 +83,31 @@ def check_score(score: str | Score, model: Model, ensemble: Ensemble) -> None:
 
 def pool_scores(
     settings: "LearnerSettings",
-    task: PredictionTask,
     X_pool: Rows,
-    labelled: IntArray,
+    rows: IntArray,
+    labels: NDArray[Any],
+    drawn: IntArray,
     *,
     rng: Generator,
-) -> FloatArray:
-    """A score for each row of the pool, of the model trained on the rows that are labelled.
+) -> FloatArray | None:
+    """A score for each row of the pool, of the model trained on the labelled rows.
 
-    The model that scores is trained without weights: estimates are unbiased whatever the scores,
-    since each draw records its probability. Labelled rows get a score too, which costs less than
-    copying the others out of the pool.
+    None while draws are uniform: until there are `start` labels and, for a classifier, two
+    classes. The model that scores is trained without weights: estimates are unbiased whatever the
+    scores, since each draw records its probability. Labelled rows get a score too, which costs
+    less than copying the others out of the pool.
     """
-    model, ensemble, X = settings.model, settings.ensemble, take(X_pool, labelled)
+    model, ensemble, X = settings.model, settings.ensemble, take(X_pool, rows)
     score = chosen_score(settings.score, model)
+    if score == "uniform" or len(rows) < max(settings.start, 1):
+        return None
+    if score == "geometric":
+        near = np.asarray(take(X_pool, drawn))
+        parts = blocks(X_pool, near[:1].size)
+        return np.concatenate([scores.geometric(np.asarray(part), near) for part in parts])
+    task = make_task(model, labels, "auto")
+    if task.classes is not None and len(task.classes) < 2:
+        return None
     n_out = 1 if task.classes is None else len(task.classes)
     if callable(score):
         trained = _trained_copy(model, task, X, task.labels, rng=rng)
