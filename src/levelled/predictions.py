@@ -19,7 +19,7 @@ Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 _BLOCK = 65_536
 """Items computed at once, so that intermediate results need little memory."""
 
-_MOST_CLASSES = 10_000
+MOST_CLASSES = 10_000
 """More classes than this are not counted: each count is kept in the log."""
 _MOST_VERDICTS = 50
 """More classes than this are no verdicts."""
@@ -120,11 +120,11 @@ class PoolPredictions:
     def counts(self) -> dict[str, int]:
         """The number of predictions of each class; empty if there are none, or too many classes."""
         if isinstance(self.pred, Categorical):
-            return self.pred.counts() if len(self.pred.values) <= _MOST_CLASSES else {}
+            return self.pred.counts() if len(self.pred.values) <= MOST_CLASSES else {}
         if self.pred is None:
             return {}
         values, counts = np.unique(self.pred, return_counts=True)
-        if len(values) > _MOST_CLASSES:
+        if len(values) > MOST_CLASSES:
             return {}
         return {class_text(v): n for v, n in zip(values.tolist(), counts.tolist(), strict=True)}
 

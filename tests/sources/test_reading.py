@@ -96,7 +96,7 @@ def test_numbers_stay_numbers_and_are_counted_in_their_order(tmp_path: Path) -> 
 def test_predictions_of_too_many_values_are_not_counted(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(reading, "_MOST_CLASSES", 20)
+    monkeypatch.setattr(reading, "MOST_CLASSES", 20)
     pool = open_pool(write(tmp_path, {"id": range(N), "pred": [f"said {row}" for row in range(N)]}))
     assert pool.pred_counts() == {}
     assert pool.predictions_at([3]).of([0]) == ["said 3"]

@@ -105,24 +105,23 @@ def _rows(
 
         table = as_table(source)
         return table.select(_wanted(table.column_names, others)).to_pylist(), "The frame"
+    content: Path | bytes
     if isinstance(source, str | PathLike):
-        path = one_file(source, "give the labels in one")
-        _check_size(path.stat().st_size, str(path))
-        return _of_format(path, format_of(path), str(path), others), str(path)
-    data = source.read(_MOST_BYTES + 1)
-    data = data.encode() if isinstance(data, str) else data
-    name = str(getattr(source, "name", "The input"))
-    _check_size(len(data), name)
-    kind = "jsonl" if data.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
-    return (_of_format(data, kind, name, others) if data.strip() else []), name
-
-
-def _check_size(n_bytes: int, name: str) -> None:
+        content = one_file(source, "give the labels in one")
+        name, kind, n_bytes = str(content), format_of(content), content.stat().st_size
+    else:
+        data = source.read(_MOST_BYTES + 1)
+        content = data.encode() if isinstance(data, str) else data
+        name, n_bytes = str(getattr(source, "name", "The input")), len(content)
+        kind = "jsonl" if content.lstrip(b"\xef\xbb\xbf \t\r\n").startswith(b"{") else "csv"
+        if not content.strip():
+            return [], name
     if n_bytes > _MOST_BYTES:
         raise PoolError(
             f"{name} has more than {_MOST_BYTES >> 20} MB, which is no file of labels: tell them "
             f"in smaller files."
         )
+    return _of_format(content, kind, name, others), name
 
 
 def _of_format(

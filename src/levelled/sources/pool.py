@@ -14,7 +14,7 @@ from numpy.typing import ArrayLike
 from levelled._check import IntArray
 from levelled.errors import PoolError
 from levelled.labels import Id, list_names
-from levelled.predictions import Categorical, Numbers, PoolPredictions
+from levelled.predictions import Categorical, PoolPredictions
 from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import (
     Roles,
@@ -102,7 +102,7 @@ class Pool:
     @property
     def changed(self) -> bool:
         """True if a file has changed since the pool was opened, or is gone."""
-        return self._origin.changed
+        return self._origin.changed_file() is not None
 
     @property
     def in_runs(self) -> bool:
@@ -146,7 +146,13 @@ class Pool:
     @cached_property
     def recognised(self) -> Recognised:
         """A description of what was recognised; `print` shows it."""
-        predictions = {model: self.predictions(model).pred for model in self.models}
+        predictions: dict[str, Mapping[str, float]] = {}
+        for model in self.models:
+            pred = self.predictions(model).pred
+            if isinstance(pred, Categorical):
+                predictions[model] = pred.counts()
+            elif pred is not None:
+                predictions[model] = {"low": float(pred.min()), "high": float(pred.max())}
         others = {*self.shown_columns, self._roles.id, self.group}
         hidden = [one for one in self._origin.schema.names if one not in others]
         return Recognised(
@@ -154,7 +160,7 @@ class Pool:
             "columns by their names" if self._outputs is None else self._outputs.tool,
             len(self),
             tuple(self.ids(range(min(2, len(self))))),
-            {m: describe_verdicts(one) for m, one in predictions.items() if one is not None},
+            predictions,
             self.shown_columns,
             tuple(hidden),
             self.group,
@@ -212,23 +218,24 @@ class Pool:
         Columns that the other pool does not have stay as they are.
         """
         old, new, file = self._columns.held(), other._columns.held(), other.source or "The frame"
-        columns = {name: getattr(new, name) for name in ("surrogate", "loss_hat")}
+        columns = {"surrogate": new.surrogate, "loss_hat": new.loss_hat}
         found = {name: column for name, column in columns.items() if column is not None}
         if not found:
             raise PoolError(
                 f"{file} has no predicted losses: it needs a column loss_hat or columns "
                 f"surrogate_<class>."
             )
-        ids = old.ids.to_pylist()
         try:
-            rows = other.rows_of(ids)
+            rows = other.rows_of(old.ids.to_pylist())
         except PoolError as wrong:
             raise PoolError(
                 f"{wrong} Draws need a predicted loss for every item of the pool."
             ) from wrong
-        aligned = {name: column[rows] for name, column in found.items()}
-        with_new = replace(old, **aligned)
-        return Pool(self.source, self._origin, self._roles, with_new, self.choices, self._outputs)
+        aligned: dict[str, Any] = {name: column[rows] for name, column in found.items()}
+        return self._with(replace(old, **aligned), self._roles)
+
+    def _with(self, columns: PoolColumns, roles: Roles) -> Pool:
+        return Pool(self.source, self._origin, roles, columns, self.choices, self._outputs)
 
     def slice_values(self, name: str) -> Categorical:
         """The slice of each item; `np.asarray` makes it an array of text."""
@@ -365,8 +372,7 @@ def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
         return pool
     names = tuple(f"length:{texts[at]}" for at in kept)
     columns = replace(pool._columns.held(), features=X[:, kept])
-    described = replace(roles, features=names)
-    return Pool(pool.source, origin, described, columns, pool.choices, pool._outputs)
+    return pool._with(columns, replace(roles, features=names))
 
 
 def lengths_left_out(pool: Pool) -> list[str]:
@@ -459,14 +465,3 @@ class Recognised:
         if any("pass" in counts for counts in classes):
             return "share:pass"
         return "error" if classes else "mean" if self.predictions else "share:CLASS"
-
-
-def describe_verdicts(values: Categorical | Numbers) -> dict[str, float]:
-    """The count of each class, or the lowest and the highest number.
-
-    >>> describe_verdicts(np.array([3, 1, 5]))
-    {'low': 1.0, 'high': 5.0}
-    """
-    if isinstance(values, Categorical):
-        return {name: int(count) for name, count in values.counts().items()}
-    return {"low": float(np.min(values)), "high": float(np.max(values))}

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from levelled._check import BoolArray, FloatArray, IntArray, whole
 from levelled.errors import InputError, PoolError
 from levelled.labels import Id, class_text, list_names
-from levelled.predictions import Categorical, Numbers, PoolPredictions
+from levelled.predictions import MOST_CLASSES, Categorical, Numbers, PoolPredictions
 from levelled.sources.columns import (
     Roles,
     batch_ids,
@@ -340,17 +340,16 @@ class _Texts(_Reader):
         self, coded: Categorical, classes: Sequence[str], ids: pa.ChunkedArray
     ) -> Categorical:
         """The same with the classes as its values."""
-        place = {name: number for number, name in enumerate(classes)}
-        table = np.array([place.get(name, -1) for name in coded.values], dtype=np.int32)
-        if (table < 0).any():
-            other = int(np.argmin(table))
+        known = {*classes}
+        other = next((at for at, name in enumerate(coded.values) if name not in known), None)
+        if other is not None:
             row = int(np.argmax(coded.codes == other))
             raise PoolError(
                 f"Item {ids[row].as_py()!r} has the prediction {coded.values[other]!r} in the "
                 f"column {self.columns[0]!r}, which is none of the classes "
                 f"{list_names(classes, 12)}."
             )
-        return Categorical(tuple(classes), table[coded.codes])
+        return _renumber(coded.values, coded.codes, classes)
 
 
 def _refuse(wrong: BoolArray, ids: pa.Array, describe: Callable[[int], str]) -> None:
@@ -427,9 +426,14 @@ def compact(values: Sequence[str | None], codes: NDArray[np.int32]) -> Categoric
     texts.append(MISSING)  # where -1 points
     used = np.bincount(codes + 1, minlength=len(texts)) > 0
     names = sorted({text for text, some in zip(texts, [*used[1:], used[0]], strict=True) if some})
-    place = {name: number for number, name in enumerate(names)}
-    table = np.array([place.get(text, -1) for text in texts], dtype=np.int32)
-    return Categorical(tuple(names), table[codes])
+    return _renumber(texts, codes, names)
+
+
+def _renumber(old: Iterable[str], codes: NDArray[Any], new: Sequence[str]) -> Categorical:
+    """Codes of the values `old` as codes of the values `new`, in as many bytes."""
+    place = {name: number for number, name in enumerate(new)}
+    table = np.array([place.get(name, -1) for name in old], dtype=codes.dtype)
+    return Categorical(tuple(new), table[codes])
 
 
 def check_slices(name: str, n_values: int) -> None:
@@ -446,8 +450,6 @@ _STREAM_ABOVE = 1 << 26
 
 Larger ones are read anew for each round, which then takes seconds; both give the same draws.
 """
-_MOST_CLASSES = 10_000
-"""Predicted classes up to which they are counted, as for a pool in memory."""
 
 
 def columns_of(
@@ -517,7 +519,9 @@ class StreamedColumns:
             for model, one in counts.items()
             if self._counts[model] and not one.is_number
         }
-        self.slices = {name: _in_order(numbers[name], codes[name]) for name in roles.slices}
+        self.slices = {
+            name: _renumber(number, codes[name], sorted(number)) for name, number in numbers.items()
+        }
 
     def __len__(self) -> int:
         return self._size
@@ -588,7 +592,7 @@ class _ClassCounts:
         if not self.too_many:
             counts = run.counts()
             self.n.update(counts)
-            self.too_many = not counts or len(self.n) > _MOST_CLASSES
+            self.too_many = not counts or len(self.n) > MOST_CLASSES
 
     def counts(self, classes: Sequence[str] | None) -> dict[str, int]:
         """The number of predictions of each class, as `PoolPredictions.counts` gives it."""
@@ -596,10 +600,3 @@ class _ClassCounts:
             return {}
         names = sorted(self.n, key=float) if self.is_number else classes or sorted(self.n)
         return {name: self.n[name] for name in names}
-
-
-def _in_order(numbers: Mapping[str, int], codes: NDArray[np.int16]) -> Categorical:
-    """Values and their codes, as `numbers` gives them, in order of the values."""
-    place = {name: at for at, name in enumerate(sorted(numbers))}
-    table = np.array([place[name] for name in numbers], dtype=np.int16)
-    return Categorical((*place,), table[codes])

@@ -49,11 +49,6 @@ class _Stamped:
         self.places = tuple(places)
         self._stamps = {place: place.stamp() for place in self.places}
 
-    @property
-    def changed(self) -> bool:
-        """True if a file has changed since it was opened, or is gone."""
-        return self.changed_file() is not None
-
     def changed_file(self) -> str | None:
         """The name of a file that has changed since it was opened, or is gone."""
         for place, stamp in self._stamps.items():

@@ -147,10 +147,8 @@ def _read_file(path: Path) -> Outputs | None:
     with name_unreadable(path, kind or ending.removeprefix(".")):
         if kind == "jsonl":
             return _of_lines(path)
-        if kind == "csv":
-            return _of_csv(path)
-        if kind == "parquet":
-            return _of_parquet(path)
+        if kind is not None:
+            return _of_table(path, kind)
         if ending == ".json":
             return _of_document(path)
         with path.open("rb") as file:
@@ -191,22 +189,16 @@ def _of_lines(path: Path) -> Outputs | None:
         return _read_json(name, [*json_objects(file, str(path))], path)
 
 
-def _of_csv(path: Path) -> Outputs | None:
-    with open_csv(path) as file:
-        if not mlflow.is_table(file.schema.names):
+def _of_table(path: Path, kind: str) -> Outputs | None:
+    with open_csv(path) if kind == "csv" else pq.ParquetFile(path) as file:
+        schema = file.schema if kind == "csv" else file.schema_arrow
+        if hugging_face.is_schema(schema):
+            return hugging_face.read_parquet(path)
+        if not mlflow.is_table(schema.names):
             return None
         check_size(path)
-        return _read_json("mlflow", file.read_all().to_pylist(), path)
-
-
-def _of_parquet(path: Path) -> Outputs | None:
-    schema = pq.read_schema(path)
-    if b"huggingface" in (schema.metadata or {}) and hugging_face.is_schema(schema):
-        return hugging_face.read_parquet(path)
-    if not mlflow.is_table(schema.names):
-        return None
-    check_size(path)
-    return _read_json("mlflow", pq.read_table(path).to_pylist(), path)
+        table = file.read_all() if kind == "csv" else file.read()
+    return _read_json("mlflow", table.to_pylist(), path)
 
 
 def _match(sample: Mapping[str, Any], *, is_list: bool) -> str | None:

@@ -121,7 +121,6 @@ def read_archive(path: Path) -> Contents:
         if start is None:
             raise PoolError(f"{path} has no header.json: it is no whole log of Inspect.")
         header = parse_json(archive.read(start), f"{start} in {path}")
-        _check_version(header, path)
         names = filter(_SAMPLE.fullmatch, archive.members)
         samples = (parse_json(archive.read(name), f"{name} in {path}") for name in names)
         return _contents(header, samples, str(path))
@@ -134,7 +133,6 @@ def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
 
 def read(document: Mapping[str, Any], name: str) -> Contents:
     """The samples of a `.json` log."""
-    _check_version(document, name)
     samples = document.get("samples")
     return _contents(document, samples if isinstance(samples, list) else [], name)
 
@@ -152,6 +150,7 @@ def _check_version(header: object, name: object) -> None:
 
 
 def _contents(header: Mapping[str, Any], samples: Iterator[Any] | list[Any], name: str) -> Contents:
+    _check_version(header, name)
     about = header["eval"]
     epochs = as_object(about.get("config")).get("epochs")
     items: list[Item] = []
@@ -221,9 +220,8 @@ def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) 
     error = sample.get("error")
     hidden["error"] = as_text(error.get("message") if isinstance(error, Mapping) else error)
     name = as_text(sample["id"])
-    if not repeated:
-        return Item(name, shown, verdicts, hidden)
-    return Item(f"{name}#{sample['epoch']}", shown, verdicts, hidden, group=name)
+    group = name if repeated else None
+    return Item(f"{name}#{sample['epoch']}" if repeated else name, shown, verdicts, hidden, group)
 
 
 def _own(judge: str, score: object, edited: dict[str, int]) -> Mapping[str, Any]:

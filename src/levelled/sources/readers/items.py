@@ -214,9 +214,7 @@ def read_verdicts(judge: str, values: Sequence[Any]) -> tuple[list[Any] | None, 
         return None, f"no item has a verdict of {judge!r}, so it is no judge here"
     if any(isinstance(value, list | tuple | dict) for value in known):
         return None, f"the verdicts of {judge!r} have parts, so it is no judge here"
-    if all(value in (0, 1) for value in known if not isinstance(value, str)) and not any(
-        isinstance(value, str) for value in known
-    ):
+    if all(value in (0, 1) for value in known):
         classes = [None if _is_gap(value) else PASS_FAIL[bool(value)] for value in values]
     elif all(isinstance(value, int | float) and not isinstance(value, bool) for value in known):
         if n_gaps:
