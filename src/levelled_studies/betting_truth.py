@@ -67,22 +67,13 @@ def hedged_rejected_at(
     trajectories, M = arrays["loss"].shape
     value = np.broadcast_to(floats("mu", mu), (trajectories,))
     prices = np.repeat((1 - level) * np.array(hedged.SPLIT)[:, None], trajectories, axis=1)
-    when, seen = np.zeros(trajectories, dtype=np.int64), np.zeros(trajectories)
+    when, total = np.zeros(trajectories, dtype=np.int64), np.zeros(trajectories)
     for m in range(M):
         now = {name: array[:, m] for name, array in arrays.items()}
-        offer = hedged.Offer(
-            seen,
-            seen + now["control_left"] / pool_size,
-            now["predicted_variance"],
-            now["predicted_skew"],
-            now["max_weighted_control"],
-            now["max_weighted_headroom"],
-            max(budget - m, 1),
-        )
-        gain = (now["loss"] - now["control"]) / (pool_size * now["q"])
-        prices = hedged.new_prices(value, prices, offer, gain)
+        n_left = max(budget - m, 1)
+        prices = hedged.new_prices(value, prices, now["loss"], now, total, pool_size, n_left)
         when[(when == 0) & (prices >= 1).any(axis=0)] = m + 1
-        seen = seen + now["loss"] / pool_size
+        total = total + now["loss"]
     return when
 
 

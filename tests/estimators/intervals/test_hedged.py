@@ -11,7 +11,6 @@ from levelled.estimators.intervals.hedged import (
     COLUMNS,
     SPLIT,
     Hedged,
-    Offer,
     hedged_interval,
     new_prices,
 )
@@ -36,17 +35,17 @@ def final_prices(mu: float, losses: FloatArray, propose: Propose, draws: Draws) 
         left = np.setdiff1d(np.arange(N), drawn)
         w, g = 1 / (N * propose(tuple(drawn.tolist()), left)), refitted(losses, drawn)
         at, seen = g[left], losses[drawn].sum()
-        offer = Offer(
-            seen / N,
-            (seen + at.sum()) / N,
-            float(np.mean(w * at * (1 - at)) * len(left) / N),
-            float(np.mean(w**2 * at * (1 - at) * (1 - 2 * at)) * len(left) / N),
-            float((w * at).max()),
-            float((w * (1 - at)).max()),
-            len(draws) - m,
-        )
-        gain = (losses[item] - g[item]) / (N * q)
-        prices = new_prices(np.array([mu]), prices, offer, gain)
+        known = {
+            "q": q,
+            "control": g[item],
+            "control_left": at.sum(),
+            "predicted_variance": float(np.mean(w * at * (1 - at)) * len(left) / N),
+            "predicted_skew": float(np.mean(w**2 * at * (1 - at) * (1 - 2 * at)) * len(left) / N),
+            "max_weighted_control": float((w * at).max()),
+            "max_weighted_headroom": float((w * (1 - at)).max()),
+        }
+        mus, n_left = np.array([mu]), len(draws) - m
+        prices = new_prices(mus, prices, losses[item], known, seen, N, n_left)
     return prices[:, 0]
 
 
@@ -126,24 +125,26 @@ def test_the_prices_at_the_truth_reach_one_no_more_often_than_they_may(seed: int
         """Sums of a value over the items left at each draw, [repeats, draws]."""
         return np.cumsum(values[order][:, ::-1], axis=1)[:, ::-1][:, :budget]
 
-    total, spread = left(weight), g * (1 - g)
-    w = total / (N * weight[order[:, :budget]])
+    total, spread, risk = left(weight), g * (1 - g), losses.mean()
     drawn = losses[order[:, :budget]]
-    seen = (np.cumsum(drawn, axis=1) - drawn) / N
-    columns = (
-        seen,
-        seen + left(g) / N,
-        total * left(spread / weight) / N**2,
-        total**2 * left(spread * (1 - 2 * g) / weight**2) / N**3,
-        total / N * (g / weight).max(),
-        total / N * ((1 - g) / weight).max(),
-    )
-    gain = w * (drawn - g[order[:, :budget]])
+    seen = np.cumsum(drawn, axis=1) - drawn
+    columns = {
+        "q": weight[order[:, :budget]] / total,
+        "control": g[order[:, :budget]],
+        "control_left": left(g),
+        "predicted_variance": total * left(spread / weight) / N**2,
+        "predicted_skew": total**2 * left(spread * (1 - 2 * g) / weight**2) / N**3,
+        "max_weighted_control": total / N * (g / weight).max(),
+        "max_weighted_headroom": total / N * ((1 - g) / weight).max(),
+    }
     rates = 0.05 * np.array(SPLIT)
     prices, reached = np.repeat(rates[:, None], repeats, axis=1), np.zeros((2, repeats), bool)
     for m in range(budget):
-        offer = Offer._make([*(column[:, m] for column in columns), budget - m])
-        prices = new_prices(np.full(repeats, losses.mean()), prices, offer, gain[:, m])
+        known, mus = (
+            {name: column[:, m] for name, column in columns.items()},
+            np.full(repeats, risk),
+        )
+        prices = new_prices(mus, prices, drawn[:, m], known, seen[:, m], N, budget - m)
         reached |= prices >= 1
     bound = hoeffding(repeats, comparisons=2, alarm=1e-9)  # fails at most 1 run in 10**9
     assert (reached.mean(axis=1) <= rates + bound).all()

@@ -24,7 +24,7 @@ for each side, at any spacing of the candidates.
 
 from collections.abc import Mapping, Sequence
 from math import isnan
-from typing import Any, NamedTuple, Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -67,28 +67,6 @@ _MANY, _FEW = 1600, 800  # +1%, -1%
 """The candidates at first, and how many have to be left lest their spacing shows in the limits."""
 
 Number = float | FloatArray
-
-
-class Offer(NamedTuple):
-    """Numbers known before the label of a draw, from which the bets follow; or arrays of many.
-
-    The first two may have an axis for the two sides in front.
-    """
-
-    seen: Number
-    """The sum of the losses before it, divided by the size of the pool."""
-    base: Number
-    """The risk of the pool as predicted before it, the losses so far included."""
-    variance: Number
-    """The predicted variance of w (L - g)."""
-    skew: Number
-    """Its predicted third central moment."""
-    most_below: Number
-    """The largest w g."""
-    most_above: Number
-    """The largest w (1 - g)."""
-    n_left: Number
-    """The number of draws up to the budget, this one included."""
 
 
 class Hedged:
@@ -167,19 +145,20 @@ class Hedged:
                 f"A hedged interval is for losses of 0 and 1, and this one is {loss}: use "
                 f"interval='betting'."
             )
-        N, q = self.pool_size, finite_number("q", q)
-        offer = Offer(
-            self._totals / N,
-            (self._totals + finite_number("control_left", control_left)) / N,
-            finite_number("predicted_variance", predicted_variance),
-            finite_number("predicted_skew", predicted_skew),
-            finite_number("max_weighted_control", max_weighted_control),
-            finite_number("max_weighted_headroom", max_weighted_headroom),
-            max(self.budget - self._n_labels, 1),
+        values = (
+            q,
+            control,
+            control_left,
+            predicted_variance,
+            predicted_skew,
+            max_weighted_control,
+            max_weighted_headroom,
         )
+        numbers = dict(zip(("q", *COLUMNS), values, strict=True))
+        label = {name: finite_number(name, number) for name, number in numbers.items()}
         losses = np.array([[0.0], [1.0]]) if isnan(loss) else np.full((2, 1), float(loss))
-        gains = (losses - finite_number("control", control)) / (N * q)
-        prices = new_prices(self._candidates, self._prices, offer, gains)
+        n_left, known = max(self.budget - self._n_labels, 1), (self._totals, self.pool_size)
+        prices = new_prices(self._candidates, self._prices, losses, label, *known, n_left)
         self._prices = np.where(prices >= 1, np.inf, prices)  # rejected for good
         self._n_labels, self._totals = self._n_labels + 1, self._totals + losses
         self._drop_rejected()
@@ -289,26 +268,42 @@ def hedged_interval(
     return watch.interval()
 
 
-def new_prices(mu: FloatArray, prices: FloatArray, offer: Offer, gain: Number) -> FloatArray:
-    """The prices [2, ...] of both sides at each mu after a draw whose w (L - g) was `gain`."""
-    excess = np.broadcast_to(mu - offer.base, prices.shape)
-    expected = np.maximum(offer.base - offer.seen, _TINY)
-    ratio = np.broadcast_to((mu - offer.seen) / expected, prices.shape)
+def new_prices(
+    mu: FloatArray,
+    prices: FloatArray,
+    loss: FloatArray,
+    known: Mapping[str, Number],
+    total: FloatArray,
+    pool_size: int,
+    n_left: int,
+) -> FloatArray:
+    """The prices [2, ...] of both sides at each mu after a draw, of one trajectory or of many.
+
+    `known` are its q and its design columns, `total` is the sum of the losses before it, and
+    `n_left` the number of draws up to the budget, this one included. Its loss and the total may
+    have an axis for the two sides in front.
+    """
+    variance, skew = known["predicted_variance"], known["predicted_skew"]
+    most_below, most_above = known["max_weighted_control"], known["max_weighted_headroom"]
+    seen, base = total / pool_size, (total + known["control_left"]) / pool_size
+    gain = (loss - known["control"]) / (pool_size * known["q"])
+    excess = np.broadcast_to(mu - base, prices.shape)
+    ratio = np.broadcast_to((mu - seen) / np.maximum(base - seen, _TINY), prices.shape)
     ratio = np.maximum(ratio, _LEAST_RATIO)
-    jump = np.maximum(offer.skew / np.maximum(offer.variance, _TINY), _LEAST_JUMP)
+    jump = np.maximum(skew / np.maximum(variance, _TINY), _LEAST_JUMP)
     # The stake that mu is too low: on many jumps.
     size = _FINE * jump
-    rate = _OPTIMISM * offer.n_left * offer.variance * ratio[0] / size**2
+    rate = _OPTIMISM * n_left * variance * ratio[0] / size**2
     stake = poisson_stake(prices[0], rate, many=True) / size
-    below = _limited(stake, excess[0] + offer.most_below)
+    below = _limited(stake, excess[0] + most_below)
     # The stake that mu is too high: on few jumps.
     less, unseen = np.minimum(ratio[1], 1), _UNSEEN * np.maximum(excess[1], 0)
-    variance = np.maximum(offer.variance * less + unseen * jump, _TINY)
-    size = _COARSE * (offer.skew * less + unseen * jump**2) / variance
-    size = np.maximum(size, _HEAVIEST * offer.most_above)
-    rate = _OPTIMISM * offer.n_left * variance / size**2
+    spread = np.maximum(variance * less + unseen * jump, _TINY)
+    size = _COARSE * (skew * less + unseen * jump**2) / spread
+    size = np.maximum(size, _HEAVIEST * most_above)
+    rate = _OPTIMISM * n_left * spread / size**2
     stake = poisson_stake(prices[1], rate, many=False) / size
-    above = _limited(stake, offer.most_above - excess[1])
+    above = _limited(stake, most_above - excess[1])
     # The stakes are limited, so only rounding of the columns could make a factor smaller.
     surplus = gain - excess
     factors = np.stack([1 + below * surplus[0], 1 - above * surplus[1]])
