@@ -60,7 +60,7 @@ def rejecting(
     limits = []
     for m in range(len(losses)):
         watch.update(losses[m], q[m], **{name: column[m] for name, column in design.items()})
-        limits.append((watch._state.wealth.low, watch._state.wealth.high))
+        limits.append((watch._wealth.low, watch._wealth.high))
     return limits
 
 
@@ -74,7 +74,7 @@ def test_a_ratio_is_rejected_at_the_label_at_which_the_interval_loses_it(seed: i
         watch, seen = RatioBetting(N), []
         for m in range(BUDGET):
             watch.update(a[row, m], d[row, m], q[row, m], max_weight=1 / (N * q[row, m]))
-            seen.append((watch._state.wealth.low, watch._state.wealth.high))
+            seen.append((watch._wealth.low, watch._wealth.high))
         limits.append(seen)
     values = spread_candidates(0.0, 1.0, N)[::20]
     for row, seen in enumerate(limits):

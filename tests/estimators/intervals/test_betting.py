@@ -47,7 +47,7 @@ def test_wealth_falls_below_and_rises_above_along_the_candidates(
 ) -> None:
     losses, q, columns, bounds, _ = one_trajectory(name, seed, budget=60)
     watch = update_all(Betting(300, bounds), losses, q, columns if with_columns else {})
-    wealth = watch._state.wealth
+    wealth = watch._wealth
     below, above = wealth.amounts[: wealth.n_below], wealth.amounts[wealth.n_below :]
     assert wealth.amounts.shape[2] > 50
     assert (np.diff(below, axis=2) <= 1e-9 * below[..., 1:]).all()
@@ -106,7 +106,7 @@ def test_the_prior_is_uneven_only_where_the_first_draw_shows_an_uneven_design() 
         watch = Betting(100, (0.0, 1.0), excluded=excluded)
         watch.update(1.0, 1 / (100 - excluded), max_weight=max_weight)
         watch.update(0.0, 1 / (99 - excluded), max_weight=5.0)
-        return watch._state.wealth.prior[..., 0]
+        return watch._wealth.prior[..., 0]
 
     assert (prior(None) == 1 / 6).all()  # one variant on each side
     below, above, middle = prior(1.0)
@@ -169,10 +169,10 @@ def test_columns_missing_at_one_label_leave_those_bets_out_and_the_rest_in(seed:
     losses, q, columns, bounds, _ = one_trajectory("errors 5%", seed)
     watch = Betting(300, bounds)
     watch.update(losses[0], q[0], **{name: column[0] for name, column in columns.items()})
-    before = watch._state.wealth
+    before = watch._wealth
     watch.update(losses[1], q[1])
-    after = watch._state.wealth
-    assert watch._state.wealth.variants == (("bound", "control"), ("bound", "middle", "control"))
+    after = watch._wealth
+    assert watch._wealth.variants == (("bound", "control"), ("bound", "middle", "control"))
     kept = np.isin(before.candidates, after.candidates)
     same = (before.amounts[..., kept] == after.amounts).all(axis=(1, 2))
     assert same.tolist() == [False, True, False, True, True]

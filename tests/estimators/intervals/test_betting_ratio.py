@@ -56,7 +56,7 @@ def test_wealth_falls_below_and_rises_above_along_the_candidates(
 ) -> None:
     a, d, weights = precision(seed)
     watch = RatioBetting(N, denominator_mean=d.mean() if known else None)
-    wealth = update_all(watch, labels_of(a, d, weights, 200, seed), *columns)._state.wealth
+    wealth = update_all(watch, labels_of(a, d, weights, 200, seed), *columns)._wealth
     below, above = wealth.amounts[: wealth.n_below], wealth.amounts[wealth.n_below :]
     assert wealth.amounts.shape[2] > 50
     assert (np.diff(below, axis=2) <= 1e-9 * below[..., 1:]).all()

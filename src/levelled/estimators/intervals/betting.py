@@ -35,7 +35,7 @@ to which most items contribute nothing; r is a bound on w D over the items that 
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -151,13 +151,12 @@ class MeanGame:
                 f"{m}."
             )
         check_bounds(np.asarray(loss), self.bounds)
-        _check_maximum("max_weight", weight, columns)
+        own = {"max_weight": weight}
         if "control" in columns:
-            control = columns["control"]
-            _check_maximum("max_weighted_control", weight * control, columns)
-            if self.bounded:
-                headroom = weight * (self.bounds[1] - control)
-                _check_maximum("max_weighted_headroom", headroom, columns)
+            own["max_weighted_control"] = weight * columns["control"]
+        if "control" in columns and self.bounded:
+            own["max_weighted_headroom"] = weight * (self.bounds[1] - columns["control"])
+        _check_maxima(own, columns)
 
         def side(sign: int) -> dict[str, Bet]:
             bets: dict[str, Bet] = {}
@@ -278,11 +277,9 @@ class RatioGame:
         reach = columns.get("max_weighted_denominator")  # a bound r on w D
         if reach is None and "max_weight" in columns:
             reach = self.d_max * columns["max_weight"]
-        if reach is not None and not np.all(weight * d <= reach * (1 + _SLACK)):
-            raise DrawsError(
-                f"The drawn item of label {m} has a larger weight than the largest that was "
-                f"possible. Give the columns of the step at which it was drawn."
-            )
+        if reach is not None:
+            name = "max_weighted_denominator"
+            _check_maxima({name: weight * d}, {name: reach})
 
         def side(a: Number, before: Number) -> dict[str, Bet]:
             e, all_d = before / N, (self.d_max * left + before_d) / N
@@ -313,33 +310,23 @@ class RatioGame:
         return (a / pool_d, (a + pool_d - d) / pool_d) if pool_d > 0 else self.ends
 
 
-def _check_maximum(name: str, own: Number, columns: Columns) -> None:
-    """Refuse a maximum that the drawn item itself exceeds."""
-    if name not in columns:
-        return
-    largest = columns[name]
-    wrong = (own > largest * (1 + _SLACK)) & (own > largest * (1 - _SLACK))  # of either sign
-    if wrong if isinstance(wrong, bool) else wrong.any():
-        by = float(np.max(own - largest))
-        raise DrawsError(
-            f"{name} is the largest value over the items that could be drawn, but the drawn "
-            f"item's own is larger by {by:.3g}. Give the columns of the step at which the draw "
-            f"was made, with the item still in the pool, and for the same bounds."
-        )
+def _check_maxima(own: Columns, columns: Columns) -> None:
+    """Refuse a maximum that the drawn item's `own` value exceeds."""
+    for name, value in own.items():
+        largest = columns.get(name, np.inf)
+        wrong = (value > largest * (1 + _SLACK)) & (value > largest * (1 - _SLACK))  # of any sign
+        if wrong if isinstance(wrong, bool) else wrong.any():
+            raise DrawsError(
+                f"{name} is the largest value over the items that could be drawn, but the drawn "
+                f"item's own is larger by {np.max(value - largest):.3g}. Give the columns of the "
+                f"step at which the draw was made, with the item still in the pool, and for the "
+                f"same bounds."
+            )
 
 
 _FORMAT = 2  # of what to_dict writes; it holds amounts for the present FRACTIONS
 
 Game = MeanGame | RatioGame
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class BettingState:
-    """The number of labels so far, the sums over them, and the wealth they have led to."""
-
-    n_labels: int
-    sums: tuple[float, ...]
-    wealth: Wealth
 
 
 class Watch:
@@ -350,30 +337,27 @@ class Watch:
     """Its fields are the arguments of the constructor."""
 
     def __init__(self, game: Game) -> None:
-        self._game = game
-        wealth = Wealth.start(np.empty(0), ((), ()), equal_prior(((), ())), *game.ends)
-        self._state = BettingState(0, (0.0,) * len(game.sum_names), wealth)
+        self._game, self._n_labels, self._sums = game, 0, (0.0,) * len(game.sum_names)
+        self._wealth = Wealth.start(np.empty(0), ((), ()), equal_prior(((), ())), *game.ends)
 
     def __len__(self) -> int:
-        return self._state.n_labels
+        return self._n_labels
 
     def interval(self) -> tuple[float, float]:
         """The limits after the labels so far: the nearest rejected candidates, if possible."""
-        state = self._state
-        lowest, highest = self._game.possible(state.n_labels, state.sums)
-        low, high = state.wealth.low, state.wealth.high
+        lowest, highest = self._game.possible(self._n_labels, self._sums)
+        low, high = self._wealth.low, self._wealth.high
         return min(max(low, lowest), highest), max(min(high, highest), lowest)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON, from which `from_dict` continues exactly."""
-        state = self._state
         return {
             "format": _FORMAT,
             **{name: _plain(getattr(self._game, name)) for name in self._arguments()},
-            "n_labels": state.n_labels,
-            **dict(zip(self._game.sum_names, state.sums, strict=True)),
-            "variants": [list(names) for names in state.wealth.variants],
-            "wealth": state.wealth.to_dict(),
+            "n_labels": self._n_labels,
+            **dict(zip(self._game.sum_names, self._sums, strict=True)),
+            "variants": [list(names) for names in self._wealth.variants],
+            "wealth": self._wealth.to_dict(),
         }
 
     @classmethod
@@ -395,15 +379,15 @@ class Watch:
 
     def _restore(self, stored: Mapping[str, Any]) -> None:
         below, above = (tuple(names) for names in stored["variants"])
-        sums = tuple(stored[name] for name in self._game.sum_names)
-        wealth = Wealth.from_dict(stored["wealth"], (below, above))
-        self._state = BettingState(stored["n_labels"], sums, wealth)
+        self._sums = tuple(stored[name] for name in self._game.sum_names)
+        self._wealth = Wealth.from_dict(stored["wealth"], (below, above))
+        self._n_labels = stored["n_labels"]
 
     def _add(
         self, label: Mapping[str, float], q: float, columns: Mapping[str, float | None]
     ) -> FloatArray:
         """Add one label and return its bets; a label with anything wrong changes nothing."""
-        game, state, m = self._game, self._state, self._state.n_labels + 1
+        game, wealth, m = self._game, self._wealth, self._n_labels + 1
         values = tuple(finite_number(name, value) for name, value in label.items())
         q = finite_number("q", q)
         if not 0 < q <= 1:
@@ -413,16 +397,15 @@ class Watch:
             )
         q = max(q, 1 / LARGEST)  # such an item is never seen, and a smaller weight wins less
         present = {name: finite_number(name, x) for name, x in columns.items() if x is not None}
-        sides = game.bets(m, values, q, state.sums, present)
-        wealth = state.wealth
+        sides = game.bets(m, values, q, self._sums, present)
         if m == 1:
             names = tuple(sides[0]), tuple(sides[1])
             prior = game.prior(names, present)
             wealth = Wealth.start(game.first_candidates(), names, prior, *game.ends)
         bets = bet_table(sides, wealth.variants)
-        wealth = place_bets(game, wealth, m, bets)
-        sums = tuple(float(total) for total in game.add(m, values, q, state.sums))
-        self._state = BettingState(m, sums, wealth)
+        self._wealth = place_bets(game, wealth, m, bets)
+        self._sums = tuple(float(total) for total in game.add(m, values, q, self._sums))
+        self._n_labels = m
         return bets
 
 
@@ -515,12 +498,12 @@ class Betting(Watch):
         max_weighted_headroom : The largest w (B - g).
         """
         columns = (max_weight, control, control_left, max_weighted_control, max_weighted_headroom)
-        terms = self._state.sums[1]
+        terms = self._sums[1]
         bets = self._add({"loss": loss}, q, dict(zip(COLUMNS, columns, strict=True)))
         if not self._game.bounded:
             self._history.append(bets)
             # At m = 1, 2, 4, 8, ... every label is replayed about once, however many there are.
-            if len(self) & (len(self) - 1) == 0 or terms <= 0 < self._state.sums[1]:
+            if len(self) & (len(self) - 1) == 0 or terms <= 0 < self._sums[1]:
                 self._replay()
 
     def _replay(self) -> None:
@@ -529,17 +512,16 @@ class Betting(Watch):
         No grid can be laid out beforehand without an upper bound. The wealth against a candidate
         does not depend on when the candidate is chosen, so the limit holds.
         """
-        game, state = self._game, self._state
-        estimate = state.sums[1] / state.n_labels
+        game, start = self._game, self._wealth
+        estimate = self._sums[1] / len(self)
         if estimate <= 0:
             return
         candidates = game.ends[0] + estimate * np.geomspace(1e-4, 2, N_CANDIDATES)
-        start = state.wealth
         candidates = candidates[candidates > start.low]
         wealth = Wealth.start(candidates, start.variants, start.prior, start.low, np.inf)
         for m, bets in enumerate(self._history, start=1):
             wealth = place_bets(game, wealth, m, bets)
-        self._state = replace(state, wealth=wealth)
+        self._wealth = wealth
 
     def to_dict(self) -> dict[str, Any]:
         """Plain values, ready for JSON, from which `from_dict` continues exactly."""
@@ -548,7 +530,7 @@ class Betting(Watch):
     def _restore(self, stored: Mapping[str, Any]) -> None:
         super()._restore(stored)
         n_bets = 0 if self._game.bounded else len(self)
-        shape = n_bets, 4, self._state.wealth.n_below, 1
+        shape = n_bets, 4, self._wealth.n_below, 1
         self._history = list(unpack(stored["history"]).reshape(shape))
 
 
