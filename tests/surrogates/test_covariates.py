@@ -47,7 +47,7 @@ def test_features_in_blocks_are_those_of_all_at_once(seed: int) -> None:
 @pytest.mark.parametrize("groups", [[0, 0, 0, 0], None])
 def test_one_class_is_no_column(groups: list[int] | None) -> None:
     pool = Covariates.of(EXPECTED, groups=groups)
-    assert (pool.n_groups, pool.n_extra, pool.groups) == (0, 0, None)
+    assert (pool.scaling.n_groups, pool.n_extra, pool.groups) == (0, 0, None)
 
 
 @pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
@@ -78,7 +78,7 @@ def test_a_pool_of_two_items_is_enough() -> None:
 def test_the_mean_prediction_before_any_label_is_the_prior_mean(pool_size: int, seed: int) -> None:
     expected = np.random.default_rng(seed).beta(0.3, 4, pool_size)
     pool = Covariates.of(expected)
-    mean = pool.family.mean(pool.combine(pool.start[:4])).mean()
+    mean = pool.scaling.family.mean(pool.combine(pool.start[:4])).mean()
     assert mean == pytest.approx(np.clip(expected.mean(), 0.002, 0.5), rel=1e-4)
 
 
@@ -132,8 +132,10 @@ def test_runs_have_the_scale_of_the_whole(seed: int, size: int, bounded: bool) -
     pool = Covariates.of(
         every.expected, every.surrogate, every.features, every.groups, bounded=bounded
     )
-    assert scaling.intercept == pytest.approx(pool.intercept, rel=1e-9)
-    assert (scaling.scale, scaling.prior_mean) == pytest.approx((pool.scale, pool.prior_mean))
+    assert scaling.intercept == pytest.approx(pool.scaling.intercept, rel=1e-9)
+    assert (scaling.scale, scaling.prior_mean) == pytest.approx(
+        (pool.scaling.scale, pool.scaling.prior_mean)
+    )
     table = np.vstack([Covariates.scaled(run, scaling).table(np.arange(len(run))) for run in runs])
     np.testing.assert_allclose(table, pool.table(np.arange(N)), rtol=1e-6, atol=1e-7)
 

@@ -193,70 +193,6 @@ Columns = Callable[[], Iterable[ScoreColumns]]
 """The columns of a pool, a run of rows at a time; each call begins a new pass."""
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Scaling:
-    """What the columns of all items of a pool have in common, as `Covariates` explains it."""
-
-    family: Family
-    scale: float
-    prior_mean: float
-    intercept: float
-    n_groups: int
-    feature_mean: FloatArray | None
-    feature_sd: FloatArray | None
-    from_verdicts: bool
-
-    @classmethod
-    def of(cls, columns: Columns, pool_size: int, bounded: bool, from_verdicts: bool) -> "Scaling":
-        """The scale of a pool, in one pass over its columns, or two for losses without a bound.
-
-        It takes eight bytes for each item.
-        """
-        family: Family = LogitFamily() if bounded else LogFamily()
-        scale = 1.0
-        if not bounded:
-            mean = sum(float(run.both.sum()) for run in columns()) / pool_size
-            scale = max(mean, np.finfo(float).tiny)
-        steep, start, total, n_groups = np.empty(pool_size), 0, 0.0, 0
-        features = ColumnMoments()
-        for run in columns():
-            total += float(run.both.sum())
-            end = start + len(run)
-            steep[start:end] = first_slope(from_verdicts) * family.link(run.both / scale)
-            if run.groups is not None:
-                n_groups = max(n_groups, int(run.groups.max(initial=-1)) + 1)
-            if run.features is not None:
-                features.add(run.features)
-            start = end
-        prior_mean = float(np.clip(total / pool_size, _LEAST, _MOST)) if bounded else 1.0
-        return cls(
-            family,
-            scale,
-            prior_mean,
-            _intercept(family, steep, prior_mean),
-            n_groups if 2 <= n_groups <= _MOST_GROUPS else 0,
-            features.mean if features.n else None,
-            features.spread() if features.n else None,
-            from_verdicts,
-        )
-
-    def standardise(self, features: NDArray[Any]) -> NDArray[np.float32]:
-        """Features of mean 0 and spread 1 over the pool; 0 where a column does not vary."""
-        assert self.feature_mean is not None
-        assert self.feature_sd is not None
-        standard = np.empty(features.shape, dtype=np.float32)
-        for start in range(0, len(features), _BLOCK):
-            part = slice(start, start + _BLOCK)
-            standard[part] = features[part] - self.feature_mean
-        standard /= self.feature_sd
-        return standard
-
-
-def first_slope(from_verdicts: bool) -> float:
-    """The slope before any label; the chances that go with a verdict are no model's own."""
-    return 1.0 if from_verdicts else _SLOPE
-
-
 class ColumnMoments:
     """The mean and the spread of columns of numbers that come a run of rows at a time.
 
@@ -301,6 +237,72 @@ class ColumnMoments:
         return np.where(varies, sd, np.inf)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class Scaling:
+    """What the columns of all items of a pool have in common.
+
+    Losses are predicted in units of `scale`, and `intercept` makes the mean of the pool's
+    predictions before any label equal `prior_mean`. Predicted classes are columns where there are
+    `n_groups` of them, not 0. With `from_verdicts` the expected losses are known by the predicted
+    class alone.
+    """
+
+    family: Family
+    scale: float
+    prior_mean: float
+    intercept: float
+    n_groups: int
+    features: ColumnMoments
+    from_verdicts: bool
+
+    @classmethod
+    def of(cls, columns: Columns, pool_size: int, bounded: bool, from_verdicts: bool) -> "Scaling":
+        """The scale of a pool, in one pass over its columns, or two for losses without a bound.
+
+        It takes eight bytes for each item.
+        """
+        family: Family = LogitFamily() if bounded else LogFamily()
+        scale = 1.0
+        if not bounded:
+            mean = sum(float(run.both.sum()) for run in columns()) / pool_size
+            scale = max(mean, np.finfo(float).tiny)
+        steep, start, total, n_groups = np.empty(pool_size), 0, 0.0, 0
+        features = ColumnMoments()
+        for run in columns():
+            total += float(run.both.sum())
+            end = start + len(run)
+            steep[start:end] = first_slope(from_verdicts) * family.link(run.both / scale)
+            if run.groups is not None:
+                n_groups = max(n_groups, int(run.groups.max(initial=-1)) + 1)
+            if run.features is not None:
+                features.add(run.features)
+            start = end
+        prior_mean = float(np.clip(total / pool_size, _LEAST, _MOST)) if bounded else 1.0
+        return cls(
+            family,
+            scale,
+            prior_mean,
+            _intercept(family, steep, prior_mean),
+            n_groups if 2 <= n_groups <= _MOST_GROUPS else 0,
+            features,
+            from_verdicts,
+        )
+
+    def standardise(self, features: NDArray[Any]) -> NDArray[np.float32]:
+        """Features of mean 0 and spread 1 over the pool; 0 where a column does not vary."""
+        standard = np.empty(features.shape, dtype=np.float32)
+        for start in range(0, len(features), _BLOCK):
+            part = slice(start, start + _BLOCK)
+            standard[part] = features[part] - self.features.mean
+        standard /= self.features.spread()
+        return standard
+
+
+def first_slope(from_verdicts: bool) -> float:
+    """The slope before any label; the chances that go with a verdict are no model's own."""
+    return 1.0 if from_verdicts else _SLOPE
+
+
 def _intercept(family: Family, steep: FloatArray, mean: float) -> float:
     """The intercept at which the mean prediction of the pool is `mean`.
 
@@ -326,20 +328,13 @@ class Covariates:
 
     `scores` [N, 4] are one and the logits of the expected loss: under the model, under a second
     model, and their mean. `features` [N, D] have mean 0 and spread 1. `groups` are numbers of
-    predicted classes below `n_groups`. Losses are predicted in units of `scale`, and `intercept`
-    makes the mean of the pool's predictions before any label equal `prior_mean`. With
-    `from_verdicts` the expected losses are known by the predicted class alone.
+    predicted classes.
     """
 
     scores: FloatArray
     features: NDArray[np.float32] | None
     groups: IntArray | None
-    n_groups: int
-    prior_mean: float
-    intercept: float
-    family: Family
-    scale: float
-    from_verdicts: bool = False
+    scaling: Scaling
 
     @classmethod
     def of(
@@ -363,8 +358,8 @@ class Covariates:
         from_verdicts : True if the expected losses are known by the predicted class alone.
 
         >>> pool = Covariates.of([0.1, 0.2, 0.4], features=[[1.0], [2.0], [3.0]], groups=[0, 0, 1])
-        >>> pool.scores.shape, pool.features.shape, pool.n_groups, round(pool.prior_mean, 3)
-        ((3, 4), (3, 1), 2, 0.233)
+        >>> pool.scores.shape, pool.features.shape, pool.scaling.n_groups
+        ((3, 4), (3, 1), 2)
         """
         columns = ScoreColumns(
             floats("expected", expected, ndim=1),
@@ -386,12 +381,7 @@ class Covariates:
             np.column_stack([np.ones(len(columns)), first, second, mean]),
             None if columns.features is None else scaling.standardise(columns.features),
             columns.groups if scaling.n_groups else None,
-            scaling.n_groups,
-            scaling.prior_mean,
-            scaling.intercept,
-            scaling.family,
-            scaling.scale,
-            scaling.from_verdicts,
+            scaling,
         )
 
     def __len__(self) -> int:
@@ -400,13 +390,13 @@ class Covariates:
     @property
     def n_extra(self) -> int:
         """The number of columns besides the scores."""
-        return (0 if self.features is None else self.features.shape[1]) + self.n_groups
+        return (0 if self.features is None else self.features.shape[1]) + self.scaling.n_groups
 
     @property
     def start(self) -> FloatArray:
         """The coefficients before any label."""
-        slope = first_slope(self.from_verdicts)
-        return np.array([self.intercept, 0.0, 0.0, slope, *np.zeros(self.n_extra)])
+        slope = first_slope(self.scaling.from_verdicts)
+        return np.array([self.scaling.intercept, 0.0, 0.0, slope, *np.zeros(self.n_extra)])
 
     def at(self, rows: IntArray) -> "Covariates":
         """The columns of some items, in their order."""
@@ -423,7 +413,8 @@ class Covariates:
         if self.features is not None:
             parts.append(self.features[rows].astype(np.float64))
         if self.groups is not None:
-            parts.append((self.groups[rows, None] == np.arange(self.n_groups)).astype(np.float64))
+            classes = np.arange(self.scaling.n_groups)
+            parts.append((self.groups[rows, None] == classes).astype(np.float64))
         return np.hstack(parts)
 
     def combine(self, coefficients: FloatArray) -> FloatArray:

@@ -267,12 +267,12 @@ class LossRun:
             its rows.
         shares : The share of each aim: the weights then follow the spread of all of them.
         """
-        pool, n = self.covariates, len(self)
+        pool, scale, n = self.covariates, self.covariates.scaling.scale, len(self)
         error = predictor.predict(pool)
         predicted, effect = error[left], np.broadcast_to(self.effect, n)[left]
         noise = np.broadcast_to(self.noise, n)[left] * predicted
-        spread = pool.scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
-        third = (effect * pool.scale) ** 3 * predictor.third_moment(pool, predicted)
+        spread = scale * np.hypot(effect * predictor.spread(pool, predicted), np.sqrt(noise))
+        third = (effect * scale) ** 3 * predictor.third_moment(pool, predicted)
         followed = spread
         if shares:
             parts = zip(shares, self.aims, strict=True)
@@ -281,12 +281,12 @@ class LossRun:
             first_row + left,
             pool_size,
             followed,
-            np.broadcast_to(self.base, n)[left] + effect * predicted * pool.scale,
+            np.broadcast_to(self.base, n)[left] + effect * predicted * scale,
             self.bound,
             spread,
             third,
             None if self.positive is None else self.positive.chance(predicted, left),
-            ramp=_RAMP_OF_VERDICTS if pool.from_verdicts else None,
+            ramp=_RAMP_OF_VERDICTS if pool.scaling.from_verdicts else None,
         )
 
 
@@ -343,7 +343,7 @@ class Driver:
         Losses without a bound count as (sum L)^2 / sum L^2 errors.
         """
         errors = float(targets.sum())
-        if not self.first.covariates.family.is_bounded and errors > 0:
+        if not self.first.covariates.scaling.family.is_bounded and errors > 0:
             errors = errors**2 / float(np.sum(targets**2))
         return floor_after(errors)
 

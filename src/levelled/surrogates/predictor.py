@@ -110,7 +110,7 @@ class Ridge:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LossPredictor:
-    """The expected loss of each item in units of `Covariates.scale`.
+    """The expected loss of each item in units of `Scaling.scale`.
 
     `regressions` are pairs of a share and its coefficients; linear predictors are cut to
     `reach`, their range over labelled items, where the family has no bounds of its own.
@@ -129,19 +129,19 @@ class LossPredictor:
         eta = np.zeros(len(pool))
         for share, coefficients in self.regressions:
             eta += share * pool.combine(coefficients)
-        mean = pool.family.mean(np.clip(eta, *self.reach))
+        mean = pool.scaling.family.mean(np.clip(eta, *self.reach))
         mixed = (1 - self.background) * mean + self.background * self.level
-        if not pool.family.is_bounded:
+        if not pool.scaling.family.is_bounded:
             return np.maximum(mixed, _LOWEST * self.level)
         return np.clip(mixed, _LOWEST, _HIGHEST)
 
     def spread(self, pool: Covariates, predicted: FloatArray) -> FloatArray:
         """The standard deviation of losses with these predictions."""
-        return np.sqrt(self.dispersion * pool.family.variance(predicted))
+        return np.sqrt(self.dispersion * pool.scaling.family.variance(predicted))
 
     def third_moment(self, pool: Covariates, predicted: FloatArray) -> FloatArray:
         """The third central moment of losses with these predictions."""
-        return self.dispersion**2 * pool.family.third_moment(predicted)
+        return self.dispersion**2 * pool.scaling.family.third_moment(predicted)
 
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event of a round."""
@@ -173,7 +173,7 @@ def prior_predictor(pool: Covariates) -> LossPredictor:
     >>> prior_predictor(pool).predict(pool).round(2)
     array([0.13, 0.21, 0.35])
     """
-    return LossPredictor(((1.0, pool.start[:SCORES]),), _FIRST_BACKGROUND, pool.prior_mean)
+    return LossPredictor(((1.0, pool.start[:SCORES]),), _FIRST_BACKGROUND, pool.scaling.prior_mean)
 
 
 def fit_predictor(
@@ -192,10 +192,11 @@ def fit_predictor(
     weights : 1 / ((N - m + 1) q_m) of each, which undo the choice of the items.
     before : An earlier fit to begin from.
     """
-    y, w = losses / pool.scale, weights / weights.mean()
+    scaling, family = pool.scaling, pool.scaling.family
+    y, w = losses / scaling.scale, weights / weights.mean()
     table, start = pool.table(rows), pool.start
-    if pool.family.is_bounded:  # the mean loss, drawn a little to what was expected
-        total = float(w @ y + _PRIOR_LABELS * pool.prior_mean)
+    if family.is_bounded:  # the mean loss, drawn a little to what was expected
+        total = float(w @ y + _PRIOR_LABELS * scaling.prior_mean)
         level = max(total / (len(y) + _PRIOR_LABELS), _LEAST_ERRORS / len(y))
     else:  # losses may be of any size: their level is that of the labels
         level = max(float(w @ y) / len(y), _TINY)
@@ -204,37 +205,35 @@ def fit_predictor(
     # The scores alone, and all columns. Beside verdicts the features are always used: a verdict
     # alone teaches little.
     every = SCORES + pool.n_extra
-    sizes = [every] if pool.from_verdicts or not pool.n_extra else [SCORES, every]
-    dispersion = _dispersion(pool.family, np.full(len(y), level), y, w)
+    sizes = [every] if scaling.from_verdicts or not pool.n_extra else [SCORES, every]
+    dispersion = _dispersion(family, np.full(len(y), level), y, w)
     for _ in range(1 if dispersion == 1 else 2):
         ridges = [
-            Ridge(
-                pool.family, table[:, :size], y, w / dispersion, start[:size], _penalty(pool, size)
-            )
+            Ridge(family, table[:, :size], y, w / dispersion, start[:size], _penalty(pool, size))
             for size in sizes
         ]
         begin = [starts.get(size, start[:size]) for size in sizes]
         fits = [one.fit(b) for one, b in zip(ridges, begin, strict=True)]
         left_out = np.stack([one.left_out(b) for one, b in zip(ridges, fits, strict=True)])
-        unseen = pool.family.mean(left_out)
-        dispersion = min(_dispersion(pool.family, mean, y, w) for mean in unseen)
-    shares = _shares(pool.family, left_out, y, w / dispersion)
+        unseen = family.mean(left_out)
+        dispersion = min(_dispersion(family, mean, y, w) for mean in unseen)
+    shares = _shares(family, left_out, y, w / dispersion)
     eta = np.asarray(
         sum(share * (one.table @ b) for share, one, b in zip(shares, ridges, fits, strict=True))
     )
-    averaged = pool.family.mean(shares @ left_out)
+    averaged = family.mean(shares @ left_out)
     return LossPredictor(
         tuple((float(share), b) for share, b in zip(shares, fits, strict=True) if share > 0),
-        _background_share(pool.family, averaged, y, w / dispersion, level),
+        _background_share(family, averaged, y, w / dispersion, level),
         level,
         dispersion,
         # The range of linear predictors on labelled items: an exponential is never extrapolated.
-        (-np.inf, np.inf) if pool.family.is_bounded else (float(eta.min()), float(eta.max())),
+        (-np.inf, np.inf) if family.is_bounded else (float(eta.min()), float(eta.max())),
     )
 
 
 def _penalty(pool: Covariates, size: int) -> FloatArray:
-    judged = pool.from_verdicts
+    judged = pool.scaling.from_verdicts
     penalty = np.full(size, _RIDGE_BESIDE_VERDICTS if judged else _RIDGE_EXTRA)
     penalty[:SCORES] = _RIDGE_OF_VERDICTS if judged else _RIDGE_SCORES
     penalty[0] = _RIDGE_INTERCEPT
