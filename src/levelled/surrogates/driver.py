@@ -51,31 +51,15 @@ def floor_after(errors: float) -> float:
     return max(_LEAST_FLOOR, _FIRST_FLOOR / (1 + errors / _HALVED_AT))
 
 
-def water_filled(spread: FloatArray, floor: float) -> FloatArray:
+def water_filled(spread: FloatArray, floor: float, out: FloatArray | None = None) -> FloatArray:
     """Probabilities in proportion to max(spread, t), with t so that the least is floor / N.
 
-    Small spreads are lifted, and large ones keep their proportions.
+    Small spreads are lifted, and large ones keep their proportions. `out` is as in NumPy.
 
     >>> water_filled(np.array([0.0, 0.1, 0.4]), 0.5).round(3)
     array([0.167, 0.167, 0.667])
     """
-    return water_fill(spread.copy(), floor)
-
-
-def water_fill(spread: FloatArray, floor: float) -> FloatArray:
-    """The same as `water_filled` in the memory of `spread`, which is overwritten."""
-    np.maximum(spread, _water_level(spread, floor), out=spread)
-    total = spread.sum()
-    if not total > 0:
-        spread[:] = 1 / len(spread)
-        return spread
-    spread /= total
-    return spread
-
-
-def _water_level(spread: FloatArray, floor: float) -> float:
-    """The level t of `water_filled`, by Newton's method on a convex, piecewise linear function."""
-    n, t = len(spread), 0.0
+    n, t = len(spread), 0.0  # the level, by Newton's method on a convex, piecewise linear function
     for _ in range(_STEPS):
         total, count = 0.0, 0  # of the spreads above t
         for start in range(0, n, _BLOCK):
@@ -88,36 +72,32 @@ def _water_level(spread: FloatArray, floor: float) -> float:
         if new <= t * (1 + 1e-12):  # rounding
             break
         t = new
-    return t
+    filled = np.maximum(spread, t, out=out)
+    total = filled.sum()
+    return np.divide(filled, total, out=filled) if total > 0 else np.full(n, 1 / n)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ClassShare:
-    """Where a class is predicted, and its share among the other classes where it is not."""
+    """Where a class is predicted, and its share among the other classes where it is not.
+
+    Without the share, what is learnt is the chance of the class itself, not that of an error.
+    """
 
     predicted: BoolArray
-    among_others: FloatArray
+    among_others: FloatArray | None = None
 
-    def chance(self, error: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the run, from their predicted errors.
+    def chance(self, learnt: FloatArray, rows: IntArray) -> ClassChance:
+        """The chance of the class for these rows of the run, from what was learnt of them.
 
         >>> spam = ClassShare(np.array([True, False, False]), np.array([0.0, 1.0, 0.5]))
         >>> spam.chance(np.array([0.1, 0.2, 0.2]), np.arange(3)).chance
         array([0.9, 0.2, 0.1])
         """
-        predicted, share = self.predicted[rows], self.among_others[rows]
-        return ClassChance(np.where(predicted, 1 - error, share * error), predicted)
-
-
-@dataclass(frozen=True, slots=True, eq=False)
-class LearntClass:
-    """Where a class is predicted whose own chance is learnt, not that of an error."""
-
-    predicted: BoolArray
-
-    def chance(self, learnt: FloatArray, rows: IntArray) -> ClassChance:
-        """The chance of the class for these rows of the run, which is what was learnt."""
-        return ClassChance(learnt, self.predicted[rows])
+        predicted = self.predicted[rows]
+        if self.among_others is not None:
+            learnt = np.where(predicted, 1 - learnt, self.among_others[rows] * learnt)
+        return ClassChance(learnt, predicted)
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -233,16 +213,15 @@ class LossRun:
 
     The predictor learns the loss itself, or an error of which the loss is a consequence; `noise`
     is then the variance of the loss given an error, for example between the wrong classes.
-    `bound` is the largest loss, if there is one. The chance of a `positive` class follows from
-    errors, or is itself what is learnt. From errors follow also the losses of the metrics that
-    the draws are to balance (`aims`).
+    `bound` is the largest loss, if there is one. From errors follow also the losses of the metrics
+    that the draws are to balance (`aims`).
     """
 
     covariates: Covariates
     base: FloatArray | float = 0.0
     effect: FloatArray | float = 1.0
     bound: float | None = 1.0
-    positive: ClassShare | LearntClass | None = None
+    positive: ClassShare | None = None
     noise: FloatArray | float = 0.0
     aims: tuple[Aim, ...] = ()
 
@@ -304,13 +283,10 @@ class Driver:
         runs: Callable[[], Iterable[LossRun]],
         at: Callable[[IntArray], Covariates] | None = None,
     ) -> None:
-        self._pool_size = pool_size
-        self.first = first = next(iter(runs()))
-        self.is_one_run = len(first) == pool_size
-        if self.is_one_run:
-            runs, at = lambda: (first,), first.covariates.at
-        assert at is not None
-        self.runs, self._at = runs, at
+        self._pool_size, self.runs = pool_size, keep_single(runs, pool_size)
+        self.first = next(iter(self.runs()))
+        self.is_one_run = len(self.first) == pool_size
+        self._at = self.first.covariates.at if at is None or self.is_one_run else at
 
     @property
     def first_predictor(self) -> LossPredictor:
@@ -377,18 +353,16 @@ class Driver:
         shares : The share of each aim, if the proposal follows the spread of all aims.
         """
         drawn = np.sort(drawn)
-        runs: Callable[[], Iterable[FrozenProposal]]
         runs = partial(self._expect, predictor, drawn, shares)
         if self.is_one_run:
-            only = [*runs()]
-            runs = lambda: only  # noqa: E731
+            runs = partial(iter, [*runs()])
         weights = np.ones(self._pool_size - len(drawn))
         if floor is not None:
             start = 0
             for run in runs():
                 weights[start : start + len(run.rows)] = run.weights
                 start += len(run.rows)
-            water_fill(weights, floor)
+            weights = water_filled(weights, floor, out=weights)
         return RunProposal(self._pool_size, drawn, weights, runs)
 
     def _expect(

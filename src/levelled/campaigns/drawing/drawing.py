@@ -45,7 +45,6 @@ from levelled.surrogates import (
     ClassShare,
     Covariates,
     Driver,
-    LearntClass,
     LossPredictor,
     LossRun,
     RatioAim,
@@ -248,10 +247,9 @@ class _Maker:
         """The losses of items, on the scale of their pool."""
         metric, predictions = self.settings.metrics[0], items.predictions
         covariates, driving = Covariates.scaled(items.columns, scaling), driving_loss(metric)
-        share: ClassShare | LearntClass | None
         share = _class_share(positive_class(self.settings), predictions)
         if share is not None and isinstance(metric, Share):
-            share = LearntClass(share.predicted)
+            share = ClassShare(share.predicted)
         bound, learnt = driving.possible[1], learnt_metric(metric, predictions)
         largest = float(bound) if np.isfinite(bound) else None
         is_consequence = learnt is ERROR and driving is not ERROR
