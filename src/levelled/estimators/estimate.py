@@ -15,25 +15,10 @@ from levelled._check import LARGEST, FloatArray, between, choice, floats, same_l
 from levelled.draws import Draws, check_draws, check_losses
 from levelled.errors import InputError
 from levelled.estimators import lure
+from levelled.estimators.intervals import limits
 from levelled.estimators.intervals.betting import betting_interval
 from levelled.estimators.intervals.hedged import COLUMNS, hedged_interval
-from levelled.estimators.intervals.limits import (
-    ANYTIME_LEAST,
-    NO_VARIANCE,
-    Bounds,
-    anytime_log_t,
-    blended_variance,
-    boundary,
-    bounds_of,
-    cp_safe,
-    effective,
-    log_t_interval,
-    logical_limits,
-    score_t,
-    signed_cp_safe,
-    t_interval,
-    wilson,
-)
+from levelled.estimators.intervals.limits import Bounds
 from levelled.estimators.moments import (
     HOPELESS,
     POOR,
@@ -93,27 +78,20 @@ class LossSample:
         return lure.ranked_weights(self.draws.probability, self.draws.pool_size)
 
     @property
-    def worth(self) -> float | None:
-        """The number of random labels whose mean would have the same variance, s^2/(V^ + s^2/N).
-
-        s^2 is the estimated variance of the losses in the pool. None while fewer than five
-        losses differ from the most common one, once all are known, or where it cannot be estimated.
-        """
-        return worth(self.blended, self.losses, self.draws.probability)
-
-    @property
     def blended(self) -> Moments:
         """The moments, with a variance that the predictor shares in where there is one."""
         if self.predicted_variance is None:
             return self.moments
-        V, df = blended_variance(self.moments, np.asarray(self.predicted_variance), self.bounds)
+        V, df = limits.blended_variance(
+            self.moments, np.asarray(self.predicted_variance), self.bounds
+        )
         return replace(self.moments, variance=V, df=df)
 
     @property
     def has_spread(self) -> bool:
         """True if the terms of the estimate differ by more than rounding."""
         largest = float(np.abs(self.losses).max())
-        return NO_VARIANCE * largest**2 < float(self.moments.variance) < np.inf
+        return limits.NO_VARIANCE * largest**2 < float(self.moments.variance) < np.inf
 
     @property
     def possible(self) -> Bounds:
@@ -125,7 +103,7 @@ class LossSample:
             return self.bounds
         draws, total = self.draws, self.moments.total
         drawable = draws.pool_size - draws.excluded
-        low, high = logical_limits(total, len(draws), drawable, self.bounds)
+        low, high = limits.logical_limits(total, len(draws), drawable, self.bounds)
         share = drawable / draws.pool_size
         return float(low) * share, float(high) * share
 
@@ -217,9 +195,7 @@ warning only."""
 
 
 def interval_for(sample: LossSample, wanted: str) -> tuple[Bounds, str, list[str]]:
-    """The `wanted` interval, or with "auto" the one that holds for losses like these.
-
-    Returned are the limits, the method that computed them, and warnings for the reader.
+    """The `wanted` interval, its method and warnings; with "auto" one for losses like these.
 
     It is cut to what is logically possible, and widened by the items that could never be drawn.
     """
@@ -240,16 +216,16 @@ def interval_for(sample: LossSample, wanted: str) -> tuple[Bounds, str, list[str
                 f"only {count} losses differ from 0, too few to judge their spread: declare "
                 f"bounds, or label more"
             )
-        limits, why = _limits(sample, method), ""
-        if limits is None:
+        ends, why = _limits(sample, method), ""
+        if ends is None:
             why = f"{_why_logical(sample, method)}; the interval is what is logically possible"
-        elif max(limits[0], low) > min(limits[1], high):
+        elif max(ends[0], low) > min(ends[1], high):
             why = (
                 "the estimate lies outside what is logically possible after these labels; the "
                 "interval is what is possible"
             )
         else:
-            low, high = max(limits[0], low), min(limits[1], high)
+            low, high = max(ends[0], low), min(ends[1], high)
         if why:
             method, notes = "logical", [*notes, why]
     if draws.excluded:
@@ -338,36 +314,32 @@ def _limits(sample: LossSample, method: str) -> Bounds | None:
         return (low, high) if low < high else None
     if method == "hedged":
         return hedged_interval(sample.losses, q, N, sample.budget or N, level, design=design)
-    if summary.budget < {"cp_safe": 2, "anytime": ANYTIME_LEAST}.get(method, 1):
+    if summary.budget < {"cp_safe": 2, "anytime": limits.ANYTIME_LEAST}.get(method, 1):
         return None
     if method == "cp_safe" and sample.kind == "signed":
         size = heaviest_size(draws)
-        limits = signed_cp_safe(sample.losses, q, N, level, bounds=sample.bounds, size=size)
+        ends = limits.signed_cp_safe(sample.losses, q, N, level, bounds=sample.bounds, size=size)
     elif method == "cp_safe":
-        most = sample.bounds[1]  # losses are taken as shares of their upper bound
-        ends = cp_safe(_effective(sample, most), N, level)
-        limits = ends[0] * most, ends[1] * most
+        shares = limits.cp_safe(_effective(sample), N, level)
+        ends = shares[0] * sample.bounds[1], shares[1] * sample.bounds[1]
     elif method == "score_t":
         predicted = np.asarray(sample.predicted_variance)
-        limits = score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
+        ends = limits.score_t(summary, predicted, sample.bounds, level, sample.predicted_jump)
     elif method == "anytime" and sample.kind == "0/1":
-        limits = wilson(*_effective(sample), boundary(summary.budget, N, level))
+        ends = limits.wilson(*_effective(sample), limits.boundary(summary.budget, N, level))
     elif not sample.has_spread or (method != "t" and summary.value <= 0):
         return None
     else:
-        compute = {"t": t_interval, "log_t": log_t_interval, "anytime": anytime_log_t}
-        limits = compute[method](sample.blended, level)
-    return float(limits[0]), float(limits[1])
+        log = limits.log_t_interval if method == "log_t" else limits.anytime_log_t
+        ends = (limits.t_interval if method == "t" else log)(sample.blended, level)
+    return float(ends[0]), float(ends[1])
 
 
-def _effective(sample: LossSample, most: float = 1.0) -> tuple[FloatArray, FloatArray]:
-    """The share and the size of the binomial sample that losses of at most `most` amount to."""
-    scaled, losses, size = (
-        sample.moments.over(most),
-        sample.losses / most,
-        design_size(sample.draws),
-    )
-    return effective(
+def _effective(sample: LossSample) -> limits.Ends:
+    """The binomial sample that losses, as shares of their upper bound, amount to."""
+    most, size = sample.bounds[1], design_size(sample.draws)
+    scaled, losses = sample.moments.over(most), sample.losses / most
+    return limits.effective(
         scaled, losses, sample.weights, sample.level, size, population=sample.population
     )
 
@@ -375,7 +347,7 @@ def _effective(sample: LossSample, most: float = 1.0) -> tuple[FloatArray, Float
 def _why_logical(sample: LossSample, method: str) -> str:
     """The reason why the interval is only what is logically possible."""
     if method == "anytime":
-        return f"an asymptotic interval needs {ANYTIME_LEAST} labels and some spread"
+        return f"an asymptotic interval needs {limits.ANYTIME_LEAST} labels and some spread"
     if method == "betting" and np.isinf(sample.bounds[0]):
         return "losses of either sign have a finite-sample interval only with declared bounds"
     if method == "betting":
@@ -462,13 +434,13 @@ def estimate(
     predictor, predicted, jump = columns, None, 0.0
     if estimator == "ramped":
         predictor, (predicted, jump) = control_columns("design", None, draws), _predicted(draws)
-    limits = bounds_of(values, bounds)
+    declared = limits.bounds_of(values, bounds)
     sample = LossSample(
         losses=values,
         draws=draws,
         level=between("level", level, 0, 1, open_=True),
-        bounds=limits,
-        kind=kind_of(values, limits),
+        bounds=declared,
+        kind=kind_of(values, declared),
         moments=_moments(values, draws, estimator, predictor, population),
         population=population,
         predicted_variance=predicted,
@@ -494,7 +466,7 @@ def estimate(
         pool_size=sample.moments.pool_size,
         ess=effective_size(weights),
         max_weight=float(weights.max()),
-        worth=sample.worth,
+        worth=worth(sample.blended, sample.losses, draws.probability),
         estimator=estimator,
         interval=method,
         warnings=(*warnings, *_control_warnings(sample, columns)),

@@ -48,8 +48,7 @@ class Moments:
         """
         least = _NO_VARIANCE * np.maximum(self.variance, difference.value**2)
         helps = (least < difference.variance) & (difference.variance < self.variance)
-        # guard: nearer to 0 the log scale has no meaning
-        # Half a standard error: nearer to 0, limits on the log scale would reach to infinity.
+        # Half a standard error: a guard, since nearer to 0 limits on the log scale are infinite.
         clear = helps & (difference.value > 0.5 * np.sqrt(difference.variance))
         return replace(
             self,
