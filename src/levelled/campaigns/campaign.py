@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import UTC, datetime
 from functools import cached_property, partial
 from pathlib import Path
@@ -154,21 +154,14 @@ class Campaign:
         n, seconds = whole("n", n, least=1), _check_seconds(lease_seconds)
         if self._must_draw(state := self._log.known_state, n):
             self._pool.at(state, len(state.draws) + 1)  # opened before anybody has to wait for it
-
-        def draw_ahead(state: CampaignState) -> list[Event]:
-            own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
-            return self._draw_ahead(state, n - own)
-
-        return self._hand_out(
-            lambda state: decide.ask(state, n, owner, current_time(), seconds), draw_ahead
-        )
+        return self._hand_out(n, owner, seconds)
 
     def mine(self, owner: str | None = None) -> list[Ask]:
         """The owner's open items again, with the same numbers; their leases begin anew.
 
         Without an owner they are those that were asked for without a name.
         """
-        return self._hand_out(lambda state: decide.ask(state, None, owner, current_time()))
+        return self._hand_out(None, owner)
 
     def renew(
         self, draws: Iterable[int], *, owner: str | None = None, lease_seconds: int | None = None
@@ -613,17 +606,15 @@ class Campaign:
         pool = self._pool.at(state, len(state.draws) + 1)
         return draw_events(pool, state, state.n_asked + n, at=decide.time_text(current_time()))
 
-    def _hand_out(
-        self,
-        decision: Callable[[CampaignState], decide.Handout],
-        draw_ahead: Callable[[CampaignState], list[Event]] = lambda _: [],
-    ) -> list[Ask]:
-        """Hand out items, after further draws if they are needed."""
+    def _hand_out(self, n: int | None, owner: str | None, seconds: int | None = None) -> list[Ask]:
+        """Hand out n items, after further draws if they are needed; None for the owner's again."""
         asks: list[Ask] = []
 
         def decide_both(state: CampaignState) -> Sequence[Event]:
-            drawn = draw_ahead(state)
-            handout = decision(apply_events(drawn, state))
+            own = 0 if owner is None else len(decide.draws_kept_for(state, owner))
+            drawn = [] if n is None else self._draw_ahead(state, n - own)
+            newer = apply_events(drawn, state)
+            handout = decide.ask(newer, n, owner, current_time(), seconds)
             asks[:], self.note = handout.asks, handout.note
             return [*drawn, *handout.events]
 

@@ -85,7 +85,6 @@ def ask(
     before all of them are labelled. Where n is None, only the owner's open items are handed out.
     """
     refuse_closed(state)
-    check_text("The name of the owner", owner)
     # Without a name, open items are given again only on demand: somebody else may have them.
     own = [] if owner is None and n is not None else draws_kept_for(state, owner)
     in_flight = _in_flight(state, now)
@@ -119,7 +118,6 @@ def renew(
     while all leases have more than half of their time left, so a page may renew often.
     """
     refuse_closed(state)
-    check_text("The name of the owner", owner)
     until = lease_end(state, now, lease_seconds)
     halfway = time_text(now + (datetime.fromisoformat(until) - now) / 2)
     kept = {*draws} & {*draws_kept_for(state, owner)} & _in_flight(state, now)
@@ -130,8 +128,7 @@ def renew(
 
 def draws_kept_for(state: CampaignState, owner: str | None) -> list[int]:
     """The open draws that were last given to this owner, also those whose lease ran out."""
-    leases = ((draw, state.leases.get(draw)) for draw in state.open_draws())
-    return [draw for draw, lease in leases if lease is not None and lease.owner == owner]
+    return [draw for draw, lease in state.open_leases().items() if lease.owner == owner]
 
 
 def open_items(state: CampaignState) -> list[OpenItem]:
@@ -155,8 +152,7 @@ def give_back(
     """End leases, so that others can have the items; some draws without an owner are anybody's."""
     refuse_closed(state)
     if draws is None:
-        every = [draw for draw in state.open_draws() if draw in state.leases]
-        chosen = every if everyone else draws_kept_for(state, owner)
+        chosen = [*state.open_leases()] if everyone else draws_kept_for(state, owner)
     else:
         chosen = [find_draw(state, draw=draw).draw for draw in dict.fromkeys(draws)]
         for draw in () if everyone or owner is None else chosen:
@@ -188,8 +184,7 @@ def _offers(
 def _in_flight(state: CampaignState, now: datetime) -> set[int]:
     """The open draws whose lease has not run out."""
     at = time_text(now)
-    leases = ((draw, state.leases.get(draw)) for draw in state.open_draws())
-    return {draw for draw, lease in leases if lease is not None and lease.until > at}
+    return {draw for draw, lease in state.open_leases().items() if lease.until > at}
 
 
 def _note(state: CampaignState, n: int, room: int, n_given: int, owner: str | None) -> str | None:

@@ -96,10 +96,6 @@ class Created(Event, tag="created", frozen=True):
 
     settings: dict[str, Any]
 
-    def first_state(self) -> CampaignState:
-        """The state of a campaign in which nothing else has happened."""
-        return CampaignState(CampaignSettings.from_json(self.settings))
-
     def apply(self, state: StateBuilder) -> None:
         """Refuse, because there is a campaign already."""
         raise CampaignError("A campaign is created only once, and this log does so again.")
@@ -571,7 +567,8 @@ def _apply(builder: StateBuilder | None, event: Event | Mapping[str, Any]) -> St
         if builder is not None:
             event.apply(builder)
         elif isinstance(event, Created):
-            builder = StateBuilder.of(event.first_state())
+            settings = CampaignSettings.from_json(event.settings)
+            builder = StateBuilder.of(CampaignState(settings))
         else:
             raise CampaignError("The log does not begin with the creation of the campaign.")
     except (KeyError, TypeError, ValueError, AttributeError) as wrong:

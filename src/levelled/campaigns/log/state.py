@@ -83,6 +83,10 @@ class CampaignState:
             if any(one.label != self.answers[draw].label for one in before)
         ]
 
+    def open_leases(self) -> dict[int, Lease]:
+        """The leases of open draws, in the order of the draws; some may have run out."""
+        return {draw: self.leases[draw] for draw in self.open_draws() if draw in self.leases}
+
     def open_draws(self) -> list[int]:
         """The draws that were given out and are neither answered nor unlabelable."""
         return [

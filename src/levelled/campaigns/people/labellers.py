@@ -102,14 +102,11 @@ def agreement_of(state: CampaignState) -> Agreement | None:
     first, second = [one for one, _ in pairs], [other for _, other in pairs]
     share = float(np.mean([one == other for one, other in pairs]))
     kappa, se = (math.nan, math.nan) if state.settings.numeric else cohen_kappa(first, second)
-    level = state.settings.level
-    if math.isnan(kappa):
-        return Agreement(len(pairs), share, None, None, None, level)
-    if not se > 1e-12:  # no spread was seen, which is no proof that there is none
-        return Agreement(len(pairs), share, kappa, None, None, level)
-    half = NormalDist().inv_cdf((1 + level) / 2) * se
-    low, high = max(kappa - half, -1.0), min(kappa + half, 1.0)
-    return Agreement(len(pairs), share, kappa, low, high, level)
+    low, high, level = None, None, state.settings.level
+    if se > 1e-12:  # that no spread was seen is no proof that there is none
+        half = NormalDist().inv_cdf((1 + level) / 2) * se
+        low, high = max(kappa - half, -1.0), min(kappa + half, 1.0)
+    return Agreement(len(pairs), share, None if math.isnan(kappa) else kappa, low, high, level)
 
 
 def _pairs(state: CampaignState) -> Iterator[tuple[Label, Label]]:
@@ -153,7 +150,7 @@ class Pace:
 def paces_of(state: CampaignState) -> list[Pace]:
     """The pace of everybody who has labelled or has items, the busiest first."""
     answers = [*state.answers.values(), *(one for each in state.opinions.values() for one in each)]
-    open_by = [lease.owner for draw in state.open_draws() if (lease := state.leases.get(draw))]
+    open_by = [lease.owner for lease in state.open_leases().values()]
     names = dict.fromkeys([*(one.by for one in answers), *open_by])
     paces = []
     for name in names:

@@ -10,7 +10,7 @@ import secrets
 import shlex
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager, closing
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from hashlib import sha256
 from pathlib import Path
@@ -25,7 +25,6 @@ from levelled.campaigns.stores.database import (
     Connection,
     Database,
     LostConnectionError,
-    Turn,
     create_tables,
     event_columns,
     parse_event,
@@ -124,14 +123,9 @@ class SQLTokens:
                 f"blanks at the ends."
             )
         token, now = secrets.token_urlsafe(_TOKEN_BYTES), datetime.now(UTC)
-        row = {
-            "hash": hash_token(token),
-            "name": name,
-            "role": role,
-            "created": now.isoformat(timespec="seconds"),
-        }
+        kept = Token(hash_token(token), name, role, now.isoformat(timespec="seconds"))
         with self._database.turn("") as turn, turn.writing() as connection:
-            connection.execute(_ADD_TOKEN, row)
+            connection.execute(_ADD_TOKEN, asdict(kept))
         return token
 
     def all(self) -> list[Token]:
@@ -185,7 +179,17 @@ class Store:
                     if turn.rows(self._database.stored, **appended._asdict()):
                         return appended.seq
                 events, expected = decide(lambda since: self._events(turn.rows, name, since))
-                return self._append(turn, name, events, expected, unsure)
+                with turn.writing() as connection:
+                    rows = _new_rows(connection, name, events, expected)
+                    if not rows:
+                        return expected - 1
+                    try:
+                        connection.executemany(_APPEND, rows)
+                    except self._database.driver.IntegrityError as taken:  # by one who did not wait
+                        raise _conflict(name, expected) from taken
+                    last, number = rows[-1], self._database.announce(connection, name)
+                    unsure.append(Appended(name, last["seq"], last["hash"], number))
+                return unsure[-1].seq
 
         try:
             return self._database.persist(attempt)
@@ -194,33 +198,6 @@ class Store:
                 "Look if the last step was stored before you" if unsure else "Nothing was stored;"
             )
             raise StorageError(f"{lost} {known} try again.") from lost
-
-    def _append(
-        self,
-        turn: Turn,
-        name: str,
-        events: Sequence[Mapping[str, Any]],
-        expected: int,
-        unsure: list[Appended],
-    ) -> int:
-        """Write events in a turn, and note them as long as it is not known that they are stored."""
-        with turn.writing() as connection:
-            last, hash_ = connection.execute(_END, {"of": name}).fetchone() or (-1, GENESIS)
-            if last + 1 != expected:
-                raise _conflict(name, expected)
-            rows = []
-            for seq, event in enumerate(events, start=expected):
-                rows.append(_row(name, seq, hash_, event))
-                hash_ = rows[-1]["hash"]
-            last += len(rows)
-            try:
-                if rows:
-                    connection.executemany(_APPEND, rows)
-                    number = self._database.announce(connection, name)
-                    unsure.append(Appended(name, last, hash_, number))
-            except self._database.driver.IntegrityError as taken:  # by somebody who did not wait
-                raise _conflict(name, expected) from taken
-        return last
 
     def events(self, campaign: str, since: int = 0, *, draws: bool = True) -> list[StoredEvent]:
         """The events from place `since` on; empty for a campaign that does not exist.
@@ -261,13 +238,13 @@ class Store:
         """
         old, new = _checked(campaign), _checked(name)
         with self._database.turn(old) as turn, turn.writing() as connection:
-            last, hash_ = connection.execute(_END, {"of": old}).fetchone() or (-1, GENESIS)
-            if last == -1 or last + 1 != expected:
+            rows = _new_rows(connection, old, [event], expected)
+            if not expected:
                 raise _conflict(old, expected)
             if connection.execute(_END, {"of": new}).fetchone() is not None:
                 raise InputError(f"There is a campaign {new!r} already: choose another name.")
+            connection.executemany(_APPEND, rows)
             connection.execute(_MOVE, {"of": old, "to": new})
-            connection.execute(_APPEND, _row(new, expected, hash_, event))
 
     def delete(self, campaign: str) -> None:
         """Remove all events of a campaign, in one step."""
@@ -308,17 +285,20 @@ def _checked(campaign: object) -> str:
     return campaign
 
 
-def _row(campaign: str, seq: int, prev_hash: str, event: Mapping[str, Any]) -> dict[str, Any]:
-    """The row of an event, with its hash and the columns that repeat a part of it."""
-    body = canonical(event)
-    return {
-        "campaign": campaign,
-        "seq": seq,
-        "prev_hash": prev_hash,
-        "hash": hash_of(prev_hash, body),
-        "body": body,
-        **event_columns(event),
-    }
+def _new_rows(
+    connection: Connection, campaign: str, events: Sequence[Mapping[str, Any]], expected: int
+) -> list[dict[str, Any]]:
+    """The rows of events behind the `expected` ones, with hashes and what the columns repeat."""
+    last, hash_ = connection.execute(_END, {"of": campaign}).fetchone() or (-1, GENESIS)
+    if last + 1 != expected:
+        raise _conflict(campaign, expected)
+    rows = []
+    for seq, event in enumerate(events, start=expected):
+        body = canonical(event)
+        row = {"campaign": campaign, "seq": seq, "prev_hash": hash_, "body": body}
+        hash_ = hash_of(hash_, body)
+        rows.append({**row, "hash": hash_, **event_columns(event)})
+    return rows
 
 
 def _conflict(campaign: str, expected: int) -> ConflictError:

@@ -329,7 +329,9 @@ class Turns:
                 return None
             self._open.add(file)
             try:
-                self._share(file)
+                if os.fstat(file).st_size == 0:  # new: for everybody who may use the database
+                    with suppress(OSError):
+                        os.fchmod(file, self._database.stat().st_mode & 0o777)
                 number = _take_number(file, lane, deadline)
                 if self._is_there(file):
                     _wait(file, lane, number, deadline)
@@ -340,12 +342,6 @@ class Turns:
                 if isinstance(failed, OSError):  # a file system without locks
                     return None
                 raise
-
-    def _share(self, file: int) -> None:
-        """Let everybody use a new file who may use the database."""
-        if os.fstat(file).st_size == 0:
-            with suppress(OSError):
-                os.fchmod(file, self._database.stat().st_mode & 0o777)
 
     def _is_there(self, file: int) -> bool:
         try:
