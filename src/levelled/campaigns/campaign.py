@@ -525,13 +525,8 @@ class Campaign:
         from levelled.sources import open_pool
 
         opened = open_pool(predictions, classes=self.settings.classes)
-        self._do(
-            lambda state: [
-                attach_event(
-                    state.settings, state.draws, opened, model, at=decide.time_text(current_time())
-                )
-            ]
-        )
+        at = decide.time_text(current_time())
+        self._do(lambda state: [attach_event(state.settings, state.draws, opened, model, at=at)])
 
     def rescore(
         self,

@@ -217,8 +217,7 @@ class Leased(Event, tag="leased", frozen=True):
         state.own("leases")
         for draw in self.draws:
             before = state.leases.get(draw)
-            renewed = before is not None and before.owner == self.by
-            since = before.since if before is not None and renewed else self.at
+            since = before.since if before is not None and before.owner == self.by else self.at
             state.leases[draw] = Lease(self.by, since, self.until)
             state.n_asked = max(state.n_asked, draw)
 
