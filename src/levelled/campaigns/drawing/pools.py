@@ -3,7 +3,7 @@
 The pool is as each draw saw it; predictions of other models may be attached later.
 """
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -238,7 +238,7 @@ def attach_event(
     The draws did not depend on the model, so its losses are weighted without bias.
     """
     _check_model(settings, predictions, model)
-    predicted = predictions.predictions()
+    predicted, draws = predictions.predictions(), [item.draw for item in items]
     for metric in settings.metrics:
         metric.require(predicted)
     try:
@@ -261,8 +261,8 @@ def attach_event(
         source=place_of(predictions),
         fingerprint=predictions.fingerprint,
         pred_counts=predicted.counts() if len(predictions) == settings.pool_size else {},
-        pred=_by_draw(items, [] if pred is None else as_labels(pred, settings)),
-        proba=_by_draw(items, map(tuple, proba)),
+        pred={} if pred is None else dict(zip(draws, as_labels(pred, settings), strict=True)),
+        proba=dict(zip(draws, map(tuple, proba), strict=False)),
     )
 
 
@@ -304,16 +304,12 @@ def _check_model(settings: CampaignSettings, predictions: Pool, model: str) -> N
             f"name."
         )
     if predictions.classes is not None and settings.classes is not None:
-        unknown = set(predictions.classes) ^ set(settings.classes)
+        unknown = {*predictions.classes} ^ {*settings.classes}
         if unknown:
             raise CampaignError(
                 f"The classes of these predictions are not those of {settings.name!r}: they "
                 f"differ in {', '.join(sorted(unknown))}."
             )
-
-
-def _by_draw(items: Sequence[DrawnItem], values: Iterable[Any]) -> dict[int, Any]:
-    return {item.draw: value for item, value in zip(items, values, strict=False)}
 
 
 def as_labels(predictions: Sequence[str | int | float], settings: CampaignSettings) -> list[Label]:
@@ -402,17 +398,17 @@ def outlines_of(pool: Pool, metric: Metric) -> dict[str, PoolPredictions]:
 
 def is_judged(pool: Pool, model: str, metric: Metric) -> bool:
     """True if a metric counts classes and the pool has no chances of them, only predictions."""
-    first = pool.predictions_at([0], model)
-    chances = (first.proba, first.surrogate, first.loss_hat)
-    return metric.label_kind == "class" and all(one is None for one in chances)
+    return _lacks_chances(metric, pool.predictions_at([0], model))
 
 
 def only_verdicts(metric: Metric, predictions: PoolPredictions) -> bool:
     """True if all that predicts the classes a metric is about is a verdict on each item."""
-    more = (predictions.proba, predictions.surrogate, predictions.loss_hat)
-    if metric.label_kind != "class" or any(column is not None for column in more):
-        return False
-    return as_verdicts(predictions.pred) is not None
+    return _lacks_chances(metric, predictions) and as_verdicts(predictions.pred) is not None
+
+
+def _lacks_chances(metric: Metric, predictions: PoolPredictions) -> bool:
+    chances = (predictions.proba, predictions.surrogate, predictions.loss_hat)
+    return metric.label_kind == "class" and all(one is None for one in chances)
 
 
 def can_adapt(metric: Metric, predictions: PoolPredictions) -> bool:
