@@ -139,7 +139,9 @@ def test_a_client_that_does_not_read_is_dropped(
     async def watch() -> None:
         broker = Broker(store)
         one = broker.subscribe("spam", 3)
-        await asyncio.wait_for(EventStream(broker, one, None)({}, _never, stall), PATIENCE)
+        await asyncio.wait_for(
+            EventStream(broker, one, None)({"type": "http"}, _never, stall), PATIENCE
+        )
         assert broker._streams == {}
         broker.close()
 
@@ -159,7 +161,9 @@ def test_many_changes_are_told_as_one_and_silence_by_heartbeats(
 
     async def watch() -> None:
         one = Subscription("spam", 0)  # which no watcher of the storage tells anything
-        streaming = asyncio.ensure_future(EventStream(Broker(store), one, 0)({}, _never, send))
+        streaming = asyncio.ensure_future(
+            EventStream(Broker(store), one, 0)({"type": "http"}, _never, send)
+        )
         while len(sent) < 2:
             await asyncio.sleep(0.01)
         for n in range(1, 1001):

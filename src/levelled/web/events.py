@@ -2,10 +2,12 @@
 
 import asyncio
 import threading
-from collections.abc import Awaitable
+from collections.abc import AsyncIterator
 from contextlib import suppress
+from functools import partial
 
-from starlette.responses import Response
+from starlette.requests import ClientDisconnect
+from starlette.responses import StreamingResponse
 from starlette.types import Message, Receive, Scope, Send
 
 from levelled.campaigns.stores import Store
@@ -26,11 +28,7 @@ LOOK_EVERY = 0.5
 STALLED = 30.0
 """Seconds after which a client that does not read is dropped."""
 MOST_STREAMS = 500  # so that half of the connections of the server are left for requests
-_HEADERS = [
-    (b"content-type", b"text/event-stream; charset=utf-8"),
-    (b"cache-control", b"no-store"),
-    (b"x-accel-buffering", b"no"),
-]
+_HEADERS = {"cache-control": "no-store", "x-accel-buffering": "no"}
 
 
 class TooManyStreamsError(Exception):
@@ -132,55 +130,37 @@ class Broker:
             self._store.close()  # the look may have opened a connection after the others closed
 
 
-class EventStream(Response):
+class EventStream(StreamingResponse):
     """The reply that never ends by itself: an event for each change, and heartbeats."""
 
     def __init__(self, broker: Broker, one: Subscription, seen: int | None) -> None:
-        super().__init__()
-        self._broker, self._one, self._seen = broker, one, seen
+        super().__init__(_events(one, seen), headers=_HEADERS, media_type="text/event-stream")
+        self._leave = partial(broker.leave, one)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send events until the client leaves, stalls, or the server stops."""
-        del scope
-        gone = asyncio.ensure_future(_disconnected(receive))
-        sending = asyncio.ensure_future(self._send_all(send))
+
+        async def send_in_time(message: Message) -> None:
+            await asyncio.wait_for(send(message), STALLED)
+
         try:
-            await asyncio.wait({gone, sending}, return_when=asyncio.FIRST_COMPLETED)
+            with suppress(TimeoutError, ClientDisconnect):
+                await super().__call__(scope, receive, send_in_time)
         finally:
-            self._broker.leave(self._one)
-            for task in (gone, sending):
-                task.cancel()
-            await asyncio.gather(gone, sending, return_exceptions=True)
-
-    async def _send_all(self, send: Send) -> None:
-        start: Message = {"type": "http.response.start", "status": 200, "headers": _HEADERS}
-        await _in_time(send(start))
-        if self._seen == self._one.n_events:
-            await _in_time(send(_chunk(": nothing new\n\n")))
-        else:
-            await _in_time(send(_chunk(self._event())))
-        while not self._one.is_ended:
-            has_news = await self._one.wait(HEARTBEAT)
-            if self._one.is_ended:
-                break
-            await _in_time(send(_chunk(self._event() if has_news else ": still here\n\n")))
-            if has_news:
-                await asyncio.sleep(APART)
-        await _in_time(send({"type": "http.response.body", "body": b"", "more_body": False}))
-
-    def _event(self) -> str:
-        n = self._one.n_events
-        return f'id: {n}\nevent: change\ndata: {{"n_events":{n}}}\n\n'
+            self._leave()
 
 
-def _chunk(text: str) -> Message:
-    return {"type": "http.response.body", "body": text.encode(), "more_body": True}
+async def _events(one: Subscription, seen: int | None) -> AsyncIterator[str]:
+    """The texts that a client gets who has seen so many events of the campaign."""
+    yield ": nothing new\n\n" if seen == one.n_events else _event(one.n_events)
+    while not one.is_ended:
+        has_news = await one.wait(HEARTBEAT)
+        if one.is_ended:
+            break
+        yield _event(one.n_events) if has_news else ": still here\n\n"
+        if has_news:
+            await asyncio.sleep(APART)
 
 
-async def _in_time(sending: Awaitable[None]) -> None:
-    await asyncio.wait_for(sending, STALLED)
-
-
-async def _disconnected(receive: Receive) -> None:
-    while (await receive())["type"] != "http.disconnect":
-        pass
+def _event(n: int) -> str:
+    return f'id: {n}\nevent: change\ndata: {{"n_events":{n}}}\n\n'
