@@ -22,7 +22,7 @@ from levelled.web.events import Broker
 from levelled.web.files import ServedFiles
 from levelled.web.guard import Access, Guard, Journal
 from levelled.web.open_campaigns import OpenCampaigns
-from levelled.web.replies import Reply, refuse, refuse_http, refuse_input, refuse_step
+from levelled.web.replies import Reply, refuse, refuse_error
 from levelled.web.routes import ROUTERS
 from levelled.web.settings import LOOPBACK, WebSettings
 
@@ -70,9 +70,8 @@ def make_app(settings: WebSettings, journal: Journal | None = None) -> FastAPI:
         app.include_router(router)
     own = Path(__file__).parent / "static"
     app.mount("/static", StaticFiles(directory=own, packages=[("levelled.reports", "static")]))
-    app.add_exception_handler(LevelledError, refuse_step)
-    app.add_exception_handler(HTTPException, refuse_http)
-    app.add_exception_handler(RequestValidationError, refuse_input)
+    for kind in (LevelledError, HTTPException, RequestValidationError):
+        app.add_exception_handler(kind, refuse_error)
     app.add_exception_handler(Exception, note_failure)
     # In front of all routes, so that none answers a visitor whom it has not let through.
     app.add_middleware(Guard, access=Access(store, settings), settings=settings, journal=journal)

@@ -122,41 +122,25 @@ Predictions and text shrink 2 to 50 times, a file of zeros a thousand times.
 
 def refuse_bomb(path: Path) -> None:
     """Refuse a file that declares more content than a pool for labelling has."""
-    if path.suffix.lower() in (".parquet", ".pq"):
-        _refuse_parquet(path)
-    elif zipfile.is_zipfile(path):
-        try:
-            with zipfile.ZipFile(path) as archive:
-                _refuse_size(path, sum(member.file_size for member in archive.infolist()))
-        except (zipfile.BadZipFile, OSError, ValueError) as wrong:
-            raise PoolError(f"{path.name} is a damaged ZIP file: {wrong}.") from wrong
-    elif path.stat().st_size > MOST_BYTES:
-        raise _too_much(path, f"{path.stat().st_size:,} bytes")
-
-
-def _refuse_parquet(path: Path) -> None:
     import pyarrow as pa
     import pyarrow.parquet as pq
 
+    size = packed = path.stat().st_size
+    n_rows, kind = 0, "Parquet" if path.suffix.lower() in (".parquet", ".pq") else "ZIP"
     try:
-        metadata = pq.read_metadata(path)
-    except (pa.ArrowException, OSError) as wrong:
+        if kind == "Parquet":
+            metadata = pq.read_metadata(path)
+            groups = [metadata.row_group(at) for at in range(metadata.num_row_groups)]
+            n_rows, size = metadata.num_rows, sum(group.total_byte_size for group in groups)
+        elif zipfile.is_zipfile(path):
+            with zipfile.ZipFile(path) as archive:
+                size = sum(member.file_size for member in archive.infolist())
+    except (pa.ArrowException, zipfile.BadZipFile, OSError, ValueError) as wrong:
+        why = str(wrong).partition(".")[0]
+        raise PoolError(f"{path.name} is damaged, or no {kind} file: {why}.") from wrong
+    if n_rows > MOST_ROWS or size > min(MOST_BYTES, max(MOST_RATIO * packed, 10 * 2**20)):
+        content = f"{n_rows:,} rows" if n_rows > MOST_ROWS else f"{size:,} bytes"
         raise PoolError(
-            f"{path.name} is no Parquet file: {str(wrong).partition('.')[0]}."
-        ) from wrong
-    if metadata.num_rows > MOST_ROWS:
-        raise _too_much(path, f"{metadata.num_rows:,} rows")
-    groups = (metadata.row_group(at) for at in range(metadata.num_row_groups))
-    _refuse_size(path, sum(group.total_byte_size for group in groups))
-
-
-def _refuse_size(path: Path, size: int) -> None:
-    if size > MOST_BYTES or size > max(MOST_RATIO * path.stat().st_size, 10 * 2**20):
-        raise _too_much(path, f"{size:,} bytes")
-
-
-def _too_much(path: Path, content: str) -> PoolError:
-    return PoolError(
-        f"{path.name} would unpack to {content}, more than the web server opens: create the "
-        f"campaign with levelled create."
-    )
+            f"{path.name} would unpack to {content}, more than the web server opens: create the "
+            f"campaign with levelled create."
+        )

@@ -151,23 +151,18 @@ def refuse(
     return TEMPLATES.TemplateResponse(request, "refused.html", context, status, headers)
 
 
-async def refuse_step(request: Request, refused: Exception) -> Reply | HTMLResponse:
-    """The reply to a request that Levelled refuses."""
-    status = next(code for kind, code in _STATUS if isinstance(refused, kind))
-    return refuse(request, status, str(refused))
+async def refuse_error(request: Request, error: Exception) -> Reply | HTMLResponse:
+    """The reply to a request that Levelled or the framework refuses.
 
-
-async def refuse_http(request: Request, refused: Exception) -> Reply | HTMLResponse:
-    """The reply to a request without a route, a right or a body of the right size."""
-    assert isinstance(refused, HTTPException)
-    headers = None if refused.headers is None else dict(refused.headers)
-    why = _PLAIN.get(refused.detail, refused.detail)
-    return refuse(request, refused.status_code, why, headers)
-
-
-async def refuse_input(request: Request, refused: Exception) -> Reply | HTMLResponse:
-    """The reply to a request whose fields are wrong, which names the first of them."""
-    assert isinstance(refused, RequestValidationError)
-    first = refused.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part != "body")
-    return refuse(request, 422, f"{where or 'The body'}: {first['msg']}.")
+    Of fields that are wrong, it names the first.
+    """
+    if isinstance(error, HTTPException):
+        headers = None if error.headers is None else dict(error.headers)
+        why = _PLAIN.get(error.detail, error.detail)
+        return refuse(request, error.status_code, why, headers)
+    if isinstance(error, RequestValidationError):
+        first = error.errors()[0]
+        where = ".".join(str(part) for part in first["loc"] if part != "body")
+        return refuse(request, 422, f"{where or 'The body'}: {first['msg']}.")
+    status = next(code for kind, code in _STATUS if isinstance(error, kind))
+    return refuse(request, status, str(error))

@@ -61,29 +61,30 @@ def link_token(storage: str) -> str:
     It follows from the key of this user, so that the link, and a page that is open, stay valid
     when the server starts again.
     """
-    key = _key_of_user()
-    if key is None:
+    try:
+        key = _key_of_user()
+    except (OSError, RuntimeError) as wrong:
         raise InputError(
             "The folder for keys cannot be written, so no link can be made: name another one by "
             "the variable LEVELLED_CACHE, or set up tokens with: levelled serve --invite NAME"
-        )
+        ) from wrong
     return hmac.new(key, f"levelled serve {place_of(storage)}".encode(), "sha256").hexdigest()
 
 
-def _key_of_user() -> bytes | None:
-    """The secret key of this user, made at its first use; None if there is no place for it."""
-    with suppress(OSError, RuntimeError):
-        path = cache_folder() / "snapshot.key"  # another name would end the links in use
-        if not path.exists():
-            path.parent.mkdir(parents=True, exist_ok=True)
-            made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
-            # Written whole under another name, then linked: nobody reads half a key, and of two
-            # processes that make one at once, both use the first.
-            made.touch(mode=0o600)
-            made.write_bytes(secrets.token_bytes(32))
-            with suppress(FileExistsError):  # another process was faster
-                os.link(made, path)
-            made.unlink()
-        key = path.read_bytes()
-        return key if len(key) == 32 else None
-    return None
+def _key_of_user() -> bytes:
+    """The secret key of this user, made at its first use."""
+    path = cache_folder() / "snapshot.key"  # another name would end the links in use
+    if not path.exists():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        made = path.with_name(f"{path.name}.{os.getpid()}.{secrets.token_hex(4)}")
+        # Written whole under another name, then linked: nobody reads half a key, and of two
+        # processes that make one at once, both use the first.
+        made.touch(mode=0o600)
+        made.write_bytes(secrets.token_bytes(32))
+        with suppress(FileExistsError):  # another process was faster
+            os.link(made, path)
+        made.unlink()
+    key = path.read_bytes()
+    if len(key) != 32:
+        raise OSError(f"{path} is no key.")
+    return key

@@ -1,7 +1,7 @@
 """The routes, by subject."""
 
-from levelled.web.routes import creating, labelling, managing, pages, reading
+from levelled.web.routes import labelling, managing, pages, reading
 
 __all__ = ["ROUTERS"]
 
-ROUTERS = [one.router for one in (managing, labelling, reading, creating, pages)]
+ROUTERS = [managing.router, labelling.router, reading.router, managing.creating, pages.router]

@@ -1,18 +1,25 @@
-"""Routes about whole campaigns: the list, settings and progress, and changes by analysts."""
+"""Routes about whole campaigns: the list, settings and progress, changes, and new ones."""
 
+import secrets
+from contextlib import suppress
 from dataclasses import asdict
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, Depends, Request
 from starlette.exceptions import HTTPException
 
+from levelled.campaigns import create_campaign, plan_campaign
 from levelled.campaigns.log.log import CampaignLog
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.summary import summarise
-from levelled.errors import InputError
+from levelled.errors import InputError, LevelledError
+from levelled.metrics.named import NAMES, fitting_metrics
+from levelled.sources import open_pool, shown_fields
+from levelled.web.files import refuse_bomb
 from levelled.web.guard import Visitor
-from levelled.web.replies import Reply, render_markdown
+from levelled.web.replies import Reply, render_fields, render_markdown
 from levelled.web.routes.shared import (
     ERRORS,
     Amendment,
@@ -20,16 +27,28 @@ from levelled.web.routes.shared import (
     AnyVisitor,
     ChangeBody,
     CloseBody,
+    CreateBody,
     Done,
+    LookBody,
     Named,
+    analyst,
     done,
     owner_of,
 )
 
 router = APIRouter(prefix="/api/campaigns", tags=["campaigns"], responses=ERRORS)
+creating = APIRouter(
+    prefix="/api", tags=["creating"], responses=ERRORS, dependencies=[Depends(analyst)]
+)
 
 _FOR_LABELLERS = ("name", "n_labels", "n_pending", "budget", "pool_size", "closed", "n_events")
 """The part of a summary that tells nothing of the model."""
+_OWN = "package.module"
+_HEADS = {name.partition(":")[0] for name in NAMES} - {_OWN}
+_WITH_MORE = {name.partition(":")[0] for name in NAMES if ":" in name} - {_OWN}
+_WIDTH = 0.05
+"""The width of the interval of the plan, where none is named."""
+_MOST_SHOWN = 3  # items, as an example
 
 
 @router.get("")
@@ -107,6 +126,78 @@ def amend(campaign: Named, visitor: AnyVisitor, body: Amendment) -> Reply:
             [answer.model_dump(exclude_none=True) for answer in body.answers], owner=owner
         )
         return done(one, draws)
+
+
+@creating.get("/files")
+def files(request: Request) -> Reply:
+    """The files that a campaign may be created from."""
+    return Reply(request.app.state.files.names())
+
+
+@creating.put("/files/{file}")
+async def upload(request: Request, file: str) -> Reply:
+    """Upload a file; its content is the body of the request."""
+    path = await request.app.state.files.save(file, request.stream())
+    return Reply({"file": path.name, "size": path.stat().st_size})
+
+
+@creating.post("/look")
+def look(request: Request, body: LookBody) -> Reply:
+    """The content of a file: items, classes, models, what labellers see, metrics and a plan."""
+    path = _pool_file(request, body.file)
+    pool = open_pool(str(path), classes=body.classes, features=None)
+    best = pool.recognised.metric  # the one that `levelled look` names comes first
+    metrics = sorted(fitting_metrics(pool.predictions()), key=lambda name: name != best)
+    plan = None
+    with suppress(LevelledError):  # it cannot be said
+        if metrics:
+            plan = plan_campaign(pool, body.width or _WIDTH, metrics[0]).as_dict()
+    shown = pool.shown(range(min(len(pool), _MOST_SHOWN)))
+    has_images = request.app.state.settings.images is not None
+    return Reply(
+        {
+            "file": body.file,
+            "pool_size": len(pool),
+            "recognised": pool.recognised.lines(),
+            "classes": pool.classes,
+            "models": [*pool.models],
+            "features": [*pool.features],
+            "columns": pool.column_names,
+            "shown": shown,
+            "fields": [render_fields(shown_fields(one, has_images=has_images)) for one in shown],
+            "metrics": metrics,
+            "plan": plan,
+        }
+    )
+
+
+@creating.post("/campaigns", response_model=Done, status_code=201, tags=["campaigns"])
+def create(request: Request, body: CreateBody) -> Reply:
+    """Create a campaign from a file."""
+    settings = body.model_dump(exclude={"name", "file", "metrics", "seed"})
+    for metric in body.metrics:  # none may import a module: a token is no right to run code
+        head, colon, _ = metric.strip().partition(":")
+        if head not in (_WITH_MORE if colon else _HEADS):
+            raise InputError(
+                f"There is no metric {metric!r:.80} here: one of {', '.join(NAMES[:-1])}. A "
+                f"function of your own is for levelled create."
+            )
+    campaign = create_campaign(
+        body.name,
+        str(_pool_file(request, body.file)),
+        body.metrics,
+        storage=request.app.state.settings.storage,
+        seed=secrets.randbits(32) if body.seed is None else body.seed,
+        images=request.app.state.settings.images,
+        **settings,
+    )
+    return Reply({"n_events": campaign.state.n_events, "draws": []}, 201)
+
+
+def _pool_file(request: Request, name: str) -> Path:
+    path: Path = request.app.state.files.path(name)
+    refuse_bomb(path)
+    return path
 
 
 def _summary(state: CampaignState, last_hash: str, visitor: Visitor) -> dict[str, Any]:

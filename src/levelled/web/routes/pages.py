@@ -11,7 +11,6 @@ from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.errors import LevelledError
 from levelled.web.events import Broker, EventStream, TooManyStreamsError
 from levelled.web.files import IMAGES
-from levelled.web.open_campaigns import OpenCampaigns
 from levelled.web.replies import TEMPLATES, Reply, problem
 from levelled.web.routes.shared import ERRORS, Analyst, AnyVisitor, Named
 
@@ -90,10 +89,8 @@ async def events(
     A client that reconnects with Last-Event-ID gets an event at once if it missed one.
     """
     del visitor
-    broker, campaigns = request.app.state.broker, request.app.state.campaigns
-    assert isinstance(broker, Broker)
-    assert isinstance(campaigns, OpenCampaigns)
-    n_events = await run_in_threadpool(campaigns.count, campaign)
+    broker: Broker = request.app.state.broker
+    n_events = await run_in_threadpool(request.app.state.campaigns.count, campaign)
     seen = int(last_event_id) if last_event_id.isdecimal() and last_event_id.isascii() else None
     try:
         return EventStream(broker, broker.subscribe(campaign, n_events), seen)

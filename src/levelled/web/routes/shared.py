@@ -191,8 +191,7 @@ ERRORS: dict[int | str, dict[str, Any]] = {
 
 
 def _visitor(request: Request) -> Visitor:
-    visitor = request.state.visitor
-    assert isinstance(visitor, Visitor)
+    visitor: Visitor = request.state.visitor
     return visitor
 
 
@@ -212,8 +211,7 @@ Analyst = Annotated[Visitor, Depends(analyst)]
 def _named(
     request: Request, name: Annotated[str, Path(description="The campaign.")]
 ) -> OpenCampaign:
-    campaigns = request.app.state.campaigns
-    assert isinstance(campaigns, OpenCampaigns)
+    campaigns: OpenCampaigns = request.app.state.campaigns
     return campaigns.get(name)
 
 
