@@ -182,8 +182,6 @@ def _show_draws(draws: "lv.Draws", out: Path | None, form: Form | None, columns:
         "probability": draws.probability.tolist(),
     }
     cells = [*zip(*(values[name] for name in columns), strict=True)]
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        show.show_rows("", columns, [[show.plain(cell) for cell in row] for row in cells])
-    else:
-        show.records([dict(zip(columns, row, strict=True)) for row in cells], chosen)
+    rows = [dict(zip(columns, row, strict=True)) for row in cells]
+    texts = ([show.plain(cell) for cell in row] for row in cells)
+    show.data(form, rows, lambda: show.show_rows("", columns, texts))

@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import levelled as lv
 from levelled.cli import show
-from levelled.cli.options import DEFAULT_STORAGE, Name, Owner, PoolFile, ScoreFiles, Storage
+from levelled.cli.options import OpenedWithFiles, Owner
 from levelled.cli.screens import LONGEST, Key, Page, Screen, open_screen
 from levelled.errors import LevelledError
 
@@ -37,13 +36,7 @@ Each label is stored as soon as it is given, so nothing is lost if the connectio
 """
 
 
-def label(
-    name: Name,
-    owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
-    pool: PoolFile = None,
-    scores: ScoreFiles = [],  # noqa: B006
-) -> None:
+def label(campaign: OpenedWithFiles, owner: Owner = None) -> None:
     """Label items one after another in the terminal.
 
     Items that the labeller already has come first. Keys 1 to 9 and 0 pick a class, ? shows all
@@ -55,7 +48,6 @@ def label(
             "Say who labels, so that nobody else gets your items: --owner NAME, or the variable "
             "LEVELLED_OWNER."
         )
-    campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
     with open_screen() as screen:
         session = _Session(campaign, owner, screen)
         with suppress(KeyboardInterrupt):  # as good as q: every label is stored

@@ -10,16 +10,13 @@ import click
 import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import (
-    DEFAULT_STORAGE,
     Form,
     Format,
-    Name,
+    Opened,
+    OpenedWithFiles,
     Owner,
-    PoolFile,
     Raw,
     Reason,
-    ScoreFiles,
-    Storage,
     argument,
     choose_one,
     flag,
@@ -32,21 +29,17 @@ if TYPE_CHECKING:
 
 
 def ask(
-    name: Name,
+    campaign: OpenedWithFiles,
     count: Annotated[int, flag("Number of items.", "-n", "--count", min=1)] = 1,
     form: Format = None,
     raw: Raw = False,
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
-    pool: PoolFile = None,
-    scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
     """Print the next items to label and keep them for the labeller.
 
     Items that the labeller already has come first. The lease ends by itself. As csv they have a
     column for the label. Without a name of the labeller all are new.
     """
-    campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
     n_out = sum(one.since is not None and one.owner is None for one in campaign.open_items())
     asks = campaign.ask(count, owner=owner)
     try:
@@ -61,7 +54,7 @@ def ask(
     if owner is None and n_out:
         show.tell(
             f"{n_out} items that were asked for without a name wait for a label: levelled open "
-            f"{name} --mine prints them again"
+            f"{campaign.name} --mine prints them again"
         )
 
 
@@ -93,7 +86,7 @@ def _describe(one: "Ask") -> str:
 
 
 def tell(
-    campaign: "Campaign",
+    campaign: Opened,
     what: Annotated[
         list[str],
         argument(
@@ -233,7 +226,7 @@ def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
 
 
 def open_(
-    campaign: "Campaign",
+    campaign: Opened,
     mine: Annotated[
         bool, flag("Print the labeller's items again; their leases begin anew.", "--mine")
     ] = False,

@@ -14,9 +14,9 @@ from levelled.cli import show
 from levelled.cli.options import (
     DEFAULT_STORAGE,
     Format,
-    Name,
+    Opened,
+    OpenedWithPool,
     Owner,
-    PoolFile,
     Storage,
     argument,
     choose_one,
@@ -31,7 +31,7 @@ _WHOLE = "The campaign as a whole"
 
 @takes(*(one for one in OPTIONS.values() if one.changeable), unset=True)
 def change(
-    name: Name,
+    campaign: OpenedWithPool,
     close: Annotated[
         bool, flag("End it: no more labels; its estimates remain.", "--close", panel=_WHOLE)
     ] = False,
@@ -45,8 +45,6 @@ def change(
     ] = False,
     yes: Annotated[bool, flag("Do not ask for the name.", "--yes", panel=_WHOLE)] = False,
     owner: Owner = None,
-    storage: Storage = DEFAULT_STORAGE,
-    pool: PoolFile = None,
     **options: Any,  # noqa: ANN401
 ) -> None:
     """Change, close, reopen, rename or delete a campaign."""
@@ -59,7 +57,7 @@ def change(
     for what, of in {"reason": "close", "yes": "delete"}.items():
         if action != of:
             refuse(f"anything but --{of}", what)
-    campaign = lv.load_campaign(name, storage=storage, pool=pool)
+    name = campaign.name
     if close:
         campaign.close(reason=reason, owner=owner)
         show.tell(f"closed {name}: {reason}")
@@ -104,7 +102,7 @@ def _delete(campaign: "lv.Campaign", *, sure: bool) -> None:
 
 
 def attach(
-    campaign: "lv.Campaign",
+    campaign: Opened,
     predictions: Annotated[Path | None, flag("File with another model's predictions.")] = None,
     model: Annotated[str | None, flag("Name of the other model.")] = None,
     predictor: Annotated[

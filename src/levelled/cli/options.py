@@ -6,12 +6,11 @@ A command is a function. Each parameter is annotated with its type and with its 
 
 import inspect
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum, StrEnum
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from types import NoneType, UnionType
-from typing import Annotated, Any, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, get_args, get_origin
 
 import click
 from click.core import ParameterSource
@@ -20,6 +19,9 @@ from click.shell_completion import CompletionItem
 import levelled as lv
 from levelled.campaigns.options import DEFAULT_STORAGE as DEFAULT_STORAGE
 from levelled.campaigns.options import OPTIONS, Option
+
+if TYPE_CHECKING:
+    from levelled.campaigns import Campaign
 
 
 class Form(StrEnum):
@@ -35,46 +37,24 @@ Command = Callable[..., None]
 """A function that is a command."""
 
 
-@dataclass(frozen=True, slots=True)
-class _Declared:
-    """All that a function says of a parameter, beside its name, type and default."""
-
-    about: str | Callable[[], str]
-    names: tuple[str, ...] = ()
-    is_argument: bool = False
-    panel: str = ""
-    least: float | None = None
-    most: float | None = None
-    parser: Callable[[str], Any] | None = None
-    more: Any = None
-
-
 def argument(about: str, **more: Any) -> Any:  # noqa: ANN401
-    """An argument of a command, with its help."""
-    return _Declared(about, is_argument=True, more=more)
+    """An argument of a command, with its help; `more` are settings of `click.Argument`."""
+    return partial(_make_param, _Argument, about, (), **more)
 
 
-def flag(
-    about: str | Callable[[], str],
-    *names: str,
-    min: float | None = None,  # noqa: A002
-    max: float | None = None,  # noqa: A002
-    parser: Callable[[str], Any] | None = None,
-    panel: str = "",
-    **more: Any,  # noqa: ANN401
-) -> Any:  # noqa: ANN401
+def flag(about: str | Callable[[], str], *names: str, **more: Any) -> Any:  # noqa: ANN401
     """An option of a command, with its names where they are not the parameter's.
 
-    `about` may be a function that makes the help when it is read, `panel` is the heading above it
-    there, and `parser` reads the value; `more` are settings of `click.Option`.
+    `about` may be a function that makes the help when it is read. Of `more`, `panel` is the heading
+    above it there, `min` and `max` are limits; all others are settings of `click.Option`.
     """
-    return _Declared(about, names, False, panel, min, max, parser, more)
+    return partial(_make_param, _Option, about, names, **more)
 
 
 class _Argument(click.Argument):
     """An argument that has a help, as options do."""
 
-    about = ""
+    about = panel = ""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str]:
         return self.make_metavar(ctx), self.about + ("  [required]" if self.required else "")
@@ -84,6 +64,7 @@ class _Option(click.Option):
     """An option whose help may have to be made."""
 
     about: str | Callable[[], str] = ""
+    panel = ""
 
     def get_help_record(self, ctx: click.Context) -> tuple[str, str] | None:
         self.help = self.about if isinstance(self.about, str) else self.about()
@@ -93,16 +74,13 @@ class _Option(click.Option):
 class _Command(click.Command):
     """A command whose options are shown under headings."""
 
-    panels: dict[str, str]
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options under their headings."""
         sections: dict[str, list[tuple[str, str]]] = {}
         for one in self.get_params(ctx):
             if record := one.get_help_record(ctx):
                 heading = "Arguments" if isinstance(one, click.Argument) else "Options"
-                heading = self.panels.get(one.name or "") or heading
-                sections.setdefault(heading, []).append(record)
+                sections.setdefault(getattr(one, "panel", "") or heading, []).append(record)
         for heading, records in sections.items():
             with formatter.section(heading):
                 formatter.write_dl(records)
@@ -111,18 +89,15 @@ class _Command(click.Command):
 def make_command(function: Command, name: str) -> click.Command:
     """The command of a function, as users type it."""
     function = _opening(function)
-    panels, params = {}, []
+    params = []
     for one in inspect.signature(function).parameters.values():
-        kind, declared = get_args(one.annotation)
-        panels[one.name] = declared.panel
-        params.append(_param(one.name, kind, declared, one.default))
+        kind, make = get_args(one.annotation)
+        params.append(make(one.name, kind, one.default))
 
     def run(**given: Any) -> None:  # noqa: ANN401
         function(**{key: [*v] if isinstance(v, tuple) else v for key, v in given.items()})
 
-    command = _Command(name, params=params, callback=run, help=inspect.getdoc(function))
-    command.panels = panels
-    return command
+    return _Command(name, params=params, callback=run, help=inspect.getdoc(function))
 
 
 def make_group(about: str, *functions: Command) -> click.Group:
@@ -131,44 +106,45 @@ def make_group(about: str, *functions: Command) -> click.Group:
     return click.Group(help=about, commands=made, no_args_is_help=True)
 
 
-def _param(name: str, kind: Any, declared: _Declared, default: Any) -> click.Parameter:  # noqa: ANN401
-    """The parameter of a command."""
-    more = {**declared.more}
+def _make_param(
+    made_of: type[_Argument | _Option],
+    about: Any,  # noqa: ANN401
+    names: tuple[str, ...],
+    name: str,
+    kind: Any,  # noqa: ANN401
+    default: Any,  # noqa: ANN401
+    *,
+    panel: str = "",
+    **more: Any,  # noqa: ANN401
+) -> click.Parameter:
+    """The parameter of a command, from all that its function says of it."""
     if get_origin(kind) is UnionType:
         (kind,) = (one for one in get_args(kind) if one is not NoneType)
     several = get_origin(kind) is list
     kind = get_args(kind)[0] if several else kind
-    required = default is inspect.Parameter.empty
-    if not required and not (several and not default):
+    more["required"] = default is inspect.Parameter.empty
+    if default not in (inspect.Parameter.empty, []):
         more["default"] = default
-    more["type"] = _type_of(kind, declared)
+    least, most = more.pop("min", None), more.pop("max", None)
+    if least is not None or most is not None:
+        more["type"] = (click.IntRange if kind is int else click.FloatRange)(least, most)
+    elif kind is Path:
+        more["type"] = click.Path(path_type=Path)
+    elif issubclass(kind, Enum):
+        more["type"] = click.Choice([*kind])
+    elif kind is not bool:
+        more = {"type": kind, **more}
     if kind is str:  # most texts are names of files
         more = {"shell_complete": _files, **more}
-    if declared.is_argument:
-        made = _Argument([name], required=required, nargs=-1 if several else 1, **more)
-        made.about = str(declared.about)
-        return made
-    names = declared.names or (f"--{name.replace('_', '-')}",)
-    if kind is bool:
-        more = {key: value for key, value in more.items() if key != "type"} | {"is_flag": True}
-    shown = not (default is None or default is False or default in ("", []))
-    more = {"show_default": shown, **more}
-    option = _Option([name, *names], required=required, multiple=several, **more)
-    option.about = declared.about
-    return option
-
-
-def _type_of(kind: Any, declared: _Declared) -> Any:  # noqa: ANN401
-    if declared.parser is not None:
-        return declared.parser
-    if kind is Path:
-        return click.Path(path_type=Path)
-    if issubclass(kind, Enum):
-        return click.Choice([*kind])
-    if declared.least is None and declared.most is None:
-        return kind
-    ranged = click.IntRange if kind is int else click.FloatRange
-    return ranged(declared.least, declared.most)  # type: ignore[arg-type]
+    if made_of is _Argument:
+        more["nargs"] = -1 if several else 1
+    else:
+        names = names or (f"--{name.replace('_', '-')}",)
+        more = {"show_default": default != "", "multiple": several, **more}
+        more |= {"is_flag": True} if kind is bool else {}
+    made = made_of([name, *names], **more)
+    made.about, made.panel = about, panel
+    return made
 
 
 def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -223,6 +199,14 @@ Address = Annotated[
 ]
 
 
+Opened = Annotated["Campaign", ()]
+"""A campaign that a command works on; make_command has it opened."""
+OpenedWithPool = Annotated["Campaign", ("pool",)]
+"""A campaign whose pool is read, which may have moved."""
+OpenedWithFiles = Annotated["Campaign", ("pool", "scores")]
+"""A campaign all of whose files are read."""
+
+
 def _opening(command: Command) -> Command:
     """A command on a campaign, as one that takes NAME and --storage and opens it.
 
@@ -231,13 +215,23 @@ def _opening(command: Command) -> Command:
     first, *own = inspect.signature(command).parameters.values()
     if first.name != "campaign":
         return command
+    _, moved = get_args(first.annotation)
 
-    @wraps(command, assigned=("__name__", "__doc__"))
-    def run(name: Name, *, storage: Storage = DEFAULT_STORAGE, **given: Any) -> None:  # noqa: ANN401
-        command(lv.load_campaign(name, storage=storage), **given)
+    @wraps(command, assigned=("__name__", "__doc__"), updated=())
+    def run(
+        name: Name,
+        *,
+        storage: Storage = DEFAULT_STORAGE,
+        pool: PoolFile = None,
+        scores: ScoreFiles = [],  # noqa: B006
+        **given: Any,  # noqa: ANN401
+    ) -> None:
+        opened = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
+        command(campaign=opened, **given)
 
-    name, storage, _ = inspect.signature(run, follow_wrapped=False).parameters.values()
-    run.__signature__ = inspect.Signature([name, *own, storage])  # type: ignore[attr-defined]
+    name, *added, _ = inspect.signature(run, follow_wrapped=False).parameters.values()
+    added = [one for one in added if one.name in ("storage", *moved)]
+    run.__signature__ = inspect.Signature([name, *own, *added])  # type: ignore[attr-defined]
     return run
 
 
@@ -279,7 +273,7 @@ def _flag(name: str, option: Option, *, unset: bool) -> inspect.Parameter:
     elif option.in_file:
         kind, default = Path, None
     elif kind is int and metavar:
-        limits = {"parser": _count_or_none}
+        limits = {"type": _count_or_none}
     elif kind is int:
         limits = {"min": option.least, "max": option.most}
     if option.choices:

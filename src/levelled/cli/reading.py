@@ -17,10 +17,10 @@ from levelled.cli.options import (
     DEFAULT_STORAGE,
     Form,
     Format,
-    Name,
-    PoolFile,
+    Opened,
+    OpenedWithFiles,
+    OpenedWithPool,
     Raw,
-    ScoreFiles,
     Storage,
     argument,
     complete_campaigns,
@@ -58,35 +58,36 @@ def list_(form: Format = None, storage: Storage = DEFAULT_STORAGE) -> None:
     show.data(form, summaries, lambda: show.show_rows("Campaigns", names, rows))
 
 
-def status(campaign: "Campaign", form: Format = None) -> None:
+def status(campaign: Opened, form: Format = None) -> None:
     """Show the progress and the settings of a campaign."""
     from levelled.campaigns.summary import summarise
 
     summary = summarise(campaign.state, campaign.last_hash)
     campaign.keep()
-    chosen = show.chosen(form)
-    if chosen is Form.table:
-        summary["agreement"] = campaign.agreement()
-        defaults = lv.sources.ColumnChoices().to_json()
-        summary["columns"] = [
-            f"{column} {_cell([*value] if isinstance(value, tuple) else value)}"
-            for column, value in campaign.settings.columns.to_json().items()
-            if value != defaults[column]
-        ]
-        usual: dict[str, Any] = {
-            **{one.name: one.default for one in OPTIONS.values() if one.quiet},
-            **dict.fromkeys(one.name for one in OPTIONS.values() if one.only_static),
-            **{key: [] for key in ("features", "columns", "questions", "pair")},
-            **dict.fromkeys(("agreement", "group", "n_groups")),
-        }
-        rows = [
-            (key.removeprefix("n_"), _cell(value))
-            for key, value in summary.items()
-            if key not in usual or value != usual[key]
-        ]
-        show.show_rows("", ["", show.plain(campaign.name)], rows, figures=False)
-    else:
-        show.records([summary], chosen)
+    show.data(form, [summary], lambda: _show_status(campaign, summary))
+
+
+def _show_status(campaign: "Campaign", summary: dict[str, Any]) -> None:
+    """Print a summary without what is as usual."""
+    defaults = lv.sources.ColumnChoices().to_json()
+    columns = [
+        f"{column} {_cell([*value] if isinstance(value, tuple) else value)}"
+        for column, value in campaign.settings.columns.to_json().items()
+        if value != defaults[column]
+    ]
+    usual: dict[str, Any] = {
+        **{one.name: one.default for one in OPTIONS.values() if one.quiet},
+        **dict.fromkeys(one.name for one in OPTIONS.values() if one.only_static),
+        **{key: [] for key in ("features", "columns", "questions", "pair")},
+        **dict.fromkeys(("agreement", "group", "n_groups")),
+    }
+    shown = {**summary, "agreement": campaign.agreement(), "columns": columns}
+    rows = [
+        (key.removeprefix("n_"), _cell(value))
+        for key, value in shown.items()
+        if key not in usual or value != usual[key]
+    ]
+    show.show_rows("", ["", show.plain(campaign.name)], rows, figures=False)
 
 
 def _cell(value: object) -> str:
@@ -96,7 +97,7 @@ def _cell(value: object) -> str:
 
 
 def estimate(
-    campaign: "Campaign",
+    campaign: Opened,
     watch: Annotated[bool, flag("Print it again whenever labels come in.", "--watch")] = False,
     target_width: Annotated[
         float | None, flag("Exit with 3 while the first interval is wider; else the campaign's.")
@@ -214,7 +215,7 @@ def _show_comparisons(comparisons: "Sequence[Comparison]", form: Form | None) ->
 
 
 def judge(
-    name: Name,
+    campaign: OpenedWithPool,
     model: Annotated[
         str | None, flag("Model whose verdicts are checked; the first by default.", "--judge")
     ] = None,
@@ -227,18 +228,15 @@ def judge(
         float, flag("TPR asked of a judge that is used unattended.", min=0, max=1)
     ] = 0.9,
     tnr: Annotated[float, flag("TNR asked of it.", min=0, max=1)] = 0.9,
-    pool: PoolFile = None,
     form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Check a judge against the labels of people.
 
     Prints the corrected rate, TPR, TNR and kappa of the judge, and where it fails.
     """
-    campaign = lv.load_campaign(name, storage=storage, pool=pool)
     report = campaign.judge(model, against=against, positive=positive, by=by, tpr=tpr, tnr=tnr)
     rows = report.as_dicts() if form is Form.csv else [report.as_dict()]
-    show.data(form, rows, lambda: _show_report(name, report))
+    show.data(form, rows, lambda: _show_report(campaign.name, report))
     campaign.keep()
 
 
@@ -282,7 +280,7 @@ _CLAIM = re.compile(r"\s*(?P<metric>\S.*?)\s*(?P<sign>>=|<=)\s*(?P<limit>[^<>=]+
 
 
 def gate(
-    name: Name,
+    campaign: Opened,
     metric: Annotated[str | None, flag("Metric of the claim; by default the first one.")] = None,
     at_least: Annotated[float | None, flag("Claim that the metric is at least this.")] = None,
     at_most: Annotated[float | None, flag("Claim that the metric is at most this.")] = None,
@@ -311,7 +309,6 @@ def gate(
     timeout: Annotated[float | None, flag("The most seconds that --wait waits.", min=0)] = None,
     every: Annotated[float, flag("Seconds between looks of --wait.", min=0.05)] = 1.0,
     form: Format = None,
-    storage: Storage = DEFAULT_STORAGE,
 ) -> None:
     """Decide claims about a model, such as that it is good enough.
 
@@ -319,20 +316,19 @@ def gate(
     an interval with a finite-sample guarantee, and may be checked as often as you like. Nothing is
     stored.
     """
-    asked = [_read_claim(text) for text in claim]
+    limits = {"at_least": at_least, "at_most": at_most, "better_than": better_than}
+    asked: list[dict[str, Any]] = [
+        {"metric": metric, word: limit} for word, limit in limits.items() if limit is not None
+    ]
     if better_than is not None:
-        asked.insert(0, {"metric": metric, "better_than": better_than, "margin": margin})
-    if at_most is not None:
-        asked.insert(0, {"metric": metric, "at_most": at_most})
-    if at_least is not None:
-        asked.insert(0, {"metric": metric, "at_least": at_least})
+        asked[-1]["margin"] = margin
+    asked += map(_read_claim, claim)
     if not asked or (metric is not None and len(asked) == len(claim)):
         raise click.BadParameter("say what to decide, as by --at-least 0.92.", param_hint="NAME")
     if margin and better_than is None:
         raise click.BadParameter("it is for --better-than MODEL.", param_hint="--margin")
     if timeout is not None and not wait:
         raise click.BadParameter("it is for --wait.", param_hint="--timeout")
-    campaign = lv.load_campaign(name, storage=storage)
     claims: list[GateClaim] = []
     with suppress(KeyboardInterrupt):  # the way to stop waiting
         for _ in campaign.changes(every=every, timeout=timeout if wait else 0):
@@ -343,7 +339,7 @@ def gate(
     rows = [{**one.as_dict(), **about} for one in claims]
     show.data(form, rows, lambda: show.lines(claims, 1000))
     if junit is not None:
-        _write_junit(junit, name, claims, allow_undecided=allow_undecided)
+        _write_junit(junit, campaign.name, claims, allow_undecided=allow_undecided)
     words = {one.word for one in claims}
     if "refuted" in words:
         raise click.exceptions.Exit(REFUTED)
@@ -378,20 +374,23 @@ def _write_junit(
     """
     from xml.etree import ElementTree as ET
 
-    undecided = "skipped" if allow_undecided else "failure"
-    suite = ET.Element("testsuite", name=_text(f"levelled gate {campaign}"))
-    for one in claims:
+    kinds = {"refuted": "failure", "not yet": "skipped" if allow_undecided else "failure"}
+    results = [kinds.get(one.word, "") for one in claims]
+    suite = ET.Element(
+        "testsuite",
+        name=_text(f"levelled gate {campaign}"),
+        tests=str(len(claims)),
+        failures=str(results.count("failure")),
+        errors="0",
+        skipped=str(results.count("skipped")),
+    )
+    for one, kind in zip(claims, results, strict=True):
         case = ET.SubElement(suite, "testcase", classname=_text(campaign), name=_text(one.text))
-        if one.word != "shown":
-            kind = "failure" if one.word == "refuted" else undecided
+        if kind:
             result = ET.SubElement(case, kind, message=_text(one.sentence))
             if kind == "failure":
                 result.set("type", one.word)
         ET.SubElement(case, "system-out").text = _text(one)
-    suite.set("tests", str(len(claims)))
-    suite.set("failures", str(len(suite.findall("testcase/failure"))))
-    suite.set("errors", "0")
-    suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     root = ET.Element("testsuites")
     root.append(suite)
     tree = ET.ElementTree(root)
@@ -404,7 +403,7 @@ def _text(value: object) -> str:
 
 
 def audit(
-    name: Name,
+    campaign: OpenedWithFiles,
     expect: Annotated[
         str | None, flag("Hash of an event that was noted earlier, or its first 12 digits.")
     ] = None,
@@ -416,9 +415,6 @@ def audit(
         Path | None, flag("A file that --sign wrote, to compare the log with.")
     ] = None,
     key: Annotated[Path | None, flag("Public key (Ed25519, PEM) of the file for --verify.")] = None,
-    storage: Storage = DEFAULT_STORAGE,
-    pool: PoolFile = None,
-    scores: ScoreFiles = [],  # noqa: B006
 ) -> None:
     """Compute again all that log and pool determine, and compare.
 
@@ -433,7 +429,6 @@ def audit(
     if verify is not None and expect is not None:
         raise click.BadParameter("Name a hash with --expect or a file with --verify, not both.")
     signed = None if verify is None or key is None else read_signature(verify, key)
-    campaign = lv.load_campaign(name, storage=storage, pool=pool, scores=scores)
     result = campaign.audit(expect=expect if signed is None else signed.last_hash)
     if signed is not None and result.since != result.n_events - signed.n_events:
         result.append(
@@ -451,13 +446,12 @@ def audit(
         click.echo(f"events up to {unchanged:,} unchanged, {result.since:,} more since")
     if sign is not None:
         written = out or Path("audit.json")
-        write_signature(LogEnd(name, result.n_events, result.last_hash), sign, written)
+        write_signature(LogEnd(campaign.name, result.n_events, result.last_hash), sign, written)
         show.tell(f"signed: {written}")
 
 
 def report(
-    campaign: "Campaign",
-    out: Annotated[Path, flag("The file to write.")] = Path("report.html"),
+    campaign: Opened, out: Annotated[Path, flag("The file to write.")] = Path("report.html")
 ) -> None:
     """Write figures, plots, settings and corrections as an HTML file."""
     campaign.report(out)
@@ -465,7 +459,7 @@ def report(
 
 
 def export(
-    campaign: "Campaign",
+    campaign: Opened,
     out: Annotated[Path, flag("A file ending in .parquet, .csv or .jsonl.")],
     raw: Raw = False,
 ) -> None:
