@@ -6,7 +6,7 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -138,19 +138,26 @@ def row_counter(title: str) -> Iterator[Callable[[int, int | None], None]]:
     from rich.progress import BarColumn, Progress, TextColumn, TimeRemainingColumn
 
     console = Console(stderr=True)
+    if not console.is_interactive:  # Rich before 15 ends even a bar that is disabled with a line
+        yield lambda done, total: None
+        return
     columns = (TextColumn("{task.fields[text]}", markup=False), BarColumn(), TimeRemainingColumn())
-    with Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    ) as bar:
+    with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, text=plain(title))
         yield lambda done, total: bar.update(
             task, completed=done, total=total, text=f"{done:,} rows"
         )
 
 
-_LATEST, _WORTH = "with all labels", "as precise as"
-_NAMES = ("metric", "model", "slice")
-_NUMBERS = ("value", "interval", _LATEST, _WORTH)
+_NAMES, _NUMBERS = ("metric", "model", "slice"), ("value", "interval")
+_LAYOUTS = (
+    (*_NAMES, *_NUMBERS, "with all labels", "as precise as"),
+    (*_NAMES, *_NUMBERS, "with all labels", "random labels\nas precise"),
+    (*_NAMES, *_NUMBERS, "with all labels"),
+    ("figure", *_NUMBERS, "with all labels"),
+    ("figure", *_NUMBERS),
+)
+"""The columns of a table of figures; the first that fit the terminal are shown."""
 
 
 def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
@@ -162,28 +169,31 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
 
     from levelled.reports.numbers import FIXED, VALIDITY, figure_cells, figure_notes
 
-    first, est = figures[0], figures[0].estimate
+    console, first, est = Console(), figures[0], figures[0].estimate
     pending = f", {first.n_pending} pending" if first.n_pending else ""
     title = (
         f"{plain(campaign.name, 60)}: {first.n_labels} labels, {first.n_settled} draws "
         f"settled{pending}; {est.level * 100:.4g}% confidence, {VALIDITY.get(est.interval, FIXED)}"
     )
-    cells = map(figure_cells, figures)
-    rows = [{column: plain(cell, 40) for column, cell in row.items()} for row in cells]
+    rows = [_cells_of(figure_cells(figure)) for figure in figures]
     filled = [column for column in rows[0] if any(row[column] for row in rows)]
-    rows = [{column: row[column] for column in filled} for row in rows]
-    for shorten in (_shorten_worth, _break_heading, _drop(_WORTH), _join_names, _drop(_LATEST)):
-        if _width_of(rows) <= Console().width:
+    for columns in _LAYOUTS:
+        table = Table(box=SIMPLE_HEAD)
+        shown = [column for column in columns if column in filled]
+        for column in shown:
+            is_name = column in ("figure", *_NAMES)
+            table.add_column(
+                column.replace("with all ", "with all\n"),
+                justify="left" if is_name else "right",
+                no_wrap=not is_name,
+                overflow="fold",
+            )
+        for figure, row in zip(figures, rows, strict=True):
+            style = "bold" if figure.slice is None else ""
+            table.add_row(*(Text(row[column], style=style) for column in shown))
+        wide = console.options.update(width=1000)
+        if console.measure(table, options=wide).maximum <= console.width:
             break
-        rows = [shorten(row) for row in rows]
-    table = Table(box=SIMPLE_HEAD)
-    for column in rows[0]:
-        number = column.replace("\n", " ") in _NUMBERS
-        justify: Literal["left", "right"] = "right" if number else "left"
-        table.add_column(column, justify=justify, no_wrap=number, overflow="fold")
-    for figure, row in zip(figures, rows, strict=True):
-        style = "bold" if figure.slice is None else ""
-        table.add_row(*(Text(cell, style=style) for cell in row.values()))
     warnings = dict.fromkeys(text for figure in figures for text in figure.estimate.warnings)
     learnt = campaign.predictor
     notes = [f"{note}." for note in figure_notes(figures[0])]
@@ -192,34 +202,11 @@ def figure_table(figures: "Sequence[Figure]", campaign: "Campaign") -> "Group":
     return Group(Text(title, style="bold"), table, *map(Text, notes))
 
 
-def _width_of(rows: list[dict[str, str]]) -> int:
-    """The characters that a table of these rows takes, with its rules and blanks."""
-    from rich.cells import cell_len
-
-    texts = [[*column.split("\n"), *(row[column] for row in rows)] for column in rows[0]]
-    return sum(max(map(cell_len, column)) + 3 for column in texts) + 1
-
-
-def _shorten_worth(row: dict[str, str]) -> dict[str, str]:
-    if _WORTH not in row:
-        return row
-    return row | {_WORTH: row[_WORTH].removeprefix("about ").removesuffix(" labels")}
-
-
-def _break_heading(row: dict[str, str]) -> dict[str, str]:
-    broken = {_LATEST: "with all\nlabels"}
-    return {broken.get(column, column): cell for column, cell in row.items()}
-
-
-def _drop(name: str) -> Callable[[dict[str, str]], dict[str, str]]:
-    """A function that leaves out a column, whose heading may be broken by now."""
-    return lambda row: {
-        column: cell for column, cell in row.items() if column.replace("\n", " ") != name
-    }
-
-
-def _join_names(row: dict[str, str]) -> dict[str, str]:
-    """One column for the names: the slice, or the metric and the model of the whole pool."""
-    whole = " ".join(filter(None, (row["metric"], row.get("model", ""))))
-    rest = {column: cell for column, cell in row.items() if column not in _NAMES}
-    return {"figure": f"  {row['slice']}" if row.get("slice") else whole, **rest}
+def _cells_of(cells: Mapping[str, str]) -> dict[str, str]:
+    """A row of safe cells, also with one name for all three and with fewer words."""
+    row = {column: plain(cell, 40) for column, cell in cells.items()}
+    row["figure"] = (
+        f"  {row['slice']}" if row["slice"] else f"{row['metric']} {row['model']}".rstrip()
+    )
+    row["random labels\nas precise"] = row["as precise as"].removesuffix(" random labels")
+    return row
