@@ -100,35 +100,7 @@ def label_all(
         yield campaign.estimate()
 
 
-@dataclass(frozen=True, slots=True)
-class RepetitionSettings:
-    """The number of labels of a repetition, the number of repetitions, and the seed."""
-
-    labels: int = 100
-    repetitions: int = 2000
-    seed: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class EstimatorSummary:
-    """Bias, spread and error of one estimator over all repetitions."""
-
-    name: str
-    mean: float
-    bias: float
-    bias_stderr: float
-    spread: float
-    rmse: float
-    coverage: float | None
-
-    def cells(self) -> tuple[str, ...]:
-        """A row of a table: all but the name as percentages, the bias with its sign."""
-        errors = (f"{value:.2%}" for value in (self.bias_stderr, self.spread, self.rmse))
-        coverage = "" if self.coverage is None else f"{self.coverage:.1%}"
-        return self.name, f"{self.mean:.2%}", f"{self.bias:+.2%}", *errors, coverage
-
-
-def repeat(settings: RepetitionSettings, *, backend: Backend = map) -> pa.Table:
+def repeat(labels: int, repetitions: int, seed: int, *, backend: Backend = map) -> pa.Table:
     """Estimates of all repetitions after 1, 2, ..., M labels: a row for each.
 
     Items are drawn as in a static campaign: half uniform, half in proportion to the root mean
@@ -138,15 +110,15 @@ def repeat(settings: RepetitionSettings, *, backend: Backend = map) -> pa.Table:
     score = root_mean_squared_loss(digits.proba)
     weights = mixture(proportional(score, allow_zero=True), share=0.5)
     losses = loss.zero_one(digits.labels, digits.proba.argmax(axis=1))
-    seeds = range(settings.seed * settings.repetitions, (settings.seed + 1) * settings.repetitions)
-    results = list(backend(partial(one_repetition, weights, losses, settings.labels), seeds))
-    n = settings.labels
+    seeds = range(seed * repetitions, (seed + 1) * repetitions)
+    results = list(backend(partial(one_repetition, weights, losses, labels), seeds))
+    n_rows = repetitions * labels
     columns: dict[str, Any] = {
-        "repetition": np.repeat(np.arange(len(results)), n),
-        "labels": np.tile(np.arange(1, n + 1), len(results)),
-        "pool_size": np.full(len(results) * n, len(losses)),
-        "truth": np.full(len(results) * n, losses.mean()),
-        "covered": np.repeat([covered for _, covered in results], n),
+        "repetition": np.repeat(np.arange(repetitions), labels),
+        "labels": np.tile(np.arange(1, labels + 1), repetitions),
+        "pool_size": np.full(n_rows, len(losses)),
+        "truth": np.full(n_rows, losses.mean()),
+        "covered": np.repeat([covered for _, covered in results], labels),
     }
     for at, name in enumerate(ESTIMATORS):
         columns[name] = np.concatenate([estimates[at] for estimates, _ in results])
@@ -166,39 +138,36 @@ def one_repetition(
     return estimates, est.low <= losses.mean() <= est.high
 
 
-def summarise(table: pa.Table) -> list[EstimatorSummary]:
-    """Bias, spread and error of each estimator at the full number of labels."""
+SUMMARY = ("", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval contains the truth")
+"""The columns of `summarise`."""
+
+
+def summarise(table: pa.Table) -> list[tuple[str, ...]]:
+    """Bias, spread and error of each estimator at the full number of labels, as rows of text."""
     last = _last_rows(table)
-    true_value = float(last["truth"][0])
-    rows = [EstimatorSummary("truth", true_value, 0.0, 0.0, 0.0, 0.0, None)]
-    for name in ESTIMATORS:
+    true_value, covered = last["truth"][0], last["covered"].mean()
+    rows = []
+    for name in ("truth", *ESTIMATORS):
         values = last[name]
-        error = values - true_value
-        rows.append(
-            EstimatorSummary(
-                name=name,
-                mean=float(values.mean()),
-                bias=float(error.mean()),
-                bias_stderr=float(values.std(ddof=1) / np.sqrt(len(values))),
-                spread=float(values.std(ddof=1)),
-                rmse=float(np.sqrt(np.mean(error**2))),
-                coverage=float(last["covered"].mean()) if name == "LURE" else None,
-            )
-        )
+        bias, spread = np.mean(values - true_value), values.std(ddof=1)
+        rmse = np.sqrt(np.mean((values - true_value) ** 2))
+        errors = (f"{value:.2%}" for value in (spread / np.sqrt(len(values)), spread, rmse))
+        coverage = f"{covered:.1%}" if name == "LURE" else ""
+        rows.append((name, f"{values.mean():.2%}", f"{bias:+.2%}", *errors, coverage))
     return rows
 
 
-def plot(table: pa.Table, settings: RepetitionSettings) -> Any:  # noqa: ANN401
+def plot(table: pa.Table, seed: int) -> Any:  # noqa: ANN401
     """Plot mean and spread of each estimate as labels come in, and the final estimates."""
     plt = optional("matplotlib.pyplot", extra="plots")
     fig, (left, right) = plt.subplots(1, 2, figsize=(10, 4), layout="constrained", sharey=True)
     last = _last_rows(table)
-    shape = (settings.repetitions, settings.labels)
-    steps = np.arange(1, settings.labels + 1)
-    shown = slice(min(9, settings.labels - 1), None)  # the first estimates scatter too widely
-    values = {name: table[name].to_numpy().reshape(shape) for name in ESTIMATORS}
+    repetitions, labels = len(last["labels"]), last["labels"][0]
+    steps = np.arange(1, labels + 1)
+    shown = slice(min(9, labels - 1), None)  # the first estimates scatter too widely
+    values = {name: table[name].to_numpy().reshape(repetitions, labels) for name in ESTIMATORS}
     largest = max(array[:, -1].max() for array in values.values())
-    bins = np.arange(-0.5, largest * settings.labels + 1) / settings.labels  # naive: k/M exactly
+    bins = np.arange(-0.5, largest * labels + 1) / labels  # naive: k/M exactly
     for name, colour in COLOURS.items():
         line = {"color": colour, "linestyle": STYLES[name]}
         mean, spread = values[name].mean(axis=0), values[name].std(axis=0)
@@ -212,22 +181,22 @@ def plot(table: pa.Table, settings: RepetitionSettings) -> Any:  # noqa: ANN401
         axes.yaxis.set_major_formatter(lambda value, _: f"{value:.1%}")
         axes.spines[["top", "right"]].set_visible(False)
     left.set(xlabel="labels bought", ylabel="estimated error rate", title="mean ± one s.d.")
-    right.set(xlabel="repetitions", title=f"after {settings.labels} labels")
+    right.set(xlabel="repetitions", title=f"after {labels} labels")
     left.set_ylim(0)
     left.legend(frameon=False)
     fig.suptitle(
         f"Digit classifier, pool of {last['pool_size'][0]:,}, "
-        f"{settings.repetitions:,} repetitions, seed {settings.seed}",
+        f"{repetitions:,} repetitions, seed {seed}",
         fontsize=10,
     )
     return fig
 
 
-def save(table: pa.Table, settings: RepetitionSettings, out: Path) -> list[Path]:
+def save(table: pa.Table, seed: int, out: Path) -> list[Path]:
     """Write the plot and the final estimates to a folder; return the paths."""
     out.mkdir(parents=True, exist_ok=True)
     image, data = out / "digits.png", out / "digits.csv"
-    plot(table, settings).savefig(image, dpi=150)
+    plot(table, seed).savefig(image, dpi=150)
     pacsv.write_csv(pa.table(_last_rows(table)), data)
     return [image, data]
 

@@ -100,14 +100,14 @@ def _repeat(out: Path, labels: int, repetitions: int, seed: int) -> None:
     """Repeat the estimate with new draws, and show each estimator's bias."""
     from levelled import demo
 
-    settings = demo.RepetitionSettings(labels=labels, repetitions=repetitions, seed=seed)
-    table = demo.repeat(settings, backend=show.with_progress(map, "repeating the estimate"))
+    backend = show.with_progress(map, "repeating the estimate")
+    table = demo.repeat(labels, repetitions, seed, backend=backend)
     show.show_rows(
         f"Estimates from {labels} labels, repeated {repetitions:,} times with new static draws",
-        ["", "mean", "bias", "± s.e.", "spread", "RMSE", "95% interval contains the truth"],
-        [row.cells() for row in demo.summarise(table)],
+        demo.SUMMARY,
+        demo.summarise(table),
     )
-    for path in demo.save(table, settings, out):
+    for path in demo.save(table, seed, out):
         show.tell(f"written: {path}")
 
 
