@@ -2,10 +2,12 @@
 
 import io
 import os
+import re
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache
 from importlib import import_module
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -33,56 +35,59 @@ GROUPS: Mapping[str, Mapping[str, str]] = {
 Commands that other packages register are listed under Research.
 """
 
-_OLD: Mapping[str, tuple[str, str, int | str | None]] = {
-    "mine": ("open", "--mine", None),
-    "return": ("open", "--return", None),
-    "skip": ("tell", "--skip", None),
-    "unlabelable": ("tell", "--unlabelable", None),
-    "amend": ("tell", "--amend", None),
-    "undo": ("tell", "--undo", None),
-    "rescore": ("attach", "--predictor", "--pool"),
-    "close": ("change", "--close", None),
-    "reopen": ("change", "--reopen", None),
-    "rename": ("change", "--rename", 1),
-    "delete": ("change", "--delete", None),
-    "token": ("serve", "", None),
-    "token add": ("serve", "--invite", 0),
-    "token list": ("serve", "--people", None),
-    "token remove": ("serve", "--revoke", 0),
-    "advise": ("learn", "--advise", None),
-    "data": ("reproduce", "", None),
-    "data list": ("reproduce", "--datasets", None),
-    "data fetch": ("reproduce", "--fetch", 0),
+_OLD: Mapping[str, str] = {
+    "mine": "open --mine",
+    "return": "open --return",
+    "skip": "tell --skip",
+    "unlabelable": "tell --unlabelable",
+    "amend": "tell --amend",
+    "undo": "tell --undo",
+    "rescore": "attach --predictor",
+    "close": "change --close",
+    "reopen": "change --reopen",
+    "rename": "change NAME --rename NAME",
+    "delete": "change --delete",
+    "token": "serve",
+    "token add": "serve --invite NAME",
+    "token list": "serve --people",
+    "token remove": "serve --revoke NAME",
+    "advise": "learn --advise",
+    "data": "reproduce",
+    "data list": "reproduce --datasets",
+    "data fetch": "reproduce --fetch NAME",
 }
-"""Old names, which answer for one version: the command, and the flag that took their place.
+"""Old names, which answer for one version, each with the words that took its place.
 
-The flag goes before each argument from a number on, or takes the place of an option.
+The last flag goes before each argument from the NAME after it on.
 """
 
 
 def _rename(words: list[str], *, quiet: bool) -> list[str]:
     """The words of a command line with the new name of its command."""
-    old = " ".join(words[:2]) if " ".join(words[:2]) in _OLD else words[0]
-    if old not in _OLD:
+    old = next((name for name in (" ".join(words[:2]), words[0]) if name in _OLD), None)
+    if old is None:
         return words
-    command, flag, place = _OLD[old]
-    rest = words[len(old.split()) :]
-    if isinstance(place, str):
-        rest = [
-            flag + one.removeprefix(place) if one.split("=")[0] == place else one for one in rest
-        ]
-    elif place is None:
-        rest = [flag, *rest] if flag else rest
+    form, rest = _OLD[old].split(), words[len(old.split()) :]
+    new = [one for one in form if one != "NAME"]
+    if old == "rescore":  # whose option has another name
+        rest = [re.sub(r"^--pool(?=$|=)", "--predictor", one) for one in rest]
+    elif form[-1] == "NAME":
+        options: list[str] = []
+        arguments: list[str] = []
+        for last, one in pairwise(["", *rest]):
+            is_value = last.startswith("-") and "=" not in last
+            (options if is_value or one.startswith("-") else arguments).append(one)
+        place = form.index(new[-1]) - 1
+        rest = [*options, *arguments[:place]]
+        rest += [word for one in arguments[place:] for word in (new[-1], one)]
     else:
-        after_option = [False, *(one.startswith("-") and "=" not in one for one in rest)]
-        for at in [at for at, one in enumerate(rest) if not (after_option[at] or one[:1] == "-")][
-            place:
-        ][::-1]:
-            rest.insert(at, flag)
+        rest = [*new[1:], *rest]
     if not quiet:
-        new = f"levelled {command} {flag}".rstrip()
-        show.tell(f"note: levelled {old} is now {new}; the old name ends with the next version")
-    return [command, *rest]
+        show.tell(
+            f"note: levelled {old} is now levelled {' '.join(new)}; the old name ends with the "
+            f"next version"
+        )
+    return [new[0], *rest]
 
 
 class _Commands(click.Group):
