@@ -123,7 +123,7 @@ def draw(
             refuse(equal, "log", "classes", "floor", "allow_zero")
         _check_out(out, pool)
         notes: list[str] = []
-        with show.row_counter(f"opening {pool}") as progress:
+        with show.progress_bar(f"opening {pool}") as progress:
             draws = lv.campaigns.draw_from_file(
                 pool,
                 count or 0,
@@ -137,7 +137,7 @@ def draw(
                 allow_zero=allow_zero,
                 id_column=id_column,
                 threads=threads,
-                progress=progress,
+                progress=lambda done, total: progress(f"{done:,} rows", done, total),
                 note=notes.append,
             )
         _show_draws(draws, out, form, ["draw", "row", "id", "probability"])

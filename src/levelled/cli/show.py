@@ -129,8 +129,8 @@ def with_progress(backend: "Backend", title: str) -> "Backend":
 
 
 @contextmanager
-def row_counter(title: str) -> Iterator[Callable[[int, int | None], None]]:
-    """A progress bar on a terminal, to be called with the rows read so far and all there are.
+def progress_bar(title: str) -> Iterator[Callable[[str, float, float | None], None]]:
+    """A progress bar on a terminal, to be called with a text, what is done and what is to do.
 
     It shows the title until it is called.
     """
@@ -139,14 +139,12 @@ def row_counter(title: str) -> Iterator[Callable[[int, int | None], None]]:
 
     console = Console(stderr=True)
     if not console.is_interactive:  # Rich before 15 ends even a bar that is disabled with a line
-        yield lambda done, total: None
+        yield lambda text, done, total: None
         return
     columns = (TextColumn("{task.fields[text]}", markup=False), BarColumn(), TimeRemainingColumn())
     with Progress(*columns, console=console, transient=True) as bar:
         task = bar.add_task("", total=None, text=plain(title))
-        yield lambda done, total: bar.update(
-            task, completed=done, total=total, text=f"{done:,} rows"
-        )
+        yield lambda text, done, total: bar.update(task, completed=done, total=total, text=text)
 
 
 _NAMES, _NUMBERS = ("metric", "model", "slice"), ("value", "interval")

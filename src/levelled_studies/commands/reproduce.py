@@ -169,20 +169,14 @@ def _fetch_all(names: list[str], folder: str | None) -> None:
 
 def _fetch(name: str, folder: str | None) -> str:
     """Fetch one data set, with a progress bar on a terminal."""
-    from rich.console import Console
-    from rich.progress import Progress
-
+    from levelled.cli.show import progress_bar
     from levelled_studies.datasets import fetch_data
 
-    console = Console(stderr=True)
-    with Progress(console=console, transient=True, disable=not console.is_terminal) as progress:
-        bar = progress.add_task(name, total=1.0)
+    with progress_bar(name) as progress:
         path = fetch_data(
             name,
             folder=folder,
-            report=lambda step, share: progress.update(
-                bar, description=f"{name} {step}", completed=share
-            ),
+            report=lambda step, share: progress(f"{name} {step}", share, 1.0),
         )
     return str(path)
 
