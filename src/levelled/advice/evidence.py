@@ -216,12 +216,8 @@ def measure_evidence(
     advice: Advice = "do not correct"
     if share > 0:
         advice = "correct" if share > HALF else "correct partly"
-    bias, overfitting, M = (
-        active_learning_bias(judged.held_out, draws),
-        gain.overfitting_bias,
-        len(draws),
-    )
-    n_effective = effective_size(weights)
+    bias, overfitting = active_learning_bias(judged.held_out, draws), gain.overfitting_bias
+    M, n_effective = len(draws), effective_size(weights)
     return Verdict(
         advice=advice,
         because=reason or _because(gain, held_out, M, n_effective),
