@@ -64,11 +64,11 @@ LOWEST_TESTS := tests/reports tests/samplers/test_race.py tests/sources/test_poo
   tests/campaigns/test_campaign.py tests/campaigns/test_audit.py tests/campaigns/stores/test_store.py \
   tests/cli/test_app.py tests/cli/test_creating.py tests/cli/test_campaigns.py tests/web/test_labelling.py
 
-# Writes constraints.txt: the newest versions that fit together. The version of torch is chosen here.
+# Writes constraints.txt: the newest versions that fit together. Torch keeps the version that stands there.
 lock: .venv/dev
 	mkdir -p build
 	$(BIN)/python -m pip install -q --dry-run --ignore-installed --report build/lock.json \
-	  torch==2.13.0 hatchling editables '.[dev]'
+	  $$(grep ^torch== constraints.txt) hatchling editables '.[dev]'
 	$(BIN)/python .ci/lock.py build/lock.json
 
 .venv/demo: .venv/pip pyproject.toml
