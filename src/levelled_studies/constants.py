@@ -92,14 +92,14 @@ def _locate(place: str) -> tuple[Any, str]:
 @contextmanager
 def changed(values: Values) -> Iterator[None]:
     """Set constants of the product for the time of a block, and restore them after it."""
-    before = [(*_locate(place), value) for place, value in values.items()]
-    kept = [getattr(module, name) for module, name, _ in before]
+    new = [(*_locate(place), value) for place, value in values.items()]
+    old = [(module, name, getattr(module, name)) for module, name, _ in new]
     try:
-        for module, name, value in before:
+        for module, name, value in new:
             setattr(module, name, value)
         yield
     finally:
-        for (module, name, _), value in zip(before, kept, strict=True):
+        for module, name, value in old:
             setattr(module, name, value)
 
 
@@ -312,10 +312,10 @@ def _read(
     """Exact variance, width at the budget, and 1 if intervals hold: [trajectories, budgets, 3]."""
     estimator = "lure" if group == "static" else "ramped"
     watched = group in ("betting", "hedged")
-    read = _read_watched if watched else _read_looks
+    read = partial(_read_watched, group) if watched else _read_looks
     table = [
         [
-            (one.variance(estimator, budget), *read(group, known, one, estimator, budget))
+            (one.variance(estimator, budget), *read(known, one, estimator, budget))
             for budget in budgets
         ]
         for one in draws
@@ -324,7 +324,7 @@ def _read(
 
 
 def _read_looks(
-    group: str, known: KnownLosses, one: Trajectory, estimator: str, budget: int
+    known: KnownLosses, one: Trajectory, estimator: str, budget: int
 ) -> tuple[float, bool]:
     """The width of the last planned look, and True if all of them hold."""
     covers = True
