@@ -31,7 +31,7 @@ from levelled.estimators.intervals.limits import plan_looks
 from levelled.looks import PlannedLook
 from levelled.reports import plots
 from levelled.simulation import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL, Trajectory, draw_frozen, draw_in_rounds
+from levelled.simulation.methods import LEVEL, LOOKS, Trajectory, draw_frozen, draw_in_rounds
 from levelled.surrogates import driver
 from levelled_studies.efficiency.pools import load_losses
 from levelled_studies.learning.page import replace_section
@@ -43,7 +43,6 @@ __all__ = ["CONSTANTS", "STUDIES", "ConstantSettings", "Effect", "changed", "eff
 Values = Mapping[str, Any]
 """Values of constants by their place, the module below levelled and the name."""
 _INTERVALS = "estimators.intervals"
-_LOOKS = 5
 _JUDGED_BY_WIDTH = ("interval", "static", "betting", "hedged")
 """Groups of constants of intervals; others change the variance of the estimate, which is exact."""
 _BETTER, _COVERED = 0.97, 0.005
@@ -73,8 +72,7 @@ class Constant:
     @property
     def value(self) -> Any:  # noqa: ANN401
         """The value that the product has."""
-        module, name = _locate(self.place)
-        return getattr(module, name)
+        return _value(self.place)
 
     def changes(self, side: str) -> Values:
         """The values of one side, half or twice."""
@@ -87,6 +85,10 @@ class Constant:
 def _locate(place: str) -> tuple[Any, str]:
     module, _, name = place.rpartition(".")
     return importlib.import_module(f"levelled.{module}"), name
+
+
+def _value(place: str) -> Any:  # noqa: ANN401
+    return getattr(*_locate(place))
 
 
 @contextmanager
@@ -113,8 +115,9 @@ def _moved(place: str, half: object, twice: object, group: str = "campaign") -> 
     return Constant(place, group, {place: half}, {place: twice})
 
 
-_GRID = np.array([0.001, 0.003, 0.01, 0.03, 0.1, 0.3, 1.0])
-_NEAR, _FAR = np.array([1.0, 1.0, 2.0, 3.0, 3.0, 2.0]), np.array([0.5, 0.5, 1.0, 1.0, 3.0, 6.0])
+_GRID = _value("surrogates.predictor._BACKGROUND")
+_NEAR = np.array(_value(f"{_INTERVALS}.betting._STAKES_NEAR"))
+_FAR = np.array(_value(f"{_INTERVALS}.betting._STAKES_FAR"))
 
 
 def _background(shares: FloatArray, power: float = -0.25) -> Values:
@@ -125,31 +128,30 @@ def _background(shares: FloatArray, power: float = -0.25) -> Values:
 
 def _stakes(near: FloatArray, far: FloatArray) -> Values:
     """Other weights of the betting fractions, or another number of them."""
+    fractions = wealth.FRACTIONS
     return {
-        f"{_INTERVALS}.wealth.FRACTIONS": np.geomspace(0.02, 0.95, len(near)),
+        f"{_INTERVALS}.wealth.FRACTIONS": np.geomspace(fractions[0], fractions[-1], len(near)),
         f"{_INTERVALS}.betting._STAKES_NEAR": tuple(near),
         f"{_INTERVALS}.betting._STAKES_FAR": tuple(far),
     }
 
 
-def _variants(control: float) -> Values:
+def _variants(times: float) -> Values:
     """Another weight of the bets with the predictor."""
-    near, far = (
-        {"bound": 0.3, "control": control},
-        {"bound": 0.2, "middle": 0.3, "control": control},
-    )
-    place = f"{_INTERVALS}.betting._SHARES"
-    return {f"{place}_NEAR": near, f"{place}_FAR": far}
+    places = [f"{_INTERVALS}.betting._SHARES_{side}" for side in ("NEAR", "FAR")]
+    shares = {place: _value(place) for place in places}
+    return {place: own | {"control": times * own["control"]} for place, own in shares.items()}
 
 
-def _candidates(n: int) -> Values:
+def _candidates(times: float) -> Values:
     """Another number of candidates for the limits of betting."""
     place = f"{_INTERVALS}.betting.spread_candidates"
-    return {place: partial(wealth.spread_candidates, n=n)}
+    return {place: partial(wealth.spread_candidates, n=int(times * wealth.N_CANDIDATES))}
 
 
-def _hedged_candidates(n: int) -> Values:
-    return {f"{_INTERVALS}.hedged._MANY": n, f"{_INTERVALS}.hedged._FEW": n // 2}
+def _hedged_candidates(times: float) -> Values:
+    places = [f"{_INTERVALS}.hedged.{name}" for name in ("_MANY", "_FEW")]
+    return {place: int(times * _value(place)) for place in places}
 
 
 CONSTANTS = (
@@ -191,7 +193,12 @@ CONSTANTS = (
         _stakes(_NEAR.reshape(3, 2).sum(axis=1), _FAR.reshape(3, 2).sum(axis=1)),
         _stakes(_NEAR.repeat(2), _FAR.repeat(2)),
     ),
-    Constant(f"{_INTERVALS}.wealth.N_CANDIDATES", "betting", _candidates(400), _candidates(1600)),
+    Constant(
+        f"{_INTERVALS}.wealth.N_CANDIDATES",
+        "betting",
+        _candidates(0.5),
+        _candidates(2.0),
+    ),
     _moved(f"{_INTERVALS}.betting._UNEVEN", 1.05, 1.2, "betting"),
     Constant(
         f"{_INTERVALS}.betting._STAKES_FAR",
@@ -199,7 +206,7 @@ CONSTANTS = (
         _stakes(_NEAR**0.5, _FAR**0.5),
         _stakes(_NEAR**2, _FAR**2),
     ),
-    Constant(f"{_INTERVALS}.betting._SHARES_FAR", "betting", _variants(0.25), _variants(1.0)),
+    Constant(f"{_INTERVALS}.betting._SHARES_FAR", "betting", _variants(0.5), _variants(2.0)),
     _moved("surrogates.driver.GUARANTEED_FLOOR", 0.375, 1.0, "hedged"),
     _moved(f"{_INTERVALS}.hedged.SPLIT", (0.2, 0.8), (0.6, 0.4), "hedged"),
     *_scaled(
@@ -209,7 +216,7 @@ CONSTANTS = (
     ),
     _moved(f"{_INTERVALS}.hedged._MOST", 0.98, 0.995, "hedged"),
     Constant(
-        f"{_INTERVALS}.hedged._MANY", "hedged", _hedged_candidates(800), _hedged_candidates(3200)
+        f"{_INTERVALS}.hedged._MANY", "hedged", _hedged_candidates(0.5), _hedged_candidates(2.0)
     ),
 )
 """The constants that are measured; half and twice of a share near one are those of the rest."""
@@ -336,7 +343,7 @@ def _read_looks(
 
 @cache
 def _plan(budget: int, pool_size: int, share: float) -> tuple[PlannedLook, ...]:
-    return plan_looks(budget, pool_size, _LOOKS, share * (1 - LEVEL))
+    return plan_looks(budget, pool_size, LOOKS, share * (1 - LEVEL))
 
 
 def _read_watched(

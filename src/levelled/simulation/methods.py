@@ -131,7 +131,7 @@ def draw_in_rounds(
 
 
 LEVEL = 0.95  # the default of a campaign
-_LOOKS = 5  # the default of a campaign
+LOOKS = 5  # the default of a campaign
 _TESTING_FLOOR = 0.1  # Active Testing is measured with it: without a floor a weight may be huge
 
 
@@ -371,7 +371,7 @@ def _reading(
 @cache
 def planned_looks(budget: int, pool_size: int) -> tuple[PlannedLook, ...]:
     """The looks that a campaign plans over a budget."""
-    return plan_looks(budget, pool_size, _LOOKS, SHARE * (1 - LEVEL))
+    return plan_looks(budget, pool_size, LOOKS, SHARE * (1 - LEVEL))
 
 
 def _expected(known: KnownLosses, method: str) -> FloatArray:
