@@ -111,7 +111,7 @@ class Pool:
         Those are Parquet files with more bytes than `stream_above` of `open_pool`. `runs` and
         `predictions_at` then need little memory, and what gives all rows at once needs a lot.
         """
-        return self._columns.in_runs
+        return isinstance(self._columns, StreamedColumns)
 
     @property
     def classes(self) -> tuple[str, ...] | None:

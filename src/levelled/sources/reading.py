@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -40,9 +40,6 @@ _Single = NDArray[np.float32]
 @dataclass(frozen=True, slots=True, eq=False)
 class PoolColumns:
     """The columns that have a role, of rows that are held in memory."""
-
-    in_runs: ClassVar[bool] = False
-    """False: all rows are one run."""
 
     ids: pa.ChunkedArray
     classes: tuple[str, ...] | None
@@ -472,14 +469,11 @@ def columns_of(
 
 
 class StreamedColumns:
-    """The columns that have a role, read a run of rows at a time.
+    """The columns that have a role, read a run of rows at a time: a batch of rows of a file.
 
     Opening them makes one pass, which checks every row as `read_columns` does. Kept are only the
     slice of each item, two bytes each, and what the passes have in common.
     """
-
-    in_runs: ClassVar[bool] = True
-    """True: a run is a batch of rows of a file."""
 
     def __init__(self, origin: Files, roles: Roles) -> None:
         self._origin, self._id = origin, roles.id

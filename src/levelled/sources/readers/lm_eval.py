@@ -43,9 +43,8 @@ def _item(row: Mapping[str, Any], *, several: bool) -> Item:
     verdicts = {metric: row.get(metric) for metric in names}
     hidden = {**flatten(row.get("doc"), "doc"), "filter": as_text(row.get("filter"))}
     document = as_text(row.get("doc_id"))
-    if not several:
-        return Item(document, shown, verdicts, hidden)
-    return Item(f"{document}#{row.get('filter')}", shown, verdicts, hidden, group=document)
+    name = f"{document}#{row.get('filter')}" if several else document
+    return Item(name, shown, verdicts, hidden, group=document if several else None)
 
 
 def _prompts(arguments: object) -> list[list[Any]]:
