@@ -171,3 +171,15 @@ def test_the_shell_completes_commands_and_campaigns(
     assert complete("levelled status x") == []
     assert complete("levelled status --storage sqlite:///nowhere.db s") == []
     assert not (tmp_path / "nowhere.db").exists()
+
+
+def test_the_start_up_file_of_the_shell_keeps_its_bytes(
+    levelled: Levelled, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    before = b"\n  # caf\xe9 in Latin-1\nalias ll='ls -l'"
+    (tmp_path / ".bashrc").write_bytes(before)
+    for _ in range(2):
+        assert levelled("--install-completion", "bash").code == 0
+    line = f"source '{tmp_path / '.bash_completions' / 'levelled.sh'}'"
+    assert (tmp_path / ".bashrc").read_bytes() == before + f"\n{line}\n".encode()

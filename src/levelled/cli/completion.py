@@ -37,10 +37,11 @@ def write_script(commands: click.Command, shell: str, *, install: bool) -> None:
     place, startup, line = _PLACES[name]
     file = Path.home() / place
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(script)
+    file.write_text(script, encoding="utf-8")
     if startup:
         loads, profile = line.format(file=file), Path.home() / startup
-        before = profile.read_text() if profile.exists() else ""
-        if loads not in before:
-            profile.write_text(f"{before}\n{loads}\n".lstrip())
+        before = profile.read_bytes() if profile.exists() else b""  # of any encoding
+        if loads.encode() not in before:
+            with profile.open("a", encoding="utf-8") as end:
+                end.write(f"\n{loads}\n" if before else f"{loads}\n")
     show.tell(f"written: {file}; it works in the next shell")
