@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import click
 import pytest
 
 from cli.terminal import Levelled
 from levelled.campaigns.options import GROUPS as OPTION_GROUPS
+from levelled.cli.app import app
 from levelled.metrics.named import NAMES
 
 GROUPS = {
@@ -116,6 +118,43 @@ def test_old_names_are_not_listed(levelled: Levelled) -> None:
     assert {"mine", "token", "data"}.isdisjoint(re.findall(r"^  (\w+) ", levelled("--help").out))
 
 
+@pytest.mark.parametrize("words", ["token", "token remvoe ann", "token ann", "data", "data lst"])
+def test_an_old_group_without_its_command_is_answered_with_the_new_flags(
+    levelled: Levelled, words: str
+) -> None:
+    result = levelled(*words.split())
+    assert result.code == 2
+    flags = ("--datasets", "--fetch") if "data" in words else ("--invite", "--people", "--revoke")
+    assert all(one in result.err.splitlines()[-1] for one in flags)
+
+
+def test_every_option_has_the_variable_that_its_name_gives() -> None:
+    with app.make_context("levelled", ["list"]) as parent:
+        for name in app.list_commands(parent):
+            command = app.get_command(parent, name)
+            assert command is not None
+            for one in command.params:
+                if isinstance(one, click.Option):
+                    assert f"--{(one.name or '').replace('_', '-')}" in one.opts, name
+
+
+def test_an_option_is_read_from_its_variable(
+    levelled: Levelled, spam: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LEVELLED_OPEN_RETURN", "1")
+    monkeypatch.setenv("LEVELLED_OPEN_ALL", "1")
+    assert levelled("open", spam).err == "2 items returned\n"
+
+
+def test_the_commands_of_a_storage_have_whole_sentences_and_a_nearest_name(
+    levelled: Levelled,
+) -> None:
+    shown = levelled("storage", "--help").out
+    assert "..." not in shown.partition("Commands:")[2]
+    result = levelled("storage", "bakup")
+    assert (result.code, "did you mean 'backup'?" in result.err) == (2, True)
+
+
 def test_a_misspelt_name_is_answered_with_the_nearest(levelled: Levelled, spam: str) -> None:
     result = levelled("stats", spam)
     assert result.code == 2
@@ -136,6 +175,17 @@ def test_one_label_is_told_by_its_draw(levelled: Levelled, spam: str) -> None:
     assert levelled("tell", spam, 2, "--skip", "--owner", "ann").code == 0
     status = json.loads(levelled("status", spam).out)[0]
     assert (status["n_labels"], status["n_amended"]) == (1, 1)
+
+
+@pytest.mark.parametrize("label", ["-3.5", "-.5", "-1e-3"])
+def test_a_label_may_be_a_negative_number(levelled: Levelled, tmp_path: Path, label: str) -> None:
+    rows = "".join(f"{n},{n / 10}\n" for n in range(50))
+    (tmp_path / "numbers.csv").write_text(f"id,pred\n{rows}")
+    levelled("create", "house", "--pool", "numbers.csv", "--metric", "mse", "--seed", 1)
+    levelled("ask", "house")
+    assert levelled("tell", "house", 1, label).err == "1 new answer\n"
+    assert levelled("tell", "house", 1, "-7", "--amend").err == "1 label replaced\n"
+    assert levelled("tell", "house", "--amned", 1, "4").code == 2
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ import click
 
 from levelled import __version__
 from levelled.cli import show
-from levelled.cli.options import make_command
+from levelled.cli.options import Group, make_command
 from levelled.errors import LevelledError
 
 if TYPE_CHECKING:
@@ -47,12 +47,10 @@ _OLD: Mapping[str, str] = {
     "reopen": "change --reopen",
     "rename": "change NAME --rename NAME",
     "delete": "change --delete",
-    "token": "serve",
     "token add": "serve --invite NAME",
     "token list": "serve --people",
     "token remove": "serve --revoke NAME",
     "advise": "learn --advise",
-    "data": "reproduce",
     "data list": "reproduce --datasets",
     "data fetch": "reproduce --fetch NAME",
 }
@@ -66,6 +64,9 @@ def _rename(words: list[str], *, quiet: bool) -> list[str]:
     """The words of a command line with the new name of its command."""
     old = next((name for name in (" ".join(words[:2]), words[0]) if name in _OLD), None)
     if old is None:
+        group = [new for name, new in _OLD.items() if name.startswith(f"{words[0]} ")]
+        if group and not quiet:
+            raise click.UsageError(f"levelled {words[0]} is now levelled {' or '.join(group)}.")
         return words
     form, rest = _OLD[old].split(), words[len(old.split()) :]
     new = [one for one in form if one != "NAME"]
@@ -90,12 +91,20 @@ def _rename(words: list[str], *, quiet: bool) -> list[str]:
     return [new[0], *rest]
 
 
-class _Commands(click.Group):
+class _Commands(Group):
     """The group of all commands, each of which is imported when it is needed."""
+
+    def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        """The names of all commands in their groups, with those that other packages register."""
+        registered = sorted(_registered())
+        return {
+            group: [*names, *(registered if group == "Research" else ())]
+            for group, names in GROUPS.items()
+        }
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """The names of all commands, group by group."""
-        return [name for group in _all_groups().values() for name in group]
+        return [name for group in self.sections(ctx).values() for name in group]
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """The command of this name."""
@@ -105,35 +114,7 @@ class _Commands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """The command that the words name, perhaps by its old name, and the words after it."""
-        words = _rename(args, quiet=ctx.resilient_parsing)
-        if _find_command(words[0]) is None and not ctx.resilient_parsing:
-            from levelled._check import suggest
-
-            guess = suggest(words[0], self.list_commands(ctx))
-            ctx.fail(f"No such command {show.plain(words[0])!r}{guess or '.'}")
-        return super().resolve_command(ctx, words)
-
-    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the first sentence of each command, in groups."""
-        for group, names in _all_groups().items():
-            with formatter.section(group):
-                commands = {name: _find_command(name) for name in names}
-                formatter.write_dl(
-                    [
-                        (f"{name:9}", one.get_short_help_str(200))
-                        for name, one in commands.items()
-                        if one
-                    ]
-                )
-
-
-def _all_groups() -> Mapping[str, Sequence[str]]:
-    """The names of all commands in their groups, with those that other packages register."""
-    registered = sorted(_registered())
-    return {
-        group: [*names, *(registered if group == "Research" else ())]
-        for group, names in GROUPS.items()
-    }
+        return super().resolve_command(ctx, _rename(args, quiet=ctx.resilient_parsing))
 
 
 @cache

@@ -102,7 +102,7 @@ def draw(
         _show_draws(draws, out, form, ["draw", "id", "probability"])
         show.tell(f"{_count(draws)}, as {from_result} says")
     elif sql is not None:
-        refuse(f"--sql {sql}", *_FOR_FILES, "out", "form")
+        refuse(f"--sql {sql}", *_FOR_FILES, "out", "format")
         statement = lv.samplers.select_statement(
             sql,
             table or "",
@@ -151,7 +151,7 @@ def _check_out(out: Path | None, source: str) -> None:
 
     if out is None:
         return
-    refuse("--out", "form")
+    refuse("--out", "format")
     if ENDINGS.get(out.suffix.lower()) != "parquet":
         raise lv.errors.InputError(f"--out writes a Parquet file: {out} must end in .parquet.")
     if is_one_of(out, source):

@@ -249,9 +249,9 @@ def open_(
     """
     choose_one(**{"mine": mine, "return": give_back})
     if not give_back:
-        refuse("a list: name --return", "draw", "everyone")
+        refuse("a list: name --return", "draw", "all")
     if give_back:
-        refuse("--return", "form", "raw")
+        refuse("--return", "format", "raw")
         draws = campaign.give_back(owner=owner, draws=draw or None, everyone=everyone)
         count = "1 item" if len(draws) == 1 else f"{len(draws)} items"
         show.tell(f"{count} returned" if draws else f"no open items {_of(owner)}")

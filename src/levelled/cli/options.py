@@ -5,7 +5,8 @@ A command is a function. Each parameter is annotated with its type and with its 
 """
 
 import inspect
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum
 from functools import partial, wraps
 from pathlib import Path
@@ -74,6 +75,12 @@ class _Option(click.Option):
 class _Command(click.Command):
     """A command whose options are shown under headings."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Read the words; negative numbers are arguments where a command takes any number."""
+        if any(one.nargs == -1 for one in self.params):
+            ctx.ignore_unknown_options = any(re.match(r"-\.?\d", word) for word in args)
+        return super().parse_args(ctx, args)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the arguments and options under their headings."""
         sections: dict[str, list[tuple[str, str]]] = {}
@@ -89,21 +96,54 @@ class _Command(click.Command):
 def make_command(function: Command, name: str) -> click.Command:
     """The command of a function, as users type it."""
     function = _opening(function)
-    params = []
+    params: dict[str, click.Parameter] = {}
     for one in inspect.signature(function).parameters.values():
         kind, make = get_args(one.annotation)
-        params.append(make(one.name, kind, one.default))
+        params[one.name] = make(one.name, kind, one.default)
 
     def run(**given: Any) -> None:  # noqa: ANN401
-        function(**{key: [*v] if isinstance(v, tuple) else v for key, v in given.items()})
+        values = {key: given[one.name or ""] for key, one in params.items()}
+        function(**{key: [*v] if isinstance(v, tuple) else v for key, v in values.items()})
 
-    return _Command(name, params=params, callback=run, help=inspect.getdoc(function))
+    return _Command(name, params=[*params.values()], callback=run, help=inspect.getdoc(function))
+
+
+class Group(click.Group):
+    """Commands that are listed with their whole first sentence."""
+
+    def sections(self, ctx: click.Context) -> Mapping[str, Sequence[str]]:
+        """The headings of the list, each with the names of its commands."""
+        return {"Commands": self.list_commands(ctx)}
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """The command that the words name, and the words after it."""
+        if self.get_command(ctx, args[0]) is None and not ctx.resilient_parsing:
+            from levelled._check import suggest
+
+            guess = suggest(args[0], self.list_commands(ctx))
+            ctx.fail(f"No such command {args[0]!r}{guess or '.'}")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """Write the first sentence of each command under its heading."""
+        for heading, names in self.sections(ctx).items():
+            with formatter.section(heading):
+                found = {name: self.get_command(ctx, name) for name in names}
+                formatter.write_dl(
+                    [
+                        (f"{name:9}", one.get_short_help_str(200))
+                        for name, one in found.items()
+                        if one
+                    ]
+                )
 
 
 def make_group(about: str, *functions: Command) -> click.Group:
     """A command whose first word says which of these functions it is."""
     made = {one.__name__: make_command(one, one.__name__) for one in functions}
-    return click.Group(help=about, commands=made, no_args_is_help=True)
+    return Group(help=about, commands=made, no_args_is_help=True)
 
 
 def _make_param(
@@ -142,7 +182,7 @@ def _make_param(
         names = names or (f"--{name.replace('_', '-')}",)
         more = {"show_default": default != "", "multiple": several, **more}
         more |= {"is_flag": True} if kind is bool else {}
-    made = made_of([name, *names], **more)
+    made = made_of(names or (name,), **more)
     made.about, made.panel = about, panel
     return made
 

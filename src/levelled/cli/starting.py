@@ -285,7 +285,7 @@ def serve(
         else:
             _list_people(form, storage)
         return
-    refuse("a server: name --invite or --people", "role", "url", "form")
+    refuse("a server: name --invite or --people", "role", "url", "format")
     import getpass
 
     for module in ("fastapi", "uvicorn", "markdown_it", "nh3"):

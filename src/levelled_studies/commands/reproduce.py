@@ -86,7 +86,7 @@ def reproduce(
     if datasets:
         _list_data(folder, form)
         return
-    refuse("anything but --datasets", "form")
+    refuse("anything but --datasets", "format")
     if fetch:
         _fetch_all(fetch, folder)
         return
