@@ -27,7 +27,7 @@ _BEGINNINGS = {"iVBORw0KGgo": "png", "/9j/": "jpeg", "R0lGOD": "gif", "UklGR": "
 # Headings, code, bold words, links and tables, which plain text hardly ever has. Lists and italics
 # are left out: a dash or a star at the start of a line is common in mails.
 _MARKDOWN = re.compile(
-    r"^#{1,6} \S|^```|\*\*[^*\n]+\*\*|\[[^\]\n]+\]\(https?://|^\|.*\|\s*\n\|[ :|-]+\|\s*$",
+    r"^#{1,6} \S|^```|\*\*[^*\n]+\*\*|\[[^][\n]+\]\(https?://|^\|.*\|\s*\n\|[ :|-]+\|\s*$",
     re.MULTILINE,
 )
 _MOST_IMAGE_BYTES = 20 << 20  # more than a camera writes, and a page still loads it in seconds
