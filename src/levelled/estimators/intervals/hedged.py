@@ -49,21 +49,23 @@ COLUMNS = (
     "max_weighted_headroom",
 )
 """The design columns that a draw needs."""
-# In the study constants half and twice these change the squared width at 100 labels by:
+# In the study constants other values change the squared width at 100 labels by:
 SPLIT = (0.4, 0.6)  # (.2, .8) -2%, (.6, .4) +8%
 """The parts of the error rate for risks below the interval and above it."""
-_OPTIMISM = 0.75  # +9%, +52%, each known to 10%
+_OPTIMISM = 0.75  # half +9%, twice +52%, each known to 10%
 """The variance still to come, as a share of the one predicted now."""
-_FINE, _COARSE, _UNSEEN = 0.4, 1.25, 1.25  # -1%, +1%; +1%, +19%; +5%, +25%
-"""The jumps bet on below and above, in units of the predicted ones, and the weight above of risk
-that the predictor does not see. All were chosen for narrow intervals on real pools."""
-_LEAST_JUMP, _LEAST_RATIO, _HEAVIEST = 0.02, 0.02, 0.05  # guards: 0, 0
-_MOST = 0.99  # .98 and .995: 0, 0
+_FINE = 0.4  # half -1%, twice +1%: jumps bet on below, in units of the predicted ones
+_COARSE = 1.25  # half +1%, twice +19%: jumps bet on above, likewise
+_UNSEEN = 1.25  # half +5%, twice +25%: weight above of risk that the predictor does not see
+_LEAST_JUMP = 0.02  # half 0, twice 0: least jump, so that a stake is not divided by next to 0
+_LEAST_RATIO = 0.02  # half 0, twice 0: least risk still to come, as a share of the predicted one
+_HEAVIEST = 0.05  # half 0, twice 0: least jump bet on above, as a share of the largest possible
+_MOST = 0.99  # .98 0, .995 0
 """The largest part of a price that one draw may cost."""
 _HOPELESS = 1e-7
 """Below this price, which is also the chance that it ever reaches 1, nothing is staked: speed."""
 _TINY, _ROUNDING = 1e-9, 1e-12  # guards: division by 0
-_MANY, _FEW = 1600, 800  # +1%, -1%
+_MANY, _FEW = 1600, 800  # half of both +1%, twice -1%
 """The candidates at first, and how many have to be left lest their spacing shows in the limits."""
 
 Number = float | FloatArray

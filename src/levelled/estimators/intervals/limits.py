@@ -342,14 +342,16 @@ def wilson(share: FloatArray, size: FloatArray, quantile: FloatArray | float) ->
     return np.where(p <= 0, 0.0, centre - half), np.where(p >= 1, 1.0, centre + half)
 
 
-# The study constants, half and twice each: squared width, and coverage of five looks in points.
-PRIOR_DF = 6.0  # +5%, -4%; +1.0, -0.8
+# From the study constants: squared width, and coverage of five looks in points where it changes.
+PRIOR_DF = 6.0  # half +5% of squared width, +1.0 of coverage; twice -4%, -0.8
 """The weight of the predicted variance, in degrees of freedom."""
-DF_OF_ERROR = 2.0  # +2%, 0; 0, 0
+DF_OF_ERROR = 2.0  # half +2% of squared width, twice 0
 """Degrees of freedom of the observed variance for each error seen: a variance that rests on k rare
 ones has the relative variance 1 / k, that of a chi-squared with 2 k degrees of freedom."""
-_FAR, _NEAR = 0.9, 0.5  # -11%, +20%; -0.6, +0.4. And +1%, -4%; +0.4, -1.0
-_FAR_CAP, _NEAR_CAP = 0.5, 0.25  # -3%, 0; -1.0, 0. And +1%, -2%; +0.4, 0
+_FAR = 0.9  # half -11% of squared width, -0.6 of coverage; twice +20%, +0.4
+_NEAR = 0.5  # half +1% of squared width, +0.4 of coverage; twice -4%, -1.0
+_FAR_CAP = 0.5  # half -3% of squared width, -1.0 of coverage; twice 0
+_NEAR_CAP = 0.25  # half +1% of squared width, +0.4 of coverage; twice -2%
 """The parts of t^2 jump by which the limits away from the bound and towards it lean, and how far
 that may go in units of c."""
 
