@@ -17,6 +17,7 @@ from contracts.stores import StoreContract
 from levelled.campaigns.log.records import GENESIS, hash_of, verify
 from levelled.campaigns.stores import Store, backup, copy, database, open_store, upgrade
 from levelled.campaigns.stores.database import VERSION
+from levelled.campaigns.stores.postgresql import parse_url
 from levelled.campaigns.stores.sqlite import SQLite
 from levelled.errors import ConflictError, StorageError
 
@@ -257,6 +258,9 @@ NO_STORAGE = [
     "sqlite:///level\nled.db",
     "sqlite:///\ud800.db",
     "mysql://ann:secret@host/levelled",
+    "mysql://ann:a/secret@host/levelled",
+    "mysql://ann:a@secret@host/levelled",
+    "mysql://host/levelled?password=a@secret",
     "postgresql://ann:secret@host",
     "postgresql://ann:secret@host:port/levelled",
     "postgresql+asyncpg://ann:secret@host/levelled",
@@ -283,6 +287,15 @@ def test_a_string_that_names_no_storage_is_answered_with_the_form_of_one(
     assert "\n" not in str(caught.value)
     assert "secret" not in str(caught.value)
     assert files(tmp_path) == []
+
+
+@pytest.mark.parametrize("password", ["a@s", "a/s", "a?s", "a:s", "a@s@b/c"])
+def test_a_password_ends_at_the_last_at_sign(password: str) -> None:
+    parsed = parse_url(f"postgresql://team:{password}@host:5432/db?sslrootcert=a@b")
+    assert parsed is not None
+    options, place = parsed
+    assert place == "postgresql://team@host:5432/db?sslrootcert=a%40b"
+    assert (options["password"], options["host"], options["port"]) == (password, "host", "5432")
 
 
 @pytest.mark.parametrize(

@@ -499,11 +499,8 @@ def _connect(url: str | Path, *, create: bool) -> Database:
 
 def _hide(address: str) -> str:
     """An address that cannot be parsed, without what may be a password in it."""
-    return re.sub(
-        r"://[^/]*@|(?<=password=)[^&]*",
-        lambda match: "://...@" if "@" in match[0] else "...",
-        address,
-    )
+    address = re.sub(r"(?<=password=)[^&]*", "...", address)
+    return re.sub(r"(?s)://.*@", "://...@", address)
 
 
 def _sqlite(path: str, *, create: bool) -> Database:

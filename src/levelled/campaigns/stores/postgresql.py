@@ -27,11 +27,11 @@ T = TypeVar("T")
 _KINDS = ("postgresql", "postgres", "postgresql+psycopg")
 _ADDRESS = re.compile(
     r"(?P<kind>[\w+]+)://"
-    r"(?:(?P<user>[^:/]*)(?::(?P<password>[^@]*))?@)?"
-    r"(?:\[(?P<ipv6>[^/?]+)\]|(?P<host>[^/:?]*))(?::(?P<port>[^/?]*))?"
+    r"(?:(?P<user>[^:/]*)(?::(?P<password>[^?]*|.*))?@)?"
+    r"(?:\[(?P<ipv6>[^/?@]+)\]|(?P<host>[^/:?@]*))(?::(?P<port>[^/?@]*))?"
     r"/(?P<dbname>[^?]+)(?:\?(?P<query>.*))?"
 )
-"""A password may have slashes in it, which those who write it by hand do not escape."""
+"""A password ends at the last @: those who write it by hand do not escape what is in it."""
 _DEFAULTS = {
     "application_name": "levelled",
     "connect_timeout": "10",
