@@ -604,3 +604,15 @@ def test_options_for_labellers_are_refused_in_a_line(
     refused = levelled("create", "spam", "--pool", pool, "--seed", 7, option, value)
     assert refused.code == code
     assert value in refused.err
+
+
+@pytest.mark.parametrize("command", [("list",), ("serve", "--people"), ("ask", "spam")])
+def test_a_folder_without_campaigns_is_answered_with_how_to_make_one(
+    levelled: Levelled, command: tuple[str, ...]
+) -> None:
+    result = levelled(*command)
+    assert result.code == 1
+    assert "levelled create" in result.err
+    assert "--storage" in result.err
+    assert "sqlite:" not in result.err
+    assert "sqlite:////" in levelled("list", "--storage", "sqlite:///none.db").err

@@ -506,5 +506,7 @@ def _hide(address: str) -> str:
 def _sqlite(path: str, *, create: bool) -> Database:
     database = SQLite(Path(path), f"sqlite:///{path}")
     if not create and not database.is_there():
-        raise StorageError(f"There is no database at {database.place}. {_FORMS}.")
+        none_yet = "No campaigns here yet: levelled create makes the first, or name --storage."
+        missing = f"There is no database at {database.place}. {_FORMS}."
+        raise StorageError(none_yet if database.place == DEFAULT_STORAGE else missing)
     return database
