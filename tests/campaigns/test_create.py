@@ -196,8 +196,9 @@ def test_the_order_of_a_sample_does_not_follow_its_file(tmp_path: Path) -> None:
 def test_a_name_is_taken_once(tmp_path: Path) -> None:
     campaign = begun(tmp_path / "c.db", POOL)
     campaign.ask(3)
-    with pytest.raises(CampaignError, match="already"):
+    with pytest.raises(CampaignError, match=r"'spam'.*already.*levelled ask spam") as caught:
         begun(tmp_path / "c.db", POOL)
+    assert "load_if_exists" not in str(caught.value)
     again = begun(tmp_path / "c.db", POOL, load_if_exists=True)
     assert again.state.n_asked == 3
 

@@ -112,8 +112,8 @@ def create_campaign(new: NewCampaign) -> Campaign:
         store.append(new.name, events, expected=0)
     except ConflictError as there:
         raise CampaignError(
-            f"There is a campaign {new.name!r} in this storage already. Choose another name, or "
-            f"load it (load_if_exists=True, or just ask)."
+            f"There is a campaign {new.name!r} in this storage already. Choose another "
+            f"name; levelled ask {new.name} goes on with it."
         ) from there
     return Campaign(new.name, store, pool=pool)
 
