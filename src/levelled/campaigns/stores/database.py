@@ -56,19 +56,17 @@ class Turn:
 
     def __init__(self, database: "Database", connection: Connection | None = None) -> None:
         self._database = database
-        self._connection = connection
+        self._inside = None if connection is None else nullcontext(connection)
 
     def rows(self, statement: str, **values: object) -> list[Any]:
         """The rows that a statement selects. It sees one state of the database."""
-        inside = None if self._connection is None else nullcontext(self._connection)
-        with inside or self._database.reading() as connection:
+        with self._inside or self._database.reading() as connection:
             rows: list[Any] = connection.execute(statement, values).fetchall()
             return rows
 
     def writing(self) -> AbstractContextManager[Connection]:
         """A transaction that is stored at the end of the turn at the latest, or not at all."""
-        inside = None if self._connection is None else nullcontext(self._connection)
-        return inside or self._database.writing()
+        return self._inside or self._database.writing()
 
 
 class Database:
