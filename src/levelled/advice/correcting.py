@@ -46,7 +46,7 @@ from levelled.models import (
 
 Test = Rows | tuple[Rows, ArrayLike]
 
-LEAST = 30
+LEAST = 30  # a choice; risk of five regressions of the study verdicts: 60 +28%, and 15 -20%
 """With fewer labels nothing is measured, and training is plain."""
 FOLDS = 5  # problems of the study verdicts: 3 and 10 folds change the risk by -0.1 and -0.2%
 _LOSS_OF_CLASSES = {"zero_one": "the error rate", "own": "a loss of predicted classes"}
@@ -209,7 +209,7 @@ def _fit_corrected(
 ALARM = 0.003
 """The rate, three sigma, at which a test sample from the pool itself is called shifted."""
 _NOTHING = 1e-12  # rounding
-_ABOUT = 0.1  # an efficiency that is this close to one decides nothing
+_ABOUT = 0.1  # a choice of words: an efficiency this close to 1 is called the same
 
 
 def apply_thumbs(

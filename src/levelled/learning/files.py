@@ -39,7 +39,7 @@ from levelled.sources.features import (
 from levelled.sources.rows import Files
 
 _MODELS = ("logistic", "ridge", "forest", "boosting")
-MOST_CLASSES = 20
+MOST_CLASSES = 20  # a choice: digits and ratings are classes, ages and years are not
 """Whole numbers of more different values than this are numbers to be predicted, not classes."""
 
 

@@ -137,7 +137,7 @@ class Plan:
 
 _QUANTILES = (0.01, 0.5, 0.99)
 """The range and the likely number; the study planning measures how often the range holds."""
-_SLACK = 1.1
+_SLACK = 1.1  # study planning: 568 of 570 ranges hold; with 1.2 all of them, with 1 only 503
 """The factor by which widths differ from those that the formulas give: the range is wider by it."""
 _NEGLIGIBLE = 3e-4  # of the weight; a third of it moves a plan by at most 1%
 

@@ -222,7 +222,7 @@ Limits = tuple[float, float]
 Unseen = Sequence[tuple[int, Sequence[tuple[float, float]]]]
 """Items without a label, in groups: how many, and the pairs (A, D) that each may turn out as."""
 
-_UNEVEN = 0.01
+_UNEVEN = 0.01  # a choice; a note depends on it, and no figure
 """Weights that differ by less are those of uniform draws: probabilities may be rounded."""
 
 _FIXED = ("wilson", "cp_safe")

@@ -21,7 +21,7 @@ _SLOPE = 0.8  # study constants: half +2%, twice +4% of the variance
 _LEAST, _MOST = 0.002, 0.5  # study constants: no pool there expects less or more
 """The pool's mean loss before any label lies between these."""
 _CLIP = 1e-5  # guard: the logit and the logarithm of 0 are infinite
-_MOST_GROUPS = 50
+_MOST_GROUPS = 50  # a choice: pools of the studies have at most 10 classes
 """Where more classes are predicted they are no columns: labels are too few for so many."""
 _BLOCK = 65_536
 """Items computed at once, so that intermediate results need little memory."""
@@ -29,7 +29,7 @@ _ADDED = 1 << 20
 """Items added up at once."""
 _CONSTANT = 1e-12
 """A column whose spread is smaller than this share of its mean does not vary: it is rounding."""
-_MOST_FEATURES = 20
+_MOST_FEATURES = 20  # 10 change the variance by -1% (digits) and 0 (spam, adult), known to 1%
 """More features become so many principal components: fits take the cube of their number."""
 _SAMPLED = 20_000
 """About so many items decide the principal components, and give a first intercept."""

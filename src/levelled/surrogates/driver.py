@@ -24,11 +24,11 @@ from levelled.samplers import ClassChance, FrozenProposal, RunProposal
 from levelled.surrogates.covariates import Covariates
 from levelled.surrogates.predictor import LossPredictor, fit_predictor, prior_predictor
 
-# A floor from the running variance of the estimate did worse than one that falls with the errors.
-# In the study constants these change the variance of the estimate with half and twice the value:
-_LEAST_FLOOR = 0.2  # half 0, twice 0
-_FIRST_FLOOR = 0.75  # half +4%, and +19% where scores tell nothing; 1 instead +21%
-_HALVED_AT = 10.0  # half +1%, twice 0
+# The floor is the least probability of an item in units of 1 / N. One from the running variance of
+# the estimate did worse. In the study constants the variance of the estimate changes by:
+_LEAST_FLOOR = 0.2  # after many errors: half 0, twice 0
+_FIRST_FLOOR = 0.75  # before any: half +4%, and +19% where scores tell nothing; 1 instead +21%
+_HALVED_AT = 10.0  # errors after which it is half of the first: half +1%, twice 0
 _STEPS = 100  # bound of a loop that ends by itself
 _BLOCK = 1 << 20
 """Items added up at once, so that intermediate results need little memory."""

@@ -15,7 +15,7 @@ from levelled._check import FloatArray, IntArray
 from levelled.surrogates.covariates import SCORES, Covariates, Family
 
 _STEPS, _CONVERGED = 30, 1e-7  # tolerance of Newton's method
-_LEAST_DENOMINATOR = 0.05  # guard: a label that alone decides a coefficient
+_LEAST_DENOMINATOR = 0.05  # guard: a label that alone decides a coefficient; half 0, twice 0
 # Below, the changes of the variance of the estimate by half and by twice a value are those of the
 # study constants, most of them known to 1%.
 _RIDGE_INTERCEPT = 0.02  # half +1%, twice -2%

@@ -54,12 +54,12 @@ SPLIT = (0.4, 0.6)  # (.2, .8) -2%, (.6, .4) +8%
 """The parts of the error rate for risks below the interval and above it."""
 _OPTIMISM = 0.75  # half +9%, twice +52%, each known to 10%
 """The variance still to come, as a share of the one predicted now."""
-_FINE = 0.4  # half -1%, twice +1%: jumps bet on below, in units of the predicted ones
-_COARSE = 1.25  # half +1%, twice +19%: jumps bet on above, likewise
-_UNSEEN = 1.25  # half +5%, twice +25%: weight above of risk that the predictor does not see
-_LEAST_JUMP = 0.02  # half 0, twice 0: least jump, so that a stake is not divided by next to 0
-_LEAST_RATIO = 0.02  # half 0, twice 0: least risk still to come, as a share of the predicted one
-_HEAVIEST = 0.05  # half 0, twice 0: least jump bet on above, as a share of the largest possible
+_FINE = 0.4  # jumps bet on below, in units of the predicted ones: half -1%, twice +1%
+_COARSE = 1.25  # jumps bet on above, likewise: half +1%, twice +19%
+_UNSEEN = 1.25  # weight above of risk that the predictor does not see: half +5%, twice +25%
+_LEAST_JUMP = 0.02  # least jump, so that a stake is not divided by next to 0: half 0, twice 0
+_LEAST_RATIO = 0.02  # least risk still to come, as a share of the predicted one: half 0, twice 0
+_HEAVIEST = 0.05  # least jump bet on above, as a share of the largest possible: half 0, twice 0
 _MOST = 0.99  # .98 0, .995 0
 """The largest part of a price that one draw may cost."""
 _HOPELESS = 1e-7
