@@ -100,11 +100,8 @@ def hash_token(token: str) -> str:
 
 def find_token(tokens: Iterable[Token], digest: str) -> Token | None:
     """The token with this hash; the time it takes does not tell how near a guess was."""
-    found = None
-    for one in tokens:
-        if hmac.compare_digest(one.hash, digest):
-            found = one
-    return found
+    found = [one for one in tokens if hmac.compare_digest(one.hash, digest)]
+    return found[-1] if found else None
 
 
 class SQLTokens:
