@@ -29,7 +29,7 @@ _ADDED = 1 << 20
 """Items added up at once."""
 _CONSTANT = 1e-12
 """A column whose spread is smaller than this share of its mean does not vary: it is rounding."""
-_MOST_FEATURES = 20  # 10 change the variance by -1% (digits) and 0 (spam, adult), known to 1%
+_MOST_FEATURES = 20  # 10 change the variance by -1% (digits) and 0 (spam, adult), known to 2%
 """More features become so many principal components: fits take the cube of their number."""
 _SAMPLED = 20_000
 """About so many items decide the principal components, and give a first intercept."""
