@@ -56,11 +56,15 @@ NAMES = tuple(_HOME)
 
 def find(name: str) -> "list[Study]":
     """The study of that name, or the whole family: "linear" finds "linear-bias" and the rest."""
+    from levelled._check import suggest
     from levelled_studies.study import StudyError
 
     names = [study for study in NAMES if study == name or study.startswith(f"{name}-")]
     if not names:
-        raise StudyError(f"There is no study {name!r}. There are: {', '.join(NAMES)}.")
+        raise StudyError(
+            f"There is no study {name!r}{suggest(name, NAMES) or '.'} levelled reproduce --list "
+            f"lists all."
+        )
     return [_load(study) for study in names]
 
 

@@ -5,6 +5,8 @@ from dataclasses import fields, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
+import click
+
 from levelled.cli.options import (
     Address,
     BackendName,
@@ -25,13 +27,22 @@ if TYPE_CHECKING:
 __all__ = ["reproduce"]
 
 _DATA = "Data sets"
+_RUNNING = (
+    *("preset", "out", "trajectories", "seed", "data", "network", "size", "device"),
+    *("workers", "backend", "address"),
+)
+"""Options of a run, which lists and fetching do not use."""
 
 
 def reproduce(
     name: Annotated[str, argument("Name of a study, or of a family such as 'linear'.")] = "",
     list_: Annotated[bool, flag("List the studies and stop.", "--list")] = False,
     preset: Annotated[
-        str, flag("smoke (seconds), cpu (scaled down), or paper (full size).")
+        str,
+        flag(
+            "smoke (seconds), cpu (scaled down), or paper (full size).",
+            type=click.Choice(["smoke", "cpu", "paper"]),
+        ),
     ] = "cpu",
     out: Annotated[Path, flag("Folder of the results; each study gets one in it.")] = (
         Path("results")
@@ -79,23 +90,27 @@ def reproduce(
     """
     import levelled_studies as studies
     from levelled.backends import named
-    from levelled.cli.show import show_rows
+    from levelled.cli import show
 
     if action := choose_one(list=list_, datasets=datasets, fetch=fetch):
-        refuse(f"--{action}", "name")
+        refuse(f"does not go with --{action}", "name", *_RUNNING)
+    elif not name:
+        refuse("needs the name of a study", *_RUNNING)
+    if action == "fetch" or name:
+        refuse("needs --list or --datasets", "format")
+    if action not in ("datasets", "fetch"):
+        refuse("needs --datasets or --fetch", "folder")
     if datasets:
         _list_data(folder, form)
         return
-    refuse("anything but --datasets", "format")
     if fetch:
         _fetch_all(fetch, folder)
         return
-    refuse("anything but --datasets and --fetch", "folder")
-    if list_ or not name:
+    if not name:
         listed = [study for each in studies.NAMES for study in studies.find(each)]
-        show_rows(
-            "Studies", ["name", "what it shows"], [(s.name, s.title) for s in listed], figures=False
-        )
+        rows = [{"name": study.name, "title": study.title} for study in listed]
+        cells, columns = [[*row.values()] for row in rows], ["name", "what it shows"]
+        show.data(form, rows, lambda: show.show_rows("Studies", columns, cells, figures=False))
         return
     options = {
         "trajectories": trajectories,
