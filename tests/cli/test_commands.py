@@ -211,6 +211,26 @@ def test_a_label_may_be_a_negative_number(levelled: Levelled, tmp_path: Path, la
         ("learn --labels a.csv --advise --budget 9", "--budget"),
         ("learn --labels a.csv --pool b.csv", "--budget"),
         ("reproduce linear --datasets", "NAME"),
+        ("reproduce --list --workers 3", "--workers"),
+        ("reproduce --fetch wine --preset cpu", "--preset"),
+        ("reproduce --preset foo linear", "'smoke'"),
+        ("reproduce linear --format csv", "--format"),
+        ("simulate --pool a.csv --backend foo", "'dask'"),
+        ("gate spam", "--claim"),
+        ("gate spam --metric error --claim error<=0.1", "--metric is for --at-least"),
+        ("gate spam --at-most 0.1 --margin 0.1", "--margin needs --better-than"),
+        ("change spam --reason x", "--reason goes only with --close."),
+        ("change spam --yes", "--yes goes only with --delete."),
+        ("change spam --kind auto", "'adaptive', 'static', 'uniform'"),
+        ("create new --pool a.csv --kind nonsense", "'auto'"),
+        ("create new --pool a.csv --looks ²", "number"),
+        ("plan --width 0.1", "--from"),
+        ("plan --width 0.1 --from spam --level 0.9", "--level"),
+        ("audit spam --verify a.json", "--key"),
+        ("audit spam --out a.json", "--out needs --sign."),
+        ("audit spam --expect abc --verify a.json --key k", "--expect and --verify"),
+        ("serve --invite ann --format json", "--format needs --people."),
+        ("ask spam -n x", "integer."),
     ],
 )
 def test_flags_that_do_not_go_together_are_refused_in_a_line(
@@ -219,7 +239,42 @@ def test_flags_that_do_not_go_together_are_refused_in_a_line(
     result = levelled(*words.split())
     assert result.code == 2
     assert told in result.err.splitlines()[-1]
+    assert "Invalid value:" not in result.err
     assert json.loads(levelled("open", spam).out)[0]["owner"] == "ann"
+
+
+def test_studies_are_listed_as_data(levelled: Levelled) -> None:
+    listed = json.loads(levelled("reproduce", "--list").out)
+    assert "linear-bias" in [one["name"] for one in listed]
+    assert levelled("reproduce", "--list", "--format", "csv").out.startswith("name,title\n")
+    result = levelled("reproduce", "linaer-bias")
+    assert result.code == 1
+    assert "'linear-bias'" in result.err
+    assert "--list" in result.err
+
+
+def test_help_names_the_format_of_items(levelled: Levelled) -> None:
+    said = {one: " ".join(levelled(one, "--help").out.split()) for one in ("ask", "open", "list")}
+    assert "terminal, jsonl elsewhere" in said["ask"]
+    assert "json or, with --mine, jsonl elsewhere" in said["open"]
+    assert "terminal, json elsewhere" in said["list"]
+
+
+def test_a_pool_alone_changes_nothing(levelled: Levelled, spam: str, pool: Path) -> None:
+    result = levelled("change", spam, "--pool", pool)
+    assert (result.code, "--pool goes only with" in result.err) == (2, True)
+
+
+def test_nothing_to_return_is_said_of_everyone(levelled: Levelled, spam: str) -> None:
+    levelled("open", spam, "--return", "--all")
+    assert levelled("open", spam, "--return", "--all").err == "no open items\n"
+
+
+def test_a_file_that_is_not_there_is_called_a_file(levelled: Levelled, spam: str) -> None:
+    result = levelled("compare", "nofile.parquet", "other.parquet", "--labels", "a.csv")
+    assert result.code == 1
+    assert "no file 'nofile.parquet'" in result.err
+    assert "file" not in levelled("compare", "span", "v2").err
 
 
 def test_two_files_are_compared_on_labels_of_a_third(

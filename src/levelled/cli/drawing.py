@@ -83,26 +83,26 @@ def draw(
 
     pool = pools[0] if pools else None
     if len(pools) > 1:
-        raise click.BadParameter(
+        raise click.UsageError(
             f"A pool is one name, and {show.plain(pools[1])} is a further one. Put a "
             f"pattern in quotes: levelled draw 'pool/*.parquet'."
         )
     if sum(one is not None for one in (pool, sql, from_result)) != 1:
-        raise click.BadParameter("Name one of a pool, --sql with --table, and --from-result.")
+        raise click.UsageError("Name one of a pool, --sql with --table, and --from-result.")
     if (sql is None) != (table is None):
-        raise click.BadParameter("--sql and --table go together.")
+        raise click.UsageError("--sql and --table go together.")
     if count is None and from_result is None:
-        raise click.BadParameter("say how many items to draw.", param_hint="-k")
+        raise click.UsageError("Say how many items to draw, as by -k 100.")
     seed = secrets.randbits(32) if seed is None else seed
     if from_result is not None:
         others = ("count", "weight", "seed", "allow_zero", "id_column")
-        refuse("--from-result", *_FOR_FILES, *others)
+        refuse("does not go with --from-result", *_FOR_FILES, *others)
         _check_out(out, str(from_result))
         draws = lv.samplers.draws_from_result(lv.sources.read_result(from_result))
         _show_draws(draws, out, form, ["draw", "id", "probability"])
         show.tell(f"{_count(draws)}, as {from_result} says")
     elif sql is not None:
-        refuse(f"--sql {sql}", *_FOR_FILES, "out", "format")
+        refuse("does not go with --sql", *_FOR_FILES, "out", "format")
         statement = lv.samplers.select_statement(
             sql,
             table or "",
@@ -114,13 +114,14 @@ def draw(
         )
         click.echo(statement)
     elif pool is not None:
-        if weight is not None:
-            refuse("--weight", "metric", "classes")
-        elif metric is not None:
-            refuse("--metric", "log")
+        if weight is None:
+            refuse("needs --weight", "log")
         else:
-            equal = "equal weights: name --weight or --metric"
-            refuse(equal, "log", "classes", "floor", "allow_zero")
+            refuse("does not go with --weight", "metric")
+        if metric is None:
+            refuse("needs --metric", "classes")
+        if weight is None and metric is None:
+            refuse("needs --weight or --metric", "floor", "allow_zero")
         _check_out(out, pool)
         notes: list[str] = []
         with show.progress_bar(f"opening {pool}") as progress:
@@ -151,7 +152,7 @@ def _check_out(out: Path | None, source: str) -> None:
 
     if out is None:
         return
-    refuse("--out", "format")
+    refuse("does not go with --out", "format")
     if ENDINGS.get(out.suffix.lower()) != "parquet":
         raise lv.errors.InputError(f"--out writes a Parquet file: {out} must end in .parquet.")
     if is_one_of(out, source):

@@ -44,7 +44,7 @@ def label(campaign: OpenedWithFiles, owner: Owner = None) -> None:
     number.
     """
     if not owner:
-        raise click.BadParameter(
+        raise click.UsageError(
             "Say who labels, so that nobody else gets your items: --owner NAME, or the variable "
             "LEVELLED_OWNER."
         )

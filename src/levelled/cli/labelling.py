@@ -11,7 +11,6 @@ import levelled as lv
 from levelled.cli import show
 from levelled.cli.options import (
     Form,
-    Format,
     Opened,
     OpenedWithFiles,
     Owner,
@@ -20,6 +19,7 @@ from levelled.cli.options import (
     argument,
     choose_one,
     flag,
+    format_flag,
     refuse,
 )
 
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 def ask(
     campaign: OpenedWithFiles,
     count: Annotated[int, flag("Number of items.", "-n", "--count", min=1)] = 1,
-    form: Format = None,
+    form: Annotated[Form | None, format_flag("jsonl")] = None,
     raw: Raw = False,
     owner: Owner = None,
 ) -> None:
@@ -117,9 +117,10 @@ def tell(
     """
     action = choose_one(amend=amend, skip=skip, unlabelable=unlabelable, undo=undo)
     if action not in ("skip", "unlabelable"):
-        refuse("labels" if action != "undo" else "--undo", "reason")
+        refuse("goes only with --skip and --unlabelable", "reason")
     if undo:
-        refuse("--undo", "what")
+        if what:
+            raise click.UsageError("--undo takes no file and no draw.")
         _undo(campaign, owner)
     elif skip or unlabelable:
         _set_aside(campaign, _draw_of(what, action), reason, owner, for_good=unlabelable)
@@ -166,7 +167,7 @@ def _set_aside(
         show.tell(f"skipped draw {draw}; another labeller will get it")
         return
     if reason is None:
-        raise click.BadParameter("say why nobody can label it.", param_hint="--reason")
+        raise click.UsageError("--unlabelable needs --reason: say why nobody can label it.")
     campaign.mark_unlabelable(draw, reason=reason, owner=owner)
     show.tell(f"draw {draw} cannot be labelled: {reason}")
 
@@ -186,19 +187,19 @@ def _undo(campaign: "Campaign", owner: str | None) -> None:
 def _draw_of(what: list[str], action: str) -> int:
     """The draw that is alone named on the command line."""
     if len(what) != 1 or not what[0].isdecimal():
-        raise click.BadParameter(f"--{action} needs the number of one draw, and nothing else.")
+        raise click.UsageError(f"--{action} needs the number of one draw, and nothing else.")
     return int(what[0])
 
 
 def _read_all(what: list[str], campaign: "Campaign") -> list[dict[str, Any]]:
     """The answers of some files, or the one that the words are."""
     if not what:
-        raise click.BadParameter("Name a file of labels, or a draw and its label.")
+        raise click.UsageError("Name a file of labels, or a draw and its label.")
     first, *rest = what
     if not first.isdecimal():  # files are read by their endings, which a number has not
         return [row for file in what for row in _read_rows(file, campaign)]
     if len(rest) != 1:
-        raise click.BadParameter(f"Draw {first} needs one label: levelled tell NAME {first} LABEL.")
+        raise click.UsageError(f"Draw {first} needs one label: levelled tell NAME {first} LABEL.")
     return [{"draw": int(first), "label": rest[0]}]
 
 
@@ -239,7 +240,7 @@ def open_(
     everyone: Annotated[
         bool, flag("Also return items of other labellers, to free them.", "--all")
     ] = False,
-    form: Format = None,
+    form: Annotated[Form | None, format_flag("json or, with --mine, jsonl")] = None,
     raw: Raw = False,
     owner: Owner = None,
 ) -> None:
@@ -249,19 +250,21 @@ def open_(
     """
     choose_one(**{"mine": mine, "return": give_back})
     if not give_back:
-        refuse("a list: name --return", "draw", "all")
+        refuse("needs --return", "draw", "all")
     if give_back:
-        refuse("--return", "format", "raw")
+        refuse("does not go with --return", "format", "raw")
         draws = campaign.give_back(owner=owner, draws=draw or None, everyone=everyone)
         count = "1 item" if len(draws) == 1 else f"{len(draws)} items"
-        show.tell(f"{count} returned" if draws else f"no open items {_of(owner)}")
+        show.tell(
+            f"{count} returned" if draws else f"no open items{'' if everyone else _of(owner)}"
+        )
     elif mine:
         asks = campaign.mine(owner)
         show_asks(campaign, asks, form, raw=raw)
         if campaign.note is not None:
             show.tell(f"{len(asks)} items: {campaign.note}")
         elif not asks:
-            show.tell(f"no open items {_of(owner)}")
+            show.tell(f"no open items{_of(owner)}")
     else:
         items = [asdict(one) for one in campaign.open_items()]
         rows = [[show.plain(value) for value in one.values()] for one in items]
@@ -271,4 +274,4 @@ def open_(
 
 
 def _of(owner: str | None) -> str:
-    return "of labellers without a name" if owner is None else f"of {owner}"
+    return " of labellers without a name" if owner is None else f" of {owner}"

@@ -51,12 +51,13 @@ def change(
     changes = {option: value for option, value in options.items() if value is not None}
     action = choose_one(close=close, reopen=reopen, rename=rename, delete=delete)
     if action:
-        refuse(f"--{action}", *changes, "pool")
-    elif not changes:
-        raise click.BadParameter("Nothing to change: name at least one option, such as --budget.")
+        refuse(f"does not go with --{action}", *changes, "pool")
     for what, of in {"reason": "close", "yes": "delete"}.items():
         if action != of:
-            refuse(f"anything but --{of}", what)
+            refuse(f"goes only with --{of}", what)
+    if not action and not changes:
+        refuse("goes only with a change, such as --kind static", "pool")
+        raise click.UsageError("Nothing to change: name at least one option, such as --budget.")
     name = campaign.name
     if close:
         campaign.close(reason=reason, owner=owner)
@@ -117,12 +118,12 @@ def attach(
     """Add predictions of another model, or replace the predictor."""
     name = campaign.name
     if predictor is not None:
-        refuse("--predictor", "predictions", "model")
+        refuse("does not go with --predictor", "predictions", "model")
         campaign.rescore(str(predictor), owner=owner)
-        show.tell(f"rescored {name} with {predictor}. Next: levelled ask {name}")
+        show.tell(f"replaced the predictor of {name} by {predictor}. Next: levelled ask {name}")
         return
     if predictions is None or model is None:
-        raise click.BadParameter("Name --predictions with --model, or --predictor.")
+        raise click.UsageError("Name --predictions with --model, or --predictor.")
     campaign.attach(str(predictions), model)
     show.tell(f"attached {model} to {name}. Next: levelled estimate {name}")
 

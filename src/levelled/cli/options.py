@@ -168,13 +168,14 @@ def _make_param(
     least, most = more.pop("min", None), more.pop("max", None)
     if least is not None or most is not None:
         more["type"] = (click.IntRange if kind is int else click.FloatRange)(least, most)
+        more["type"].name = "integer" if kind is int else "float"  # Click adds "range"
     elif kind is Path:
         more["type"] = click.Path(path_type=Path)
     elif issubclass(kind, Enum):
         more["type"] = click.Choice([*kind])
     elif kind is not bool:
         more = {"type": kind, **more}
-    if kind is str:  # most texts are names of files
+    if more.get("type") is str:  # most texts are names of files
         more = {"shell_complete": _files, **more}
     if made_of is _Argument:
         more["nargs"] = -1 if several else 1
@@ -213,25 +214,27 @@ Owner = Annotated[
 ]
 Reason = Annotated[str | None, flag("The reason, for the record.")]
 Raw = Annotated[
-    bool, flag("Leave cells of CSV as they are, also those that a spreadsheet computes.", "--raw")
+    bool, flag("Leave cells of CSV as they are, also those that a spreadsheet computes.")
 ]
-Format = Annotated[
-    Form | None,
-    flag(
-        "Format of the data: by default a table on a terminal, json elsewhere.",
-        "--format",
-        envvar="LEVELLED_FORMAT",
-        show_envvar=True,
-    ),
-]
-PoolFile = Annotated[str | None, flag("The pool file, if it has moved.", "--pool")]
-ScoreFiles = Annotated[
-    list[str], flag("A file it was rescored with, if it has moved; repeatable.", "--scores")
-]
+
+
+def format_flag(elsewhere: str) -> Any:  # noqa: ANN401
+    """The option --format, with its default where there is no terminal."""
+    about = f"Format of the data: by default a table on a terminal, {elsewhere} elsewhere."
+    return flag(about, "--format", envvar="LEVELLED_FORMAT", show_envvar=True)
+
+
+Format = Annotated[Form | None, format_flag("json")]
+PoolFile = Annotated[str | None, flag("The pool file, if it has moved.")]
+ScoreFiles = Annotated[list[str], flag("The predictor's file, if it has moved; repeatable.")]
 ClassNames = Annotated[str | None, flag(OPTIONS["classes"].help, metavar="A,B,...")]
 Workers = Annotated[int, flag("Number of processes on this machine.", min=1)]
 BackendName = Annotated[
-    str, flag("Where the work runs: local, or a dask or ray cluster.", "--backend")
+    str,
+    flag(
+        "Where the work runs: local, or a dask or ray cluster.",
+        type=click.Choice(["local", "dask", "ray"]),
+    ),
 ]
 Address = Annotated[
     str | None,
@@ -317,7 +320,8 @@ def _flag(name: str, option: Option, *, unset: bool) -> inspect.Parameter:
     elif kind is int:
         limits = {"min": option.least, "max": option.most}
     if option.choices:
-        metavar = "|".join(option.choices if unset else option.words)
+        words = option.choices if unset else option.words
+        metavar, limits = "|".join(words), {"type": click.Choice(words)}
     if unset or default in (None, inspect.Parameter.empty):
         kind, default = kind | None, None
     info = flag(about, metavar=metavar, panel=option.group, **limits)
@@ -332,7 +336,7 @@ def _value_of(option: Option, given: Any) -> Any:  # noqa: ANN401
         parts = [text.rpartition("=") for text in given]
         for text, (column, _, kind) in zip(given, parts, strict=True):
             if not column or not kind:
-                raise click.BadParameter(
+                raise click.UsageError(
                     f"{text!r} names no column and its kind, as output=markdown does."
                 )
         return {column: kind for column, _, kind in parts}
@@ -343,20 +347,23 @@ def _value_of(option: Option, given: Any) -> Any:  # noqa: ANN401
     try:
         return "" if given is None else given.read_text(encoding="utf-8")
     except UnicodeDecodeError as wrong:
-        raise click.BadParameter(f"{given} is no text in UTF-8.") from wrong
+        raise click.UsageError(f"{given} is no text in UTF-8.") from wrong
 
 
 def _count_or_none(text: object) -> int:
     """A number, 0 for none."""
     if str(text) == "none":
         return 0
-    if not str(text).isdigit():
+    if not str(text).isdecimal():
         raise click.BadParameter(f"{text!r} is neither a number nor none.")
     return int(str(text))
 
 
-def refuse(reason: str, *names: str) -> None:
-    """Refuse parameters that would be passed over; variables may be set for other commands."""
+def refuse(why: str, *names: str) -> None:
+    """Refuse parameters that would be passed over, as in "--draw" "needs --return".
+
+    Only those that were typed: variables may be set for other calls.
+    """
     context = click.get_current_context()
     for one in context.command.params:
         source = context.get_parameter_source(one.name or "")
@@ -365,7 +372,7 @@ def refuse(reason: str, *names: str) -> None:
             spelt = "/".join([one.opts[-1], *one.secondary_opts])
             if isinstance(one, click.Argument):
                 spelt = one.human_readable_name
-            raise click.BadParameter(f"{spelt} does not go with {reason}.")
+            raise click.UsageError(f"{spelt} {why}.")
 
 
 def choose_one(**flags: object) -> str:
@@ -373,5 +380,5 @@ def choose_one(**flags: object) -> str:
     chosen = [name for name, value in flags.items() if value == "" or value]
     if len(chosen) > 1:
         spelt = " and ".join(f"--{name.replace('_', '-')}" for name in chosen)
-        raise click.BadParameter(f"{spelt} do not go together.")
+        raise click.UsageError(f"{spelt} do not go together.")
     return chosen[0] if chosen else ""

@@ -23,6 +23,7 @@ from levelled.cli.options import (
     Raw,
     Storage,
     argument,
+    choose_one,
     complete_campaigns,
     flag,
     refuse,
@@ -193,13 +194,18 @@ def compare(
     if Path(name).is_file():
         from levelled.campaigns.file_comparison import compare_files
 
-        refuse("files", "against", "storage")
+        refuse("does not go with files", "against", "storage")
         _show_comparisons([compare_files(name, model, labels, metric or "error")], form)
         return
     from levelled.campaigns.figures.comparing import why_not_compared
 
-    refuse("a campaign", "labels")
-    campaign = lv.load_campaign(name, storage=storage)
+    try:
+        campaign = lv.load_campaign(name, storage=storage)
+    except lv.errors.LevelledError as unknown:
+        if "/" not in name and not Path(name).suffix:
+            raise
+        raise lv.errors.InputError(f"There is no file {name!r}. {unknown}") from unknown
+    refuse("does not go with a campaign", "labels")
     _show_comparisons(campaign.compare(model, against, metric), form)
     for other in campaign.settings.metrics if metric is None else ():
         if why := why_not_compared(other):
@@ -323,12 +329,14 @@ def gate(
     if better_than is not None:
         asked[-1]["margin"] = margin
     asked += map(_read_claim, claim)
-    if not asked or (metric is not None and len(asked) == len(claim)):
-        raise click.BadParameter("say what to decide, as by --at-least 0.92.", param_hint="NAME")
-    if margin and better_than is None:
-        raise click.BadParameter("it is for --better-than MODEL.", param_hint="--margin")
-    if timeout is not None and not wait:
-        raise click.BadParameter("it is for --wait.", param_hint="--timeout")
+    if not asked:
+        raise click.UsageError("Name a claim: --at-least, --at-most, --better-than or --claim.")
+    if len(asked) == len(claim):
+        refuse("is for --at-least, --at-most and --better-than; --claim names its own", "metric")
+    if better_than is None:
+        refuse("needs --better-than", "margin")
+    if not wait:
+        refuse("needs --wait", "timeout")
     claims: list[GateClaim] = []
     with suppress(KeyboardInterrupt):  # the way to stop waiting
         for _ in campaign.changes(every=every, timeout=timeout if wait else 0):
@@ -423,11 +431,10 @@ def audit(
     from levelled.campaigns.audit import LogEnd, read_signature, write_signature
 
     if (verify is None) != (key is None):
-        raise click.BadParameter("--verify needs the public key (--key), and --key a file.")
-    if out is not None and sign is None:
-        raise click.BadParameter("--out is for the signature, and needs a key (--sign).")
-    if verify is not None and expect is not None:
-        raise click.BadParameter("Name a hash with --expect or a file with --verify, not both.")
+        raise click.UsageError("--verify and --key go together.")
+    if sign is None:
+        refuse("needs --sign", "out")
+    choose_one(expect=expect, verify=verify)
     signed = None if verify is None or key is None else read_signature(verify, key)
     result = campaign.audit(expect=expect if signed is None else signed.last_hash)
     if signed is not None and result.since != result.n_events - signed.n_events:

@@ -81,7 +81,7 @@ def simulate(
     names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
     parts = [part.strip() for part in budgets.split(",")]
     if not all(part.isdecimal() for part in parts):
-        raise click.BadParameter(f"--budgets must be whole numbers, as 100,500; it is {budgets!r}.")
+        raise click.UsageError(f"--budgets must be whole numbers, as 100,500; it is {budgets!r}.")
     sizes = check_budgets([int(part) for part in parts], len(known))
     show.tell(f"{len(known):,} items, {known.metric} {known.risk:.4g} from all labels")
     left_out = [name for name in METHODS if name not in (*names, *SLOW)]
@@ -230,7 +230,7 @@ def learn(
     )
 
     if advise:
-        refuse("--advise", *_TRAINING)
+        refuse("does not go with --advise", *_TRAINING)
         with _in_options(model):
             drawn = read_drawn_labels(
                 labels, pool=pool, pool_size=pool_size, features=features, id_column=id_column
@@ -250,21 +250,19 @@ def learn(
                 )
         show.data(form, [verdict.as_dict()], lambda: _show_verdict(verdict))
         return
-    refuse("a simulation: name --advise", "pool_size", "folds")
+    refuse("needs --advise", "pool_size", "folds")
     if pool is None or budget is None:
-        raise click.BadParameter("--pool and --budget are needed, unless for --advise.")
+        raise click.UsageError("Name --pool and --budget, or --advise.")
     from levelled._optional import optional
     from levelled.learning.settings import chosen_score
     from levelled.learning.simulation import Simulation, label_counts
 
-    if trajectories > 1 and not compare:
-        raise click.BadParameter("goes with --compare.", param_hint="--trajectories")
-    if compare and weights is not WeightsOption.auto:
-        raise click.BadParameter(
-            "does not go with --compare, which trains each way.", param_hint="--weights"
-        )
-    if test is not None and hold_out is not None:
-        raise click.BadParameter("does not go with --test.", param_hint="--hold-out")
+    if compare:
+        refuse("does not go with --compare, which trains each way", "weights")
+    else:
+        refuse("needs --compare", "trajectories")
+    if test is not None:
+        refuse("does not go with --test", "hold_out")
     with _in_options(model):
         own, labelled = read_labelled_pool(
             pool,

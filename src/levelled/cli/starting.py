@@ -125,11 +125,11 @@ def look(
     recognised = lv.open_pool(pool, **columns).recognised
     words = []
     for option in (OPTIONS[name] for name in _OF_COLUMNS):
-        flag, value = f"--{option.flag or option.name.replace('_', '-')}", columns[option.name]
+        named, value = f"--{option.flag or option.name.replace('_', '-')}", columns[option.name]
         if option.repeated:
-            words += [word for one in value for word in (flag, one)]
+            words += [word for one in value for word in (named, one)]
         elif value != option.default:
-            words += [flag, ",".join(value) if option.kind is list else value]
+            words += [named, ",".join(value) if option.kind is list else value]
     command = recognised.command(pool, words)
     texts = [*recognised.lines(), f"next: {command}"]
     row = {**recognised.as_dict(), "command": command}
@@ -204,9 +204,7 @@ def plan(
     """
     if campaign is None:
         if pool is None:
-            raise lv.errors.InputError(
-                "A plan needs --pool, or --from with the name of a campaign."
-            )
+            raise click.UsageError("A plan needs --pool, or --from with the name of a campaign.")
         planned = lv.campaigns.plan_campaign(
             pool,
             width,
@@ -216,11 +214,8 @@ def plan(
             floor=0.5 if floor is None else floor,
             classes=None if classes is None else classes.split(","),
         )
-    elif (level, floor, classes) != (None, None, None):
-        raise lv.errors.InputError(
-            f"--level, --floor and --classes do not go with --from: {campaign!r} has its own."
-        )
     else:
+        refuse("does not go with --from: a campaign has its own", "level", "floor", "classes")
         planned = lv.load_campaign(campaign, storage=storage, pool=pool).plan(
             width, metric, expected=expected
         )
@@ -275,9 +270,14 @@ def serve(
 
     Prints a link to the page. The options about people start no server.
     """
-    if action := choose_one(invite=invite, people=people, revoke=revoke):
+    action = choose_one(invite=invite, people=people, revoke=revoke)
+    if action != "invite":
+        refuse("needs --invite", "role", "url")
+    if action != "people":
+        refuse("needs --people", "format")
+    if action:
         others = ("file", "host", "port", "root_path", "allow_host", "uploads", "images", "owner")
-        refuse(f"--{action}", *others)
+        refuse(f"does not go with --{action}", *others)
         if invite is not None:
             _invite(invite, role, url, storage)
         elif revoke is not None:
@@ -285,7 +285,6 @@ def serve(
         else:
             _list_people(form, storage)
         return
-    refuse("a server: name --invite or --people", "role", "url", "format")
     import getpass
 
     for module in ("fastapi", "uvicorn", "markdown_it", "nh3"):
