@@ -34,7 +34,7 @@ def draw(
         str | None,
         flag("The column of weights; without it all items weigh the same."),
     ] = None,
-    log: Annotated[bool, flag("The column holds logarithms of weights.", "--log")] = False,
+    log: Annotated[bool, flag("The column holds logarithms of weights.")] = False,
     metric: Annotated[
         str | None,
         flag("Weigh items by the loss that their predictions let expect, e.g. error."),
@@ -57,9 +57,7 @@ def draw(
         ),
     ] = True,
     seed: Annotated[int | None, flag("Seed of the draws; chosen if not given.", min=0)] = None,
-    allow_zero: Annotated[
-        bool, flag("Leave items of weight 0 out of the pool.", "--allow-zero")
-    ] = False,
+    allow_zero: Annotated[bool, flag("Leave items of weight 0 out of the pool.")] = False,
     id_column: Annotated[str, flag("The column of ids.")] = "id",
     threads: Annotated[int | None, flag("Threads that read; by default one a core.", min=1)] = None,
     sql: Annotated[

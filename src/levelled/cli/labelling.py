@@ -96,17 +96,16 @@ def tell(
         ),
     ] = [],  # noqa: B006
     amend: Annotated[
-        bool, flag("Replace labels; those before stay in the log and in the report.", "--amend")
+        bool, flag("Replace labels; those before stay in the log and in the report.")
     ] = False,
     skip: Annotated[
-        bool, flag("Pass the draw on to another labeller; it keeps its number.", "--skip")
+        bool, flag("Pass the draw on to another labeller; it keeps its number.")
     ] = False,
     unlabelable: Annotated[
-        bool,
-        flag("Nobody can label the draw; estimates are over the items that can.", "--unlabelable"),
+        bool, flag("Nobody can label the draw; estimates are over the items that can.")
     ] = False,
     undo: Annotated[
-        bool, flag("Withdraw the labeller's last label, amendment or unlabelable mark.", "--undo")
+        bool, flag("Withdraw the labeller's last label, amendment or unlabelable mark.")
     ] = False,
     reason: Reason = None,
     owner: Owner = None,
@@ -229,7 +228,7 @@ def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
 def open_(
     campaign: Opened,
     mine: Annotated[
-        bool, flag("Print the labeller's items again; their leases begin anew.", "--mine")
+        bool, flag("Print the labeller's items again; their leases begin anew.")
     ] = False,
     give_back: Annotated[
         bool, flag("Give the labeller's items back, for whoever asks next.", "--return")

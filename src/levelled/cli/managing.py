@@ -33,17 +33,17 @@ _WHOLE = "The campaign as a whole"
 def change(
     campaign: OpenedWithPool,
     close: Annotated[
-        bool, flag("End it: no more labels; its estimates remain.", "--close", panel=_WHOLE)
+        bool, flag("End it: no more labels; its estimates remain.", panel=_WHOLE)
     ] = False,
     reason: Annotated[str, flag("Why it is closed, for the record.", panel=_WHOLE)] = "finished",
-    reopen: Annotated[bool, flag("Let it go on after --close.", "--reopen", panel=_WHOLE)] = False,
+    reopen: Annotated[bool, flag("Let it go on after --close.", panel=_WHOLE)] = False,
     rename: Annotated[
         str | None, flag("Give it another name.", metavar="NAME", panel=_WHOLE)
     ] = None,
     delete: Annotated[
-        bool, flag("Delete it for good; asks for its name first.", "--delete", panel=_WHOLE)
+        bool, flag("Delete it for good; asks for its name first.", panel=_WHOLE)
     ] = False,
-    yes: Annotated[bool, flag("Do not ask for the name.", "--yes", panel=_WHOLE)] = False,
+    yes: Annotated[bool, flag("Do not ask for the name.", panel=_WHOLE)] = False,
     owner: Owner = None,
     **options: Any,  # noqa: ANN401
 ) -> None:

@@ -99,7 +99,7 @@ def _cell(value: object) -> str:
 
 def estimate(
     campaign: Opened,
-    watch: Annotated[bool, flag("Print it again whenever labels come in.", "--watch")] = False,
+    watch: Annotated[bool, flag("Print it again whenever labels come in.")] = False,
     target_width: Annotated[
         float | None, flag("Exit with 3 while the first interval is wider; else the campaign's.")
     ] = None,
@@ -305,13 +305,11 @@ def gate(
     level: Annotated[
         float | None, flag("Confidence in each claim; by default the campaign's.")
     ] = None,
-    allow_undecided: Annotated[
-        bool, flag("Let claims pass that are not decided yet.", "--allow-undecided")
-    ] = False,
+    allow_undecided: Annotated[bool, flag("Let claims pass that are not decided yet.")] = False,
     junit: Annotated[
         Path | None, flag("Write the claims as JUnit XML too.", metavar="FILE")
     ] = None,
-    wait: Annotated[bool, flag("Wait for labels until every claim is decided.", "--wait")] = False,
+    wait: Annotated[bool, flag("Wait for labels until every claim is decided.")] = False,
     timeout: Annotated[float | None, flag("The most seconds that --wait waits.", min=0)] = None,
     every: Annotated[float, flag("Seconds between looks of --wait.", min=0.05)] = 1.0,
     form: Format = None,

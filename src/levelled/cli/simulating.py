@@ -121,12 +121,11 @@ _MODEL = (
     "logistic, ridge, forest or boosting; or package.module:name of your own model, or of a "
     "function that makes one."
 )
-ModelName = Annotated[str, flag(_MODEL, "--model")]
+ModelName = Annotated[str, flag(_MODEL)]
 FeatureNames = Annotated[
     list[str],
     flag(
         "Columns of the features, such as 'f_*'; may be repeated.",
-        "--features",
         show_default="embedding, or all numbers",
     ),
 ]
@@ -139,9 +138,9 @@ ScoreName = Annotated[
     ),
 ]
 _LOSS = "auto, brier, log_loss, zero_one, squared or absolute."
-LossName = Annotated[str, flag(_LOSS, "--loss")]
-IdColumn = Annotated[str, flag("Column of the ids.", "--id-column")]
-Seed = Annotated[int, flag("Seed of all random numbers.", "--seed", min=0)]
+LossName = Annotated[str, flag(_LOSS)]
+IdColumn = Annotated[str, flag("Column of the ids.")]
+Seed = Annotated[int, flag("Seed of all random numbers.", min=0)]
 WeightsOption = StrEnum("WeightsOption", ["auto", "lure", "pure", "none"])
 """The weights of training; auto corrects as far as --advise says."""
 
@@ -180,7 +179,7 @@ def learn(
         WeightsOption, flag("Weights of training; auto corrects as far as helps, none is plain.")
     ] = WeightsOption.auto,
     compare: Annotated[
-        bool, flag("Train plainly, with PURE and LURE weights, and with auto.", "--compare")
+        bool, flag("Train plainly, with PURE and LURE weights, and with auto.")
     ] = False,
     trajectories: Annotated[
         int, flag("Number of simulations of --compare, each with new draws.", min=1)
@@ -206,7 +205,6 @@ def learn(
         flag(
             "Say how far to correct training on --labels, drawn before: it has label and "
             "probability in the order of the draws, as levelled learn and export write it.",
-            "--advise",
             panel=_ADVICE,
         ),
     ] = False,

@@ -255,7 +255,7 @@ def serve(
     url: Annotated[
         str, flag("Address at which the server is reached, for the link.", panel=_PEOPLE)
     ] = f"http://127.0.0.1:{PORT}/",
-    people: Annotated[bool, flag("List those who have a link.", "--people", panel=_PEOPLE)] = False,
+    people: Annotated[bool, flag("List those who have a link.", panel=_PEOPLE)] = False,
     form: Format = None,
     revoke: Annotated[
         str | None,

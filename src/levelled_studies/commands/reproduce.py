@@ -63,8 +63,7 @@ def reproduce(
     backend: BackendName = "local",
     address: Address = None,
     datasets: Annotated[
-        bool,
-        flag("List real data sets, and which are in the cache.", "--datasets", panel=_DATA),
+        bool, flag("List real data sets, and which are in the cache.", panel=_DATA)
     ] = False,
     fetch: Annotated[
         list[str],
