@@ -1,6 +1,7 @@
 """`levelled learn`, as a user types them."""
 
 import csv
+import inspect
 import json
 import sys
 from collections.abc import Sequence
@@ -15,8 +16,10 @@ import pytest
 
 from cli.terminal import Levelled
 from levelled import Draws, create_campaign, lure_weights
+from levelled.cli.simulating import learn
 from levelled.learning import ActiveLearner
 from levelled.learning.files import DrawnLabels, read_drawn_labels
+from levelled.learning.settings import FLOOR, START
 
 pytest.importorskip("sklearn")
 
@@ -620,3 +623,8 @@ def test_bad_input_to_advise_is_told_in_one_line(
 def test_a_file_that_is_no_parquet_is_named(levelled: Levelled, there: Path) -> None:
     (there / "bad.parquet").write_bytes(b"PAR1 nonsense")
     refused(levelled, ["learn", "--advise", "--labels", "bad.parquet"], "bad.parquet")
+
+
+def test_the_command_has_the_defaults_of_the_learner() -> None:
+    defaults = inspect.signature(learn).parameters
+    assert (defaults["floor"].default, defaults["start"].default) == (FLOOR, START)

@@ -17,6 +17,8 @@ from levelled.errors import InputError, NotTrainedError
 from levelled.learning import saving, training
 from levelled.learning.drawing import Labels, add_draws, add_labels, empty_state, next_draws
 from levelled.learning.settings import (
+    FLOOR,
+    START,
     Ensemble,
     LearnerSettings,
     Propose,
@@ -113,8 +115,8 @@ class ActiveLearner(_sklearn.base.BaseEstimator):  # type: ignore[misc, name-def
         proposal: str | Propose = "boltzmann",
         weights: Weights = "auto",
         ensemble: Ensemble = None,
-        floor: float = 0.3,  # study learning-floor: beside 0.1, 22% less variance of evaluating
-        start: int = 10,  # as in the paper's experiments
+        floor: float = FLOOR,
+        start: int = START,
         seed: int = 0,
     ) -> None:
         self.model: Any = model
