@@ -421,7 +421,7 @@ class TestRescore:
             moved = load_campaign("spam", storage=storage, scores=scores)
             assert moved.audit() == []
         assert len(moved.ask(10)) == 10
-        with pytest.raises(CampaignError, match="never rescored with"):
+        with pytest.raises(CampaignError, match="never a predictor"):
             load_campaign("spam", storage=storage, scores=[there, file])
 
     @pytest.mark.parametrize("hat", [-0.1, 1.5])

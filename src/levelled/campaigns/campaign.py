@@ -67,7 +67,7 @@ class Campaign:
     name : Name of the campaign.
     store : The store that has its events.
     pool : Its pool, if it is open already; otherwise it is opened when it is needed.
-    scores : The predicted losses that it was rescored with, if their files have moved.
+    scores : The files of its attached predictors, if they have moved.
     """
 
     def __init__(
@@ -644,7 +644,7 @@ def load_campaign(
     name : Name of the campaign.
     storage : Database of the campaigns.
     pool : Its pool, if the file has moved or was a frame in memory.
-    scores : The predicted losses that it was rescored with, one file or a list, if they have moved.
+    scores : The files of its attached predictors, one or a list, if they have moved.
     """
     store = open_store(storage, create=False)
     campaign = Campaign(name, store)

@@ -125,10 +125,10 @@ class CampaignPool:
     def _rescored(self, pool: Pool, settings: CampaignSettings, used: Rescored) -> Pool:
         if used.fingerprint not in self._scores:
             recorded = RecordedFile(
-                f"The table of predicted losses of {settings.name!r} from draw {used.first} on",
+                f"The predictor of {settings.name!r} from draw {used.first} on",
                 used.source,
                 used.fingerprint,
-                "Name the file with scores= or --scores, or rescore again for further draws.",
+                "Name the file with scores= or --scores, or attach a new one for further draws.",
             )
             given = self._given.get(used.fingerprint)
             scores = recorded.open(classes=settings.classes) if given is None else given
@@ -154,9 +154,9 @@ def open_moved_scores(state: CampaignState, scores: Any) -> list[Pool]:  # noqa:
     for one in opened:
         if one.fingerprint not in known:
             raise CampaignError(
-                f"{state.settings.name!r} was never rescored with {one.source or 'this frame'}: "
+                f"{one.source or 'This frame'} was never a predictor of {state.settings.name!r}: "
                 f"its content is that of no file on record. `levelled attach --predictor` takes "
-                f"new predictions."
+                f"a new one."
             )
     return opened
 
