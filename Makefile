@@ -62,7 +62,7 @@ LOWEST_TOOLS := pytest pytest-benchmark pytest-xdist hypothesis httpx2 duckdb py
 LOWEST_TESTS := tests/reports tests/samplers/test_race.py tests/sources/test_pool.py tests/sources/test_answers.py \
   tests/learning/test_learner.py tests/learning/test_pools.py tests/metrics/test_averages.py \
   tests/campaigns/test_campaign.py tests/campaigns/test_audit.py tests/campaigns/stores/test_store.py \
-  tests/cli/test_app.py tests/cli/test_creating.py tests/cli/test_campaigns.py tests/web/test_labelling.py
+  tests/cli/test_app.py tests/cli/test_creating.py tests/web/test_labelling.py
 
 # Writes constraints.txt: the newest versions that fit together. Torch keeps the version that stands there.
 lock: .venv/dev

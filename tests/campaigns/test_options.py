@@ -80,7 +80,7 @@ def test_an_option_declared_in_one_place_is_on_every_surface(changed: Path) -> N
     pytest.importorskip("fastapi")
     command = ("-m", "levelled")
     for name in ("create", "change"):
-        assert "--patience INTEGER RANGE" in run(changed, *command, name, "--help")
+        assert "--patience INTEGER" in run(changed, *command, name, "--help")
     create = (*command, "create", "reviews", "--pool", "pool.csv", "--seed", "1")
     run(changed, *create, LEVELLED_CREATE_PATIENCE="5")
     run(changed, *command, "change", "reviews", "--patience", "7")
