@@ -55,7 +55,7 @@ lowest: .venv/dev
 	$(BIN)/python .ci/lowest.py
 	$(BIN)/python -m venv build/lowest
 	build/lowest/bin/python -m pip install -q --no-compile --constraint build/lowest.txt \
-	  -e '.[plots,sklearn,pandas,signing,postgres,remote,web]' $(LOWEST_TOOLS)
+	  -e '.[plots,sklearn,pandas,signing,postgres,remote,xlsx,web]' $(LOWEST_TOOLS)
 	build/lowest/bin/python -m pytest -W ignore::DeprecationWarning -p no:cacheprovider $(LOWEST_TESTS)
 
 LOWEST_TOOLS := pytest pytest-benchmark pytest-xdist hypothesis httpx2 duckdb pyyaml

@@ -6,6 +6,7 @@ same class (`class_text`, `as_classes`).
 """
 
 from collections.abc import Iterable, Sequence
+from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -22,6 +23,11 @@ Id = str | int
 """The id of an item."""
 _MANY = 20
 """Different predicted numbers up to which they are taken for classes without a warning."""
+_TRUTH = {
+    **dict.fromkeys(("0", "false", "no", "n", "f", "fail"), False),
+    **dict.fromkeys(("1", "true", "yes", "y", "t", "pass"), True),
+}
+"""Words for false and true."""
 ItemValues = Sequence[Any] | NDArray[Any]
 """Labels or predictions, one an item, as somebody wrote them."""
 
@@ -154,6 +160,87 @@ def class_text(value: object) -> str:
 def class_texts(values: Iterable[object]) -> list[str]:
     """Classes as text, each by `class_text`; an array of text would lose a NUL at its end."""
     return [class_text(value) for value in values]
+
+
+def truth_of(name: str) -> bool | None:
+    """The truth value that a word in any spelling stands for; None for other words.
+
+    >>> truth_of("Yes"), truth_of(" 0.0"), truth_of("spam")
+    (True, False, None)
+    """
+    word = name.strip().casefold()
+    return _TRUTH.get(class_text(float(word)) if is_number(word) else word)
+
+
+def are_truth_values(classes: Sequence[str]) -> bool:
+    """True if two classes are words for true and false."""
+    return len(classes) == 2 and {*map(truth_of, classes)} == {False, True}
+
+
+def with_opposite(names: tuple[str, ...]) -> tuple[str, ...]:
+    """A word for true or false that stands alone with its opposite, other names as they are.
+
+    >>> with_opposite(("pass",)), with_opposite(("spam",))
+    (('fail', 'pass'), ('spam',))
+    """
+    words = [*_TRUTH]
+    if len(names) != 1 or names[0] not in words:
+        return names
+    half = len(words) // 2
+    return tuple(sorted((names[0], words[(words.index(names[0]) + half) % len(words)])))
+
+
+def refuse_mixed_words(names: Sequence[str]) -> None:
+    """Refuse classes that are several words for true and false, such as 0, 1, true and false."""
+    if len(names) > 2 and all(truth_of(name) is not None for name in names):
+        raise InputError(
+            f"The predictions are {list_names(names, 12)}, which are several words for true and "
+            f"false: write them the same way everywhere, or name the classes with --classes."
+        )
+
+
+def match_classes(
+    names: Sequence[str], classes: Sequence[str], *, loose: bool = False, is_open: bool = False
+) -> list[str]:
+    """Labels in the spelling of the classes; refuses those that are none of them.
+
+    Parameters
+    ----------
+    names, classes : The labels, as `class_text` writes them, and the classes. Where these are words
+        for true and false, other such words mean the same; numbers are compared as numbers.
+    loose : True if capitals, and blanks at the ends, do not count.
+    is_open : True if others are taken as they are, unless they differ only in capitals or blanks.
+
+    >>> match_classes(["True", "no", "1.0"], ["0", "1"]), match_classes([" A"], ["a"], loose=True)
+    (['1', '0', '1'], ['a'])
+    """
+    truth = {truth_of(one): one for one in classes} if are_truth_values(classes) else {}
+    found = {name: name for name in classes}
+    for name in sorted({*names} - {*classes}):
+        by_number = is_number(name) and not is_open
+        alike = [one for one in classes if one.strip().casefold() == name.strip().casefold()]
+        if by_number:
+            alike = [one for one in classes if is_number(one) and float(one) == float(name)]
+        if not is_open and truth_of(name) in truth:
+            found[name] = truth[truth_of(name)]
+        elif len(alike) == 1 and (loose or by_number):
+            found[name] = alike[0]
+        elif is_open and not alike:
+            found[name] = name
+        else:
+            raise InputError(_why_no_class(name, classes, alike))
+    return [found[name] for name in names]
+
+
+def _why_no_class(name: str, classes: Sequence[str], alike: Sequence[str]) -> str:
+    plain = {one.strip().casefold(): one for one in (*classes, *alike)}
+    near = get_close_matches(name.strip().casefold(), plain, 1)
+    hint = f": did you mean {plain[near[0]]!r}?" if near else "."
+    loose = "--normalise ignores capitals and blanks, " if alike else ""
+    return (
+        f"The label {name!r:.80} is none of the classes {list_names(classes, 12)}{hint} For a new "
+        f"campaign, {loose}--classes names other classes, and --open-classes takes any label."
+    )
 
 
 def check_class(name: str, classes: Sequence[str]) -> None:

@@ -1,6 +1,6 @@
 """Predictions for a whole pool, known before anybody labels an item."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,7 +12,8 @@ from levelled.errors import InputError
 from levelled.labels import class_text
 from levelled.losses import Loss, Reals
 
-__all__ = ["Categorical", "Numbers", "PoolPredictions", "as_verdicts", "verdict_chances"]
+__all__ = ["Categorical", "Numbers", "PoolPredictions", "as_verdicts", "spread_chances"]
+__all__ += ["verdict_chances"]
 
 Numbers = NDArray[np.floating[Any]] | NDArray[np.integer[Any]]
 
@@ -80,6 +81,8 @@ class PoolPredictions:
     score: Reals | None = None
     loss_hat: Reals | None = None
     features: Reals | None = None
+    open_classes: bool = False
+    """True if nobody declared the classes, so that a label may be another one."""
 
     def __post_init__(self) -> None:
         for name in ("pred", "proba", "surrogate", "score", "loss_hat", "features"):
@@ -216,3 +219,25 @@ def verdict_chances(verdicts: Categorical) -> FloatArray:
     table = share * (wrong / np.maximum(rest, tiny))[:, None]
     np.fill_diagonal(table, 1 - wrong)
     return np.asarray(table[verdicts.codes])
+
+
+def spread_chances(
+    pred: Categorical, confidence: FloatArray, counts: Mapping[str, int]
+) -> NDArray[np.float32]:
+    """The probabilities [N, C] of the labels, if each predicted class has its confidence.
+
+    The others share the rest, in proportion to their `counts` in the pool, or evenly without any.
+
+    >>> verdicts = Categorical(("a", "b", "c"), np.array([0, 1]))
+    >>> spread_chances(verdicts, np.array([0.5, 1.0]), {"a": 4, "b": 3, "c": 1})
+    array([[0.5  , 0.375, 0.125],
+           [0.   , 1.   , 0.   ]], dtype=float32)
+    """
+    share = np.array([counts.get(name, 0) for name in pred.values], dtype=np.float64)
+    apart = 1 - np.eye(len(share))
+    others = share * apart
+    others[others.sum(axis=1) == 0] = 1  # the predicted class gets its own below
+    others /= (others * apart).sum(axis=1, keepdims=True)
+    chances = others.astype(np.float32)[pred.codes] * (1 - confidence[:, None]).astype(np.float32)
+    chances[np.arange(len(pred)), pred.codes] = confidence
+    return np.asarray(chances)

@@ -73,7 +73,8 @@ def test_labels_in_jsonl_are_read_without_pyarrow(tmp_path: Path) -> None:
 
 WRONG: list[tuple[str, list[dict[str, Any]]]] = [
     (r"Row 2 .*neither", [{"id": "a", "label": "x"}, {"label": "x"}]),
-    (r"'label'.*'id'.*'Label'", [{"id": "a", "Label": "x"}]),
+    (r"'label'.*'id'.*'Verdict'.*--label-column", [{"id": "a", "Verdict": "x"}]),
+    ("two columns 'label'", [{"id": "a", "Label": "x", " label": "x"}]),
     (r"draw 0;.*1, 2", [{"draw": 0, "label": "x"}]),
     ("the draw 1.5", [{"draw": 1.5, "label": "x"}]),
     ("the draw True", [{"draw": True, "label": "x"}]),
@@ -98,7 +99,7 @@ def test_rows_that_say_too_little_are_refused(words: str, rows: list[dict[str, A
         ("done.csv", b"id,name\n1,x\n", r"'label'.*'id'.*'name'"),
         ("done.parquet", b"nothing", "as parquet"),
         ("done.jsonl", b"{", r"Line 1.*JSON"),
-        ("done.txt", b"", "ends in .txt"),
+        ("done.txt", b"", "as csv"),
         ("a.csv", b"id,label\n1,x\n", "are 2 files"),
     ],
 )
@@ -156,13 +157,30 @@ def test_remarks_are_read_where_they_are_wanted(tmp_path: Path, ending: str) -> 
     assert [row.remarks for row in read_answers(path)] == [{}, {}]
 
 
-@pytest.mark.parametrize("text", ["=1+1", "+49 30", "-3", "@SUM(A1)", "\tx", "'=1", "''-x"])
+@pytest.mark.parametrize("text", ["=1+1", "+49 30", "-x", "@SUM(A1)", "\tx", "'=1", "''-3"])
 def test_text_like_a_formula_gets_an_apostrophe_that_is_taken_away_again(text: str) -> None:
     assert safe_cell(text) == f"'{text}".replace("\r", "\\r")
     assert read_cell(safe_cell(text)) == text
 
 
-@pytest.mark.parametrize("text", ["", "ham", "a=b", "'tis", "3", "größer", "👩‍🚒", "two\nlines"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        "ham",
+        "a=b",
+        "'tis",
+        "3",
+        "-3",
+        "+1.5",
+        "-3e4",
+        "-3,5",
+        "größer",
+        "👩‍🚒",
+        "\xa0\u3000",
+        "two\r\nlines",
+    ],
+)
 def test_other_text_stays_as_it_is(text: str) -> None:
     assert safe_cell(text) == text
     assert read_cell(text) == text

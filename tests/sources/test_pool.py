@@ -311,7 +311,7 @@ def test_several_models_and_a_surrogate_share_their_classes() -> None:
             "loss_hat": [-0.5, 0.5],
         }
     )
-    pool = open_pool(table, classes=("a", "b"))
+    pool = open_pool(table, classes=("a", "b"), roles={"score": "score"})
     assert pool.models == ("", "v2", "v3")
     assert [pool.predictions(model).of([0, 1]) for model in pool.models] == [
         ["a", "b"],

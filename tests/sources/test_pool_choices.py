@@ -60,10 +60,10 @@ WRONG: list[tuple[str, Mapping[str, Any]]] = [
     (r"'x'.*hide", {"hide": ["x"]}),
     ("of the two", {"show": ["input"], "hide": ["output"]}),
     (
-        "judge.*prediction",
+        "'verdict'.*judge",
         {"judge_columns": ["verdict"], "pred_column": "verdict"},
     ),
-    ("ids and predictions", {"judge_columns": ["trace_id"]}),
+    ("'trace_id'.*id and judge", {"judge_columns": ["trace_id"]}),
     ("reader 'x'", {"reader": "x"}),
 ]
 

@@ -74,6 +74,7 @@ def test_a_frame_that_cannot_be_used_is_refused(
     assert re.search(words, refused(pa.table(dict(columns)), **options))
 
 
+SCORE = {"roles": {"score": "score"}}
 PROBABILITIES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
     ("Item 'b' .*sum to 0.9", {"proba_x": [0.5, 0.5], "proba_y": [0.5, 0.4]}, {}),
     ("Item 'b' .*sum to 1.0021", {"proba_x": [0.5, 0.5021], "proba_y": [0.5, 0.5]}, {}),
@@ -134,9 +135,9 @@ PROBABILITIES: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {},
     ),
     (r"surrogate_x, surrogate_y.* 2", {"surrogate_x": [1, 1], "surrogate_y": [0, 1]}, {}),
-    (r"'b'.* -1;.*at least 0", {"score": [0, -1]}, {}),
-    ("Item 'b' .*'score'", {"score": [0, None]}, {}),
-    (r"'score'.*numbers", {"score": ["high", "low"]}, {}),
+    (r"'b'.* -1;.*at least 0", {"score": [0, -1]}, SCORE),
+    ("Item 'b' .*'score'", {"score": [0, None]}, SCORE),
+    (r"'score'.*numbers", {"score": ["high", "low"]}, SCORE),
     ("Item 'a' .*'loss_hat'", {"loss_hat": [np.nan, 0]}, {}),
 ]
 
@@ -174,24 +175,26 @@ def test_a_frame_that_breaks_is_refused() -> None:
 
 
 FILES: list[tuple[str, str, bytes]] = [
-    ("pool.txt", r"\.txt\b", b"id\n1\n"),
-    ("pool", "ends in nothing", b"id\n1\n"),
-    ("pool.csv.gz", "ends in .gz", gzip.compress(b"id\n1\n")),
-    ("pool.xlsx", "one of .parquet", b"PK"),
+    ("pool.txt", "no column 'id'", b"name\n1\n"),
+    ("pool", "no column 'id'", b"name\n1\n"),
+    ("pool.csv.gz", r"pool\.csv\.gz.*ended", gzip.compress(b"id\n1\n")[:-9]),
+    ("pool.xlsx", "zip", b"PK\x03\x04 and nothing more"),
+    ("pool.xls", "as xls", b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 600),
     ("pool.json", "empty list", b"[]"),
-    ("pool.xyz", "ends in .xyz", b"[]"),
+    ("pool.xyz", "empty list", b"[]"),
     ("pool.parquet", "as parquet", b"not parquet at all"),
     ("pool.parquet", "as parquet", b""),
     ("pool.parquet", "as parquet", b"PAR1" + b"\0" * 50 + b"PAR1"),
     ("pool.csv", "as csv", b""),
     ("pool.csv", "pool is empty", b"id,pred\n"),
     ("pool.csv", "Expected 2 columns, got 3", b"id,pred\n1,a\n2,b,c\n"),
-    ("pool.csv", "as csv", b"id,pred\n1,\xff\xfe\n"),
+    ("pool.csv", r"'pred'.*UTF-8.*\.xlsx", b"id,pred\n1,\xff\xfe\n"),
+    ("pool.csv", "utf-8", "id,größe\n1,2\n".encode("latin-1")),
     ("pool.csv", "as csv", b"id,pred\n1,a\n2," + ESCAPE.encode() + b"b,c\n"),
-    ("pool.csv", "invalid value 'high'", b"id,score\n1,0.5\n2,high\n"),
-    ("pool.csv", "invalid value 'NA'", b"id,score\n1,NA\n"),
-    ("pool.csv", "Item '2' .*missing", b"id,score\n1,0.5\n2,\n"),
-    ("pool.csv", "Item '1' .*NaN", b"id,score\n1,nan\n"),
+    ("pool.csv", "invalid value 'high'", b"id,loss_hat\n1,0.5\n2,high\n"),
+    ("pool.csv", "invalid value 'NA'", b"id,loss_hat\n1,NA\n"),
+    ("pool.csv", "Item '2' .*missing", b"id,loss_hat\n1,0.5\n2,\n"),
+    ("pool.csv", "Item '1' .*NaN", b"id,loss_hat\n1,nan\n"),
     ("pool.csv", r"Row 1 .*no id", b"id,pred\n1,a\n,b\n"),
     ("pool.csv", r"'1'.*row 0.*row 1", b"id,pred\n1,a\n1,b\n"),
     ("pool.csv", r"Item '2'.*prediction", b"id,pred\n1,a\n2,\n"),
@@ -204,9 +207,9 @@ FILES: list[tuple[str, str, bytes]] = [
     ("pool.jsonl", "is not JSON", b'{"id": ' + b"1" * 5000 + b"}\n"),
     ("pool.jsonl", "no column 'id'", b""),
     ("pool.jsonl", r"Row 1 .*no id", b'{"id": 1}\n{"pred": "a"}\n'),
-    ("pool.jsonl", r"'score'.*pool.jsonl.*numbers", b'{"id": 1, "score": "high"}\n'),
+    ("pool.jsonl", r"'loss_hat'.*pool.jsonl.*numbers", b'{"id": 1, "loss_hat": "high"}\n'),
     ("pool.jsonl", r"Item 1.*prediction", b'{"id": 1, "pred": null}\n'),
-    ("pool.jsonl", "Item 1 .*NaN", b'{"id": 1, "score": NaN}\n'),
+    ("pool.jsonl", "Item 1 .*NaN", b'{"id": 1, "loss_hat": NaN}\n'),
     ("pool.jsonl", "whole numbers", b'{"id": true}\n'),
     ("pool.jsonl", "whole numbers", b'{"id": {"a": 1}}\n'),
     ("pool.jsonl", "struct", b'{"id": 1, "pred": {"a": 1}}\n'),

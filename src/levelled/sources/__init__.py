@@ -10,12 +10,12 @@ The names of the columns say what they hold:
     pred (prediction, y_pred)               the model's prediction; pred@NAME of another model
     proba_<class> (p_<class>), proba        its probabilities; proba@NAME_<class> of another model
     surrogate_<class>                       a second model's probabilities, to choose items by
-    score, loss_hat                         the interest of an item, a predicted loss
+    loss_hat, confidence                    a predicted loss, the chance of the predicted class
     embedding, numeric f_*                  features: neither used here nor shown
-    all others                              what the labeller sees; slices are named by the caller
+    all others                              what the labeller sees, but for what tells predictions
 
 `proba` (or `prediction_proba`) is a list a row, or for two classes the probability of the second;
-it needs `classes`. Columns with other names are named by the arguments of `open_pool`. Outputs of
+it needs `classes`. Columns with other names get their roles by arguments of `open_pool`. Outputs of
 Inspect AI, lm-evaluation-harness, promptfoo, deepeval, MLflow, Hugging Face, Label Studio, Argilla,
 doccano and Prodigy are recognised by their content. Columns of plain files without a use are never
 loaded, so a pool of ten million items fits.

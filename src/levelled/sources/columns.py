@@ -35,6 +35,18 @@ _GUIDES = (*PRED, *_PROBA, "score", "loss_hat")
 _PREFIXES = ("pred@", "proba@", "proba_", "prediction_proba_", _SURROGATE, "__index_level_")
 
 
+_CONFIDENCE = ("confidence", "conf", "max_proba", "prob_max")
+_TELLING = ("scores", "verdict", "explanation", "rationale", "justification", "reason", "logits")
+_GOLD = ("label", "labels", "gold", "ground_truth", "y_true")
+_WHY_HIDDEN = {
+    **dict.fromkeys((*_TELLING, "prob", "proba", "probability"), "tells the prediction"),
+    **dict.fromkeys(_GOLD, "holds labels; to use them, --known-column {}"),
+    **dict.fromkeys(_CONFIDENCE, "to use it, --role {}=confidence, and --classes for numbers"),
+    "score": "to use it, --role {}=score",
+}
+"""Why labellers do not see a column: by its name, also after the name of a model."""
+
+
 def guides_draws(name: str) -> bool:
     """True for a name by which a column holds predictions or scores, or the index of a frame."""
     return name in _GUIDES or name.startswith(_PREFIXES)
@@ -59,6 +71,8 @@ class Roles:
     features: Columns = ()
     unused: Columns = ()
     """Columns of predictions in whose place the user named others."""
+    confidence: str | None = None
+    """The column of the only model's chance that its predicted class is right."""
     judges: Columns = ()
     """Models in the order in which a user, or a tool, names them."""
 
@@ -73,7 +87,7 @@ class Roles:
     def numbers(self) -> Columns:
         """The columns that must hold numbers."""
         several = [column for columns in self.proba.values() for column in columns]
-        singles = [column for column in (self.score, self.loss_hat) if column is not None]
+        singles = [*filter(None, (self.score, self.loss_hat, self.confidence))]
         plain = [name for name in self.features if not is_length(name)]
         return (*several, *self.surrogate, *singles, *plain)
 
@@ -105,13 +119,16 @@ def roles_of(
     # A list of names would be searched once for each name: a table may have 20,000 of them.
     check_repeats(schema.names, "The pool")
     names, id_column = dict.fromkeys(schema.names), choices.id_column
+    for name in choices.roles or ():
+        check_column(name, names, "to give a role")
     advice = " Add one, or say which column it is (id_column, --id-column)."
     check_column(id_column, names, "for the ids", advice=advice)
     for name in slices:
         check_column(name, names, "to slice by")
     for name in (*(choices.show or ()), *choices.hide):
         check_column(name, names, "to show" if choices.show is not None else "to hide")
-    by_name = _predictions(names, own=choices.pred_column is None)
+    free = dict.fromkeys(name for name in names if not choices.replaces_name(name))
+    by_name = _predictions(free, own=choices.pred_column is None)
     declared = None
     if classes is not None:
         given = classes.split(",") if isinstance(classes, str) else classes
@@ -121,21 +138,50 @@ def roles_of(
                 f"classes must be two different names or more; they are {list_names(declared, 12)}."
             )
     pred = _named_predictions(by_name, names, choices)
-    groups = _probabilities(schema, declared, [*pred])
-    surrogate, used = _by_class(names, _SURROGATE), {*pred.values()}
+    groups = _probabilities(schema, declared, [*pred], free, choices.said("probability"))
+    surrogate, used = _by_class(free, _SURROGATE), {*pred.values()}
     all_classes = _all_classes(declared, [*groups.values(), *([surrogate] if surrogate else [])])
-    return Roles(
+    said = {role: next(iter(choices.said(role)), None) for role in ("score", "loss_hat")}
+    by_its_name = ["loss_hat", *(["score"] if choices.roles is None else [])]
+    said |= {role: role for role in by_its_name if role in free and said[role] is None}
+    roles = Roles(
         id_column,
         all_classes,
         pred,
         {model: _ordered(group, all_classes) for model, group in groups.items()},
         _ordered(surrogate, all_classes) if surrogate else (),
-        "score" if "score" in names else None,
-        "loss_hat" if "loss_hat" in names else None,
-        tuple(dict.fromkeys(slices)),
-        unused=tuple(one for one in (*by_name.values(), *PRED) if one not in used),
+        said["score"],
+        said["loss_hat"],
+        tuple(dict.fromkeys((*slices, *choices.said("slice")))),
+        unused=tuple(one for one in (*by_name.values(), *PRED) if one not in used and one in free),
         judges=() if choices.reader == "plain" and not choices.judge_columns else tuple(pred),
+        confidence=next(iter(choices.said("confidence")), None),
     )
+    if roles.confidence and (why := _why_no_confidence(schema, roles)):
+        raise PoolError(f"The column {roles.confidence!r} cannot be the confidence: {why}.")
+    return roles
+
+
+def _why_no_confidence(schema: pa.Schema, roles: Roles) -> str:
+    """The reason why no column can be the confidence in the predicted class, or ""."""
+    better = (*roles.surrogate, *roles.proba.values(), *filter(None, [roles.loss_hat]))
+    if better or len(roles.pred) != 1:
+        return "it goes with one column of predictions, and without probabilities and loss_hat"
+    (column,) = roles.pred.values()
+    if roles.classes is None and is_number(schema.field(column).type):
+        return f"{column!r} holds numbers; say that they are classes (--classes 0,1)"
+    return ""
+
+
+def guess_confidence(schema: pa.Schema, roles: Roles, choices: ColumnChoices) -> str | None:
+    """The column that is a confidence by its name, in a plain pool of one model."""
+    said = {*choices.hide, *(choices.show or ()), *roles.used, *(choices.roles or ())}
+    found = [one for one in _CONFIDENCE if one in schema.names and one not in said]
+    is_plain = choices.reader == "plain" and choices.roles is not None and [*roles.pred] == [""]
+    if not is_plain or len(found) != 1:
+        return None
+    fits = is_number(schema.field(found[0]).type) and not _why_no_confidence(schema, roles)
+    return found[0] if fits else None
 
 
 def check_column(
@@ -170,6 +216,19 @@ def shown_columns(schema: pa.Schema, roles: Roles) -> Columns:
         and not field.name.startswith("__index_level_")  # of a pandas frame
         and not (field.name.startswith("f_") and is_number(field.type))
     )
+
+
+def why_hidden(name: str, roles: Roles) -> str:
+    """The reason why labellers do not see a column of this name, also after that of a model.
+
+    >>> why_hidden("explanation@grader", Roles("id"))
+    'tells the prediction'
+    """
+    for model in ("field.", *PRED, *roles.models, *roles.pred.values()):
+        word = name.removeprefix(model).lstrip("_.-:/ ").lower().partition("@")[0]
+        if word in _WHY_HIDDEN:
+            return _WHY_HIDDEN[word].format(name)
+    return ""
 
 
 def shorten(texts: Sequence[str], most: int = 3) -> str:
@@ -229,14 +288,18 @@ def _predictions(names: Collection[str], *, own: bool) -> dict[str, str]:
 
 
 def _probabilities(
-    schema: pa.Schema, declared: Columns | None, models: Sequence[str]
+    schema: pa.Schema,
+    declared: Columns | None,
+    models: Sequence[str],
+    names: Collection[str],
+    said: Columns,
 ) -> dict[str, Group]:
-    """The columns of probabilities of each model."""
-    names = dict.fromkeys(schema.names)
+    """The columns of probabilities of each model, among these names and those that were said."""
     own = _by_class(names, "proba_") or _by_class(names, "prediction_proba_")
-    single = [name for name in _PROBA if name in names]
+    single = [*said, *(name for name in _PROBA if name in names)]
     if not own and not single:  # numeric columns p_<class>: two or more, or all that were declared
-        short = _by_class([field.name for field in schema if is_number(field.type)], "p_")
+        numbers = [field.name for field in schema if is_number(field.type)]
+        short = _by_class([name for name in numbers if name in names], "p_")
         wanted = {*short} if declared is None else {*declared}
         short = {name: column for name, column in short.items() if name in wanted}
         own = short if len(short) >= len(declared or ("", "")) else {}
@@ -459,9 +522,24 @@ def refuse_repeats(keys: IntArray, again: Callable[[], Iterable[pa.Array]]) -> N
 
 
 def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The pool") -> IntArray:
-    """The rows of some ids, from the ids of all rows in order.
+    """The rows of some ids, as `find_rows` gives them.
 
-    A number and its text find each other. `where` names the rows if an id is not among them.
+    `where` names the rows if an id is not among them.
+    """
+    rows = find_rows(ids, wanted)
+    if -1 in rows:
+        n_missing = rows.count(-1)
+        raise PoolError(
+            f"{where} has no row for the id {wanted[rows.index(-1)]!r}"
+            + (f", nor for {n_missing - 1} others." if n_missing > 1 else ".")
+        )
+    return np.array(rows, dtype=np.int64)
+
+
+def find_rows(ids: Iterable[pa.Array], wanted: Sequence[Id]) -> list[int]:
+    """The rows of some ids, from the ids of all rows in order; -1 for an id that is not there.
+
+    A number and its text find each other.
     """
     row_of: dict[str, int] = {}
     names = {str(one) for one in wanted}
@@ -477,11 +555,4 @@ def rows_of(ids: Iterable[pa.Array], wanted: Sequence[Id], *, where: str = "The 
         for row in np.flatnonzero(place).tolist():
             row_of[str(chunk[row].as_py())] = start + row
         start += len(chunk)
-    rows = [row_of.get(str(one), -1) for one in wanted]
-    if -1 in rows:
-        n_missing = rows.count(-1)
-        raise PoolError(
-            f"{where} has no row for the id {wanted[rows.index(-1)]!r}"
-            + (f", nor for {n_missing - 1} others." if n_missing > 1 else ".")
-        )
-    return np.array(rows, dtype=np.int64)
+    return [row_of.get(str(one), -1) for one in wanted]

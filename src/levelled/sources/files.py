@@ -1,5 +1,8 @@
 """Files by name, on this machine or in any storage with an address, and lines of JSON.
 
+The format of a file is that of its ending, also before .gz and .zip; a file with another ending,
+or none, is recognised by its content.
+
 pyarrow takes longer to load than a file of labels to read, so it is loaded only where it is needed.
 
 The fingerprint of large Parquet files reads the footer of each, which lists the rows, sizes, places
@@ -13,7 +16,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -24,6 +27,7 @@ from urllib.parse import unquote
 
 from levelled._optional import optional
 from levelled.errors import MissingExtraError, PoolError
+from levelled.sources.packed import open_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -38,8 +42,11 @@ ENDINGS = {
     ".tsv": "csv",
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
+    ".xlsx": "",
 }
-"""The format of a file by the ending of its name."""
+"""The format of a file by the ending of its name; that of a workbook is found by its content."""
+PACKED = (".gz", ".zip")
+"""Endings of a file that holds another one, of text."""
 LONGEST = 1 << 24
 """Bytes of the longest row of a file; a block of CSV is held in memory, and must hold a row."""
 SAMPLED = "parquet-sample:"
@@ -115,17 +122,26 @@ def local_path(source: PathName) -> Path:
     return Path(local).expanduser()
 
 
-def format_of(path: str | Path) -> str:
-    """The format of a file, by its name."""
-    ending = PurePath(path).suffix
-    try:
-        return ENDINGS[ending.lower()]
-    except KeyError:
-        raise PoolError(
-            f"{path} ends in {ending or 'nothing'}, which is not known: files are read by "
-            f"their ending, one of {', '.join(ENDINGS)}. Outputs of other tools (.eval, .json, a "
-            f"folder) are named alone."
-        ) from None
+def format_of(name: str | Path, open_file: Callable[[], IO[bytes]]) -> str:
+    """The format of a file with rows, by the ending of its name, or else by its content."""
+    if known := ENDINGS.get(ending_of(name)):
+        return known
+    with open_file() as file, open_text(file, str(name)) as text:
+        start = text.read(LONGEST).removeprefix(b"\xef\xbb\xbf").lstrip()
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    return "jsonl" if start.startswith((b"{", b"[")) else "csv"
+
+
+def ending_of(name: str | Path) -> str:
+    """The ending of a name, before that of packing."""
+    path = PurePath(name)
+    return (PurePath(path.stem) if path.suffix.lower() in PACKED else path).suffix.lower()
+
+
+def opener(path: Path) -> Callable[[], IO[bytes]]:
+    """A function that opens a file of this machine."""
+    return lambda: path.open("rb")
 
 
 def is_one_of(path: Path, source: PathName) -> bool:
@@ -199,7 +215,7 @@ def fits(parts: Sequence[str], pattern: Sequence[str]) -> bool:
 
 def is_row_file(parts: Sequence[str]) -> bool:
     """True for the path in a folder of a file with rows: one of a known format, none hidden."""
-    is_known = PurePath(parts[-1]).suffix.lower() in ENDINGS
+    is_known = ending_of(parts[-1]) in ENDINGS
     return is_known and not any(part.startswith((".", "_")) for part in parts)
 
 
@@ -233,6 +249,16 @@ class Place:
         """The bytes of the file."""
         return self.filesystem.open_input_file(self.path)
 
+    @property
+    def format(self) -> str:
+        """The format of its rows."""
+        with name_unreadable(self.name):
+            return format_of(self.name, self.open)
+
+    def open_text(self) -> Any:  # noqa: ANN401
+        """Its text; the rows of a workbook are lines of JSON."""
+        return open_text(self.open(), self.name)
+
 
 def local_places(paths: Sequence[Path]) -> list[Place]:
     """Files of this machine as places."""
@@ -253,7 +279,7 @@ def find_places(source: PathName | Sequence[PathName]) -> list[Place]:
         found |= {one.name: one for one in places}
     if not found:
         raise PoolError("The list of files is empty: name at least one.")
-    formats = {format_of(name): name for name in found}
+    formats = {place.format: name for name, place in found.items()}
     if len(formats) > 1:
         kinds = [f"{Path(name).name} is {kind}" for kind, name in sorted(formats.items())]
         raise PoolError(f"The files of a pool must be of one format: {', '.join(kinds)}.")
@@ -309,7 +335,7 @@ def _filesystem(address: str) -> tuple[fs.FileSystem, str]:
 def is_large(places: Sequence[Place]) -> bool:
     """True for Parquet files of which only a sample is read for their fingerprint."""
     sizes = (one.stamp()[0] or 0 for one in places)
-    return format_of(places[0].name) == "parquet" and sum(sizes) > _LARGE
+    return places[0].format == "parquet" and sum(sizes) > _LARGE
 
 
 def digest(places: Sequence[Place]) -> str:

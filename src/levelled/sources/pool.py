@@ -6,6 +6,7 @@ import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import chain, groupby, islice
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -19,11 +20,15 @@ from levelled.sources.choices import ColumnChoices
 from levelled.sources.columns import (
     Roles,
     check_column,
+    find_rows,
+    guess_confidence,
     is_list,
+    is_number,
     is_text,
     roles_of,
     rows_of,
     shown_columns,
+    why_hidden,
 )
 from levelled.sources.content import as_json
 from levelled.sources.features import described_by, feature_columns, numbers_of
@@ -31,7 +36,7 @@ from levelled.sources.files import PathName
 from levelled.sources.readers import find_source
 from levelled.sources.readers.items import Outputs
 from levelled.sources.reading import PoolColumns, StreamedColumns, columns_of
-from levelled.sources.rows import Origin
+from levelled.sources.rows import Frame, Origin
 
 if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
@@ -48,6 +53,10 @@ def _names(columns: Sequence[str]) -> tuple[str, ...]:
     """Distinct names; a text in place of a list names columns with commas between."""
     names = columns.split(",") if isinstance(columns, str) else columns
     return tuple(dict.fromkeys(names))
+
+
+_COMPARED, _WITHIN, _LEAST_COMPARED, _UNLIKE = 100, 100_000, 10, 6
+"""Guard: rows of a column compared with predictions, among which, at least, and unlike ones."""
 
 
 class Pool:
@@ -84,6 +93,11 @@ class Pool:
     def __repr__(self) -> str:
         classes = f", classes {', '.join(self.classes)}" if self.classes else ""
         return f"Pool({len(self)} items{classes})"
+
+    @property
+    def table(self) -> Any:  # noqa: ANN401
+        """All columns of a pool that is a frame."""
+        return self._origin.table if isinstance(self._origin, Frame) else None
 
     @property
     def fingerprint(self) -> str:
@@ -136,7 +150,8 @@ class Pool:
     @property
     def group(self) -> str | None:
         """The column of the sample of which several items are outputs, if there is one."""
-        return None if self._outputs is None else self._outputs.group
+        tools = None if self._outputs is None else self._outputs.group
+        return next(iter(self.choices.said("group")), tools)
 
     @cached_property
     def n_groups(self) -> int | None:
@@ -148,13 +163,20 @@ class Pool:
         """A description of what was recognised; `print` shows it."""
         predictions: dict[str, Mapping[str, float]] = {}
         for model in self.models:
-            pred = self.predictions(model).pred
-            if isinstance(pred, Categorical):
-                predictions[model] = pred.counts()
-            elif pred is not None:
-                predictions[model] = {"low": float(pred.min()), "high": float(pred.max())}
+            if self.predictions_at([0], model).number is None:
+                predictions[model] = self.pred_counts(model)
+                continue
+            parts = [one.number for one in self.runs(model) if one.number is not None]
+            low, high = min(one.min() for one in parts), max(one.max() for one in parts)
+            predictions[model] = {"low": float(low), "high": float(high)}
         others = {*self.shown_columns, self._roles.id, self.group}
         hidden = [one for one in self._origin.schema.names if one not in others]
+        first = self._origin.rows(np.array([0]), self._origin.schema.names)[0]
+        columns = [
+            {"name": name, "role": ", ".join(roles) or "hidden", "why": why}
+            | {"example": f"{as_json(first.get(name))!s:.200}"}
+            for name, (roles, why) in self.column_roles.items()
+        ]
         return Recognised(
             self.choices.reader or "plain",
             "columns by their names" if self._outputs is None else self._outputs.tool,
@@ -166,7 +188,48 @@ class Pool:
             self.group,
             self.n_groups,
             () if self._outputs is None else self._outputs.notes,
+            tuple(columns),
         )
+
+    @cached_property
+    def column_roles(self) -> dict[str, tuple[tuple[str, ...], str]]:
+        """The roles of each column, none if it is only hidden, and why it has them."""
+        roles, choices, schema = self._roles, self.choices, self._origin.schema
+        named = [(getattr(roles, one), one) for one in ("id", "confidence", "score", "loss_hat")]
+        for model, column in roles.pred.items():
+            named.append((column, "judge" if model in roles.judges else "prediction"))
+        lists = {"probability": chain(*roles.proba.values()), "surrogate": roles.surrogate}
+        lists |= {"feature": roles.features, "slice": roles.slices, "time": choices.said("time")}
+        lists |= {"group": (self.group or "",), "shown": self.shown_columns}
+        named += [(one, role) for role, columns in lists.items() for one in columns]
+        found: dict[str | None, list[str]] = {name: [] for name in schema.names}
+        for name, role in named:
+            found.get(name, []).append(role)
+        said = {*(choices.roles or ()), choices.pred_column, *choices.judge_columns, *choices.hide}
+        said |= {*roles.slices, *(choices.show or ())} | ({roles.id} - {"id"})
+        said |= {*roles.features} - {*described_by(schema)}
+        usual = "by name" if self._outputs is None else "by the tool"
+
+        def why(name: str) -> str:
+            if name in said or (choices.show is not None and not found[name]):
+                return "said"
+            if "confidence" in found[name]:
+                return "by name and content"
+            plain = "no other role" if found[name] == ["shown"] else usual
+            return self._seen[1].get(name, plain)
+
+        return {name: (tuple(found[name]), why(name)) for name in schema.names}
+
+    @property
+    def kept_choices(self) -> ColumnChoices:
+        """The choices as logs keep them: without roles where names alone decide the same."""
+        uses = (self.choices.roles, self._roles.confidence, self._seen[1])
+        same = not any(uses) and "score" not in self._origin.schema.names
+        return replace(self.choices, roles=None) if same else self.choices
+
+    def columns_of(self, role: str) -> tuple[str, ...]:
+        """The columns that have a role, such as "time" or "shown"."""
+        return tuple(name for name, (roles, _) in self.column_roles.items() if role in roles)
 
     def ids(self, rows: ArrayLike) -> list[Id]:
         """The ids of some rows."""
@@ -176,6 +239,10 @@ class Pool:
         """The rows of some ids; a number and its text find each other."""
         where = ", ".join(self.source) if isinstance(self.source, tuple) else self.source
         return rows_of(self._columns.id_chunks(), ids, where=where or "The frame")
+
+    def find_rows(self, ids: Sequence[Id]) -> list[int]:
+        """The rows of some ids, -1 for those that the pool does not have."""
+        return find_rows(self._columns.id_chunks(), ids)
 
     def predictions(self, model: str | None = None) -> PoolPredictions:
         """One model's predictions for every item, of the first of `models` unless it is named.
@@ -265,17 +332,49 @@ class Pool:
         ]
         return [values[at] for at in place.tolist()]
 
-    @cached_property
+    @property
     def shown_columns(self) -> tuple[str, ...]:
         """The columns that a labeller sees."""
+        return self._seen[0]
+
+    @cached_property
+    def _seen(self) -> tuple[tuple[str, ...], dict[str, str]]:
+        """The columns that a labeller sees, and why others are hidden: they tell the prediction."""
         if self.choices.show is not None:
-            return self.choices.show
-        columns = shown_columns(self._origin.schema, self._roles)
+            return self.choices.show, {}
+        said, hide = dict.fromkeys(self.choices.said("shown")), {*self.choices.hide}
+        usual = shown_columns(self._origin.schema, self._roles)
         if self._outputs is not None:
-            known = {*columns}
-            columns = tuple(one for one in self._outputs.shown if one in known)
-        hidden = {*self.choices.hide}
-        return tuple(one for one in columns if one not in hidden)
+            known = {*usual}
+            usual = tuple(one for one in self._outputs.shown if one in known)
+        columns = tuple(one for one in {**dict.fromkeys(usual), **said} if one not in hide)
+        if self.choices.roles is None:
+            return columns, {}
+        others = [one for one in columns if one not in said]
+        by_name = {one: f"by name: {why_hidden(one, self._roles)}" for one in others}
+        telling = {one: why for one, why in by_name.items() if why != "by name: "}
+        others = [one for one in others if one not in telling]
+        telling |= dict.fromkeys(self._like_predictions(others), "by content: like the prediction")
+        return tuple(one for one in columns if one not in telling), telling
+
+    def _like_predictions(self, columns: Sequence[str]) -> list[str]:
+        """The columns from which a labeller could copy the predictions of a model."""
+        every = np.linspace(0, min(len(self), _WITHIN) - 1, _COMPARED)
+        rows, found = np.unique(every.astype(np.int64)), list[str]()
+        several = [self.predictions_at(rows, one).of(range(len(rows))) or () for one in self.models]
+        if not any(str(one).lstrip("-")[:1].isdigit() for pred in several for one in pred):
+            schema = self._origin.schema  # a number is like no word
+            columns = [one for one in columns if not is_number(schema.field(one).type)]
+        if not several or not columns or len(rows) < _LEAST_COMPARED:
+            return found
+        values = self._origin.rows(rows, columns)
+        for pred in several:
+            for name in columns:
+                pairs = zip((row.get(name) for row in values), pred, strict=False)
+                unlike = (a for a, b in pairs if a != b and str(a).lower() != str(b).lower())
+                # Given up after a few rows: there may be 20,000 columns.
+                found += [name] if sum(1 for _ in islice(unlike, _UNLIKE)) < _UNLIKE else []
+        return found
 
     def _check_rows(self, rows: ArrayLike) -> IntArray:
         at = np.atleast_1d(np.asarray(rows, dtype=np.int64))
@@ -297,6 +396,7 @@ def open_pool(
     show: Sequence[str] | None = None,
     hide: Sequence[str] = (),
     reader: str | None = None,
+    roles: Mapping[str, str | Sequence[str]] | None = {},
     stream_above: int | None = None,
 ) -> Pool:
     """Open a pool: a frame, files, or the output of an evaluation or labelling tool.
@@ -306,9 +406,9 @@ def open_pool(
     Parameters
     ----------
     source : A frame, or the path or address (file://, s3://, gs:// and those of fsspec) of a file
-        or folder, a pattern, or a list of these. Files end in .parquet, .csv, .tsv or .jsonl;
-        several must have the same columns, and their rows follow each other in the order of their
-        names.
+        or folder, a pattern, or a list of these. Files end in .parquet, .csv, .tsv, .jsonl or
+        .xlsx, those of text also in .gz or .zip, and others are known by their content. Several
+        must have the same columns, and their rows follow each other in the order of their names.
     classes : The classes, needed where no columns proba_<class> name them.
     slices : Columns to report by.
     features : Columns of numbers that describe the items, or patterns such as f_*; None takes a
@@ -320,6 +420,9 @@ def open_pool(
     show : Exactly the columns that a labeller sees; by default all that have no role.
     hide : Columns that a labeller does not see.
     reader : The name of the tool whose output it must be; "plain" reads columns by their names.
+    roles : The role of each column that is not as its name says, or several with commas between:
+        id, prediction, judge, probability, confidence, score, loss_hat, feature, shown, hidden,
+        slice, group, time. None lets names alone decide, as campaigns from before roles do.
     stream_above : Bytes of columns in Parquet files above which they are not held in memory, but
         read a run of rows at a time; by default LEVELLED_STREAM_ABOVE, or 64 MB.
 
@@ -332,26 +435,25 @@ def open_pool(
     >>> pool.predictions().of([0, 1]), pool.shown([1])
     (['ham', 'spam'], [{'text': 'You won'}])
     """
-    if show is not None and hide:
-        raise PoolError(
-            "show names exactly what a labeller sees, so hide has nothing to take away: use one of "
-            "the two."
-        )
     judges, shown = _names(judge_columns), None if show is None else _names(show)
-    if pred_column is not None and pred_column in judges:
-        raise PoolError(f"The column {pred_column!r} cannot be a judge and the prediction at once.")
     choices = ColumnChoices(id_column, pred_column, judges, shown, _names(hide), reader)
+    choices = choices.fold(roles)
     name, origin, outputs = find_source(source, choices)
     choices = replace(choices, reader="plain" if outputs is None else outputs.reader)
     by = (slices,) if isinstance(slices, str) else tuple(slices)
-    roles = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
-    if features is None:
-        roles = replace(roles, features=described_by(origin.schema))
-    elif features:
-        own = feature_columns(origin.schema, features, others=[roles.id], name="the pool")
-        roles = replace(roles, features=own)
-    columns = columns_of(origin, roles, stream_above)
-    return Pool(name, origin, roles, columns, choices, outputs)
+    known = roles_of(origin.schema, classes=classes, slices=by, choices=choices)
+    by_name = [one for one in described_by(origin.schema) if not choices.replaces_name(one)]
+    wanted = [*(by_name if features is None else features), *choices.said("feature")]
+    if wanted:
+        own = feature_columns(origin.schema, wanted, others=[known.id], name="the pool")
+        known = replace(known, features=own)
+    guess = guess_confidence(origin.schema, known, choices) or known.confidence
+    try:
+        columns = columns_of(origin, replace(known, confidence=guess), stream_above)
+        known = replace(known, confidence=guess)
+    except PoolError:  # the column that was guessed may be something else
+        columns = columns_of(origin, known, stream_above)
+    return Pool(name, origin, known, columns, choices, outputs)
 
 
 def with_lengths(pool: Pool, without: Collection[str] = ()) -> Pool:
@@ -387,7 +489,7 @@ def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
     """The columns of text that labellers see, of a pool that has nothing but verdicts."""
     roles, schema = pool._roles, pool._origin.schema
     knows = (roles.proba, roles.surrogate, roles.score, roles.loss_hat, roles.features)
-    if any(knows) or not roles.pred:
+    if any((*knows, roles.confidence)) or not roles.pred:
         return []
     others = {*without, roles.id, *roles.pred.values()}
     shown = [name for name in pool.shown_columns if name not in others]
@@ -398,6 +500,8 @@ def _texts_of(pool: Pool, without: Collection[str] = ()) -> list[str]:
 
 _MOST_CLASSES = 8
 """Classes whose counts are listed: they fit a line or two of a terminal."""
+_MOST_ALIKE, _LONGEST_EXAMPLE = 5, 40
+"""Columns in a row with the same role that are listed each; characters of an example."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -419,6 +523,8 @@ class Recognised:
     group: str | None = None
     n_groups: int | None = None
     notes: tuple[str, ...] = ()
+    columns: tuple[Mapping[str, str], ...] = ()
+    """Name, role, the reason for it (why) and an example of each column."""
 
     def __str__(self) -> str:
         return "\n".join(self.lines())
@@ -428,7 +534,25 @@ class Recognised:
         return {name: getattr(self, name) for name in self.__slots__}
 
     def lines(self) -> list[str]:
-        """The description, a line for each part."""
+        """The description, a line for each part and for each column."""
+        return [*self.facts(), *self.table(), *(f"note: {note}" for note in self.notes)]
+
+    def table(self) -> list[str]:
+        """The columns with their roles, of many alike the first and the last."""
+        keys = ("name", "role", "why", "example")
+        rows: list[tuple[str, ...]] = [("column", *keys[1:])]
+        for _, alike in groupby(self.columns, lambda one: (one["role"], one["why"])):
+            several = [*alike]
+            if len(several) > _MOST_ALIKE:
+                name = f"{several[0]['name']} ... {several[-1]['name']} ({len(several):,} columns)"
+                several = [{**several[0], "name": name}]
+            rows += [tuple(" ".join(one[key].split()) for key in keys) for one in several]
+        widths = [max(len(row[at]) for row in rows) for at in range(3)]
+        cells = ([*map(str.ljust, row, widths), row[3][:_LONGEST_EXAMPLE]] for row in rows)
+        return ["  ".join(one).rstrip() for one in cells]
+
+    def facts(self) -> list[str]:
+        """The items and the predictions, a line for each part."""
         lines = [
             f"recognised: {self.tool}",
             f"items: {self.n_items:,}, with ids such as {list_names(self.ids, 2)}",
@@ -449,9 +573,7 @@ class Recognised:
                 lines[-1] += f", and {len(counts) - len(most)} more classes"
         if not self.predictions:
             lines.append("predictions: none")
-        lines.append(f"shown to labellers: {', '.join(self.shown) or 'nothing but the id'}")
-        lines.append(f"hidden: {', '.join(self.hidden) or 'nothing'}")
-        return lines + [f"note: {note}" for note in self.notes]
+        return lines
 
     def command(self, source: str, options: Sequence[str] = ()) -> str:
         """A command that creates a campaign of this pool."""

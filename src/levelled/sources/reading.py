@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from levelled._check import BoolArray, FloatArray, IntArray, whole
 from levelled.errors import InputError, PoolError
 from levelled.labels import Id, class_text, list_names
-from levelled.predictions import MOST_CLASSES, Categorical, Numbers, PoolPredictions
+from levelled.predictions import MOST_CLASSES, Categorical, Numbers, PoolPredictions, spread_chances
 from levelled.sources.columns import (
     Roles,
     batch_ids,
@@ -50,6 +50,9 @@ class PoolColumns:
     loss_hat: FloatArray | None
     slices: Mapping[str, Categorical]
     features: FloatArray | None = None
+    confidence: FloatArray | None = None
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """With a confidence, how often each class is predicted in the whole pool."""
 
     def __len__(self) -> int:
         return len(self.ids)
@@ -84,7 +87,7 @@ class PoolColumns:
                 return column.at(rows)
             return None if column is None else column[rows]
 
-        kept = ("pred", "proba", "surrogate", "score", "loss_hat", "slices", "features")
+        kept = {one.name for one in fields(self)} - {"ids", "classes", "counts"}
         ids = pa.chunked_array([pa.array(self.ids_at(rows), type=self.ids.type)])
         return replace(self, ids=ids, **{name: some(getattr(self, name)) for name in kept})
 
@@ -96,21 +99,28 @@ class PoolColumns:
         pred, proba = self.pred.get(model), self.proba.get(model)
         if pred is None and proba is not None and self.classes is not None:
             pred = Categorical(self.classes, proba.argmax(axis=1).astype(np.int32))
+        classes, surrogate = self.classes, self.surrogate
+        sure = self.confidence if surrogate is None else None
+        if sure is not None and isinstance(pred, Categorical) and 1 < len(pred.values) <= _SPREAD:
+            classes, surrogate = pred.values, spread_chances(pred, sure, self.counts)
         return PoolPredictions(
             pool_size=len(self),
-            classes=self.classes,
+            classes=classes,
             pred=pred,
             proba=proba,
-            surrogate=self.surrogate,
+            surrogate=surrogate,
             score=self.score,
             loss_hat=self.loss_hat,
             features=self.features,
+            open_classes=self.classes is None,
         )
 
 
 _OFF = 1e-3 + 1e-6
 """The error that a sum of probabilities may have, as left by rounding to three digits."""
 
+_CHANCE = "from 0 to 1, the chance of the predicted class: divide percent by 100, or hide it"
+_SPREAD = 1000  # guard: the most classes over which a confidence is spread, which takes [N, C]
 _ROUNDING = 1e-6
 """The error that single precision may leave in a probability."""
 
@@ -140,6 +150,7 @@ def read_columns(
         "score": _Numbers((roles.score,), least=0.0) if roles.score else None,
         "loss_hat": _Numbers((roles.loss_hat,)) if roles.loss_hat else None,
         "features": _Features(roles.features) if roles.features else None,
+        "confidence": _Numbers((roles.confidence,), 0, 1, _CHANCE) if roles.confidence else None,
     }
     readers = [*pred.values(), *slices.values(), *proba.values(), *filter(None, single.values())]
     n_rows = 0
@@ -156,10 +167,13 @@ def read_columns(
     if distinct and roles.id:
         check_unique(joined)
     classes = {model: roles.classes or (known or {}).get(model) for model in pred}
+    coded = {model: one.classes(joined, classes[model], untyped) for model, one in pred.items()}
+    judged = [one for one in coded.values() if roles.confidence and isinstance(one, Categorical)]
     return PoolColumns(
         ids=joined,
         classes=roles.classes,
-        pred={model: one.classes(joined, classes[model], untyped) for model, one in pred.items()},
+        pred=coded,
+        counts=judged[0].counts() if judged else {},
         proba={model: one.join() for model, one in proba.items()},
         slices={name: one.slices() for name, one in slices.items()},
         **{name: None if one is None else one.join() for name, one in single.items()},
@@ -238,14 +252,16 @@ class _Numbers(_Reader):
     """A column of numbers."""
 
     least: float = -np.inf
+    most: float = np.inf
+    range: str = "at least 0"
 
     def add(self, batch: pa.RecordBatch, ids: pa.Array) -> None:
         name = self.columns[0]
         numbers = _floats(batch.column(name), name, ids)
         _refuse(
-            numbers < self.least,
+            (numbers < self.least) | (numbers > self.most),
             ids,
-            lambda row: f"has the {name} {numbers[row]:g}; it must be at least {self.least:g}.",
+            lambda row: f"has the {name} {numbers[row]:g}; it must be {self.range}.",
         )
         self.parts.append(numbers)
 
@@ -479,6 +495,7 @@ class StreamedColumns:
         self._origin, self._id = origin, roles.id
         self._roles = replace(roles, id="", slices=())
         self._size, n_rows = 0, origin.n_rows or 0
+        self._first = next(iter(roles.pred), "")
         keys, heads = np.empty(n_rows, dtype=np.int64), list[pa.Array]()
         counts = {model: _ClassCounts(model) for model in roles.models or ("",)}
         codes = {name: np.empty(n_rows, dtype=np.int16) for name in roles.slices}
@@ -522,7 +539,8 @@ class StreamedColumns:
 
     def _read(self, batches: Iterable[pa.RecordBatch], roles: Roles) -> PoolColumns:
         """Rows that were checked before, with the classes of all rows."""
-        return read_columns(batches, roles, known=self._known, distinct=False)
+        read = read_columns(batches, roles, known=self._known, distinct=False)
+        return read if roles.confidence is None else replace(read, counts=self._counts[self._first])
 
     @cached_property
     def _everything(self) -> PoolColumns:

@@ -1,4 +1,4 @@
-"""The rows of a pool, in a frame in memory or in Parquet, CSV (or TSV) and JSONL files.
+"""The rows of a pool, in a frame in memory or in Parquet, CSV, JSONL and Excel files.
 
 Files are cut into units that can be read one by one, by several threads and in little memory: a
 unit is a row group of a Parquet file, or a whole file of text. Units are numbered on from file to
@@ -10,16 +10,18 @@ from __future__ import annotations
 import hashlib
 import io
 import json
+import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cached_property
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 
 import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.dataset as ds
 from pyarrow import csv
 
@@ -29,6 +31,7 @@ from levelled.labels import class_text
 from levelled.sources import files
 from levelled.sources.columns import Roles, check_repeats, is_number, is_text
 from levelled.sources.files import PathName, Place, json_objects, name_unreadable
+from levelled.sources.packed import open_text
 
 BATCH = 65_536
 """Rows that are read at once in a pass over a pool; last bits of figures depend on it."""
@@ -38,6 +41,8 @@ _BUFFER = 1 << 22
 """Bytes read at once, so that a column of any length needs little memory."""
 _FOOTERS = 4
 """Files whose footers are kept while their row groups are read, by threads that are in several."""
+_DELIMITERS = ",;\t|"
+_QUOTED = re.compile(rb'"[^"]*"?')
 _LINES = 16_384
 """Lines of JSON that are read at once; the first of them give the names and types of columns."""
 
@@ -125,7 +130,8 @@ class Files(_Stamped):
 
     def __init__(self, source: PathName | Sequence[PathName], *, alike: bool = False) -> None:
         super().__init__(files.find_places(source))
-        self.format = files.format_of(self.places[0].name)
+        self.format = self.places[0].format
+        self._csv: dict[Place, CsvFile] = {}
         self._units: list[tuple[int, int]] = []
         """The number of the file of each unit, and of its row group."""
         self._lengths: list[int | None] = []
@@ -145,8 +151,8 @@ class Files(_Stamped):
     def _open(self, place: Place) -> tuple[pa.Schema, list[int | None]]:
         """The schema of a file, and the rows of each of its units."""
         if self.format == "csv":
-            with open_csv(place) as file:
-                return file.schema, [None]
+            self._csv[place] = CsvFile(place.name, place.open)
+            return self._csv[place].schema, [None]
         if self.format == "jsonl":
             with _lines(place) as (file, name):
                 first = [*islice(json_objects(file, name), _LINES)]
@@ -207,8 +213,11 @@ class Files(_Stamped):
                 if self.format == "jsonl":
                     rows += _json_rows(self._place(unit), inside, columns)
                     continue
-                texts, numbers = ((), columns) if self.format == "parquet" else (columns, ())
-                batches = self._read(unit, "", texts, numbers, BATCH, threads=True)
+                if self.format == "csv":
+                    texts = dict.fromkeys(columns, pa.string())
+                    batches = self._csv[self._place(unit)].batches(texts, as_written=True)
+                else:
+                    batches = self._read(unit, "", (), columns, BATCH, threads=True)
                 rows += [row for batch in taken(batches, inside) for row in batch.to_pylist()]
         return rows
 
@@ -289,11 +298,10 @@ class Files(_Stamped):
             return _json_batches(self._place(unit), ids, texts, numbers)
         if self.format == "csv":
             kinds = {name: pa.string() for name in (ids, *texts) if name}
-            return iter(
-                open_csv(self._place(unit), kinds=kinds | dict.fromkeys(numbers, pa.float64()))
-            )
-        file, group = self._units[unit]
-        fragment = self._row_groups(file, tuple(texts))[group]
+            file = self._csv[self._place(unit)]
+            return file.batches(kinds | dict.fromkeys(numbers, pa.float64()))
+        at, group = self._units[unit]
+        fragment = self._row_groups(at, tuple(texts))[group]
         found: Iterator[pa.RecordBatch] = fragment.to_batches(
             columns=[*filter(None, (ids, *texts, *numbers))],
             batch_size=size,
@@ -391,26 +399,75 @@ def _fragment(place: Place, texts: Sequence[str] = ()) -> ds.ParquetFileFragment
     return kind.make_fragment(place.path, place.filesystem)
 
 
-def open_csv(
-    source: Path | Place | pa.NativeFile, *, kinds: Mapping[str, pa.DataType] | None = None
-) -> csv.CSVStreamingReader:
-    """A CSV file to read block by block: these columns, or all with types as they look."""
-    name = source.name if isinstance(source, Place | Path) else ""
-    return csv.open_csv(
-        source.open() if isinstance(source, Place) else source,
-        csv.ReadOptions(block_size=files.LONGEST),
-        csv.ParseOptions(
-            delimiter="\t" if name.lower().endswith(".tsv") else ",", newlines_in_values=True
-        ),
+class CsvFile:
+    """A CSV file to read block by block, with the signs that it has between cells and in numbers.
+
+    Cells are separated by the one of , ; tab and | that the first line has most of outside quotes,
+    in a .tsv file by tabs. Where that is no comma, a column whose cells are numbers only if a comma
+    stands for the decimal point has decimal commas.
+    """
+
+    def __init__(self, name: str, open_file: Callable[[], IO[bytes]]) -> None:
+        self._name, self._open_file = name, open_file
+        with open_text(open_file(), name) as file:
+            first = _QUOTED.sub(b"", file.read(1 << 16)).lstrip().partition(b"\n")[0]
+        signs = "\t" if ".tsv" in name.lower()[-8:] else _DELIMITERS
+        self.delimiter = max(signs, key=lambda one: first.count(one.encode()))
+        with self._open(None) as reader:
+            self.schema = reader.schema
+        if broken := [one.name for one in self.schema if pa.types.is_binary(one.type)]:
+            raise PoolError(
+                f"The column {broken[0]!r} of {name} is not in UTF-8: save it as CSV UTF-8, or as "
+                f".xlsx."
+            )
+        self._commas: set[str] = set()
+        if self.delimiter != ",":
+            with self._open(None, decimal_point=",") as reader:
+                both = [*zip(self.schema, reader.schema, strict=True)]
+            self._commas = {a.name for a, b in both if is_text(a.type) and is_number(b.type)}
+            self.schema = pa.schema([b if a.name in self._commas else a for a, b in both])
+
+    def batches(
+        self, kinds: Mapping[str, pa.DataType], *, as_written: bool = False
+    ) -> Iterator[pa.RecordBatch]:
+        """These columns with these types; decimal commas become points, unless `as_written`."""
+        commas = {} if as_written else {name: kinds[name] for name in kinds if name in self._commas}
+        with self._open({**kinds, **dict.fromkeys(commas, pa.string())}) as reader:
+            for batch in reader:
+                for name, kind in commas.items():
+                    at = batch.schema.get_field_index(name)
+                    points = pc.replace_substring(batch.column(at), ",", ".")
+                    batch = batch.set_column(at, name, points.cast(kind))
+                yield batch
+
+    def read_all(self, kinds: Mapping[str, pa.DataType] | None = None) -> pa.Table:
+        """These columns, or all with types as they look."""
+        schema = self.schema if kinds is None else pa.schema([*kinds.items()])
+        return pa.Table.from_batches(self.batches({one.name: one.type for one in schema}), schema)
+
+    @contextmanager
+    def _open(
+        self, kinds: Mapping[str, pa.DataType] | None, **more: str
+    ) -> Iterator[csv.CSVStreamingReader]:
         # An empty cell is a gap; NA, null and nan may be names, and are no numbers.
-        csv.ConvertOptions(
+        convert = csv.ConvertOptions(
             null_values=[""],
             strings_can_be_null=True,
             quoted_strings_can_be_null=True,
             include_columns=None if kinds is None else [*kinds],
             column_types=kinds,
-        ),
-    )
+            **more,
+        )
+        with (
+            open_text(self._open_file(), self._name) as file,
+            csv.open_csv(
+                file,
+                csv.ReadOptions(block_size=files.LONGEST),
+                csv.ParseOptions(delimiter=self.delimiter, newlines_in_values=True),
+                convert,
+            ) as reader,
+        ):
+            yield reader
 
 
 def _json_batches(
@@ -443,7 +500,7 @@ def _json_rows(place: Place, wanted: IntArray, columns: Sequence[str]) -> Iterat
 @contextmanager
 def _lines(place: Place) -> Iterator[tuple[io.BufferedReader, str]]:
     """The lines of a file, and its name without folders, for messages."""
-    with place.open() as file, io.BufferedReader(file) as buffered:
+    with place.open_text() as file, io.BufferedReader(file) as buffered:
         yield buffered, Path(place.name).name
 
 

@@ -175,7 +175,7 @@ def test_a_reader_that_was_named_must_fit() -> None:
     told = refused(FILES / "doccano.jsonl", reader="inspect")
     assert "Inspect AI" in told
     assert "doccano" in told
-    assert "which is not known" in refused(FILES / "inspect.eval", reader="plain")
+    assert "files: pack one" in refused(FILES / "inspect.eval", reader="plain")
 
 
 def places(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:  # noqa: ANN401

@@ -1,5 +1,6 @@
 """Each file of a tool becomes a pool, a campaign and a figure, without an option."""
 
+import gzip
 import json
 import shutil
 from collections.abc import Mapping
@@ -99,7 +100,8 @@ def test_the_file_of_a_tool_becomes_a_figure(name: str, tmp_path: Path) -> None:
         shutil.copytree(FILES / name, moved)
     else:
         shutil.copy(FILES / name, moved)
-    campaign = lv.create_campaign("c", moved, "share:pass", storage=storage, seed=1)
+    more = {"storage": storage, "seed": 1, "open_classes": True}
+    campaign = lv.create_campaign("c", moved, "share:pass", **more)  # type: ignore[arg-type]
     for ask in campaign.ask(20, owner="ann"):
         assert {*ask.data} <= {*EXPECTED[name].shown}
         json.dumps(dict(ask.data))
@@ -221,7 +223,7 @@ def test_explanations_and_labels_of_people_are_hidden() -> None:
     found = open_pool(FILES / "label_studio.json").recognised
     assert "label" in found.hidden
     assert "2 of 4 items" in found.notes[0]
-    assert "--labelled" in found.notes[0]
+    assert "--known-column" in found.notes[0]
 
 
 def test_labels_in_an_export_serve_to_simulate() -> None:
@@ -241,7 +243,7 @@ def test_a_field_with_the_name_of_a_role_has_none(tmp_path: Path) -> None:
     task = {"id": 1, "data": {"text": "a", "score": 0.5, "pred": "b"}, "annotations": []}
     (tmp_path / "e.json").write_text(json.dumps([task]))
     pool = open_pool(tmp_path / "e.json")
-    assert pool.shown([0]) == [{"text": "a", "field.score": 0.5, "field.pred": "b"}]
+    assert pool.shown([0]) == [{"text": "a", "field.pred": "b"}]
     assert pool.models == ()
 
 
@@ -266,3 +268,19 @@ def test_a_dataset_in_memory_is_a_pool() -> None:
     pool = open_pool(Dataset(pq.read_table(FILES / "huggingface.parquet")))  # type: ignore[arg-type]
     assert pool.predictions().of([0, 1]) == ["positive", "negative"]
     assert pool.source is None
+
+
+@pytest.mark.parametrize("index", [None, ["q7", "q9"]])
+def test_a_table_of_mlflow_may_have_any_columns(index: list[str] | None, tmp_path: Path) -> None:
+    rows = [["Capital of Peru?", "Lima", -1.5], ["Capital of Japan?", "Kyoto", None]]
+    document = {"columns": ["question", "outputs", "cost"], "data": rows}
+    document |= {} if index is None else {"index": index}
+    path = tmp_path / "eval_results_table.json"
+    path.write_text(json.dumps(document))
+    pool = open_pool(path)
+    assert pool.recognised.reader == "mlflow"
+    assert pool.ids([0, 1]) == (index or ["0", "1"])
+    assert pool.shown([0]) == [{"input": "Capital of Peru?", "output": "Lima", "cost": -1.5}]
+    packed = tmp_path / "table.json.gz"
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    assert open_pool(packed).shown([0, 1]) == pool.shown([0, 1])

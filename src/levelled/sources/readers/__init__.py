@@ -5,7 +5,7 @@ There is a module for each tool.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from os import PathLike, fspath
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
@@ -16,11 +16,15 @@ from levelled.errors import PoolError
 from levelled.sources.files import (
     ENDINGS,
     PathName,
+    ending_of,
+    format_of,
     json_objects,
     local_path,
     local_places,
     name_unreadable,
+    opener,
 )
+from levelled.sources.packed import ZIP, open_text
 from levelled.sources.readers import (
     argilla,
     deepeval,
@@ -40,7 +44,7 @@ from levelled.sources.readers.items import (
     make_outputs,
     read_document,
 )
-from levelled.sources.rows import Files, Frame, Origin, as_table, open_csv
+from levelled.sources.rows import CsvFile, Files, Frame, Origin, as_table
 
 if TYPE_CHECKING:
     from levelled.samplers.race import ArrowStream
@@ -62,8 +66,6 @@ TITLES = {
     "prodigy": "Prodigy data set",
 }
 """What each reader reads, by its name."""
-
-_ZIP = b"PK\x03\x04"
 
 
 class _JsonReader(Protocol):
@@ -143,20 +145,16 @@ def read_outputs(path: Path, reader: str | None = None) -> Outputs | None:
 
 def _read_file(path: Path) -> Outputs | None:
     ending = path.suffix.lower()
-    kind = ENDINGS.get(ending)
-    with name_unreadable(path, kind or ending.removeprefix(".")):
-        if kind == "jsonl":
-            return _of_lines(path)
-        if kind is not None:
-            return _of_table(path, kind)
-        if ending == ".json":
+    with name_unreadable(path, ENDINGS.get(ending) or ending.removeprefix(".")):
+        if ending_of(path) == ".json":
             return _of_document(path)
         with path.open("rb") as file:
-            is_zip = file.read(len(_ZIP)) == _ZIP
+            is_zip = file.read(len(ZIP)) == ZIP
         if ending == ".eval" or (is_zip and inspect_ai.is_archive(path)):
             contents = inspect_ai.read_archive(path)
             return make_outputs("inspect", TITLES["inspect"], contents, str(path))
-    return None
+        kind = format_of(path, opener(path))
+        return _of_lines(path) if kind == "jsonl" else _of_table(path, kind)
 
 
 def _of_document(path: Path) -> Outputs:
@@ -176,28 +174,37 @@ def _of_document(path: Path) -> Outputs:
 
 
 def _of_lines(path: Path) -> Outputs | None:
+    def lines() -> Iterator[Mapping[str, Any]]:
+        with path.open("rb") as file, open_text(file, str(path)) as text:
+            yield from json_objects(text, str(path))
+
     try:
-        with path.open("rb") as file:
-            sample = next(json_objects(file, str(path)), None)
+        sample = next(lines(), None)
     except PoolError:
+        if path.suffix.lower() not in ENDINGS:
+            return _of_document(path)
         return None  # whoever reads the file as a plain pool says what is wrong
     name = None if sample is None else _match(sample, is_list=True)
     if name is None:
         return None
     check_size(path)
-    with path.open("rb") as file:
-        return _read_json(name, [*json_objects(file, str(path))], path)
+    return _read_json(name, [*lines()], path)
 
 
 def _of_table(path: Path, kind: str) -> Outputs | None:
-    with open_csv(path) if kind == "csv" else pq.ParquetFile(path) as file:
-        schema = file.schema if kind == "csv" else file.schema_arrow
-        if hugging_face.is_schema(schema):
-            return hugging_face.read_parquet(path)
-        if not mlflow.is_table(schema.names):
+    if kind == "csv":
+        file = CsvFile(str(path), opener(path))
+        if not mlflow.is_table(file.schema.names):
             return None
         check_size(path)
-        table = file.read_all() if kind == "csv" else file.read()
+        return _read_json("mlflow", file.read_all().to_pylist(), path)
+    with pq.ParquetFile(path) as parquet:
+        if hugging_face.is_schema(parquet.schema_arrow):
+            return hugging_face.read_parquet(path)
+        if not mlflow.is_table(parquet.schema_arrow.names):
+            return None
+        check_size(path)
+        table = parquet.read()
     return _read_json("mlflow", table.to_pylist(), path)
 
 

@@ -171,7 +171,7 @@ def _contents(header: Mapping[str, Any], samples: Iterator[Any] | list[Any], nam
 def _notes(status: object, n: int, n_failed: int, edited: Mapping[str, int]) -> tuple[str, ...]:
     notes = [
         f"people edited the verdict of {judge!r} on {n_edited} of {n} items: what the judge said "
-        f"itself is used, and the edits are no labels"
+        f"itself is its verdict; --known-column label@{judge} takes the edits as known labels"
         for judge, n_edited in edited.items()
     ]
     notes += [f"{n_failed} of {n} samples ended in an error"] if n_failed else []
@@ -215,6 +215,9 @@ def _item(sample: Mapping[str, Any], *, repeated: bool, edited: dict[str, int]) 
     for judge, score in as_object(sample.get("scores")).items():
         own = _own(judge, score, edited)
         verdicts |= _values(judge, own.get("value"))
+        if own is not score and isinstance(score, Mapping):  # people edited it, or gave it
+            value = as_text(score.get("value"))
+            hidden[f"label@{judge}"] = _GRADES.get(value or "", value)
         hidden[f"explanation@{judge}"] = _resolve(own.get("explanation"), attachments)
     hidden |= flatten(sample.get("metadata"), "metadata")
     error = sample.get("error")

@@ -14,6 +14,7 @@ import pyarrow as pa
 from levelled.errors import PoolError
 from levelled.labels import class_text
 from levelled.sources.columns import guides_draws
+from levelled.sources.packed import open_text
 
 _CALL = pa.struct([("name", pa.string()), ("arguments", pa.string())])
 _MESSAGE = pa.struct(
@@ -141,9 +142,8 @@ def note_labels(n_labelled: int, n_items: int) -> tuple[str, ...]:
     if not n_labelled:
         return ()
     return (
-        f"{n_labelled} of {n_items} items have labels of people, which are neither shown nor used. "
-        f"If they are a random sample, write their ids and labels to a file and create the "
-        f"campaign with --labelled FILE",
+        f"{n_labelled} of {n_items} items have labels of people, which are not shown: "
+        f"--known-column label takes them as known, however the items were chosen",
     )
 
 
@@ -247,7 +247,8 @@ def parse_json(data: bytes, name: str) -> Any:  # noqa: ANN401
 def read_document(path: Path) -> Any:  # noqa: ANN401
     """The value of a file that holds one JSON document."""
     check_size(path)
-    return parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf"), str(path))
+    with path.open("rb") as file, open_text(file, str(path)) as text:
+        return parse_json(text.read().removeprefix(b"\xef\xbb\xbf"), str(path))
 
 
 def check_size(path: Path) -> None:

@@ -13,6 +13,7 @@ from typing import Any
 
 from levelled.errors import PoolError
 from levelled.sources.readers.items import (
+    PASS_FAIL,
     Contents,
     Item,
     as_object,
@@ -41,13 +42,13 @@ def is_table(columns: Sequence[str]) -> bool:
 
 
 def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
-    """True for a trace, a row of traces, or an evaluation table with columns and data."""
+    """True for a trace, a row of traces, or a table with columns and data, as pandas splits it."""
     info, columns = sample.get("info"), sample.get("columns")
     if isinstance(info, Mapping) and {*info} & {"trace_id", "request_id"}:
         return isinstance(sample.get("data"), Mapping)
-    if not is_list and isinstance(columns, list) and isinstance(sample.get("data"), list):
-        return is_table([str(one) for one in columns])
-    return is_list and is_table([*sample])
+    if is_list:
+        return is_table([*sample])
+    return isinstance(columns, list) and isinstance(sample.get("data"), list)
 
 
 def read(document: Any, name: str) -> Contents:  # noqa: ANN401
@@ -66,6 +67,9 @@ def _rows(document: Any, name: str) -> list[Mapping[str, Any]]:  # noqa: ANN401
     if "columns" not in document:
         return [document]
     columns, data = [str(one) for one in document["columns"]], document["data"]
+    index = document.get("index")
+    if "id" not in columns and isinstance(index, list) and len(index) == len(data):
+        columns, data = ["id", *columns], [[at, *row] for at, row in zip(index, data, strict=True)]
     if not all(isinstance(row, list) and len(row) == len(columns) for row in data):
         raise PoolError(f"{name} has rows with more or fewer values than its columns.")
     return [dict(zip(columns, row, strict=True)) for row in data]
@@ -106,7 +110,9 @@ def _traced(row: Mapping[str, Any]) -> Item:
         judge = str(one.get("assessment_name", one.get("name")))
         if "expectation" in one and one["expectation"] is not None:
             target = as_text(_value(one["expectation"]))
-        elif not _is_human(one):
+        elif _is_human(one):
+            hidden[f"label@{judge}"] = _verdict(_value(one.get("feedback")))
+        else:
             verdicts[judge] = _value(one.get("feedback"))
             hidden[f"explanation@{judge}"] = as_text(one.get("rationale"))
     shown = {
@@ -149,6 +155,11 @@ def _is_human(assessment: Mapping[str, Any]) -> bool:
     """True for feedback of a person."""
     kind = as_object(assessment.get("source")).get("source_type")
     return kind == "HUMAN" and assessment.get("expectation") is None
+
+
+def _verdict(value: object) -> object:
+    """A person's feedback in the words of verdicts: pass and fail."""
+    return PASS_FAIL[value] if isinstance(value, bool) else value
 
 
 def _value(part: object) -> Any:  # noqa: ANN401
