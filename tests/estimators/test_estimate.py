@@ -1,4 +1,5 @@
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -138,7 +139,7 @@ def test_bad_input_is_refused_in_words(
 
 def test_an_estimate_shows_itself_in_a_notebook() -> None:
     shown = lv.estimate([0.0, 1.0, 0.0, 1.0], DRAWS)._repr_html_()
-    assert shown.startswith("<b>0.997</b> [0.1, 0.9]<br>")
+    assert shown.startswith("<b>0.9</b> [0.1, 0.9]<br>")
     assert "raise the floor" in shown
 
 
@@ -405,8 +406,17 @@ def test_nothing_but_its_bounds_is_certain_of_a_population() -> None:
 def test_labels_that_contradict_their_probabilities_are_told_so() -> None:
     losses = np.append(np.ones(50), np.zeros(50))  # uniform draws hardly ever come in this order
     est = lv.estimate(losses, drawn(100, pool_size=200), interval="betting")
-    assert (est.low, est.high) == (0.25, 0.75)
-    assert any("order of the draws" in warning for warning in est.warnings)
+    assert (est.value, est.low, est.high, est.interval) == (0.5, 0.25, 0.75, "logical")
+    assert "order of the draws" in est.warnings[0]
+
+
+def test_where_no_value_is_possible_at_all_there_is_none() -> None:
+    losses = np.append(np.ones(100), np.zeros(100))
+    est = lv.estimate(losses, drawn(200, pool_size=400), interval="betting")
+    assert (est.value, est.low, est.high) == (None, 0.25, 0.75)
+    assert est.interval == "contradiction"
+    assert str(est).startswith("contradiction [0.25, 0.75]")
+    assert "order of the draws" in est.warnings[0]
 
 
 def test_a_control_that_does_not_help_is_left_out() -> None:
@@ -418,12 +428,11 @@ def test_a_control_that_does_not_help_is_left_out() -> None:
     assert replace(perfect, warnings=()) == lv.estimate(ERRORS, drawn(100))
 
 
-def test_an_estimate_outside_its_interval_says_so() -> None:
+def test_a_value_far_beyond_its_interval_is_moved_to_the_limit_with_a_warning() -> None:
     draws = lv.Draws(np.arange(30), np.full(30, 0.001), 40)
     est = lv.estimate(np.ones(30), draws)
-    assert est.value is not None
-    assert est.value > est.high
-    assert any("outside its interval" in warning for warning in est.warnings)
+    assert est.value == est.high == 1
+    assert any(re.search(r"25\.53.*moved", warning) for warning in est.warnings)
 
 
 @pytest.mark.parametrize(

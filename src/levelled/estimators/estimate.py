@@ -6,6 +6,7 @@ ones (`design_size`). R_PURE and R_LURE are the plain and the levelled unbiased 
 """
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Literal
 
 import numpy as np
@@ -23,6 +24,7 @@ from levelled.estimators.moments import (
     HOPELESS,
     POOR,
     THIN,
+    GivenValues,
     Moments,
     design_size,
     effective_size,
@@ -35,7 +37,7 @@ from levelled.estimators.moments import (
     uniform_probability,
     worth,
 )
-from levelled.estimators.record import Estimate
+from levelled.estimators.record import CONTRADICTION, SURE, Estimate
 
 Kind = Literal["0/1", "positive", "signed"]
 Control = tuple[FloatArray, FloatArray]
@@ -59,17 +61,29 @@ class LossSample:
     """The variance that the predictor behind "ramped" draws expects of the estimate."""
     budget: int | None = None
     """The number of labels that was fixed beforehand, where an interval depends on it."""
+    given: GivenValues | None = None
+
+    @property
+    def n_known(self) -> int:
+        """The number of items whose losses are known: drawn, or given between draws."""
+        return len(self.draws) + (0 if self.given is None else len(self.given))
+
+    @property
+    def total(self) -> float:
+        """The sum of the losses that are known."""
+        given = 0.0 if self.given is None else float(self.given.values.sum())
+        return float(self.moments.total) + given
 
     @property
     def complete(self) -> bool:
         """True if all that can be drawn is labelled, so that nothing is left to estimate."""
-        return not self.population and len(self.draws) == self.draws.pool_size - self.draws.excluded
+        return not self.population and self.n_known == self.draws.pool_size - self.draws.excluded
 
     @property
     def value(self) -> float:
         """The estimate; exact where all that can be drawn is labelled."""
         if self.complete:
-            return float(self.moments.total) / self.draws.pool_size
+            return self.total / self.draws.pool_size
         return float(self.moments.value)
 
     @property
@@ -101,9 +115,9 @@ class LossSample:
         """
         if self.population:
             return self.bounds
-        draws, total = self.draws, self.moments.total
+        draws, total = self.draws, np.asarray(self.total)
         drawable = draws.pool_size - draws.excluded
-        low, high = limits.logical_limits(total, len(draws), drawable, self.bounds)
+        low, high = limits.logical_limits(total, self.n_known, drawable, self.bounds)
         share = drawable / draws.pool_size
         return float(low) * share, float(high) * share
 
@@ -167,17 +181,28 @@ def _predicted(draws: Draws) -> tuple[float, float]:
 
 
 def _moments(
-    losses: FloatArray, draws: Draws, estimator: str, control: Control | None, population: bool
+    losses: FloatArray,
+    draws: Draws,
+    estimator: str,
+    control: Control | None,
+    given: GivenValues | None,
+    population: bool,
 ) -> Moments:
     """Moments of the difference form if there is a control that helps, else without it."""
     q, N = draws.probability, draws.pool_size
-    estimator = estimator if estimator in ("pure", "ramped") else "lure"
-    result = moments(losses, q, N, estimator=estimator, ramp=(ramp := ramp_of(draws)))
+    find = partial(
+        moments,
+        losses,
+        q,
+        N,
+        estimator=estimator if estimator in ("pure", "ramped") else "lure",
+        ramp=ramp_of(draws),
+        given=0.0 if given is None else given.before(len(draws)),
+    )
+    result = find()
     if control is not None:
         values, left = control
-        other = moments(
-            losses, q, N, estimator=estimator, control=values, control_left=left, ramp=ramp
-        )
+        other = find(control=values, control_left=left)
         decided = estimator == "ramped" or (losses < 0).any()
         result = other if decided else result.unless_clear(other)
     if not population:
@@ -216,18 +241,15 @@ def interval_for(sample: LossSample, wanted: str) -> tuple[Bounds, str, list[str
                 f"only {count} losses differ from 0, too few to judge their spread: declare "
                 f"bounds, or label more"
             )
-        ends, why = _limits(sample, method), ""
-        if ends is None:
-            why = f"{_why_logical(sample, method)}; the interval is what is logically possible"
-        elif max(ends[0], low) > min(ends[1], high):
-            why = (
-                "the estimate lies outside what is logically possible after these labels; the "
-                "interval is what is possible"
-            )
-        else:
+        ends = _limits(sample, method)
+        if ends is not None and max(ends[0], low) <= min(ends[1], high):
             low, high = max(ends[0], low), min(ends[1], high)
-        if why:
-            method, notes = "logical", [*notes, why]
+        else:
+            why = f"{_why_logical(sample, method, ends)}; the interval is what is possible"
+            notes, none = [*notes, why], method == "betting" and np.isfinite(sample.bounds[0])
+            ends = _limits(replace(sample, level=SURE), method)
+            none = none if ends is None else max(ends[0], low) > min(ends[1], high)
+            method = "contradiction" if none else "logical"
     if draws.excluded:
         share = draws.excluded / draws.pool_size
         low, high = low + sample.bounds[0] * share, high + sample.bounds[1] * share
@@ -309,7 +331,14 @@ def _limits(sample: LossSample, method: str) -> Bounds | None:
         if np.isinf(sample.bounds[0]):
             return None
         low, high = betting_interval(
-            sample.losses, q, N, sample.bounds, level, design=design, excluded=draws.excluded
+            sample.losses,
+            q,
+            N,
+            sample.bounds,
+            level,
+            design=design,
+            excluded=draws.excluded,
+            given=sample.given,
         )
         return (low, high) if low < high else None
     if method == "hedged":
@@ -344,17 +373,16 @@ def _effective(sample: LossSample) -> limits.Ends:
     )
 
 
-def _why_logical(sample: LossSample, method: str) -> str:
+def _why_logical(sample: LossSample, method: str, ends: Bounds | None) -> str:
     """The reason why the interval is only what is logically possible."""
+    if ends is not None:
+        return "the estimate lies outside what is logically possible after these labels"
     if method == "anytime":
         return f"an asymptotic interval needs {limits.ANYTIME_LEAST} labels and some spread"
     if method == "betting" and np.isinf(sample.bounds[0]):
         return "losses of either sign have a finite-sample interval only with declared bounds"
     if method == "betting":
-        return (
-            "these labels contradict their probabilities: no risk at all is likely to give them. "
-            "Are the losses in the order of the draws, and the probabilities those of each draw"
-        )
+        return CONTRADICTION
     seen = "one label shows" if sample.moments.budget == 1 else "the labels so far show"
     return f"{seen} no spread"
 
@@ -386,6 +414,8 @@ def estimate(
     control_mean: float | None = None,
     population: bool = False,
     budget: int | None = None,
+    known: ArrayLike = (),
+    given: GivenValues | None = None,
 ) -> Estimate:
     """The average loss over the whole pool, from the losses of the drawn items.
 
@@ -416,6 +446,9 @@ def estimate(
     population : True if the interval is to be for the population that the pool was sampled from,
         not for the pool.
     budget : The number of labels, fixed beforehand, that "hedged" aims at.
+    known : Losses of further items, whose labels were known beforehand, however these were chosen.
+        They are no part of the pool of the draws; the average is over both.
+    given : Losses of items of the pool that became known without a draw, after the first draw.
 
     >>> draws = Draws(np.arange(40), 1 / np.arange(100, 60, -1), pool_size=100)
     >>> print(estimate([1, 0, 0, 0] * 10, draws))  # doctest: +NORMALIZE_WHITESPACE
@@ -434,29 +467,32 @@ def estimate(
     predictor, predicted, jump = columns, None, 0.0
     if estimator == "ramped":
         predictor, (predicted, jump) = control_columns("design", None, draws), _predicted(draws)
-    declared = limits.bounds_of(values, bounds)
+    declared, exact = limits.bounds_of(values, bounds), floats("known", known, ndim=1)
+    limits.check_bounds(exact, declared)
+    if population and (len(exact) or given is not None):
+        raise InputError(
+            "Labels that were known beforehand may be of any choice of items, so they say nothing "
+            "of a population: leave out population, or known."
+        )
     sample = LossSample(
         losses=values,
         draws=draws,
         level=between("level", level, 0, 1, open_=True),
         bounds=declared,
         kind=kind_of(values, declared),
-        moments=_moments(values, draws, estimator, predictor, population),
+        moments=_moments(values, draws, estimator, predictor, given, population),
         population=population,
         predicted_variance=predicted,
         predicted_jump=jump,
         budget=None if budget is None else whole("budget", budget, least=len(values)),
+        given=given,
     )
     weights = _WEIGHTS[estimator](draws)
     (low, high), method, notes = interval_for(sample, interval)
     stderr = float(np.sqrt(sample.moments.variance)) if sample.moments.budget > 1 else None
     value = float(np.mean(weights * sample.losses)) if estimator == "murthy" else sample.value
     warnings = _sample_warnings(sample, estimator) + notes
-    slack = 1e-9 * abs(value)  # of rounding
-    # An unbiased estimate may lie outside of what is possible.
-    if not low - slack <= value <= high + slack and method != "none":
-        warnings.append("the estimate lies outside its interval; trust the interval")
-    return Estimate(
+    est = Estimate(
         value=value,
         low=low,
         high=high,
@@ -471,6 +507,13 @@ def estimate(
         interval=method,
         warnings=(*warnings, *_control_warnings(sample, columns)),
     )
+    if method == "contradiction":
+        est = est.contradicted
+    if not len(exact):
+        return est
+    share = draws.pool_size / (draws.pool_size + len(exact))
+    joined = est.scaled(share, share * float(exact.sum()) / draws.pool_size)
+    return replace(joined, pool_size=draws.pool_size + len(exact))
 
 
 def _control_warnings(sample: LossSample, control: Control | None) -> tuple[str, ...]:

@@ -139,6 +139,7 @@ def terms(
     *,
     control: FloatArray | None = None,
     control_left: FloatArray | None = None,
+    given: FloatArray | float = 0.0,
 ) -> FloatArray:
     """The terms a_m, each an unbiased estimate of the pool risk given the draws before it.
 
@@ -151,12 +152,13 @@ def terms(
         a_m = w_m (L_m - g_m(i_m)) + 1/N (sum_{t<m} L_t + sum_{n not yet drawn} g_m(n))
 
     `control` is g_m(i_m) and `control_left` the last sum, in which item m is still counted.
-    Arrays are [..., M].
+    `given` is the sum of the losses of items that became known without a draw before draw m, and
+    could not be drawn from then on: their g is their loss. Arrays are [..., M].
 
     >>> terms(np.array([1.0, 0.0]), np.array([0.5, 0.25]), 4)
     array([0.5 , 0.25])
     """
-    before = np.cumsum(losses, axis=-1) - losses
+    before = np.cumsum(losses, axis=-1) - losses + given
     if control is None or control_left is None:
         return (losses / probability + before) / pool_size
     return ((losses - control) / probability + before + control_left) / pool_size

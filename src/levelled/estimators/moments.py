@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 from numpy.typing import ArrayLike
 
-from levelled._check import FloatArray
+from levelled._check import FloatArray, IntArray
 from levelled.draws import Draws, check_losses
 from levelled.errors import InputError
 from levelled.estimators import lure
@@ -67,6 +67,37 @@ class Moments:
         )
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class GivenValues:
+    """Values of items that became known without a draw, between the draws.
+
+    From then on they cannot be drawn, and count as they are beside the values drawn before.
+    """
+
+    first: IntArray
+    """The number of the first draw after each of them, in order [K]."""
+    values: FloatArray
+    """Their values [..., K]."""
+
+    def __len__(self) -> int:
+        return len(self.first)
+
+    def at(self, draw: int) -> tuple[list[float], int]:
+        """The sums and the number of those after which this draw was the first."""
+        here = self.first == draw
+        return np.atleast_1d(self.values[..., here].sum(axis=-1)).tolist(), int(here.sum())
+
+    def before(self, n_draws: int) -> FloatArray:
+        """Their sum before each of so many draws.
+
+        >>> GivenValues(np.array([2, 2, 4]), np.array([1.0, 0.5, 1.0])).before(3)
+        array([0. , 1.5, 1.5])
+        """
+        count = np.searchsorted(self.first, np.arange(1, n_draws + 1), side="right")
+        start = np.zeros((*self.values.shape[:-1], 1))
+        return np.concatenate([start, np.cumsum(self.values, axis=-1)], axis=-1)[..., count]
+
+
 def moments(
     losses: FloatArray,
     probability: FloatArray,
@@ -75,6 +106,7 @@ def moments(
     estimator: str = "lure",
     control: FloatArray | None = None,
     control_left: FloatArray | None = None,
+    given: FloatArray | float = 0.0,
     ramp: float = lure.RAMP,
 ) -> Moments:
     """Moments of "lure", "pure" or "ramped" for losses and probabilities [..., M].
@@ -86,11 +118,12 @@ def moments(
     estimator : "lure", "pure" or "ramped"; the naive one is "lure" with `uniform_probability`.
     control, control_left : A predictor of the loss, as in `lure.terms`: the moments are then those
         of the difference form.
+    given : Losses that became known without a draw, summed before each draw, as in `lure.terms`.
     ramp : How fast the shares of "ramped" rise.
     """
     N, M = pool_size, losses.shape[-1]
     shares = estimator_shares(estimator, N, M, ramp)
-    a = lure.terms(losses, probability, N, control=control, control_left=control_left)
+    a = lure.terms(losses, probability, N, control=control, control_left=control_left, given=given)
     return Moments(
         value=np.asarray(np.sum(shares * a, axis=-1)),
         variance=variance(a, shares),

@@ -3,8 +3,19 @@
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass, replace
 from html import escape
-from math import inf, isfinite
+from math import isfinite
 from typing import Any
+
+from levelled.errors import InputError
+
+SURE = 1 - 1e-6
+"""The level of an interval that is missed only where the draws were not as they are recorded."""
+CONTRADICTION = (
+    "these labels contradict the probabilities of their draws: were labels that somebody chose "
+    "taken for a random sample, or are labels not in the order of the draws?"
+)
+_FAR = 3
+"""The standard errors beyond a limit from which on a value is moved there with a warning."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -12,7 +23,9 @@ class Estimate:
     """An estimate of a pool average, its interval, and how far to trust it.
 
     `value` is None where the metric is undefined so far, such as a recall before any positive
-    has been seen; `low` and `high` are then what is possible. `stderr` is None where no spread
+    has been seen, or where labels contradict the probabilities of their draws (`interval` is then
+    "contradiction"); `low` and `high` are then what is possible. Otherwise low <= value <= high: an
+    unbiased value beyond a limit is moved there. `stderr` is None where no spread
     can be estimated (one label). `low` and `high` may be infinite where nothing bounds the loss.
     `ess` is Kish's effective sample size, which says how uneven the weights are, and `max_weight`
     the largest weight of a single label. `worth` is about how many random labels would be as
@@ -33,23 +46,41 @@ class Estimate:
     warnings: tuple[str, ...] = ()
     worth: float | None = None
 
-    def with_limits(
-        self, low: float, high: float, interval: str, possible: tuple[float, float] = (-inf, inf)
-    ) -> "Estimate":
-        """The estimate with another interval, cut to what is possible.
+    def __post_init__(self) -> None:
+        if self.value is None or self.low <= self.value <= self.high:
+            return
+        if self.low > self.high:
+            raise InputError(f"The lower limit {self.low} is above the upper limit {self.high}.")
+        value = min(max(self.value, self.low), self.high)
+        beyond, slack = abs(self.value - value), 1e-9 * abs(self.value)  # of rounding
+        if self.stderr and beyond > _FAR * self.stderr + slack:  # 0 says that it is not known
+            note = f"the unbiased value {self.value:.4g} is far beyond its limit, and moved there"
+            object.__setattr__(self, "warnings", (*self.warnings, note))
+        object.__setattr__(self, "value", value)
 
-        A value that is known or undefined keeps its own, and so does one whose new limits cross.
+    @property
+    def contradicted(self) -> "Estimate":
+        """No figure, because labels and the probabilities of their draws cannot both be right."""
+        note = (CONTRADICTION,)
+        return replace(self, value=None, interval="contradiction", warnings=note, worth=None)
 
-        Parameters
-        ----------
-        low, high : The new limits.
-        interval : The name of the method that gave them.
-        possible : The least and the largest value that is possible.
-        """
-        low, high = max(low, possible[0]), min(high, possible[1])
-        if self.value is None or self.interval == "point" or low > high:
-            return self
-        return replace(self, low=low, high=high, interval=interval)
+    @property
+    def value_text(self) -> str:
+        """The value with four digits, or why there is none."""
+        if self.value is not None:
+            return f"{self.value:.4g}"
+        return "contradiction" if self.interval == "contradiction" else "undefined so far"
+
+    def scaled(self, by: float, start: float = 0.0) -> "Estimate":
+        """`start` + `by` times this estimate."""
+        low, high = sorted(start + by * limit for limit in (self.low, self.high))
+        return replace(
+            self,
+            value=None if self.value is None else start + by * self.value,
+            low=low,
+            high=high,
+            stderr=None if self.stderr is None else abs(by) * self.stderr,
+        )
 
     def as_dict(self) -> dict[str, Any]:
         """Plain values under the field names, ready for JSON; an infinite limit is None."""
@@ -59,13 +90,12 @@ class Estimate:
 
     def _repr_html_(self) -> str:
         """HTML for a notebook: the value and its interval first, the rest below."""
-        value = "undefined so far" if self.value is None else f"{self.value:.4g}"
         limits = "" if self.interval == "none" else f" [{self.low:.4g}, {self.high:.4g}]"
         rest = str(self).partition("; ")[2]
-        return f"<b>{value}</b>{limits}<br><small>{escape(rest)}</small>"
+        return f"<b>{self.value_text}</b>{limits}<br><small>{escape(rest)}</small>"
 
     def __str__(self) -> str:
-        text = "undefined so far" if self.value is None else f"{self.value:.4g}"
+        text = self.value_text
         if self.interval != "none":
             text += f" [{self.low:.4g}, {self.high:.4g}], {100 * self.level:.4g}% confidence"
         text += f"; {self.n_labels} label{'s' * (self.n_labels != 1)} of {self.pool_size}"
@@ -98,8 +128,7 @@ def align(header: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
 
 def cells(estimate: Estimate) -> list[str]:
     """The three cells value, low, high of an estimate."""
-    value = "undefined" if estimate.value is None else f"{estimate.value:.4g}"
-    return [value, f"{estimate.low:.4g}", f"{estimate.high:.4g}"]
+    return [estimate.value_text.partition(" ")[0], f"{estimate.low:.4g}", f"{estimate.high:.4g}"]
 
 
 def footnotes(rows: Iterable[tuple[str, Estimate]]) -> str:

@@ -383,10 +383,19 @@ def by_slice(
 
 
 def slice_estimate(
-    look: Look, losses: FloatArray, inside: BoolArray, pool_size: int, bounds: Limits
+    look: Look,
+    losses: FloatArray,
+    inside: BoolArray,
+    pool_size: int,
+    bounds: Limits,
+    known: FloatArray | None = None,
 ) -> Estimate:
-    """One slice of `by_slice`: `inside` says which drawn items it holds, of `pool_size` in all."""
-    part = _Part(look.draws, look.level, look.interval, losses, inside, pool_size, bounds)
+    """One slice of `by_slice`: `inside` says which drawn items it holds, of `pool_size` in all.
+
+    `known` [2, M] are the summed losses, and the number, of items whose losses without an upper
+    bound were known without a draw before each one.
+    """
+    part = _Part(look.draws, look.level, look.interval, losses, inside, pool_size, bounds, known)
     unbounded = "t" if kind_of(losses, bounds) == "signed" else "log_t"
     method = "wilson" if part.finite else unbounded
     choice("interval", part.interval, ("auto", method, "betting", "none"))
@@ -415,6 +424,7 @@ class _Part(Look):
     inside: BoolArray
     pool_size: int
     bounds: Limits
+    known: FloatArray | None
 
     @property
     def n_labels(self) -> int:
@@ -438,7 +448,7 @@ class _Part(Look):
 def _continuous(part: _Part, method: str) -> Estimate:
     """The mean of losses without an upper bound, or of either sign."""
     draws, count, D = part.draws, part.n_labels, part.inside.astype(np.float64)
-    ratio = draws_ratio(part.losses * D, D, draws)
+    ratio = draws_ratio(part.losses * D, D, draws, part.known)
     total = np.asarray(part.losses[part.inside].sum())
     least, most = logical_limits(total, count, part.pool_size, part.bounds)
     possible = float(least), float(most)

@@ -34,6 +34,7 @@ from levelled.estimators.intervals.limits import (
     signed_cp_safe,
     square_and_add,
 )
+from levelled.estimators.lure import lure_weights
 from levelled.estimators.moments import heaviest_size, moments, worth
 from levelled.estimators.record import Estimate, align, cells, footnotes
 from levelled.labels import Class, check_same_kind, class_names
@@ -383,16 +384,21 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
     least = float(np.mean([first[0] - second[1] for first, second in ends]))
     possible = least, float(np.mean([first[1] - second[0] for first, second in ends]))
     for pairs in (one for both in parts for one in both):
-        if not pairs.denominator.any():
+        if not pairs.total[1] > 0:
             return undefined_estimate(look, possible, pairs.what, final=pairs.settled)
     draws = look.draws
     q, N = draws.probability, draws.pool_size
     ratios = [
-        [draws_ratio(one.numerator, one.denominator, draws) for one in both] for both in parts
+        [draws_ratio(one.numerator, one.denominator, draws, one.known_before) for one in both]
+        for both in parts
     ]
     residuals = np.mean([a.residuals - b.residuals for a, b in ratios], axis=0)
-    joint = moments(residuals, q, N)
+    given = np.mean([np.asarray(a.given - b.given) for a, b in ratios], axis=0)
+    joint = moments(residuals, q, N, given=given)
     losses, bound = _signed_losses(parts, ratios)
+    value = np.mean([a.value - b.value for a, b in ratios], axis=0)
+    # The part of the difference that is known without draws.
+    exact = value - np.mean(lure_weights(draws) * losses) if np.any(given) else 0.0
 
     def limits() -> Limits:
         low, high = signed_cp_safe(
@@ -404,6 +410,7 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
             size=heaviest_size(draws),
             variance=joint.variance,
         )
+        low, high = low + exact, high + exact
         apart_low, apart_high = _apart(ratios, look)
         low, high = np.maximum(low, apart_low), np.minimum(high, apart_high)
         if not draws.excluded:
@@ -415,7 +422,6 @@ def ratio_difference(parts: Sequence[Both], look: Look) -> Estimate:
         slack = 2 * sum(shares) / len(shares)
         return float(low) - slack, float(high) + slack
 
-    value = np.mean([a.value - b.value for a, b in ratios], axis=0)
     units = np.any([one.denominator > 0 for both in parts for one in both], axis=0)
     est = make_estimate(look, value, joint.variance, units, possible, {"cp_safe": limits})
     return replace(est, worth=worth(joint, residuals, q))
@@ -476,6 +482,8 @@ class Figure:
     """The number of planned looks."""
     is_share: bool = False
     """True for an average of 0/1 losses over the whole pool."""
+    known: tuple[int, float] = (0, 0.0)
+    """The labels that were known at the creation, and what they add up to in this figure."""
     compare: Callable[[str], Comparison] | None = field(default=None, repr=False, compare=False)
     """Compares another model with this figure; None where only the figure is known."""
 
@@ -497,15 +505,17 @@ class Figure:
     def random_limits(self) -> tuple[float, float] | tuple[None, None]:
         """The interval that as many random labels would have given, at the same value.
 
-        Clopper and Pearson's, for n = M (N - 1) / (N - M) labels; None for other metrics.
+        Clopper and Pearson's, for n = M (N - 1) / (N - M) labels of the N items without a known
+        label; None for other metrics.
         """
-        est = self.estimate
-        M, N = est.n_labels, est.pool_size
+        est, (count, total) = self.estimate, self.known
+        M, N = est.n_labels, est.pool_size - count
         if not self.is_share or est.value is None or not 0 < M < N:
             return None, None
-        n = M * (N - 1) / (N - M)
-        low, high = clopper_pearson(n * min(max(est.value, 0.0), 1.0), n, est.level)
-        return float(low), float(high)
+        n, value = M * (N - 1) / (N - M), (est.value * est.pool_size - total) / N
+        limits = clopper_pearson(n * min(max(value, 0.0), 1.0), n, est.level)
+        low, high = ((N * float(end) + total) / est.pool_size for end in limits)
+        return low, high
 
     def as_dict(self) -> dict[str, Any]:
         """The fields of the file format, in its order; None for a limit that is infinite."""

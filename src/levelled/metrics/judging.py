@@ -422,5 +422,5 @@ def _labels_to_decide(one: Estimate, asked: float) -> int | None:
 
 
 def _with_limits(estimate: Estimate) -> str:
-    text = "undefined so far" if estimate.value is None else f"{estimate.value:.4g}"
+    text = estimate.value_text
     return f"{text} [{estimate.low:.4g}, {estimate.high:.4g}]"

@@ -35,7 +35,7 @@ from levelled.labels import (
     class_text,
     class_texts,
     is_number,
-    list_names,
+    match_classes,
     refuse_fractions,
 )
 from levelled.predictions import Categorical, PoolPredictions
@@ -140,10 +140,7 @@ class Metric(ABC):
     def labels(self, values: Sequence[object], classes: Sequence[str] | None = None) -> list[Any]:
         """Several labels, each as `label` gives it."""
         names = class_texts(values)
-        if unknown := set(names).difference(classes or names):
-            there = list_names(classes or ())
-            raise InputError(f"The label {min(unknown)!r} is none of the classes {there}.")
-        return names
+        return names if classes is None else match_classes(names, classes)
 
     def values(
         self,
@@ -211,8 +208,9 @@ class Metric(ABC):
             as_numbers("A prediction", predictions.number)
         if self.label_kind == "class" and predictions.number is not None:
             refuse_fractions(pred=predictions.number)
-        if self.positive is not None and predictions.classes is not None:
-            check_class(self.positive, predictions.classes)
+        classes = None if predictions.open_classes else predictions.classes
+        if self.positive is not None and classes is not None:
+            check_class(self.positive, classes)
 
     def score(self, predictions: PoolPredictions) -> FloatArray:
         """The interest of each item: sqrt(E[L^2]) as far as anything predicts it, else all ones.
@@ -438,7 +436,8 @@ class Share(Metric):
 
     def _worth(self, classes: Sequence[str] | None) -> FloatArray | None:
         """1 for the class itself, 0 for the others."""
-        return None if classes is None else _indicator("classes", classes, self.positive)
+        known = classes is not None and self.positive in classes
+        return _indicator("classes", classes or (), self.positive) if known else None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)

@@ -85,7 +85,8 @@ class PredictedRatio:
         values = np.stack([pairs.numerator, pairs.denominator])
         drawn = base.T @ parts + effects.T @ parts * design["positive_chance"]
         left = base.T @ n_left + effects.T @ chances
-        A, D = _ramped(FORMS @ values, FORMS @ drawn, FORMS @ left, draws).value[:2].tolist()
+        means = _ramped(FORMS @ values, FORMS @ drawn, FORMS @ left, draws).value[:2]
+        A, D = (means + np.array(pairs.known) / draws.pool_size).tolist()
         forms = np.vstack([FORMS, [1.0, -A / D if D else 0.0]])
         found = _ramped(forms @ values, forms @ drawn, forms @ left, draws)
         names = ("true_positive_variance", "false_negative_variance")

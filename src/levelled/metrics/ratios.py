@@ -30,6 +30,7 @@ from levelled.estimators.intervals.limits import DF_OF_ERROR, t_quantile, wilson
 from levelled.estimators.moments import (
     POOR,
     THIN,
+    GivenValues,
     Moments,
     design_size,
     effective_size,
@@ -65,6 +66,12 @@ class RatioMoments:
     minority: FloatArray
     """The units with A > 0 or those with A < D, whichever are fewer, each counted as its weight
     over the largest weight."""
+    open_share: FloatArray | float = 1.0
+    """The share of the denominator that is not known without draws."""
+    known: FloatArray | float = 0.0
+    """The part of the ratio that is: the sum of A over them, over the whole denominator."""
+    given: FloatArray | float = 0.0
+    """The residuals of items that are known without draws, summed before each draw."""
 
     @property
     def defined(self) -> BoolArray:
@@ -78,23 +85,32 @@ def ratio_moments(
     probability: FloatArray,
     pool_size: int,
     max_weight: FloatArray | None = None,
+    known: FloatArray | None = None,
 ) -> RatioMoments:
     """The estimate of a ratio from draws [..., M], and all that its interval needs.
 
     `max_weight` is the design column: the largest 1 / (N q) that each draw could have had. Units
     are then counted by their weight beside the heaviest that could have been drawn, because the
     rare heavy ones are those that have not come up yet; without it, beside the heaviest drawn.
+    `known` [2, ..., M] are A and D of items that are known without a draw, summed before each one.
 
     >>> ratio = ratio_moments(np.array([1.0, 0, 0]), np.array([1.0, 1, 0]), np.full(3, 0.1), 10)
     >>> round(float(ratio.value), 3), round(float(ratio.size), 3)
     (0.477, 1.996)
     """
     v = lure.weights(probability, pool_size)
+    M = v.shape[-1]
     top, bottom = np.sum(v * numerator, axis=-1), np.sum(v * denominator, axis=-1)
-    value = top / np.where(bottom > 0, bottom, 1.0)
-    mean = bottom / v.shape[-1]
-    scale = np.where(bottom > 0, mean, 1.0)
+    known_top, known_bottom, given = np.zeros(()), np.zeros(()), np.zeros(())
+    if known is not None:
+        known_top, known_bottom = known @ (lure.levels(pool_size, M) / pool_size)
+        top, bottom = top + known_top, bottom + known_bottom
+    whole = np.where(bottom > 0, bottom, 1.0)
+    value = top / whole
+    scale = np.where(bottom > 0, bottom / M, 1.0)
     residuals = (numerator - value[..., None] * denominator) / scale[..., None]
+    if known is not None:
+        given = (known[0] - value[..., None] * known[1]) / scale[..., None]
     units = v * (denominator > 0)
     heaviest = np.max(units, axis=-1, keepdims=True)
     if max_weight is not None:
@@ -109,21 +125,24 @@ def ratio_moments(
     kish = count**2 / np.where(squares > 0, squares, 1.0)
     return RatioMoments(
         value=np.asarray(value),
-        residual=moments(residuals, probability, pool_size),
+        residual=moments(residuals, probability, pool_size, given=given),
         residuals=residuals,
-        denominator=np.asarray(mean),
+        denominator=np.asarray(bottom / M),
         size=np.asarray(kish if max_weight is None else np.minimum(kish, count)),
         count=np.asarray(np.sum(denominator > 0, axis=-1)),
         minority=np.asarray(minority),
+        open_share=1 - known_bottom / whole,
+        known=known_top / whole,
+        given=given,
     )
 
 
-def draws_ratio(numerator: FloatArray, denominator: FloatArray, draws: Draws) -> RatioMoments:
+def draws_ratio(
+    numerator: FloatArray, denominator: FloatArray, draws: Draws, known: FloatArray | None = None
+) -> RatioMoments:
     """`ratio_moments` of draws, with the column `max_weight` of their design."""
-    design = draws.design or {}
-    return ratio_moments(
-        numerator, denominator, draws.probability, draws.pool_size, design.get("max_weight")
-    )
+    most, N = (draws.design or {}).get("max_weight"), draws.pool_size
+    return ratio_moments(numerator, denominator, draws.probability, N, most, known)
 
 
 def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatArray]:
@@ -136,23 +155,26 @@ def wilson_limits(ratio: RatioMoments, level: float) -> tuple[FloatArray, FloatA
     the rarer side (A = 0, or A < D), the less V^ counts: heavy ones may not have been drawn
     yet. (Without lambda a recall was covered 0.90 of the time where a third of the errors were
     such that the proposal did not expect them.) Without any spread the interval is Clopper and
-    Pearson's for k labels, so [0, 0] and [1, 1] cannot occur.
+    Pearson's for k labels, so [0, 0] and [1, 1] cannot occur. Where a part of the denominator is
+    known without draws, all of this is of the rest.
     """
-    theta = ratio.value
+    share = np.where(np.asarray(ratio.open_share) > 0, ratio.open_share, 1.0)
+    theta = np.clip((ratio.value - ratio.known) / share, 0.0, 1.0)
     inside = (ratio.minority > 0) & (theta > 0) & (theta < 1)
     binomial = np.where(inside, theta * (1 - theta), 0.25)
     fraction = ratio.residual.budget / ratio.residual.pool_size
     size = np.where(ratio.defined, ratio.size, 1.0)
     # The binomial sample that misses what is rare as often as k units without replacement do.
     unseen_size = size * (-np.log1p(-fraction) / fraction)
-    V, doubt = ratio.residual.variance, 1 / (1 + ratio.minority)
+    V, doubt = ratio.residual.variance / share**2, 1 / (1 + ratio.minority)
     blended = (1 - doubt) * V + doubt * np.maximum(V, binomial / unseen_size)
     n = binomial / np.maximum(blended, binomial * (1 - fraction) / (MOST * size))
     low, high = wilson(theta, n, t_quantile(ratio.residual.df, (1 + level) / 2))
     # Clopper and Pearson's interval for labels that were all on one side.
     reach, top = ((1 - level) / 2) ** (1 / unseen_size), theta > 0.5
     least, most = np.where(top, reach, 0.0), np.where(top, 1.0, 1 - reach)
-    return np.where(inside, low, least), np.where(inside, high, most)
+    low, high = np.where(inside, low, least), np.where(inside, high, most)
+    return ratio.known + share * low, ratio.known + share * high
 
 
 def mean_of_ratios(
@@ -258,6 +280,26 @@ class Pairs:
     what: str
     denominator_mean: float | None = None
     is_share: bool = True
+    known: Limits = (0.0, 0.0)
+    """A and D of items outside of the pool of the draws, summed; the ratio is over both."""
+    given: GivenValues | None = None
+    """A and D [2, K] of items of the pool that became known without a draw."""
+
+    @property
+    def known_before(self) -> FloatArray | None:
+        """A and D of all items that are known without a draw, summed before each draw [2, M]."""
+        if self.given is None and not any(self.known):
+            return None
+        later = 0.0 if self.given is None else self.given.before(len(self.numerator))
+        return np.array(self.known)[:, None] + np.zeros(len(self.numerator)) + later
+
+    @property
+    def total(self) -> Limits:
+        """The sums of A and of D over all items that are known, drawn or not."""
+        given = np.zeros(2) if self.given is None else self.given.values.sum(axis=-1)
+        drawn = np.array([self.numerator.sum(), self.denominator.sum()])
+        A, D = (drawn + given + self.known).tolist()
+        return A, D
 
     @classmethod
     def over_part(
@@ -288,7 +330,7 @@ class Pairs:
         >>> Pairs(np.array([1.0, 1, 0]), np.ones(3), unseen, "label").possible
         (0.25, 0.875)
         """
-        seen_A, seen_D = float(self.numerator.sum()), float(self.denominator.sum())
+        seen_A, seen_D = self.total
         counts, ratios = [n for n, _ in self.unseen], []
         for outcome in product(*(pairs for _, pairs in self.unseen)):
             A = seen_A + sum(n * a for n, (a, _) in zip(counts, outcome, strict=True))
@@ -349,16 +391,19 @@ def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
     fixed = "wilson" if pairs.is_share else "fieller"
     choice("interval", look.interval, ("auto", fixed, "betting", "none"))
     draws, D = look.draws, pairs.denominator
-    if not D.any():
+    if not pairs.total[1] > 0:
         return undefined_estimate(look, pairs.possible, pairs.what, final=pairs.settled)
-    found = draws_ratio(pairs.numerator, D, draws)
+    found = draws_ratio(pairs.numerator, D, draws, pairs.known_before)
 
     def asymptotic() -> Limits | None:
+        if not D.any():  # all that is known of the ratio was known without draws
+            return None
         if pairs.is_share:
             low, high = wilson_limits(found, look.level)
         else:
             values = FORMS @ np.stack([pairs.numerator, D])
-            spread = moments(values, draws.probability, draws.pool_size)
+            given = 0.0 if pairs.known_before is None else FORMS @ pairs.known_before
+            spread = moments(values, draws.probability, draws.pool_size, given=given)
             # The variances count as known from 2 labels for each one on the rarer side.
             df = np.clip(np.minimum(found.residual.df, DF_OF_ERROR * found.minority), 1.0, None)
             t = float(t_quantile(df, (1 + look.level) / 2))
@@ -375,8 +420,11 @@ def ratio_estimate(pairs: Pairs, look: Look) -> Estimate:
             return None
         watch = RatioBetting(draws.pool_size, pairs.most, look.level, pairs.denominator_mean)
         weights = (draws.design or {}).get("max_weight", [None] * len(draws))
+        watch.give(pairs.known, 0)
         rows = zip(pairs.numerator, D, draws.probability, weights, strict=True)
         for a, d, q, max_weight in rows:
+            if pairs.given is not None:
+                watch.give(*pairs.given.at(len(watch) + 1))
             watch.update(a, d, q, max_weight=max_weight)
         return watch.interval()
 
@@ -396,19 +444,20 @@ def make_estimate(
 ) -> Estimate:
     """The estimate with this value and the interval of `look` ("auto": the first of `methods`).
 
-    Value and interval are cut to what is possible. `units` are the draws that count in it.
+    The interval is cut to what is possible. `units` are the draws that count in it.
     """
     draws = look.draws
     method = next(iter(methods)) if look.interval == "auto" else look.interval
     (low, high), method, warnings = _limits(possible, method, methods, draws)
     spread = None if len(draws) < 2 else float(np.sqrt(variance))
     weights = lure.lure_weights(draws)[units]
+    heaviest = float(weights.max()) if len(weights) else 0.0
     return replace(
         undefined_estimate(look, (low, high), ""),
-        value=float(np.clip(value, *possible)),
+        value=float(value),
         stderr=0.0 if method == "point" else spread,
         ess=effective_size(weights),
-        max_weight=float(weights.max()),
+        max_weight=heaviest,
         interval=method,
         warnings=warnings,
     )
@@ -438,14 +487,7 @@ def undefined_estimate(look: Look, limits: Limits, what: str, *, final: bool = F
 
 def scaled(estimate: Estimate, by: float, start: float = 0.0) -> Estimate:
     """`start` + `by` times an estimate."""
-    low, high = sorted(start + by * limit for limit in (estimate.low, estimate.high))
-    return replace(
-        estimate,
-        value=None if estimate.value is None else start + by * estimate.value,
-        low=low,
-        high=high,
-        stderr=None if estimate.stderr is None else abs(by) * estimate.stderr,
-    )
+    return estimate.scaled(by, start)
 
 
 def widen_for_excluded(

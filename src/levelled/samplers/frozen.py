@@ -457,10 +457,20 @@ def _from_pool(draws: Draws, runs: Iterable[FrozenProposal], largest: float) -> 
     """Draws among the items left as draws from their pool, with their design columns."""
     left = _LeftItems(draws.index, runs, largest)
     # The columns are those of a pool of the items left alone: 1/N becomes that of the whole pool.
-    share = draws.pool_size / left.pool_size
-    design = {
-        name: column * share ** _POWERS.get(name, 0) for name, column in left.design(draws).items()
-    }
+    alone = replace(draws, design=left.design(draws))
+    design = in_pool_of(alone, left.pool_size)
     if left.ramp is not None:
         design["ramp"] = np.full(len(draws), left.ramp)
     return Draws(left.rows, draws.probability, left.pool_size, design=design | left.slice_columns())
+
+
+def in_pool_of(draws: Draws, size: int) -> _Columns:
+    """The design columns of draws as they are in a pool of another size.
+
+    Columns of slices have the name of the slice behind theirs.
+    """
+    share = draws.pool_size / size
+    return {
+        name: column * share ** _POWERS.get(name.partition(" ")[0], 0)
+        for name, column in (draws.design or {}).items()
+    }

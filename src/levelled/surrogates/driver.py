@@ -187,6 +187,9 @@ def balanced_shares(importance: FloatArray, floor: float) -> FloatArray:
 _Run = TypeVar("_Run", bound=Sized)
 _RAMP_OF_VERDICTS = 0.05  # study constants: half 0, twice 0
 """Beside verdicts the predictor is nearly as good at the first draws as at the last."""
+_NO_LABELS = (np.empty(0, dtype=np.int64), np.empty(0))
+_MOST_KNOWN = 20.0  # STATISTICS
+"""The labels that those known without a draw count as at the most, while fewer are drawn."""
 _FIRST_FIT, _LEAST_ROUND, _ROUNDS = 10, 5, 10  # study constants: half and twice at most 2%
 """Labels of the first fit, the fewest between two fits, and the part of the labels, a tenth, that
 is drawn between two later ones."""
@@ -299,6 +302,7 @@ class Driver:
         targets: FloatArray,
         weights: FloatArray,
         before: LossPredictor | None = None,
+        known: tuple[IntArray, FloatArray] = _NO_LABELS,
     ) -> LossPredictor:
         """The predictor after these labels.
 
@@ -308,10 +312,24 @@ class Driver:
         targets : What is learnt of each of them.
         weights : The factors that undo the choice of the items, as in `fit_predictor`.
         before : An earlier fit to begin from.
+        known : Items whose labels are known without a draw, and what is learnt of each.
         """
-        if len(rows) < _FIRST_FIT:
+        known_rows, known_targets = known
+        if len(rows) < _FIRST_FIT and len(known_rows) < _FIRST_FIT:
             return self.first_predictor
-        return fit_predictor(self._at(rows), np.arange(len(rows)), targets, weights, before)
+        n, every = len(rows), np.concatenate([rows, known_rows])
+        if not len(known_rows):
+            return fit_predictor(self._at(rows), np.arange(n), targets, weights, before)
+        # Known labels may be of any choice of items, so they count no more than the drawn ones.
+        share = min(1.0, max(_MOST_KNOWN, n) / len(known_rows)) * (weights.mean() if n else 1.0)
+        return fit_predictor(
+            self._at(every),
+            np.arange(len(every)),
+            np.concatenate([targets, known_targets]),
+            np.concatenate([weights, np.full(len(known_rows), share)]),
+            before,
+            n_drawn=n if n >= _FIRST_FIT else 0,
+        )
 
     def floor(self, targets: FloatArray) -> float:
         """The floor of the next proposal, which falls with the errors found.

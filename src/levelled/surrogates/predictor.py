@@ -182,6 +182,7 @@ def fit_predictor(
     losses: FloatArray,
     weights: FloatArray,
     before: LossPredictor | None = None,
+    n_drawn: int | None = None,
 ) -> LossPredictor:
     """Fit the predictor to the losses of labelled items.
 
@@ -191,22 +192,46 @@ def fit_predictor(
     rows, losses : The labelled items, and the loss of each.
     weights : 1 / ((N - m + 1) q_m) of each, which undo the choice of the items.
     before : An earlier fit to begin from.
+    n_drawn : The number of items, the first ones, that were drawn. Labels of the others were known
+        without a draw, and may be of any choice of items: the regressions learn from them, unless
+        they predict the drawn labels better without.
     """
+    n = len(rows) if n_drawn is None else n_drawn
+    weights = weights / (weights[:n].mean() if n else 1.0)
+    drawn = _fit(pool, rows[:n], losses[:n], weights[:n], before) if n else None
+    if drawn is not None and n == len(rows):
+        return drawn[0]
+    every = _fit(pool, rows, losses, weights, before, n)
+    return every[0] if drawn is None or every[1] > drawn[1] else drawn[0]
+
+
+def _fit(
+    pool: Covariates,
+    rows: IntArray,
+    losses: FloatArray,
+    w: FloatArray,
+    before: LossPredictor | None,
+    n_drawn: int | None = None,
+) -> tuple[LossPredictor, float]:
+    """The predictor, and its log-likelihood of the drawn labels if each were left out."""
     scaling, family = pool.scaling, pool.scaling.family
-    y, w = losses / scaling.scale, weights / weights.mean()
+    y, drawn = losses / scaling.scale, slice(n_drawn or None)
     table, start = pool.table(rows), pool.start
-    if family.is_bounded:  # the mean loss, drawn a little to what was expected
-        total = float(w @ y + _PRIOR_LABELS * scaling.prior_mean)
-        level = max(total / (len(y) + _PRIOR_LABELS), _LEAST_ERRORS / len(y))
-    else:  # losses may be of any size: their level is that of the labels
-        level = max(float(w @ y) / len(y), _TINY)
+    n = float(w.sum()) if n_drawn == 0 else len(y[drawn])
+    if not family.is_bounded:  # losses may be of any size: their level is that of the labels
+        level = max(float(w[drawn] @ y[drawn]) / n, _TINY)
         start[0] += np.log(level)
+    elif n_drawn == 0:  # only labels of any choice of items, whose level says nothing of the others
+        level = scaling.prior_mean
+    else:  # the mean loss, drawn a little to what was expected
+        total = float(w[drawn] @ y[drawn] + _PRIOR_LABELS * scaling.prior_mean)
+        level = max(total / (n + _PRIOR_LABELS), _LEAST_ERRORS / n)
     starts = {} if before is None else {len(b): b for _, b in before.regressions}
     # The scores alone, and all columns. Beside verdicts the features are always used: a verdict
     # alone teaches little.
     every = SCORES + pool.n_extra
     sizes = [every] if scaling.from_verdicts or not pool.n_extra else [SCORES, every]
-    dispersion = _dispersion(family, np.full(len(y), level), y, w)
+    dispersion = _dispersion(family, np.full(len(y[drawn]), level), y[drawn], w[drawn])
     for _ in range(1 if dispersion == 1 else 2):
         ridges = [
             Ridge(family, table[:, :size], y, w / dispersion, start[:size], _penalty(pool, size))
@@ -215,21 +240,27 @@ def fit_predictor(
         begin = [starts.get(size, start[:size]) for size in sizes]
         fits = [one.fit(b) for one, b in zip(ridges, begin, strict=True)]
         left_out = np.stack([one.left_out(b) for one, b in zip(ridges, fits, strict=True)])
-        unseen = family.mean(left_out)
-        dispersion = min(_dispersion(family, mean, y, w) for mean in unseen)
+        unseen = family.mean(left_out[:, drawn])
+        dispersion = min(_dispersion(family, mean, y[drawn], w[drawn]) for mean in unseen)
+    y, w, left_out = y[drawn], w[drawn], left_out[:, drawn]
     shares = _shares(family, left_out, y, w / dispersion)
     eta = np.asarray(
         sum(share * (one.table @ b) for share, one, b in zip(shares, ridges, fits, strict=True))
     )
     averaged = family.mean(shares @ left_out)
-    return LossPredictor(
+    background = _FIRST_BACKGROUND
+    if n_drawn != 0:
+        background = _background_share(family, averaged, y, w / dispersion, level)
+    mixed = (1 - background) * averaged + background * level
+    predictor = LossPredictor(
         tuple((float(share), b) for share, b in zip(shares, fits, strict=True) if share > 0),
-        _background_share(family, averaged, y, w / dispersion, level),
+        background,
         level,
         dispersion,
         # The range of linear predictors on labelled items: an exponential is never extrapolated.
         (-np.inf, np.inf) if family.is_bounded else (float(eta.min()), float(eta.max())),
     )
+    return predictor, float(family.log_likelihood(mixed, y) @ w)
 
 
 def _penalty(pool: Covariates, size: int) -> FloatArray:

@@ -64,6 +64,7 @@ from levelled.estimators.intervals.wealth import (
     step,
     unpack,
 )
+from levelled.estimators.moments import GivenValues
 
 COLUMNS = ("max_weight", "control", "control_left", "max_weighted_control", "max_weighted_headroom")
 """The design columns that a game on a mean can use."""
@@ -338,14 +339,25 @@ class Watch:
 
     def __init__(self, game: Game) -> None:
         self._game, self._n_labels, self._sums = game, 0, (0.0,) * len(game.sum_names)
+        self._n_given = 0
         self._wealth = Wealth.start(np.empty(0), ((), ()), equal_prior(((), ())), *game.ends)
 
     def __len__(self) -> int:
         return self._n_labels
 
+    def give(self, sums: Sequence[float], count: int) -> None:
+        """Add the summed values of `count` items that became known without a draw.
+
+        They count from the next label on, and are not drawn any more. Items that were never part
+        of the pool have a count of 0.
+        """
+        added = (old + float(new) for old, new in zip(self._sums, sums, strict=False))
+        self._sums = (*added, *self._sums[len(sums) :])
+        self._n_given += count
+
     def interval(self) -> tuple[float, float]:
         """The limits after the labels so far: the nearest rejected candidates, if possible."""
-        lowest, highest = self._game.possible(self._n_labels, self._sums)
+        lowest, highest = self._game.possible(self._n_labels + self._n_given, self._sums)
         low, high = self._wealth.low, self._wealth.high
         return min(max(low, lowest), highest), max(min(high, highest), lowest)
 
@@ -355,6 +367,7 @@ class Watch:
             "format": _FORMAT,
             **{name: _plain(getattr(self._game, name)) for name in self._arguments()},
             "n_labels": self._n_labels,
+            "n_given": self._n_given,
             **dict(zip(self._game.sum_names, self._sums, strict=True)),
             "variants": [list(names) for names in self._wealth.variants],
             "wealth": self._wealth.to_dict(),
@@ -381,13 +394,13 @@ class Watch:
         below, above = (tuple(names) for names in stored["variants"])
         self._sums = tuple(stored[name] for name in self._game.sum_names)
         self._wealth = Wealth.from_dict(stored["wealth"], (below, above))
-        self._n_labels = stored["n_labels"]
+        self._n_labels, self._n_given = stored["n_labels"], stored.get("n_given", 0)
 
     def _add(
         self, label: Mapping[str, float], q: float, columns: Mapping[str, float | None]
     ) -> FloatArray:
         """Add one label and return its bets; a label with anything wrong changes nothing."""
-        game, wealth, m = self._game, self._wealth, self._n_labels + 1
+        game, wealth, m = self._game, self._wealth, self._n_labels + self._n_given + 1
         values = tuple(finite_number(name, value) for name, value in label.items())
         q = finite_number("q", q)
         if not 0 < q <= 1:
@@ -398,14 +411,14 @@ class Watch:
         q = max(q, 1 / LARGEST)  # such an item is never seen, and a smaller weight wins less
         present = {name: finite_number(name, x) for name, x in columns.items() if x is not None}
         sides = game.bets(m, values, q, self._sums, present)
-        if m == 1:
+        if not self._n_labels:
             names = tuple(sides[0]), tuple(sides[1])
             prior = game.prior(names, present)
             wealth = Wealth.start(game.first_candidates(), names, prior, *game.ends)
         bets = bet_table(sides, wealth.variants)
-        self._wealth = place_bets(game, wealth, m, bets)
+        self._wealth = place_bets(game, wealth, self._n_labels + 1, bets)
         self._sums = tuple(float(total) for total in game.add(m, values, q, self._sums))
-        self._n_labels = m
+        self._n_labels += 1
         return bets
 
 
@@ -607,6 +620,7 @@ def betting_interval(
     *,
     excluded: int = 0,
     design: Mapping[str, ArrayLike] | None = None,
+    given: GivenValues | None = None,
 ) -> tuple[float, float]:
     """The interval of `Betting` after all the labels, in the order in which they were drawn.
 
@@ -616,6 +630,7 @@ def betting_interval(
     pool_size, bounds, level, excluded : As for `Betting`.
     design : One value a draw under the names of the columns of `Betting.update`; others are
         ignored.
+    given : Losses of items of the pool that became known between the draws.
 
     >>> low, high = betting_interval([1.0, 0.0, 0.0], [0.2, 0.1, 0.1], pool_size=10)
     >>> round(low, 3), round(high, 3)
@@ -623,6 +638,8 @@ def betting_interval(
     """
     watch = Betting(pool_size, bounds, level, excluded)
     for label in labels_of(losses, probability, design or {}, COLUMNS):
+        if given is not None:
+            watch.give(*given.at(len(watch) + 1))
         watch.update(**label)
     return watch.interval()
 
