@@ -343,9 +343,19 @@ def test_a_label_that_is_nearly_a_predicted_class_is_refused(tmp_path: Path, lab
     pool = pa.table({"id": ["a", "b", "c"], "pred": ["cat", "dog", "cat"]})
     campaign = begun(tmp_path / "c.db", pool)
     (ask,) = campaign.ask(1)
-    with pytest.raises(CampaignError, match="capitals"):
+    with pytest.raises(InputError, match=rf"mean '{label.strip().lower()}'.*--normalise"):
         campaign.tell(ask.draw, label)
-    campaign.tell(ask.draw, "bird")  # a class that was never predicted is a label all the same
+    with pytest.raises(InputError, match=r"'bird'.*--open-classes"):
+        campaign.tell(ask.draw, "bird")
+    loose = begun(tmp_path / "loose.db", pool, normalise=True)
+    loose.tell(loose.ask(1)[0].draw, label)
+    assert loose.state.answers[1].label == label.strip().lower()
+    taken = begun(tmp_path / "open.db", pool, open_classes=True)
+    (ask,) = taken.ask(1)
+    with pytest.raises(InputError, match="--normalise"):
+        taken.tell(ask.draw, label)
+    taken.tell(ask.draw, "bird")  # a class that was never predicted is a label all the same
+    assert [*taken.audit()] == [*loose.audit()] == []
 
 
 def test_a_slice_counts_its_own_labels(tmp_path: Path) -> None:

@@ -119,7 +119,7 @@ def test_a_floor_mixes_the_weights_with_uniform_ones(
 
 def test_a_metric_scores_rows_as_a_campaign_does(folder: Path, columns: dict[str, Any]) -> None:
     proba = np.stack([columns["proba_ham"], columns["proba_spam"]], axis=1)
-    predictions = PoolPredictions(N, ("ham", "spam"), proba=proba, score=columns["score"])
+    predictions = PoolPredictions(N, ("ham", "spam"), proba=proba)
     score = parse_metric("error").score(predictions)
     mixed = proposals.mixture(score / score.sum(), share=0.5)
     expected = finish(merge(part(g, 99, seed=5, unit=u) for u, g in enumerate(row_groups(mixed))))

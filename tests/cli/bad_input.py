@@ -69,10 +69,10 @@ POOLS = [
     pool("id,pred,prediction\nq,a,b\n", "prediction"),
     pool("id,pred\nq,\n", "'q'"),
     pool("id,text\nq,hello\n", "pred"),
-    pool("id,pred,score\nq,a,-1\nr,a,1\n", "'q'"),
+    pool("id,pred,score\nq,a,-1\nr,b,1\n", "'q'", options=" --role score=score"),
     pool("id,pred\nq,a\n", "number", options=" --metric mse"),
     pool("id,pred\nq,a\n", "proba", options=" --metric log_loss"),
-    pool("id,pred\nq,a\n", "proba", options=" --score entropy"),
+    pool("id,pred\nq,a\nr,b\n", "proba", options=" --score entropy"),
 ]
 
 ARGUMENTS = [
@@ -333,8 +333,8 @@ NUMBERS = [
     pool("id,pred\nq,-1e150\nr,2\n", "-1e+150", options=" --metric mae"),
     pool("id,pred\nq,1e400\nr,2\n", "numbers", options=" --metric mse"),
     pool("id,pred\nq,inf\nr,2\n", "number", options=" --metric mse"),
-    pool("id,pred,score\nq,a,1e400\nr,a,1\n", "'q'"),
-    pool("id,pred,score\nq,a,nan\nr,a,1\n", "'q'"),
+    pool("id,pred,score\nq,a,1e400\nr,b,1\n", "'q'", options=" --role score=score"),
+    pool("id,pred,score\nq,a,nan\nr,b,1\n", "'q'", options=" --role score=score"),
     pool("id,pred,loss_hat\nq,a,-1\nr,a,1\n", "loss_hat"),
     pool("id,pred,loss_hat\nq,a,nan\nr,a,1\n", "'q'"),
     pool("id,proba_a,proba_b\nq,1e-400,0.5\n", "'q'"),
@@ -353,7 +353,7 @@ NUMBERS = [
     pool('{"id": 1, "pred": {"a": 1}}\n', "pred", ending="jsonl"),
     pool('{"id": 1, "pred": ["a"]}\n', "pred", ending="jsonl"),
     pool("id,pred\nq,a,b\n", "bad.csv"),
-    pool("id\tpred\nq\ta\n", "'id'"),
+    pool("id:pred\nq:a\n", "'id'"),
     pool("id,pred\nq,a\n", "'id'", ending="tsv"),
     pool("\n\n\n", "bad.csv"),
     pool("{}\n", "'id'", ending="jsonl"),

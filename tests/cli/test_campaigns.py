@@ -277,7 +277,8 @@ def test_the_history_of_a_report_ends_at_the_estimate(levelled: Levelled, spam: 
 def test_hostile_text_is_harmless_everywhere(levelled: Levelled, tmp_path: Path) -> None:
     rows = [{"id": f"{n} {HOSTILE}", "pred": "a", "x": HOSTILE, "s": HOSTILE} for n in range(5)]
     (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    made = levelled("create", "[red]x", "--pool", "p.jsonl", "--slice", "s", "--seed", 1)
+    create = ("create", "[red]x", "--pool", "p.jsonl", "--slice", "s", "--seed", 1)
+    made = levelled(*create, "--open-classes")
     assert made.code == 0, made.err
     table = levelled("ask", "[red]x", "-n", 3, "--format", "table")
     lines = levelled("ask", "[red]x", "-n", 2).out

@@ -2,6 +2,7 @@
 
 import csv
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -37,8 +38,9 @@ def test_a_look_says_what_is_recognised_and_how_to_go_on(levelled: Levelled) -> 
         assert words in out
     assert "groups: 6" in out
     assert "includes: fail 8, pass 4" in out
-    assert "input, messages, output, target" in out
-    assert "explanation@grader" in out.partition("hidden:")[2]
+    roles = {line.split()[0]: line.split()[1] for line in out.splitlines()}
+    assert {roles[one] for one in ("input", "messages", "output", "target")} == {"shown"}
+    assert (roles["pred@grader"], roles["explanation@grader"]) == ("judge", "hidden")
     assert out.endswith("next: levelled create NAME --pool run.eval --metric share:pass\n")
     assert not Path("levelled.db").exists()
 
@@ -135,3 +137,19 @@ def test_all_commands_take_the_same_addresses(levelled: Levelled, source: str) -
     words = ("--metric", "error", "--budgets", "10", "--repetitions", "2", "--methods", "static")
     assert levelled("simulate", "--pool", address, *words).code == 0
     assert "3 of 60 items drawn" in levelled("draw", address, "-k", "3", "--seed", "1").err
+
+
+def test_roles_are_looked_at_kept_and_printed(levelled: Levelled, traces: Path) -> None:
+    roles = ("trace_id=id", "verdict=judge", "reason=shown", "reason=slice")
+    words = [word for role in roles for word in ("--role", role)]
+    looked = levelled("look", traces.name, *words, "--format", "table")
+    assert re.search(r"^reason +slice, shown +said", looked.out, re.MULTILINE)
+    assert "--role reason=shown,slice" in looked.out.splitlines()[-1]
+    made = levelled("create", "s", "--pool", traces.name, *words, "--metric", "error", "--seed", 1)
+    assert made.code == 0, made.err
+    assert re.search(r"^verdict +judge", made.err, re.MULTILINE)
+    assert "reason=shown+slice" in levelled("status", "s", "--format", "table").out
+    for wrong, named in (("=id", "COLUMN=ROLE"), ("reason=weight", "weight"), ("x=id", "'x'")):
+        refused = levelled("look", traces.name, "--role", wrong)
+        assert refused.code in (1, 2)
+        assert named in refused.err.splitlines()[-1]

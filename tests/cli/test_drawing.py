@@ -193,7 +193,7 @@ def test_design_columns_are_left_out_if_they_do_not_fit_a_float(
     [
         (
             {"score": [1.0, 2.0], "proba_a": [0.1, 0.2], "proba_b": [0.9, 0.8]},
-            "the column 'score', not the predictions",
+            "the expected loss, by the columns 'proba_a', 'proba_b'",
         ),
         (
             {"proba_a": [0.1, 0.2], "proba_b": [0.9, 0.8]},

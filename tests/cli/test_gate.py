@@ -105,7 +105,8 @@ def test_junit_has_one_case_a_claim(
 def test_names_cannot_break_the_xml(levelled: Levelled, tmp_path: Path) -> None:
     name, hostile = 'a<b>&"]]>', 'share:</testcase>\x00\x1b[31m\u202e&"'
     pool = pa.table({"id": ["a", "b"], "pred": ["x", "y"]})
-    lv.create_campaign(name, pool, hostile, storage=tmp_path / "levelled.db", seed=7)
+    storage = tmp_path / "levelled.db"
+    lv.create_campaign(name, pool, hostile, storage=storage, seed=7, open_classes=True)
     assert levelled("gate", name, "--at-most", 0.5, "--junit", "gate.xml").code == NOT_YET
     (suite,) = ET.parse(tmp_path / "gate.xml").getroot()
     assert suite[0].attrib["classname"] == name
@@ -155,3 +156,23 @@ def test_the_workflow_on_the_page_runs_the_gate() -> None:
     commands = " ".join(step.get("run", "") for step in _steps(workflow))
     assert "levelled gate" in commands
     assert "--junit" in commands
+
+
+def test_contradictory_labels_end_the_gate_with_code_1(levelled: Levelled, tmp_path: Path) -> None:
+    table = pa.table({"id": range(1000), "pred": [0, 1] * 500})
+    campaign = lv.create_campaign(
+        "odd", table, storage=tmp_path / "levelled.db", seed=7, budget=300
+    )
+    for wrong in (1, 0):  # the first 150 labels are all wrong, the others right
+        asks = campaign.ask(150)
+        campaign.tell_all(
+            [{"id": one.id, "label": bool((int(one.id) + wrong) % 2)} for one in asks]
+        )
+    said = levelled("gate", "odd", "--at-least", 0.1, "--junit", "gate.xml", "--format", "json")
+    assert said.code == 1
+    assert json.loads(said.out)[0]["word"] == "contradiction"
+    (suite,) = ET.parse(tmp_path / "gate.xml").getroot()
+    assert suite.attrib["failures"] == "1"
+    assert "contradict" in levelled("estimate", "odd", "--format", "table").out
+    levelled("report", "odd", "--out", "r.html")
+    assert "has no figure" in (tmp_path / "r.html").read_text()

@@ -258,8 +258,12 @@ CASES: dict[str, Case] = {
         _spam, ["error", "brier"], {"guarantee": "finite", "slices": ["country"], "budget": 40}
     ),
     "drive worst": Case(_spam, ["error", "f1:spam"], {"drive": "worst", "seed": 5}),
-    "guided": Case(_guided, "error", {"seed": 2}, go_on=_rescored),
-    "guided static": Case(_guided, ["error", "share:spam"], {"kind": "static", "seed": 3}),
+    "guided": Case(_guided, "error", {"seed": 2, "roles": {"score": "score"}}, go_on=_rescored),
+    "guided static": Case(
+        _guided,
+        ["error", "share:spam"],
+        {"kind": "static", "seed": 3, "roles": {"score": "score"}},
+    ),
     "two models": Case(_two_models, ["error", "f1:spam"], {"slices": ["country"]}, go_on=_attached),
     "share": Case(_spam, ["share:spam", "share:ham"], {"seed": 4}),
     "judges": Case(

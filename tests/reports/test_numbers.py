@@ -42,8 +42,8 @@ def test_without_pending_labels_there_is_no_bracket() -> None:
     [
         ("error", 0.17, "12.0%"),
         ("f1:spam", 0.17, "12.0%"),
-        ("error", 0.085, "12.00%"),
-        ("error", 0.0801, "12.000%"),
+        ("error", 0.125, "12.00%"),
+        ("error", 0.1201, "12.000%"),
         ("brier", 0.17, "0.1200"),
         ("mean:1:5", 0.17, "0.1200"),
     ],
@@ -51,7 +51,8 @@ def test_without_pending_labels_there_is_no_bracket() -> None:
 def test_numbers_are_in_per_cent_where_people_know_them_so(
     metric: str, high: float, shown: str
 ) -> None:
-    figure = replace(FIGURE, metric=metric, estimate=replace(ESTIMATE, high=high))
+    low = 0.08 if high == 0.17 else 0.12
+    figure = replace(FIGURE, metric=metric, estimate=replace(ESTIMATE, low=low, high=high))
     assert number_format(figure)(0.12) == shown
     assert figure_cells(figure, number_format(figure))["value"] == shown
     assert number_format(figure)(float("inf")) == "∞"

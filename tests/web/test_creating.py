@@ -65,6 +65,21 @@ def test_the_log_of_another_tool_becomes_a_campaign(make_site: Callable[..., Sit
     assert {one["name"]: one["kind"] for one in item["fields"]}["messages"] == "chat"
 
 
+def test_roles_are_shown_and_chosen(studio: Site) -> None:
+    look = {"file": "run.parquet", "roles": {"country": "hidden"}}
+    seen = studio.post("/api/look", look, "eve").json()
+    role = {one["name"]: (one["role"], one["why"]) for one in seen["roles"]}
+    assert role["country"] == ("hidden", "said")
+    assert "country" not in seen["shown"][0]
+    refused = studio.post("/api/look", {**look, "roles": {"country": "cost"}}, "eve")
+    assert refused.status_code == 422
+    assert "'country'" in refused.json()["error"]
+    body = {"name": "roles", "file": "run.parquet", "roles": {"country": "hidden,slice"}}
+    assert studio.post("/api/campaigns", body, "eve").status_code == 201
+    settings = load_campaign("roles", storage=studio.settings.storage).settings
+    assert (settings.slices, settings.columns.hide) == (("country",), ("country",))
+
+
 @pytest.mark.parametrize(
     "wrong",
     [

@@ -13,10 +13,11 @@ from numbers import Real
 from pathlib import Path
 from typing import Any, NamedTuple, TypeGuard
 
+import msgspec
 import numpy as np
 
 from levelled._optional import optional
-from levelled.campaigns.drawing.drawing import begin_round, draw_again, driver_of
+from levelled.campaigns.drawing.drawing import begin_round, draw_again, driver_of, make_known
 from levelled.campaigns.drawing.pools import (
     attach_event,
     check_guarantee,
@@ -31,6 +32,7 @@ from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import (
     Changed,
     Event,
+    LabelsKnown,
     PredictionsAttached,
     RoundBegun,
     apply_events,
@@ -156,9 +158,11 @@ def _compare_settings(
     created: CampaignSettings, state: CampaignState, pool_at: PoolAt
 ) -> Iterator[str]:
     """Settings that follow from others; reading them has refused values out of their range."""
-    looks = looks_over(created.budget, created.pool_size, created.level, len(created.looks))
+    looks = looks_over(created.budget, created.open_size, created.level, len(created.looks))
     if not nearly_equal(created.looks, looks, _FITTED):
         yield "the planned looks are not those of this budget, pool size and level"
+    if created.n_known and created.n_known != sum(len(one.items) for one in state.known[:1]):
+        yield f"the labels of {created.n_known} items were known, and the log has others"
     if created.is_finite and created.looks:
         yield "no campaign can have planned looks beside a finite-sample guarantee"
     check_guarantee(created)
@@ -208,6 +212,11 @@ class _Steps:
             yield from _compare(plain, expected, "the state before it gives", _FITTED)
         elif isinstance(event, PredictionsAttached):
             yield from self._check_attached(state, event, plain)
+        elif isinstance(event, LabelsKnown):
+            rows, labels = zip(*((item.row, item.label) for item in event.items), strict=True)
+            known = make_known(self.pool_at(state, 1), state.settings, rows, labels)
+            expected = to_plain(msgspec.structs.replace(event, items=known))
+            yield from _compare(plain, expected, "the pool gives", _ROUNDING)
 
     def _check_attached(
         self, state: CampaignState, event: PredictionsAttached, plain: PlainEvent
@@ -223,7 +232,11 @@ class _Steps:
             self.notes.append(f"{what}: {refused}")
             return
         items = state.draws[len(state.draws) - len(event.pred or event.proba) :]
-        expected = attach_event(state.settings, items, self._files[key], event.model, at=event.at)
+        every = state.known_items
+        known = {place: every[place] for place in event.known_pred or event.known_proba}
+        expected = attach_event(
+            state.settings, items, self._files[key], event.model, at=event.at, known=known
+        )
         yield from _compare(plain, to_plain(expected), f"{event.source} gives {event.model!r}", 0)
 
 
@@ -275,7 +288,7 @@ def _compare_draws(
 ) -> Iterator[str]:
     rows = [item.row for item in state.draws]
     rounds = [(one, pool_at(state, one.first)) for one in state.rounds]
-    items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds)
+    items = draw_again(pool_at(state, 1), created, rows, len(rows), rounds, state.known)
     uses_features = np.zeros(len(rows), dtype=bool)
     for begun, pool in rounds:
         in_runs = _uses_features(begun) and not driver_of(pool, created).is_one_run

@@ -15,6 +15,7 @@ from levelled.campaigns.log import decide
 from levelled.campaigns.log.events import (
     Closed,
     Event,
+    LabelsKnown,
     LossesReplaced,
     Renamed,
     Reopened,
@@ -461,9 +462,11 @@ class Campaign:
         return paces_of(self.state)
 
     def report(self, path: str | Path) -> None:
-        """Write figures, plots, settings and corrections as one HTML file."""
+        """Write figures, plots, settings and corrections as one file, which ends in .html."""
         from levelled.reports import page
 
+        if Path(path).suffix.lower() not in (".html", ".htm"):
+            raise InputError(f"A report is an HTML file: {path} must end in .html.")
         text = page(self.report_content())
         Path(path).write_text(text, encoding="utf-8", errors="backslashreplace")
 
@@ -519,14 +522,41 @@ class Campaign:
         """Estimate another model from the same labels: a file or frame of ids and predictions.
 
         It needs a prediction for every item drawn so far. Estimates stay unbiased, because the
-        draws did not depend on this model. The campaign may be closed.
+        draws did not depend on this model. The campaign may be closed. A frame is saved as a
+        Parquet file beside the SQLite file of the storage, for further draws of any process; with
+        PostgreSQL it serves this process alone.
         """
-        from levelled.campaigns.drawing.pools import attach_event
+        from levelled.campaigns.drawing.pools import attach_event, keep_frame
         from levelled.sources import open_pool
 
         opened = open_pool(predictions, classes=self.settings.classes)
         at = decide.time_text(current_time())
-        self._do(lambda state: [attach_event(state.settings, state.draws, opened, model, at=at)])
+
+        def attached(state: CampaignState) -> Sequence[Event]:
+            known = dict(enumerate(state.known_items))
+            return [attach_event(state.settings, state.draws, opened, model, at=at, known=known)]
+
+        if opened.source is None:
+            attached(self.state)  # refuses first
+            name = f"{self.name}-{model}-{opened.fingerprint[:12]}"
+            opened = keep_frame(opened, name, self._log.store.address)
+        self._do(attached)
+
+    def attach_labels(self, labels: Any, *, owner: str | None = None) -> int:  # noqa: ANN401
+        """Add labels that somebody has already, from a file or frame of ids and labels.
+
+        However their items were chosen, the estimates stay unbiased: these items count as they
+        are, and are not drawn any more. Items that were drawn already are passed over, since their
+        labels are told; `note` then says how many. Returns the number of labels added.
+        """
+        from levelled.campaigns.drawing.known import known_events
+
+        def known(state: CampaignState) -> Sequence[Event]:
+            events, self.note = known_events(self.pool(), state, labels, owner, current_time())
+            return events
+
+        stored = self._log.do(known)
+        return sum(len(one.items) for one in stored if isinstance(one, LabelsKnown))
 
     def rescore(
         self,
@@ -589,7 +619,7 @@ class Campaign:
 
     def _must_draw(self, state: CampaignState, n: int) -> bool:
         """True if fewer than n drawn items are left to hand out, and there may be more."""
-        needed = min(state.n_asked + n, state.settings.last_draw)
+        needed = min(state.n_asked + n, state.last_draw)
         return state.closed is None and needed > len(state.draws)
 
     def _draw_ahead(self, state: CampaignState, n: int) -> list[Event]:

@@ -6,13 +6,18 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from difflib import get_close_matches
 from functools import partial, wraps
-from os import PathLike
 from typing import Any, ParamSpec
 
 import numpy as np
 
 from levelled.campaigns.campaign import AHEAD, Campaign, load_campaign
-from levelled.campaigns.drawing.drawing import draw_again
+from levelled.campaigns.drawing.drawing import draw_again, make_known
+from levelled.campaigns.drawing.known import (
+    FoundLabels,
+    check_random,
+    read_label_column,
+    read_labels,
+)
 from levelled.campaigns.drawing.pools import (
     check_drive,
     check_guarantee,
@@ -25,9 +30,9 @@ from levelled.campaigns.drawing.pools import (
     place_of,
     settings_of_pool,
 )
-from levelled.campaigns.log.events import Answered, Created, Drawn, Event, Leased
-from levelled.campaigns.log.records import to_plain
-from levelled.campaigns.log.state import check_labels, check_name
+from levelled.campaigns.log.events import Answered, Created, Drawn, Event, LabelsKnown, Leased
+from levelled.campaigns.log.records import KnownLabels, to_plain
+from levelled.campaigns.log.state import check_name
 from levelled.campaigns.options import (
     ARGUMENTS,
     OPTIONS,
@@ -40,6 +45,7 @@ from levelled.campaigns.people.shown import (
     check_folder,
     check_guidelines,
     check_shown,
+    fix_labels,
     refuse_no_pair,
 )
 from levelled.campaigns.settings import (
@@ -52,7 +58,7 @@ from levelled.campaigns.stores import find_store, open_store
 from levelled.errors import CampaignError, ConflictError, InputTypeError
 from levelled.metrics.named import Metric, parse_metric
 from levelled.predictions import PoolPredictions
-from levelled.sources import ColumnChoices, Pool, open_pool, read_answers
+from levelled.sources import ColumnChoices, Pool, open_pool
 from levelled.sources.pool import with_lengths
 
 _MOST_SLICES = 100
@@ -104,9 +110,12 @@ def create_campaign(new: NewCampaign) -> Campaign:
     check_name(new.name)
     metrics = _parse_metrics(new.metric)
     refuse_duplicates("slice", new.slices)
+    if new.roles and isinstance(new.pool, Pool):
+        raise CampaignError("A pool that is open has its roles: give them to open_pool.")
     pool = new.pool if isinstance(new.pool, Pool) else _open(new)
+    new = replace(new, slices=[*dict.fromkeys((*new.slices, *pool.choices.said("slice")))])
     settings = _settle(new, metrics, pool)
-    events = _first_events(pool, settings, new.labelled)
+    events, note = _first_events(new, pool, settings)
     store = open_store(new.storage) if store is None else store
     try:
         store.append(new.name, events, expected=0)
@@ -115,12 +124,17 @@ def create_campaign(new: NewCampaign) -> Campaign:
             f"There is a campaign {new.name!r} in this storage already. Choose another "
             f"name; levelled ask {new.name} goes on with it."
         ) from there
-    return Campaign(new.name, store, pool=pool)
+    campaign = Campaign(new.name, store, pool=pool)
+    campaign.note = note
+    return campaign
 
 
 def _open(new: NewCampaign) -> Pool:
     """The pool with the columns that were named, and the lengths of texts where none were."""
     columns = {one.name: getattr(new, one.name) for one in fields(ColumnChoices)}
+    if new.known_column is not None and new.show is None:  # labellers are not to see labels
+        columns["hide"] = (*columns["hide"], new.known_column)
+    columns["roles"] = new.roles or {}
     open_with = partial(open_pool, new.pool, slices=new.slices, features=new.features, **columns)
     if new.pair:
         refuse_no_pair(new.pair)
@@ -172,7 +186,7 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
             for metric in metrics:
                 metric.require(run)
     _refuse_mixed(metrics, by_model)
-    return settings
+    return fix_labels(settings, is_open=new.open_classes)
 
 
 def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredictions]) -> None:
@@ -189,50 +203,81 @@ def _refuse_mixed(metrics: Sequence[Metric], by_model: Mapping[str, PoolPredicti
 
 
 def _first_events(
-    pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str] | None
-) -> list[dict[str, Any]]:
-    """The creation of the campaign, its first draws, and the labels of its sample."""
+    new: NewCampaign, pool: Pool, settings: CampaignSettings
+) -> tuple[list[dict[str, Any]], str | None]:
+    """The creation of the campaign, labels known beforehand, its first draws, labels of a sample.
+
+    With a note on labels that are not of the pool, if there are any.
+    """
     at = datetime.now(UTC).isoformat(timespec="seconds")
-    rows: list[int] = []
-    labels: list[object] = []
-    if labelled is not None:
-        rows, labels = _read_sample(pool, settings, labelled)
-        settings = replace(settings, n_sampled=len(rows))
-    last = len(rows)
+    known = _read_known(new, pool, settings)
+    sample = _read_sample(new, pool, settings, known.rows)
+    if both := {*known.rows} & {*sample.rows}:
+        raise CampaignError(
+            f"{len(both)} items, such as {pool.ids([min(both)])[0]!r}, have a label among the "
+            f"known ones and in the random sample: leave them out of one of the two."
+        )
+    settings = replace(settings, n_known=len(known.rows), n_sampled=len(sample.rows))
+    n_looks = len(settings.looks)
+    looks = looks_over(settings.budget, settings.open_size, settings.level, n_looks)
+    settings = replace(settings, looks=looks)
+    events: list[Event] = [Created(at=at, by=None, settings=settings.to_json())]
+    items = make_known(pool, settings, known.rows, known.labels) if known.rows else ()
+    if items:
+        events.append(LabelsKnown(at=at, by=None, items=items))
+    last = len(sample.rows)
     if settings.kind != "adaptive":
-        last = max(min(settings.budget or AHEAD, settings.pool_size), last)
-    items = draw_again(pool, settings, rows, last)
-    events: list[Event] = [
-        Created(at=at, by=None, settings=settings.to_json()),
-        Drawn(at=at, by=None, draws=tuple(items)),
-    ]
-    answers = dict(enumerate(check_labels(settings, labels), start=1))
+        last = max(min(settings.budget or AHEAD, settings.open_size), last)
+    drawn = draw_again(pool, settings, sample.rows, last, known=[KnownLabels(1, items)])
+    events.append(Drawn(at=at, by=None, draws=tuple(drawn)))
+    answers = dict(enumerate(sample.labels, start=1))
     if answers:
         events.append(Leased(at=at, by=None, draws=[*answers], until=at))
     for draw, label in answers.items():
         events.append(Answered(at=at, by=None, draw=draw, label=label))
-    return [to_plain(event) for event in events]
+    outside = known.n_outside + sample.n_outside
+    note = f"{outside} labels are of no item of the pool and were passed over" if outside else None
+    return [to_plain(event) for event in events], note
+
+
+def _read_known(new: NewCampaign, pool: Pool, settings: CampaignSettings) -> FoundLabels:
+    """Labels that are known, in a file or in a column of the pool."""
+    if new.known is not None and new.known_column is not None:
+        raise CampaignError("known names a file of labels and known_column a column: give one.")
+    found = FoundLabels([], [])
+    if new.known is not None:
+        found = read_labels(pool, settings, new.known)
+    elif new.known_column is not None:
+        if new.known_column in pool.shown_columns:
+            raise CampaignError(
+                f"Labellers would see the labels in the column {new.known_column!r}: hide it."
+            )
+        found = read_label_column(pool, settings, new.known_column)
+    if len(found.rows) == len(pool):
+        raise CampaignError(
+            "Every item of the pool has a known label, so there is nothing to estimate: the labels "
+            "themselves give the figure."
+        )
+    return found
 
 
 def _read_sample(
-    pool: Pool, settings: CampaignSettings, labelled: str | PathLike[str]
-) -> tuple[list[int], list[object]]:
+    new: NewCampaign, pool: Pool, settings: CampaignSettings, known: Sequence[int]
+) -> FoundLabels:
     """The rows and the labels of a random sample, in random order.
 
     A file may be sorted by its labels, and the bets need an order that does not depend on them.
     """
-    answers = read_answers(labelled)
-    if not answers:
-        raise CampaignError(f"{labelled} has no labels: leave it out to begin without a sample.")
-    for answer in answers:
-        if answer.id is None or answer.label is None:
-            raise CampaignError(f"Row {answer.row} of {labelled} lacks an id or a label.")
-    order = np.random.default_rng(settings.seed).permutation(len(answers))
-    answers = [answers[at] for at in order.tolist()]
-    rows = pool.rows_of([answer.id for answer in answers if answer.id is not None])
-    if len(np.unique(rows)) < len(rows):
-        raise CampaignError(f"{labelled} labels an item twice: a sample has each item once.")
-    return rows.tolist(), [answer.label for answer in answers]
+    source = new.random_sample if new.random_sample is not None else new.labelled
+    if source is None:
+        return FoundLabels([], [])
+    if new.random_sample is not None and new.labelled is not None:
+        raise CampaignError("labelled is the earlier name of random_sample: give one of the two.")
+    found = read_labels(pool, settings, source, complete=True)
+    check_random(pool, settings, found.rows, known, str(source))
+    order = np.random.default_rng(settings.seed).permutation(len(found.rows)).tolist()
+    rows, labels = ([each[at] for at in order] for each in (found.rows, found.labels))
+    return FoundLabels(rows, labels, found.n_outside)
 
 
 def _check_model_name(name: str, models: Sequence[str]) -> str:

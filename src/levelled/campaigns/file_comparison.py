@@ -9,7 +9,7 @@ from levelled.campaigns.figures.comparing import why_not_compared
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import estimate
-from levelled.labels import Id, Label
+from levelled.labels import Id, Label, are_truth_values, match_classes, refuse_mixed_words
 from levelled.metrics.comparison import Comparison, ratio_difference
 from levelled.metrics.named import Metric, parse_metric
 from levelled.metrics.ratios import Look, scaled
@@ -41,6 +41,10 @@ def compare_files(
         )
     told, ids, draws = _read_draws(labels or first, one)
     given = chosen.labels(told, one.classes)
+    if one.classes is None and chosen.label_kind == "class":
+        predicted = [*dict.fromkeys((*one.pred_counts(), *other.pred_counts()))]
+        refuse_mixed_words(predicted)
+        given = match_classes(given, predicted, is_open=not are_truth_values(predicted))
     rows = {one: draws.index, other: other.rows_of(ids)}
     if chosen.kind == "ratio":
         a, b = (

@@ -150,7 +150,7 @@ def _choose_weights(
         return column_weights(units, weight, log=log)
     if metric is None:
         return equal_weights(units)
-    parsed, choices = parse_metric(metric), ColumnChoices(id_column)
+    parsed, choices = parse_metric(metric), ColumnChoices(id_column, roles={})
     roles = roles_of(units.schema, classes=classes, slices=(), choices=choices)
     first = roles.models[:1]
     pred = {model: column for model, column in roles.pred.items() if model in first}
@@ -259,8 +259,6 @@ def prediction_weights(units: Files, metric: Metric, roles: Roles) -> UnitWeight
 
 def _origin(roles: Roles) -> str:
     """The columns that the weights of a metric come from, in words."""
-    if roles.score is not None:
-        return f"the column {roles.score!r}, not the predictions"
     losses = () if roles.loss_hat is None else (roles.loss_hat,)
     names = (*losses, *roles.surrogate, *(one for two in roles.proba.values() for one in two))
     if not names:

@@ -174,6 +174,9 @@ class CampaignOptions:
             quiet=True,
         ),
     ] = "first"
+    normalise: Annotated[
+        bool, _labelling("Ignore capitals, and blanks at the ends, of labels.", quiet=True)
+    ] = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,9 +216,27 @@ class NewCampaign(CampaignOptions):
             repeated=True,
         ),
     ] = None
-    labelled: Annotated[
+    known: Annotated[
         str | PathLike[str] | None,
-        _draws("A file of ids and labels: a random sample to begin with.", on_page=False),
+        _draws(
+            "A file of ids and labels that you have already, however the items were chosen: they "
+            "count as they are, and the others are drawn.",
+            on_page=False,
+        ),
+    ] = None
+    known_column: Annotated[
+        str | None, _draws("The column of the pool that holds such labels, empty elsewhere.")
+    ] = None
+    random_sample: Annotated[
+        str | PathLike[str] | None,
+        _draws(
+            "A file of ids and labels of a random sample, which counts as the first draws; refused "
+            "if it is none.",
+            on_page=False,
+        ),
+    ] = None
+    labelled: Annotated[
+        str | PathLike[str] | None, _draws("Earlier name of random_sample.", on_page=False)
     ] = None
     slices: Annotated[
         Sequence[str],
@@ -226,6 +247,9 @@ class NewCampaign(CampaignOptions):
     classes: Annotated[
         Sequence[str] | None, _columns("The classes, where no columns name them.")
     ] = None
+    open_classes: Annotated[
+        bool, _columns("Take any label, not only the classes that are predicted or named.")
+    ] = False
     model: Annotated[
         str, _columns("Name of the model in the columns pred or proba_<class>.", longest=100)
     ] = ""
@@ -250,6 +274,15 @@ class NewCampaign(CampaignOptions):
     reader: Annotated[
         str | None,
         _columns("Tool that wrote the file, instead of recognising it, or plain: columns by name."),
+    ] = None
+    roles: Annotated[
+        Mapping[str, str | Sequence[str]] | None,
+        _columns(
+            "Role of a column, where its name and content do not say it: id, prediction, judge, "
+            "probability, confidence, score, loss_hat, feature, shown, hidden, slice, group, time.",
+            flag="role",
+            metavar="COLUMN=ROLE",
+        ),
     ] = None
     questions: Annotated[
         Sequence[str],

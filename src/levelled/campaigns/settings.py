@@ -268,11 +268,15 @@ class CampaignSettings(CampaignOptions):
     classes: tuple[str, ...] | None = None
     numeric: bool = False
     """True where labels are numbers, False where they are classes."""
+    allowed_labels: tuple[str, ...] | None = None
+    """The classes that labels may be, where `classes` names none; None where any is taken."""
     slices: tuple[str, ...] = ()
     slice_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     pred_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     looks: tuple[PlannedLook, ...] = ()
     """Readings planned beforehand; none where every interval is by betting."""
+    n_known: int = 0
+    """The items whose labels were known at the creation; the others are the pool of the draws."""
     n_sampled: int = 0
     """Draws 1..n_sampled are a uniform sample that had labels before the campaign began."""
     format: int = FORMAT
@@ -305,9 +309,19 @@ class CampaignSettings(CampaignOptions):
         return tuple(dict.fromkeys((*self.metrics, check)))
 
     @property
+    def open_size(self) -> int:
+        """The number of items that could be drawn at the creation."""
+        return self.pool_size - self.n_known
+
+    @property
+    def label_classes(self) -> tuple[str, ...]:
+        """The classes that labels may be; empty where any label is taken."""
+        return (self.allowed_labels if self.classes is None else self.classes) or ()
+
+    @property
     def last_draw(self) -> int:
-        """The number of the last draw that may be made: the budget, or the whole pool."""
-        return min(self.budget or self.pool_size, self.pool_size)
+        """The number of the last draw that may be made: the budget, or all that can be drawn."""
+        return min(self.budget or self.open_size, self.open_size)
 
     @property
     def is_finite(self) -> bool:
@@ -330,6 +344,12 @@ class CampaignSettings(CampaignOptions):
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
+        later = (
+            "allowed_labels",
+            "normalise",
+            "n_known",
+        )  # left out where not set, as in logs of before
+        plain = {name: one for name, one in plain.items() if one or name not in later}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
         plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}
@@ -380,6 +400,8 @@ def check_option(option: Option, value: Any, words: Sequence[str] = ()) -> Any: 
         low, high = (-inf if option.least is None else option.least), option.most or inf
         number = between(option.name, value, low, high, open_=option.inside)
         return value if option.kind is int else number  # a float holds no large seed
+    if option.kind is bool and not isinstance(value, bool):
+        raise InputTypeError(f"{option.name} must be True or False; it is {value!r:.80}.")
     if option.kind is str and not isinstance(value, str):
         raise InputTypeError(f"{option.name} must be text; it is {value!r:.80}.")
     return value

@@ -1,7 +1,7 @@
 """`levelled ask`, `tell` and `open`."""
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -67,10 +67,13 @@ def show_asks(campaign: "Campaign", asks: "Sequence[Ask]", form: Form | None, *,
         show.show_rows(title, ["draw", "id", "item"], rows, figures=False)
     elif chosen is Form.csv:  # rows to write a label into, and answers to the other questions
         blanks = dict.fromkeys(question.name for question in campaign.questions)
-        taken = ("draw", "id", "answer", "lease_until", "note", *blanks)
+        taken = {"draw", "id", "answer", "lease_until", "note", *map(str.casefold, blanks)}
         sheet = []
         for one in asks:
-            data = {f"data.{key}" if key in taken else key: one.data[key] for key in one.data}
+            data = {
+                f"data.{key}" if key.strip().casefold() in taken else key: value
+                for key, value in one.data.items()
+            }
             sheet.append({"draw": one.draw, "id": one.id, **blanks, **data})
         show.records(sheet, chosen, raw=raw)
     else:
@@ -90,7 +93,7 @@ def tell(
     what: Annotated[
         list[str],
         argument(
-            "JSONL, CSV or Parquet files with labels, by draw or id (- is stdin); or the number "
+            "Files with labels, by draw or id (- is stdin), in any format of a pool; or the number "
             "of a draw, and its label.",
             metavar="FILE...|DRAW [LABEL]",
         ),
@@ -108,6 +111,8 @@ def tell(
         bool, flag("Withdraw the labeller's last label, amendment or unlabelable mark.")
     ] = False,
     reason: Reason = None,
+    label_column: Annotated[str | None, flag("Column of labels in files, if not label.")] = None,
+    id_column: Annotated[str, flag("Column of ids in files.")] = "id",
     owner: Owner = None,
 ) -> None:
     """Record labels: all of them, or none if one is wrong.
@@ -117,6 +122,9 @@ def tell(
     action = choose_one(amend=amend, skip=skip, unlabelable=unlabelable, undo=undo)
     if action not in ("skip", "unlabelable"):
         refuse("goes only with --skip and --unlabelable", "reason")
+    columns = {"label_column": label_column, "id_column": id_column}
+    if action in ("skip", "unlabelable", "undo"):
+        refuse("is of files", "label_column", "id_column")
     if undo:
         if what:
             raise click.UsageError("--undo takes no file and no draw.")
@@ -124,9 +132,9 @@ def tell(
     elif skip or unlabelable:
         _set_aside(campaign, _draw_of(what, action), reason, owner, for_good=unlabelable)
     elif amend:
-        _amend(campaign, _read_all(what, campaign), owner)
+        _amend(campaign, _read_all(what, campaign, columns), owner)
     else:
-        _tell(campaign, _read_all(what, campaign), owner)
+        _tell(campaign, _read_all(what, campaign, columns), owner)
 
 
 def _tell(campaign: "Campaign", rows: list[dict[str, Any]], owner: str | None) -> None:
@@ -190,24 +198,28 @@ def _draw_of(what: list[str], action: str) -> int:
     return int(what[0])
 
 
-def _read_all(what: list[str], campaign: "Campaign") -> list[dict[str, Any]]:
+def _read_all(
+    what: list[str], campaign: "Campaign", columns: Mapping[str, Any]
+) -> list[dict[str, Any]]:
     """The answers of some files, or the one that the words are."""
     if not what:
         raise click.UsageError("Name a file of labels, or a draw and its label.")
     first, *rest = what
-    if not first.isdecimal():  # files are read by their endings, which a number has not
-        return [row for file in what for row in _read_rows(file, campaign)]
+    if not first.isdecimal():
+        return [row for file in what for row in _read_rows(file, campaign, columns)]
+    refuse("is of files", "label_column", "id_column")
     if len(rest) != 1:
         raise click.UsageError(f"Draw {first} needs one label: levelled tell NAME {first} LABEL.")
     return [{"draw": int(first), "label": rest[0]}]
 
 
-def _read_rows(file: str, campaign: "Campaign") -> list[dict[str, Any]]:
+def _read_rows(file: str, campaign: "Campaign", columns: Mapping[str, Any]) -> list[dict[str, Any]]:
     """The rows of a file of answers, each with its place for messages; - is standard input."""
     source, name = (sys.stdin.buffer, "standard input") if file == "-" else (file, file)
     questions = [one.name for one in campaign.settings.questions]
     rows = []
-    for row in lv.sources.read_answers(source, remarks=["note", "rubric", *questions]):
+    remarks = ["note", "rubric", *questions]
+    for row in lv.sources.read_answers(source, remarks=remarks, **columns):
         note, rubric = row.remarks.get("note"), row.remarks.get("rubric")
         answers = {one: row.remarks[one] for one in questions if one in row.remarks}
         if isinstance(rubric, dict):  # answers are in columns, or in this object

@@ -113,17 +113,31 @@ def attach(
             "that guide the draws from the next item on."
         ),
     ] = None,
+    labels: Annotated[
+        Path | None,
+        flag(
+            "File of ids and labels that you have already, however the items were chosen: they "
+            "count as they are and are not drawn any more."
+        ),
+    ] = None,
     owner: Owner = None,
 ) -> None:
-    """Add predictions of another model, or replace the predictor."""
+    """Add predictions or known labels, or replace the predictor."""
     name = campaign.name
+    if labels is not None:
+        refuse("does not go with --labels", "predictions", "model", "predictor")
+        count = campaign.attach_labels(str(labels), owner=owner)
+        if campaign.note is not None:
+            show.tell(f"note: {campaign.note}")
+        show.tell(f"{name} knows {count} more labels. Next: levelled ask {name}")
+        return
     if predictor is not None:
         refuse("does not go with --predictor", "predictions", "model")
         campaign.rescore(str(predictor), owner=owner)
         show.tell(f"replaced the predictor of {name} by {predictor}. Next: levelled ask {name}")
         return
     if predictions is None or model is None:
-        raise click.UsageError("Name --predictions with --model, or --predictor.")
+        raise click.UsageError("Name --predictions with --model, --labels, or --predictor.")
     campaign.attach(str(predictions), model)
     show.tell(f"attached {model} to {name}. Next: levelled estimate {name}")
 

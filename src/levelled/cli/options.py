@@ -168,9 +168,11 @@ def _make_param(
     if default not in (inspect.Parameter.empty, []):
         more["default"] = default
     least, most = more.pop("min", None), more.pop("max", None)
-    if least is not None or most is not None:
-        more["type"] = (click.IntRange if kind is int else click.FloatRange)(least, most)
-        more["type"].name = "integer" if kind is int else "float"  # Click adds "range"
+    if kind is float:
+        more["type"] = Number(least, most)
+    elif least is not None or most is not None:
+        more["type"] = click.IntRange(least, most)
+        more["type"].name = "integer"  # Click adds "range"
     elif kind is Path:
         more["type"] = click.Path(path_type=Path)
     elif issubclass(kind, Enum):
@@ -188,6 +190,18 @@ def _make_param(
     made = made_of(names or (name,), **more)
     made.about, made.panel = about, panel
     return made
+
+
+class Number(click.FloatRange):
+    """A number; 5% is 0.05."""
+
+    name = "float"  # Click adds "range"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:  # noqa: ANN401
+        """The number that a text stands for."""
+        text = str(value).rstrip()
+        share: Any = f"{text[:-1].rstrip()}e-2" if text.endswith("%") else value
+        return super().convert(share, param, ctx)
 
 
 def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -338,10 +352,11 @@ def _value_of(option: Option, given: Any) -> Any:  # noqa: ANN401
         parts = [text.rpartition("=") for text in given]
         for text, (column, _, kind) in zip(given, parts, strict=True):
             if not column or not kind:
-                raise click.UsageError(
-                    f"{text!r} names no column and its kind, as output=markdown does."
-                )
-        return {column: kind for column, _, kind in parts}
+                raise click.UsageError(f"{text!r} is not of the form {option.metavar}.")
+        named: dict[str, str] = {}
+        for column, _, kind in parts:  # roles of a column add up
+            named[column] = f"{named[column]},{kind}" if column in named else kind
+        return named
     if option.kind is list:
         return given.split(",") if isinstance(given, str) else given or option.default
     if not option.in_file:

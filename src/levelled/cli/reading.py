@@ -1,6 +1,7 @@
 """Commands that read campaigns, from `levelled list` to `levelled audit`."""
 
 import re
+import sys
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from itertools import chain
@@ -17,6 +18,7 @@ from levelled.cli.options import (
     DEFAULT_STORAGE,
     Form,
     Format,
+    Number,
     Opened,
     OpenedWithFiles,
     OpenedWithPool,
@@ -74,7 +76,7 @@ def _show_status(campaign: "Campaign", summary: dict[str, Any]) -> None:
     columns = [
         f"{column} {_cell([*value] if isinstance(value, tuple) else value)}"
         for column, value in campaign.settings.columns.to_json().items()
-        if value != defaults[column]
+        if value != defaults.get(column, {})
     ]
     usual: dict[str, Any] = {
         **{one.name: one.default for one in OPTIONS.values() if one.quiet},
@@ -92,6 +94,8 @@ def _show_status(campaign: "Campaign", summary: dict[str, Any]) -> None:
 
 
 def _cell(value: object) -> str:
+    if isinstance(value, dict):
+        value = [f"{column}={'+'.join(roles)}" for column, roles in value.items()]
     if isinstance(value, list):
         return ", ".join(show.plain(one or "(unnamed)") for one in value)
     return show.plain(value)
@@ -133,7 +137,7 @@ def _show_looks(
 
     figures = first = next(looks)
     try:
-        if chosen is not Form.table:
+        if chosen is not Form.table or not sys.stdout.isatty():  # where none is drawn over
             for figures in chain([first], looks):
                 _show_figures(figures, chosen, campaign, campaign.last_hash)
             return figures
@@ -278,7 +282,7 @@ def _show_report(name: str, report: "JudgeReport") -> None:
 
 
 def _cells(estimate: "Estimate") -> tuple[str, str]:
-    value = "undefined" if estimate.value is None else f"{estimate.value:.3f}"
+    value = estimate.value_text if estimate.value is None else f"{estimate.value:.3f}"
     return value, f"{estimate.low:.3f} to {estimate.high:.3f}"
 
 
@@ -316,9 +320,9 @@ def gate(
 ) -> None:
     """Decide claims about a model, such as that it is good enough.
 
-    Exits with 0 if all are shown, 4 if one is refuted, 3 if one is open. Each claim is decided by
-    an interval with a finite-sample guarantee, and may be checked as often as you like. Nothing is
-    stored.
+    Exits with 0 if all are shown, 4 if one is refuted, 3 if one is open, 1 if the labels contradict
+    the probabilities of their draws. Each claim is decided by an interval with a finite-sample
+    guarantee, and may be checked as often as you like. Nothing is stored.
     """
     limits = {"at_least": at_least, "at_most": at_most, "better_than": better_than}
     asked: list[dict[str, Any]] = [
@@ -347,6 +351,8 @@ def gate(
     if junit is not None:
         _write_junit(junit, campaign.name, claims, allow_undecided=allow_undecided)
     words = {one.word for one in claims}
+    if "contradiction" in words:
+        raise click.exceptions.Exit(1)
     if "refuted" in words:
         raise click.exceptions.Exit(REFUTED)
     passing = {"shown", "not yet"} if allow_undecided else {"shown"}
@@ -363,8 +369,8 @@ def _read_claim(text: str) -> dict[str, Any]:
         )
     try:
         limit = "at_least" if match["sign"] == ">=" else "at_most"
-        return {"metric": match["metric"], limit: float(match["limit"])}
-    except ValueError as wrong:
+        return {"metric": match["metric"], limit: Number().convert(match["limit"], None, None)}
+    except click.BadParameter as wrong:
         raise click.BadParameter(
             f"{match['limit']!r} in {text!r} is no number.", param_hint="--claim"
         ) from wrong
@@ -375,13 +381,13 @@ def _write_junit(
 ) -> None:
     """Write a test suite with one test case a claim.
 
-    A refuted claim is a failure. One that is not decided yet is a failure too, or a skipped test
-    if those are allowed.
+    A refuted claim is a failure, and so is a contradiction. One that is not decided yet is a
+    failure too, or a skipped test if those are allowed.
     """
     from xml.etree import ElementTree as ET
 
-    kinds = {"refuted": "failure", "not yet": "skipped" if allow_undecided else "failure"}
-    results = [kinds.get(one.word, "") for one in claims]
+    kinds = {"not yet": "skipped" if allow_undecided else "failure", "shown": ""}
+    results = [kinds.get(one.word, "failure") for one in claims]
     suite = ET.Element(
         "testsuite",
         name=_text(f"levelled gate {campaign}"),
@@ -456,7 +462,7 @@ def audit(
 
 
 def report(
-    campaign: Opened, out: Annotated[Path, flag("The file to write.")] = Path("report.html")
+    campaign: Opened, out: Annotated[Path, flag("A file ending in .html.")] = Path("report.html")
 ) -> None:
     """Write figures, plots, settings and corrections as an HTML file."""
     campaign.report(out)

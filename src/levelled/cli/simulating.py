@@ -44,6 +44,10 @@ def simulate(
     ] = "all",
     budgets: Annotated[str, flag("Numbers of labels, as 100,500.")] = "100,500",
     repetitions: Annotated[int, flag("Number of repetitions.", min=2)] = 200,
+    known: Annotated[
+        Path | None,
+        flag("File of ids and labels that you have already: adds the method with-known."),
+    ] = None,
     seed: Annotated[int, flag("Seed of all random numbers.", min=0)] = 0,
     workers: Workers = 1,
     backend: BackendName = "local",
@@ -68,7 +72,12 @@ def simulate(
         repeat_methods,
     )
     from levelled.simulation.methods import SLOW
-    from levelled.simulation.running import check_budgets, check_methods, factor_table
+    from levelled.simulation.running import (
+        check_budgets,
+        check_methods,
+        factor_table,
+        method_with_known,
+    )
 
     if out is not None:
         if out.suffix.lower() not in (".png", ".svg", ".pdf") or not out.parent.is_dir():
@@ -77,19 +86,20 @@ def simulate(
             )
         optional("matplotlib", extra="plots")
     run = show.with_progress(named(backend, workers=workers, address=address), "simulating")
-    known = known_losses(pool, label, metric, **columns)
-    names = check_methods(applicable_methods(known) if methods == "all" else methods.split(","))
+    losses = known_losses(pool, label, metric, **columns)
+    names = check_methods(applicable_methods(losses) if methods == "all" else methods.split(","))
     parts = [part.strip() for part in budgets.split(",")]
     if not all(part.isdecimal() for part in parts):
         raise click.UsageError(f"--budgets must be whole numbers, as 100,500; it is {budgets!r}.")
-    sizes = check_budgets([int(part) for part in parts], len(known))
-    show.tell(f"{len(known):,} items, {known.metric} {known.risk:.4g} from all labels")
+    sizes = check_budgets([int(part) for part in parts], len(losses))
+    show.tell(f"{len(losses):,} items, {losses.metric} {losses.risk:.4g} from all labels")
     left_out = [name for name in METHODS if name not in (*names, *SLOW)]
     if methods == "all" and left_out:
         show.tell(f"note: left out for lack of columns that they need: {', '.join(left_out)}")
     chosen = {name: METHODS[name] for name in names}
-    rows = repeat_methods(known, chosen, sizes, repetitions, seed=seed, backend=run)
-    about = f"{known.metric} of {len(known):,} items, {repetitions} repetitions"
+    chosen |= method_with_known(losses, known, pool, label, metric, **columns)
+    rows = repeat_methods(losses, chosen, sizes, repetitions, seed=seed, backend=run)
+    about = f"{losses.metric} of {len(losses):,} items, {repetitions} repetitions"
     show.data(form, rows, lambda: show.show_rows(about, *factor_table(rows)))
     if out is not None:
         plot_factors(rows, about=about).savefig(out, dpi=200)

@@ -28,7 +28,10 @@ from levelled.cli.options import (
 )
 
 PORT = 8765
-_OF_COLUMNS = ("classes", "id_column", "pred_column", "judge_columns", "show", "hide", "reader")
+_OF_CAMPAIGN = ("model", "open_classes")  # of a campaign, not of its pool
+_OF_COLUMNS = [
+    name for name, one in OPTIONS.items() if one.group == "Columns" and name not in _OF_CAMPAIGN
+]
 _PEOPLE = "People who may use the page"
 
 
@@ -119,14 +122,16 @@ def look(
 ) -> None:
     """Print what is recognised in a file of predictions.
 
-    That is its items, verdicts, and what labellers see or do not see. Nothing is stored. The last
-    line is a command that creates a campaign of this file.
+    That is its items, verdicts, and the role of each column: how it was found, and whether
+    labellers see it. Nothing is stored. The last line is a command that creates a campaign.
     """
     recognised = lv.open_pool(pool, **columns).recognised
     words = []
     for option in (OPTIONS[name] for name in _OF_COLUMNS):
         named, value = f"--{option.flag or option.name.replace('_', '-')}", columns[option.name]
-        if option.repeated:
+        if option.kind is dict:
+            value = [f"{column}={role}" for column, role in value.items()]
+        if option.repeated or option.kind is dict:
             words += [word for one in value for word in (named, one)]
         elif value != option.default:
             words += [named, ",".join(value) if option.kind is list else value]
@@ -163,16 +168,18 @@ def create(
     several = pool if len(pool) > 1 else pool[0]
     campaign = lv.create_campaign(name, several, metric, storage=storage, **options)
     settings = campaign.settings
-    if settings.columns != lv.sources.ColumnChoices():  # else columns are recognised by name alone
-        for line in campaign.pool().recognised.lines():
-            show.tell(line)
+    for line in campaign.pool().recognised.lines():
+        show.tell(line)
     if settings.kind == "adaptive" and (lengths := lengths_left_out(campaign.pool())):
         show.tell(
             f"note: lengths of text are no features of a pool of this size unless they are named, "
             f"as in --features {lengths[0]}"
         )
+    if campaign.note is not None:
+        show.tell(f"note: {campaign.note}")
+    known = f" ({settings.n_known} with known labels)" if settings.n_known else ""
     show.tell(
-        f"created {name}: {settings.pool_size} items, {', '.join(settings.metric_names)}, "
+        f"created {name}: {settings.pool_size} items{known}, {', '.join(settings.metric_names)}, "
         f"{settings.kind}, seed {settings.seed}. Next: levelled ask {name}"
     )
 

@@ -13,6 +13,8 @@ VALIDITY = {
     "anytime": "valid however often you look, asymptotically",
     "looks": "valid however often you look",
     "undefined": "nothing is known yet",
+    "logical": "what is possible after these labels",
+    "contradiction": "what is possible; the labels contradict the probabilities of their draws",
     "point": "known exactly",
 }
 """The validity of an interval, by its kind; of all others it is `FIXED`."""
@@ -49,12 +51,13 @@ def figure_cells(figure: Figure, number: Callable[[float], str] | None = None) -
     `number` writes its numbers, by default with four decimals.
     """
     write, est = number or _number, figure.estimate
+    none = "contradiction" if est.interval == "contradiction" else "–"  # noqa: RUF001
     is_newer = figure.look not in (None, figure.n_settled)  # there are labels since the last look
     return {
         "metric": figure.metric,
         "model": figure.model,
         "slice": figure.slice or "",
-        "value": "–" if est.value is None else write(est.value),  # noqa: RUF001
+        "value": none if est.value is None else write(est.value),
         "interval": f"{write(est.low)} to {write(est.high)}",
         "with all labels": write(figure.latest) if is_newer and figure.latest is not None else "",
         "as precise as": "" if est.worth is None else f"about {est.worth:.0f} random labels",
@@ -144,9 +147,12 @@ def headline(figure: Figure) -> str:
     kind, _, about = figure.metric.partition(":")
     the_model = f"the model {figure.model}" if figure.model else "the model"
     if est.value is None:
+        is_known = "is not known yet"
+        if est.interval == "contradiction":
+            is_known = "has no figure: the labels contradict the probabilities of their draws"
         if kind in _OF_LABELS:
-            return f"The {kind}{f' of {about}' if kind == 'share' else ''} is not known yet."
-        return f"The {figure.metric} of {the_model} is not known yet."
+            return f"The {kind}{f' of {about}' if kind == 'share' else ''} {is_known}."
+        return f"The {figure.metric} of {the_model} {is_known}."
     items = f"the {est.pool_size:,} items"
     if figure.unlabelable > 0:
         items = "the items that can be labelled"
@@ -165,6 +171,8 @@ def headline(figure: Figure) -> str:
 def why_trust(figure: Figure) -> str:
     """The reasons to trust the headline, in a few sentences."""
     est = figure.estimate
+    if est.interval == "contradiction":
+        return f"{est.warnings[0][0].upper()}{est.warnings[0][1:]}"
     if est.value is None:
         return "The first labels are still to come."
     if est.interval == "point":

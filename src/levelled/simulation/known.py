@@ -18,7 +18,7 @@ from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate
-from levelled.labels import Label
+from levelled.labels import Id, Label, are_truth_values, match_classes
 from levelled.metrics.classification import pairs_of, terms
 from levelled.metrics.named import ERROR, ClassRatio, Metric, parse_metric
 from levelled.metrics.predicted import COLUMNS, predicted_ratio_estimate
@@ -170,6 +170,7 @@ def known_losses(
     features: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
     id_column: str = "id",
+    without: Sequence[Id] = (),
 ) -> KnownLosses:
     """The losses of a pool with a column of labels.
 
@@ -177,6 +178,7 @@ def known_losses(
     ----------
     pool, metric, features, classes, id_column : As for `create_campaign`.
     label : The column of the labels.
+    without : Ids of items to leave out.
 
     >>> import pyarrow as pa
     >>> table = pa.table({"id": [1, 2], "pred": ["ham", "ham"], "y": ["ham", "spam"]})
@@ -187,27 +189,33 @@ def known_losses(
     opened = opened if features is not None else with_lengths(opened, without=[label])
     chosen = parse_metric(metric)
     models = fitting_model_first(opened, chosen)
-    predictions = opened.predictions(models[0])
+    rows = np.delete(np.arange(len(opened)), opened.rows_of([*without]))
+    whole = len(rows) == len(opened)
+    predictions = opened.predictions(models[0]) if whole else opened.predictions_at(rows, models[0])
     chosen.require(predictions)
     settings = CampaignSettings(
         "simulation",
         (chosen.name,),
         None,
         "",
-        len(opened),
+        len(rows),
         seed=0,
         models=models,
-        classes=predictions.classes,
+        classes=opened.classes,
         numeric=chosen.label_kind == "number",
     )
-    labels = _labels(opened, label, chosen)
-    own = predictions.of(np.arange(len(opened)))
+    every = _labels(opened, label, chosen)
+    labels = [every[row] for row in rows.tolist()]
+    if opened.classes is None and chosen.label_kind == "class":
+        names = [*opened.pred_counts(models[0])]
+        labels = match_classes(labels, names, is_open=not are_truth_values(names))
+    own = predictions.of(np.arange(len(rows)))
     pred = None if own is None else as_labels(own, settings)
     driver = targets = None
     if can_adapt(chosen, predictions):
         learnt = learnt_metric(chosen, predictions)
         targets = learnt_targets(learnt, _losses(learnt, labels, pred, predictions))
-        driver = make_driver(settings, len(opened), lambda: [predictions])
+        driver = make_driver(settings, len(rows), lambda: [predictions])
     if isinstance(chosen, ClassRatio):
         ratio = _ratio(chosen, labels, pred or (), ERROR.control(predictions), driver)
         losses = ratio.linearise(ratio.positive)

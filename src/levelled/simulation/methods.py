@@ -181,6 +181,29 @@ def adaptive(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list
     return _read_looks(known, trajectory, "ramped" if has_control else "lure", budgets)
 
 
+def with_known(rest: KnownLosses, n_known: int) -> Method:
+    """An adaptive campaign that begins with known labels, which join its estimate of the rest.
+
+    Its predictor learns from the drawn labels alone here; that of a campaign from the others too.
+    """
+    share = len(rest) / (len(rest) + n_known)
+
+    def read(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
+        return [
+            Reading(
+                share * one.error,
+                share**2 * one.variance,
+                share * one.width,
+                one.covers,
+                share * one.linear,
+                share**2 * one.linear_variance,
+            )
+            for one in adaptive(rest, budgets, rng)
+        ]
+
+    return read
+
+
 def guaranteed(known: KnownLosses, budgets: Sequence[int], rng: Generator) -> list[Reading]:
     """An adaptive campaign with a finite-sample guarantee, whose interval covers at every label."""
     if known.ratio is not None:

@@ -14,7 +14,8 @@ from levelled.errors import InputError
 from levelled.estimators.intervals.limits import clopper_pearson
 from levelled.reports import plots
 from levelled.simulation.known import KnownLosses, known_losses
-from levelled.simulation.methods import LEVEL, METHODS, SLOW, Method
+from levelled.simulation.methods import LEVEL, METHODS, SLOW, Method, with_known
+from levelled.sources import read_answers
 
 if TYPE_CHECKING:
     from levelled.backends import Backend
@@ -35,6 +36,7 @@ def simulate(
     features: Sequence[str] | None = None,
     classes: Sequence[str] | None = None,
     id_column: str = "id",
+    known: Any = None,  # noqa: ANN401
     seed: int = 0,
     backend: Backend = map,
 ) -> list[Row]:
@@ -73,6 +75,8 @@ def simulate(
     methods : Their names; "all" are those that the pool has the columns for.
     budgets : Numbers of labels at which estimates are read.
     repetitions : Times that each method draws anew.
+    known : A file or frame with the ids of items whose labels somebody has already: one more
+        method, "with-known", is an adaptive campaign that begins with them.
     seed : The seed of all random numbers.
     backend : A function like `map` that runs the repetitions (`levelled.backends`).
 
@@ -83,12 +87,30 @@ def simulate(
     >>> row["method"], round(row["label_factor"], 3), row["coverage"] > 0.8
     ('uniform', 1.0, True)
     """
-    known = known_losses(
-        pool, label, metric, features=features, classes=classes, id_column=id_column
-    )
-    names = applicable_methods(known) if methods == "all" else check_methods(methods)
+    columns: Row = {"features": features, "classes": classes, "id_column": id_column}
+    losses = known_losses(pool, label, metric, **columns)
+    names = applicable_methods(losses) if methods == "all" else check_methods(methods)
     chosen = {name: METHODS[name] for name in names}
-    return repeat_methods(known, chosen, budgets, repetitions, seed=seed, backend=backend)
+    chosen |= method_with_known(losses, known, pool, label, metric, **columns)
+    return repeat_methods(losses, chosen, budgets, repetitions, seed=seed, backend=backend)
+
+
+def method_with_known(
+    losses: KnownLosses,
+    known: Any,  # noqa: ANN401
+    pool: Any,  # noqa: ANN401
+    label: str,
+    metric: str,
+    **columns: Any,  # noqa: ANN401
+) -> dict[str, Method]:
+    """The method "with-known" of `simulate`, if there are known labels."""
+    if known is None:
+        return {}
+    if losses.ratio is not None:
+        raise InputError(f"Known labels are simulated for averages, and {metric} is a ratio.")
+    ids = [one.id for one in read_answers(known) if one.id is not None and one.label is not None]
+    rest = known_losses(pool, label, metric, **columns, without=ids)
+    return {"with-known": with_known(rest, len(ids))}
 
 
 def applicable_methods(known: KnownLosses) -> list[str]:

@@ -11,7 +11,7 @@ from pathlib import Path
 from starlette.exceptions import HTTPException
 
 from levelled.errors import InputError, PoolError
-from levelled.sources.files import ENDINGS
+from levelled.sources.files import ENDINGS, PACKED
 from levelled.web.settings import WebSettings
 
 IMAGES = {
@@ -23,7 +23,7 @@ IMAGES = {
 }
 """The images that are sent; SVG is not one of them, because it can hold scripts."""
 
-_POOLS = (*ENDINGS, ".eval", ".json")
+_POOLS = (*ENDINGS, *PACKED, ".eval", ".json")
 """The endings of files that campaigns may be created from: pools, and outputs of other tools."""
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,120}\Z")
 

@@ -8,7 +8,9 @@ import pyarrow.parquet as pq
 import pytest
 
 from campaigns.simulated import begun, label, spam
+from levelled.campaigns import create_campaign, load_campaign
 from levelled.errors import CampaignError
+from postgres_server import PostgresServer
 
 N = 60
 SPAM, LABELS = spam(N, seed=2)
@@ -41,3 +43,37 @@ def test_a_later_draw_of_an_item_that_was_not_attached_says_what_to_do(tmp_path:
     campaign.attach(tmp_path / "all.parquet", "v2")
     label(campaign, 20, TRUTH)
     assert campaign.audit() == []
+
+
+def test_a_frame_that_was_attached_serves_further_draws_of_any_process(tmp_path: Path) -> None:
+    campaign = begun(tmp_path / "c.db", SPAM, kind="adaptive")
+    label(campaign, 10, TRUTH)
+    campaign.attach(SECOND, "gpt 4/new")
+    attached = campaign.state.attached["gpt 4/new"]
+    saved = Path(str(attached.source))
+    assert saved.parent == tmp_path
+    assert saved.name.startswith("spam-gpt_4_new-")
+    assert saved.suffix == ".parquet"
+    campaign.ask(N)
+    other = load_campaign("spam", storage=tmp_path / "c.db", pool=SPAM)
+    label(other, 20, TRUTH)
+    assert len(other.state.attached["gpt 4/new"].pred) == len(other.state.draws)
+    assert [*other.audit()] == []
+    assert other.audit().notes == []
+    with pytest.raises(CampaignError):
+        campaign.attach(SECOND.slice(0, 1), "v3")
+    assert [*tmp_path.glob("*v3*")] == []
+
+
+def test_a_frame_beside_no_file_serves_its_process(
+    postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = create_campaign("spam", SPAM, storage=postgres.new_database(), seed=7)
+    label(campaign, 10, TRUTH)
+    campaign.attach(SECOND, "v2")
+    campaign.ask(20)
+    drawn = len(campaign.state.draws)
+    monkeypatch.setattr("levelled.campaigns.drawing.pools._IN_MEMORY", {})  # as in another process
+    with pytest.raises(CampaignError, match=r"'v2'.*memory.*attach.*file"):
+        campaign.ask(N)
+    assert len(campaign.state.draws) == drawn

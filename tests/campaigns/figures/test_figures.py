@@ -324,11 +324,12 @@ def test_an_amended_answer_replays_what_depends_on_it() -> None:
 @pytest.mark.parametrize("metric", ["error", "accuracy"])
 def test_whole_numbers_that_are_mostly_wrong_may_be_quantities(tmp_path: Path, metric: str) -> None:
     ids, pred = [f"r{i}" for i in range(60)], list(range(100, 160))
-    campaign = begun(tmp_path / "c.db", pa.table({"id": ids, "pred": pred}), metric, budget=40)
+    table, more = pa.table({"id": ids, "pred": pred}), {"budget": 40, "open_classes": True}
+    campaign = begun(tmp_path / "c.db", table, metric, **more)
     label(campaign, 40, {name: value + 1 for name, value in zip(ids, pred, strict=True)})
     (figure,) = campaign.estimate()
     assert any("use mse or mae" in warning for warning in figure.estimate.warnings)
-    campaign = begun(tmp_path / "d.db", pa.table({"id": ids, "pred": pred}), metric, budget=40)
+    campaign = begun(tmp_path / "d.db", table, metric, **more)
     label(campaign, 40, dict(zip(ids, pred, strict=True)))
     (figure,) = campaign.estimate()
     assert not any("use mse or mae" in warning for warning in figure.estimate.warnings)

@@ -16,6 +16,7 @@ from levelled.campaigns.figures.gate import _more_labels, _word
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.errors import LevelledError
 from levelled.estimators import Estimate
+from levelled.reports.numbers import headline
 from levelled_studies.betting_truth import hedged_rejected_at, rejected_at
 
 N = 120
@@ -299,3 +300,33 @@ def test_changes_come_until_the_end(tmp_path: Path) -> None:
     assert len(list(campaign.changes(every=0.05))) == 1
     campaign.reopen()
     assert len(list(campaign.changes(every=0.05, timeout=0.2))) == 1
+
+
+@pytest.fixture(scope="module")
+def contradicted(tmp_path_factory: pytest.TempPathFactory) -> Campaign:
+    """A campaign whose first labels were all wrong, and the later ones all right."""
+    table = pa.table({"id": [f"r{at}" for at in range(1000)], "pred": ["ham", "spam"] * 500})
+    path = tmp_path_factory.mktemp("contradicted") / "c.db"
+    campaign = begun(path, table, budget=300, kind="uniform")
+    for at in range(2):
+        names = {f"r{row}": ("ham", "spam")[(row + at + 1) % 2] for row in range(1000)}
+        label(campaign, 150, names)
+    return campaign
+
+
+def test_labels_that_contradict_their_draws_give_no_figure(contradicted: Campaign) -> None:
+    (figure,) = contradicted.estimate()
+    assert figure.estimate.value is None
+    assert figure.estimate.interval == "contradiction"
+    assert "random sample" in figure.estimate.warnings[0]
+    assert "contradict" in headline(figure)
+
+
+@pytest.mark.parametrize("claim", [{"at_least": 0.1}, {"at_most": 0.9}, {"at_most": 0.01}])
+def test_a_claim_about_contradictory_labels_is_neither_shown_nor_refuted(
+    contradicted: Campaign, claim: dict[str, Any]
+) -> None:
+    said = contradicted.gate("error", **claim)
+    assert said.word == "contradiction"
+    assert str(said).startswith("contradiction: ")
+    assert said.more_labels == 0

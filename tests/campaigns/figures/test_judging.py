@@ -148,7 +148,10 @@ def test_beside_other_judges_the_one_that_fits_the_metric_is_the_first(
 
 def test_a_pool_without_verdicts_has_no_judge(tmp_path: Path) -> None:
     table = pa.table({"id": range(4), "text": ["a", "b", "c", "d"]})
-    campaign = create_campaign("none", table, "share:pass", storage=tmp_path / "c.db", seed=1)
+    storage, classes = tmp_path / "c.db", ["fail", "pass"]
+    campaign = create_campaign(
+        "none", table, "share:pass", storage=storage, seed=1, classes=classes
+    )
     (ask,) = campaign.ask(1, owner="ann")
     campaign.tell(ask.draw, "pass", owner="ann")
     with pytest.raises(CampaignError, match="no verdicts"):

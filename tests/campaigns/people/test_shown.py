@@ -98,7 +98,7 @@ def test_the_sides_of_a_pair_are_shown_alike(tmp_path: Path) -> None:
     [
         (spam(20)[0], "error", "classes", ("ham", "spam")),
         (pa.table({"id": [1, 2], "pred": ["x", "y"]}), "error", "classes", ("x", "y")),
-        (pa.table({"id": [1, 2]}), "share:good", "classes", ("good",)),
+        (pa.table({"id": [1, 2]}), "share:good", "classes", ("good",)),  # with open classes
         (
             pa.table({"id": [*range(30)], "pred": [*"abcdefghijklmnopqrstuvwxyz1234"]}),
             "error",
@@ -122,7 +122,8 @@ def test_the_first_question_follows_from_pool_and_metric(
     tmp_path: Path, pool: pa.Table, metric: str, kind: str, limits: tuple[object, ...]
 ) -> None:
     pair = ["answer_a", "answer_b"] if pool is PAIRS else []
-    campaign = begun(tmp_path / "c.db", pool, metric, pair=pair, kind="auto")
+    more = {"pair": pair, "kind": "auto", "open_classes": limits == ("good",)}
+    campaign = begun(tmp_path / "c.db", pool, metric, **more)
     question = label_question(campaign.settings)
     assert (question.name, question.kind) == ("label", kind)
     is_number = kind in ("number", "rating")

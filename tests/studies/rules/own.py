@@ -200,6 +200,24 @@ def few_fits(rows: Sequence[Row], settings: Settings, name: str) -> str:
     return yes(max(row["fits"] for row in rows) <= 12)
 
 
+def known_labels(rows: Sequence[Row], settings: Settings, name: str) -> str:
+    chosen = [row for row in rows if row["choice"] not in ("none", "random")]
+    if name == "known-labels-unbiased":
+        return yes((np.abs(column(chosen, "z")) < 4).all())
+    if name == "known-labels-coverage":
+        return reaches(chosen, 0.93, "coverage")
+    if name == "known-labels-refused":
+        at_random = column(pick(rows, choice="random"), "refused_as_sample")
+        return yes((column(chosen, "refused_as_sample") >= 0.99).all() and not at_random.any())
+    for row in chosen:  # no wider, but for two standard errors of the ratio of two means
+        (alone,) = pick(rows, pool=row["pool"], choice="none")
+        ratio = row["width"] / alone["width"]
+        parts = [one["width_se"] / one["width"] for one in (row, alone)]
+        if ratio > 1 + 2 * ratio * np.sqrt(parts[0] ** 2 + parts[1] ** 2):
+            return "does not hold"
+    return "holds"
+
+
 RULES: dict[str, dict[str, Rule]] = {
     "demo": {"demo": demo},
     "intervals": {
@@ -218,6 +236,15 @@ RULES: dict[str, dict[str, Rule]] = {
     "looks": {"all-looks": all_looks, "stop": stop, "width-at-the-budget": at_the_budget},
     "labels-saved": dict.fromkeys(
         ("labels-saved", "labels-saved-least", "worth", "few-errors"), saved
+    ),
+    "known-labels": dict.fromkeys(
+        (
+            "known-labels-unbiased",
+            "known-labels-coverage",
+            "known-labels-width",
+            "known-labels-refused",
+        ),
+        known_labels,
     ),
     "planning": {
         **{f"likely-{n}": likely for n in (0, 50, 100)},

@@ -28,16 +28,18 @@ from levelled.campaigns.drawing.pools import (
 )
 from levelled.campaigns.figures.settled import settled_draws
 from levelled.campaigns.log.events import Drawn, Event, RoundBegun
-from levelled.campaigns.log.records import DrawnItem, Round
+from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels, Round
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.settings import CampaignSettings
 from levelled.draws import Draws
 from levelled.errors import CampaignError
 from levelled.estimators.lure import ranked_weights
+from levelled.labels import Label
 from levelled.losses import Reals, expected
 from levelled.metrics.named import ERROR, ClassRatio, Mean, Metric, ProbabilityLosses, Share
 from levelled.predictions import Categorical, PoolPredictions, as_verdicts, verdict_chances
 from levelled.samplers import FrozenProposal, PoolSlices, RunProposal
+from levelled.samplers.frozen import in_pool_of
 from levelled.scores import root_mean_squared_loss
 from levelled.sources import Pool
 from levelled.surrogates import (
@@ -289,18 +291,34 @@ def begin_round(pool: Pool, state: CampaignState) -> Round:
     settings, first = state.settings, len(state.draws) + 1
     if settings.kind != "adaptive":
         return Round(first, None, 1.0 if settings.kind == "uniform" else settings.floor)
-    driver = driver_of(pool, settings)
-    learnt = learnt_metric(settings.metrics[0], pool.predictions_at([0], settings.models[0]))
+    driver, model = driver_of(pool, settings), settings.models[0]
+    learnt = learnt_metric(settings.metrics[0], pool.predictions_at([0], model))
     base = settled_draws(state, len(state.draws))
-    losses, _ = base.losses(learnt, settings.models[0])
-    targets = learnt_targets(learnt, losses)[base.labelable]
-    weights = ranked_weights(base.draws.probability, settings.pool_size)[base.labelable]
+    targets = learnt_targets(learnt, base.losses(learnt, model)[0])[base.labelable]
+    weights = ranked_weights(base.draws.probability, base.draws.pool_size)[base.labelable]
     earlier = next((one.predictor for one in reversed(state.rounds) if one.predictor), None)
     before = None if earlier is None else LossPredictor.from_json(earlier)
-    predictor = driver.fit(base.draws.index[base.labelable], targets, weights, before)
+    known = np.array([item.row for item in state.known_items], dtype=np.int64)
+    known_targets = learnt_targets(learnt, base.known_values(learnt, model)[0])
+    predictor = driver.fit(
+        base.rows[base.labelable], targets, weights, before, (known, known_targets)
+    )
     floor = GUARANTEED_FLOOR if settings.is_finite else driver.floor(targets)
-    drawn = np.array([item.row for item in state.draws], dtype=np.int64)
-    return Round(first, predictor.to_json(), floor, driver.shares(predictor, drawn, floor))
+    taken = taken_rows([item.row for item in state.draws], state.known)
+    return Round(first, predictor.to_json(), floor, driver.shares(predictor, taken, floor))
+
+
+def taken_rows(
+    rows: Sequence[int], known: Sequence[KnownLabels], draw: int | None = None
+) -> IntArray:
+    """The rows that cannot be drawn any more: those drawn, and those with known labels.
+
+    With the number of a draw, those whose labels were known before it.
+    """
+    known_rows = (
+        item.row for one in known if draw is None or one.first <= draw for item in one.items
+    )
+    return np.array([*rows, *known_rows], dtype=np.int64)
 
 
 def _given_error(
@@ -409,12 +427,12 @@ def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> li
     settings, rows = state.settings, [item.row for item in state.draws]
     events: list[Event] = []
     if settings.kind != "adaptive" and not state.restarted:
-        last = min(max(2 * len(rows), needed), settings.last_draw)
-        items = draw_further(pool, settings, rows, last)
+        last = min(max(2 * len(rows), needed), state.last_draw)
+        items = draw_further(pool, settings, rows, last, state.known)
     else:
         begun = begin_round(pool, state)
-        last = min(max(len(rows) + next_round_size(len(rows)), needed), settings.last_draw)
-        items = draw_round(pool, settings, rows, last, begun)
+        last = min(max(len(rows) + next_round_size(len(rows)), needed), state.last_draw)
+        items = draw_round(pool, settings, rows, last, begun, state.known)
         events.append(RoundBegun.of(begun, at=at))
     events.append(Drawn(at=at, by=None, draws=tuple(items)))
     for model, attached in state.attached.items():
@@ -424,13 +442,17 @@ def draw_events(pool: Pool, state: CampaignState, needed: int, *, at: str) -> li
 
 
 def draw_further(
-    pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int
+    pool: Pool,
+    settings: CampaignSettings,
+    rows: Sequence[int],
+    last: int,
+    known: Sequence[KnownLabels] = (),
 ) -> list[DrawnItem]:
     """The draws of frozen weights after those that took `rows`, up to number `last`."""
     n_sampled = settings.n_sampled
-    sample = np.array(rows[:n_sampled], dtype=np.int64)
-    frozen = frozen_proposal(partial(pool.runs, settings.models[0]), settings).without(sample)
-    draws = frozen.draw(min(last, settings.pool_size) - n_sampled, seed=settings.seed)
+    taken = taken_rows(rows[:n_sampled], known, 1)
+    frozen = frozen_proposal(partial(pool.runs, settings.models[0]), settings).without(taken)
+    draws = frozen.draw(min(last, settings.open_size) - n_sampled, seed=settings.seed)
     before = len(rows) - n_sampled
     if draws.index[:before].tolist() != list(rows[n_sampled:]):
         raise CampaignError(
@@ -441,10 +463,24 @@ def draw_further(
 
 
 def draw_round(
-    pool: Pool, settings: CampaignSettings, rows: Sequence[int], last: int, begun: Round
+    pool: Pool,
+    settings: CampaignSettings,
+    rows: Sequence[int],
+    last: int,
+    begun: Round,
+    known: Sequence[KnownLabels] = (),
 ) -> list[DrawnItem]:
-    """The draws of one round after those that took `rows`, up to number `last`."""
-    drawn = np.array(rows, dtype=np.int64)
+    """The draws of one round after those that took `rows`, up to number `last`.
+
+    Parameters
+    ----------
+    pool, settings : Those of the campaign.
+    rows : The rows of the draws before the round.
+    last : The number of the last draw.
+    begun : The round.
+    known : All labels that are known without a draw.
+    """
+    drawn = taken_rows(rows, known, begun.first)
     if begun.predictor is None:
         static = replace(settings, kind="static", floor=begun.floor)
         frozen = frozen_proposal(partial(pool.runs, settings.models[0]), static).without(drawn)
@@ -464,35 +500,47 @@ def draw_again(
     rows: Sequence[int],
     last: int,
     rounds: Sequence[tuple[Round, Pool]] = (),
+    known: Sequence[KnownLabels] = (),
 ) -> list[DrawnItem]:
     """Draws 1 to `last` once more, given the rows that they took: each follows from those before.
 
-    The first ones are a sample that has labels already, if there is one. Each round comes with
-    the pool as it was then, which has its own predicted losses.
+    The first ones are a random sample that has labels already, if there is one.
+
+    Parameters
+    ----------
+    pool, settings : Those of the campaign.
+    rows : The rows of the draws.
+    last : The number of the last draw.
+    rounds : Each round, with the pool as it was then, which has its own predicted losses.
+    known : All labels that are known without a draw.
     """
     settings = replace(settings, n_sampled=min(settings.n_sampled, last))
     ends = [*(one.first - 1 for one, _ in rounds), last]
-    items = draw_sample(pool, settings, np.array(rows[: settings.n_sampled], dtype=np.int64))
+    sample = np.array(rows[: settings.n_sampled], dtype=np.int64)
+    items = draw_sample(pool, settings, sample, known)
     if ends[0] > len(items):
-        items += draw_further(pool, settings, rows[: len(items)], ends[0])
+        items += draw_further(pool, settings, rows[: len(items)], ends[0], known)
     for (begun, then), end in zip(rounds, ends[1:], strict=True):
-        items += draw_round(then, settings, rows[: begun.first - 1], end, begun)
+        items += draw_round(then, settings, rows[: begun.first - 1], end, begun, known)
     return items
 
 
-def draw_sample(pool: Pool, settings: CampaignSettings, rows: IntArray) -> list[DrawnItem]:
+def draw_sample(
+    pool: Pool, settings: CampaignSettings, rows: IntArray, known: Sequence[KnownLabels] = ()
+) -> list[DrawnItem]:
     """A random sample that has labels already, as uniform draws 1..n."""
     if not len(rows):
         return []
+    taken = taken_rows((), known, 1)
     if settings.kind == "adaptive":
         driver = driver_of(pool, settings)
-        frozen = driver.proposal(driver.first_predictor, rows[:0], None)
-        frozen = replace(frozen, slices=_slices_left(pool, settings, rows[:0]))
+        frozen = driver.proposal(driver.first_predictor, taken, None)
+        frozen = replace(frozen, slices=_slices_left(pool, settings, taken))
     else:
         frozen = replace(
             frozen_proposal(partial(pool.runs, settings.models[0]), settings),
             weights=np.ones(settings.pool_size),
-        )
+        ).without(taken)
     return _make_items(pool, settings, frozen.fixed(rows), 1)
 
 
@@ -511,8 +559,24 @@ def _make_items(
     pool: Pool, settings: CampaignSettings, draws: Draws, first: int, skip: int = 0
 ) -> list[DrawnItem]:
     """The drawn items after `skip` of them, with all that estimates need; the first is `first`."""
-    rows = draws.index[skip:]
-    design = {name: column[skip:].tolist() for name, column in (draws.design or {}).items()}
+    rows, design = draws.index[skip:], in_pool_of(draws, settings.open_size)
+    by_draw = _by_row({name: column[skip:].tolist() for name, column in design.items()}, len(rows))
+    ids, *mappings = _describe(pool, settings, rows)
+    probability, shown = draws.probability[skip:].tolist(), pool.shown(rows)
+    items = zip(rows.tolist(), ids, probability, by_draw, *mappings, shown, strict=True)
+    return [DrawnItem(draw, *values) for draw, values in enumerate(items, first + skip)]
+
+
+def make_known(
+    pool: Pool, settings: CampaignSettings, rows: Sequence[int], labels: Sequence[Label]
+) -> tuple[KnownItem, ...]:
+    """Items whose labels are known without a draw, with all that estimates need."""
+    ids, *mappings = _describe(pool, settings, np.array(rows, dtype=np.int64))
+    return tuple(KnownItem(*one) for one in zip(rows, ids, labels, *mappings, strict=True))
+
+
+def _describe(pool: Pool, settings: CampaignSettings, rows: IntArray) -> tuple[list[Any], ...]:
+    """The ids of rows, and for each row its predictions and probabilities by model and slices."""
     pred, proba, columns = {}, {}, pool.at(rows)
     every = np.arange(len(rows))
     for model in settings.models:
@@ -522,12 +586,10 @@ def _make_items(
         if predictions.proba is not None:
             proba[model] = [tuple(p) for p in predictions.proba.tolist()]
     slices = {name: columns.slices[name].of(every) for name in settings.slices}
-    probability = draws.probability[skip:].tolist()
-    by_name: tuple[Mapping[str, Sequence[Any]], ...] = (design, pred, proba, slices)
-    mappings = (
-        [{name: values[at] for name, values in part.items()} for at in range(len(rows))]
-        for part in by_name
-    )
-    ids, shown = columns.ids.to_pylist(), pool.shown(rows)
-    items = zip(rows.tolist(), ids, probability, *mappings, shown, strict=True)
-    return [DrawnItem(draw, *values) for draw, values in enumerate(items, first + skip)]
+    parts: tuple[Mapping[str, Sequence[Any]], ...] = (pred, proba, slices)
+    return columns.ids.to_pylist(), *(_by_row(part, len(rows)) for part in parts)
+
+
+def _by_row(columns: Mapping[str, Sequence[Any]], n: int) -> list[dict[str, Any]]:
+    """The values of each of n rows, by the names of the columns."""
+    return [{name: values[at] for name, values in columns.items()} for at in range(n)]

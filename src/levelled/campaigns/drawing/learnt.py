@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from levelled._check import FloatArray, IntArray, between
-from levelled.campaigns.drawing.drawing import driver_of, frozen_proposal
+from levelled.campaigns.drawing.drawing import driver_of, frozen_proposal, taken_rows
 from levelled.campaigns.drawing.pools import choose_kind, fitting_model_first
 from levelled.campaigns.figures.settled import FigureCache, SettledDraws, settled_draws
 from levelled.campaigns.log.records import Round
@@ -138,8 +138,8 @@ class CampaignPredictor:
         import pyarrow as pa
 
         pool = self._pool()
-        drawn = np.array([item.row for item in self.state.draws], dtype=np.int64)
-        proposal = driver_of(pool, self.state.settings).proposal(self.predictor, drawn, None)
+        taken = taken_rows([item.row for item in self.state.draws], self.state.known)
+        proposal = driver_of(pool, self.state.settings).proposal(self.predictor, taken, None)
         parts = []
         for run in proposal.left():
             assert run.control is not None
@@ -203,7 +203,7 @@ def predictor_of(
         rounds,
         predicted,
         losses[at],
-        ranked_weights(base.draws.probability, settings.pool_size)[at],
+        ranked_weights(base.draws.probability, base.draws.pool_size)[at],
         metric.possible if metric.kind == "average" else ERROR.possible,
         state,
         lambda: pool_at(state, last),
@@ -316,6 +316,7 @@ def plan_further(
     settings, base = state.settings, settled_draws(state, cache=cache)
     chosen = settings.metrics[0] if metric is None else parse_metric(metric)
     looks = len(settings.looks) if settings.looks and settings.budget is not None else 5
+    width *= settings.pool_size / settings.open_size  # labels known beforehand have no width
     plan = _plan_from(base, pool, PlanRequest(chosen, width, settings.level, looks, expected))
     is_other = settings.kind == "adaptive" and plan.kind == "static"
     notes = [*([_MOSTLY_FEWER] if is_other else []), *([] if settings.looks else [_NO_LOOKS])]
@@ -339,8 +340,8 @@ def _plan_from(base: SettledDraws, pool: Pool, request: PlanRequest) -> Plan:
         return replace(_from_spread(base, request, model, "lure"), kind=frozen)
     wrong, _ = base.losses(ERROR, model)
     here = base.labelable
-    weight = ranked_weights(base.draws.probability, settings.pool_size)
-    pilot = Pilot(base.draws.index[here], wrong[here], weight[here])
+    weight = ranked_weights(base.draws.probability, base.draws.pool_size)
+    pilot = Pilot(base.rows[here], wrong[here], weight[here])
     weights = frozen_proposal(partial(pool.runs, model), settings).weights
     return replace(plan_pool(request, pool.predictions(model), weights, pilot), kind=frozen)
 

@@ -3,7 +3,8 @@
 The pool is as each draw saw it; predictions of other models may be attached later.
 """
 
-from collections.abc import Callable, Sequence
+import re
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -11,14 +12,15 @@ from typing import Any
 import numpy as np
 
 from levelled._check import FloatArray, choice, whole
+from levelled._files import replace_file
 from levelled.campaigns.log.events import PredictionsAttached
-from levelled.campaigns.log.records import Attached, DrawnItem, Rescored
+from levelled.campaigns.log.records import Attached, DrawnItem, KnownItem, Rescored
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.options import KINDS
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError, PoolError
 from levelled.estimators.intervals.limits import plan_looks, plan_without_budget
-from levelled.labels import Label, class_texts
+from levelled.labels import Label, class_texts, list_names
 from levelled.looks import SHARE, PlannedLook
 from levelled.metrics.named import ClassRatio, Errors, Mean, Metric, ProbabilityLosses, Share
 from levelled.metrics.planning import check_range
@@ -142,6 +144,7 @@ def pool_options(settings: CampaignSettings) -> dict[str, Any]:
         "classes": settings.classes,
         "slices": settings.slices,
         "features": settings.features,
+        "roles": None,
         **settings.columns.to_json(),
     }
 
@@ -225,6 +228,23 @@ def place_of(pool: Pool) -> str | list[str] | None:
     return places[0] if isinstance(pool.source, str) else places
 
 
+_IN_MEMORY: dict[str, Pool] = {}
+"""Frames attached by this process that no file could be written for, by their fingerprints."""
+
+
+def keep_frame(frame: Pool, name: str, address: str) -> Pool:
+    """A frame as a Parquet file beside that of a storage, else itself, kept by this process."""
+    database = address.removeprefix("sqlite:///")
+    if database == address:
+        _IN_MEMORY[frame.fingerprint] = frame
+        return frame
+    from pyarrow import parquet
+
+    file = Path(database).with_name(re.sub(r"[^\w.@-]+", "_", name) + ".parquet")
+    replace_file(file, lambda unfinished: parquet.write_table(frame.table, unfinished))
+    return open_pool(str(file), classes=frame.classes)
+
+
 def attach_event(
     settings: CampaignSettings,
     items: Sequence[DrawnItem],
@@ -232,23 +252,41 @@ def attach_event(
     model: str,
     *,
     at: str,
+    known: Mapping[int, KnownItem] | None = None,
 ) -> PredictionsAttached:
     """The event that adds the predictions of `model` for the drawn items.
 
     The draws did not depend on the model, so its losses are weighted without bias.
+
+    Parameters
+    ----------
+    settings : Those of the campaign.
+    items : The drawn items.
+    predictions : The predictions, with those of the items among them.
+    model : The name of the model.
+    at : The time of the event.
+    known : Items with known labels, by their place among these.
     """
     _check_model(settings, predictions, model)
     predicted, draws = predictions.predictions(), [item.draw for item in items]
+    places, others = [*(known or {})], [*(known or {}).values()]
     for metric in settings.metrics:
         metric.require(predicted)
+    if settings.allowed_labels and (other := {*predicted.counts()} - {*settings.allowed_labels}):
+        raise CampaignError(
+            f"{model!r} predicts {min(other)!r:.80}, which is none of the campaign's classes, "
+            f"{list_names(settings.allowed_labels, 12)}: a new one takes it with --open-classes."
+        )
     try:
-        rows = predictions.rows_of([item.id for item in items])
+        ids = [*(item.id for item in items), *(item.id for item in others)]
+        rows = predictions.rows_of(ids)
     except PoolError as wrong:
         raise CampaignError(
-            f"{wrong} {model!r} needs a prediction for every item that is drawn: attach it from a "
-            f"file with all of them."
+            f"{wrong} {model!r} needs a prediction for every item that is drawn or has a known "
+            f"label: attach it from a file with all of them."
         ) from wrong
     pred = predicted.of(rows)
+    labels = None if pred is None else as_labels(pred, settings)
     proba: list[list[float]] = []
     if predicted.proba is not None:
         classes = predictions.classes
@@ -261,8 +299,10 @@ def attach_event(
         source=place_of(predictions),
         fingerprint=predictions.fingerprint,
         pred_counts=predicted.counts() if len(predictions) == settings.pool_size else {},
-        pred={} if pred is None else dict(zip(draws, as_labels(pred, settings), strict=True)),
+        pred=dict(zip(draws, labels or (), strict=False)),
         proba=dict(zip(draws, map(tuple, proba), strict=False)),
+        known_pred=dict(zip(places, (labels or ())[len(draws) :], strict=False)),
+        known_proba=dict(zip(places, map(tuple, proba[len(draws) :]), strict=False)),
     )
 
 
@@ -287,6 +327,8 @@ def check_model_name(model: str) -> None:
 
 def open_attached(settings: CampaignSettings, model: str, attached: Attached) -> Pool:
     """The file of a model that was attached, for items other than those drawn then."""
+    if attached.source is None and attached.fingerprint in _IN_MEMORY:
+        return _IN_MEMORY[attached.fingerprint]
     recorded = RecordedFile(
         f"The table of predictions of {model!r}",
         attached.source,
@@ -355,7 +397,7 @@ def settings_of_pool(
         # Labels are numbers as the metrics need it, or else like the predictions.
         "numeric": kinds == {"number"} if kinds else has_numbers,
         "features": pool.features,
-        "columns": pool.choices,
+        "columns": pool.kept_choices,
         "group": pool.group,
         "n_groups": pool.n_groups,
         "slice_counts": {column: pool.slice_values(column).counts() for column in slices},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from levelled._version import __version__
-from levelled.campaigns.figures.settled import settled_draws
+from levelled.campaigns.figures.settled import SettledDraws, settled_draws
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.log.state import CampaignState
 from levelled.campaigns.people.labellers import agreement_of
@@ -16,6 +16,7 @@ from levelled.campaigns.people.shown import shown_pair
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
 from levelled.estimators import lure_weights
+from levelled.estimators.lure import levels
 from levelled.metrics.comparison import Comparison, Figure
 from levelled.reports import Report, Section
 
@@ -30,12 +31,14 @@ def as_table(state: CampaignState) -> "pa.Table":
     any other loss; it is empty for draws that are not settled, because weights depend on how
     many draws there are, and 0 for draws that cannot be labelled. Each question has a column;
     `shown_left` is the column of a pair that was shown left. A slice whose name is taken, such as
-    `label`, is in the column `slice.label`.
+    `label`, is in the column `slice.label`. Labels that were known without a draw follow, without
+    a number of a draw and a probability; then the weights are such that their sum of weighted
+    losses, over the number of settled draws, is the estimate of the whole pool.
     """
     import pyarrow as pa
 
     base = settled_draws(state)
-    weights = np.where(base.labelable, lure_weights(base.draws), 0.0).tolist()
+    weights, known_weights = _weights(base)
     items = state.draws[: state.n_asked]
     answers = [state.answers.get(item.draw) for item in items]
     rows: dict[str, list[Any]] = {
@@ -56,10 +59,31 @@ def as_table(state: CampaignState) -> "pa.Table":
     }
     for model in (*state.settings.models, *state.attached):
         rows[f"pred@{model}" if model else "pred"] = _predicted(state, items, model)
-    for column in state.settings.slices:
-        name = f"slice.{column}" if column in rows else column
-        rows[name] = [item.slices[column] for item in items]
-    return pa.table(rows)
+    slices = {one: f"slice.{one}" if one in rows else one for one in state.settings.slices}
+    rows |= {name: [item.slices[one] for item in items] for one, name in slices.items()}
+    if not (known := base.known_items):
+        return pa.table(rows)
+    others: dict[str, list[Any]] = {
+        name: [getattr(item, name) for item in known] for name in ("row", "id", "label")
+    }
+    others["sample_weight"] = known_weights
+    for model in (*state.settings.models, *state.attached):
+        others[f"pred@{model}" if model else "pred"] = base.known_predicted(model).tolist()
+    others |= {name: [item.slices[one] for item in known] for one, name in slices.items()}
+    return pa.concat_tables([pa.table(rows), pa.table(others)], promote_options="default")
+
+
+def _weights(base: SettledDraws) -> tuple[list[float], list[float]]:
+    """The training weights of the settled draws, and of the labels that were known without a draw.
+
+    In the estimate, a label that was known before draw m counts with the shares of all later terms.
+    """
+    n, N, size = len(base), base.draws.pool_size, base.state.settings.pool_size
+    shares = levels(N, n) if n else np.zeros(0)
+    later = np.append(np.cumsum(shares[::-1])[::-1], 0.0) / size
+    known = later[np.clip(base.known_first - 1, 0, n)]
+    drawn = np.where(base.labelable, lure_weights(base.draws), 0.0) * (N / size)
+    return drawn.tolist(), known.tolist()
 
 
 def _predicted(state: CampaignState, items: Sequence[DrawnItem], model: str) -> list[Any]:
@@ -145,13 +169,15 @@ def _facts(state: CampaignState) -> Iterator[tuple[str, str]]:
     models = (settings.shown_name(model) for model in (*settings.models, *state.attached))
     if named := ", ".join(filter(None, models)):
         yield "models", named
-    if settings.classes is not None:
-        yield "classes", ", ".join(settings.classes)
+    if settings.label_classes:
+        yield "classes", ", ".join(settings.label_classes)
     if settings.slices:
         yield "slices", ", ".join(settings.slices)
     budget = "no budget" if settings.budget is None else f"budget {settings.budget}"
     yield "labels", f"{len(state.answers)} ({budget})"
     yield "draws settled", f"{state.n_settled}; {len(state.open_draws())} more wait for a label"
+    if n_known := len(state.known_items):
+        yield "known without a draw", f"{n_known} labels, which count as they are"
     if settings.n_sampled:
         yield "labelled beforehand", f"{settings.n_sampled}, a random sample"
     yield "drawn by", _drawn_by(settings)

@@ -3,8 +3,9 @@
 A figure is an average or a ratio, read at a planned number of draws or watched.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
+from functools import partial
 from math import isfinite
 from typing import Any
 
@@ -23,8 +24,10 @@ from levelled.campaigns.log.state import CampaignState
 from levelled.errors import InputError
 from levelled.estimators import Estimate, estimate, lure_weights
 from levelled.estimators.intervals import hedged
-from levelled.estimators.intervals.limits import cut_limits
-from levelled.estimators.moments import diagnose
+from levelled.estimators.intervals.limits import cut_limits, logical_limits
+from levelled.estimators.lure import levels
+from levelled.estimators.moments import GivenValues, diagnose
+from levelled.estimators.record import SURE
 from levelled.labels import Label, quantity_notes
 from levelled.looks import PlannedLook
 from levelled.metrics.averages import slice_estimate
@@ -53,6 +56,10 @@ It makes the hedged interval 5% wider at its budget; half of it 2%, twice 11% (n
 _USED_UP = (
     "all planned looks are used up: further labels narrow the interval only by betting, and the "
     "value stays that of the last look"
+)
+
+_DOUBTFUL = (
+    "the interval by betting and the one for this number of labels do not meet, so one of them errs"
 )
 
 WITHOUT_PREDICTOR = (
@@ -134,13 +141,13 @@ def estimate_subject(base: SettledDraws, subject: Subject, level: float) -> Esti
     For losses without an upper bound it is the best interval there is, with a warning.
     """
     if not len(base):
-        return nothing_known(base.state, subject.bounds)
+        return _before_draws(base, subject)
     if isfinite(subject.bounds[1]):
         est = read_once(base, subject, level, "none")
         if est.interval == "point":
             return est
         name, find = ("hedged", _hedge) if _is_hedged(base, subject) else ("betting", _bet)
-        return est.with_limits(*find(base, subject, level), name, (est.low, est.high))
+        return _with_limits(base, subject, est, find(base, subject, level), name)
     whole = subject.against is None and not _is_part(base, subject)
     note = None if whole else FIXED
     for interval in ("anytime", "t", "none") if whole else ("auto",):
@@ -154,26 +161,151 @@ def estimate_subject(base: SettledDraws, subject: Subject, level: float) -> Esti
     return replace(est, warnings=(*est.warnings, note))
 
 
+def _with_limits(
+    base: SettledDraws, subject: Subject, est: Estimate, limits: Limits, name: str
+) -> Estimate:
+    """An estimate with the limits of a game, cut to what is possible.
+
+    A value that is undefined keeps its own. Where the game and the interval for a fixed number of
+    labels do not meet, one of the two errs, and the interval is what is possible. Where they do
+    not meet at the level `SURE` either, there is no figure.
+    """
+    low, high = max(limits[0], est.low), min(limits[1], est.high)
+    if est.value is None:
+        return est
+    if low <= high and (low <= est.value <= high or not _apart(base, subject, est.level, limits)):
+        return replace(est, low=low, high=high, interval=name)
+    if _apart(base, subject, SURE, _bet(base, subject, SURE, " sure")):
+        return est.contradicted
+    return replace(est, interval="logical", warnings=(*est.warnings, _DOUBTFUL))
+
+
+def _apart(base: SettledDraws, subject: Subject, level: float, limits: Limits) -> bool:
+    """True if limits do not meet the interval for a fixed number of labels."""
+    fixed = read_once(base, subject, level, "auto")
+    return max(fixed.low, limits[0]) > min(fixed.high, limits[1])
+
+
 def read_once(base: SettledDraws, subject: Subject, level: float, interval: str) -> Estimate:
     """The estimated mean (or ratio) of the losses of one draw or more.
 
     The interval "auto" is for a number of draws that was planned; "none" is what is possible.
     """
     look, inside = Look(base.draws, level, interval), _labelled_in(base, subject)
-    if _has_pairs(base, subject):
+    exact, (start, width) = exact_part(base, subject), (0.0, 1.0)
+    if not exact.n_open:
+        est = estimate(np.zeros(len(base)), base.draws, level=level, interval="none")
+        est = replace(est, low=0.0, high=0.0, stderr=0.0, interval="point")
+    elif _has_pairs(base, subject):
         first, *others = (_subject_pairs(base, subject, model) for model in subject.models)
         if others:
             est = ratio_difference([(first, others[0])], look)
         else:
             est = _ratio(base, subject, first, look)
-        est = replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
         start, width = subject.unit
-        return scaled(est, width, start)
-    losses = _losses(base, subject)
-    if _is_part(base, subject):
-        return slice_estimate(look, losses, inside, subject.pool_size, subject.bounds)
-    by = _estimator(base, subject)
-    return estimate(losses, base.draws, by, level, interval, subject.bounds)
+    elif _is_part(base, subject):
+        losses, size = _losses(base, subject), exact.n_open if exact.joins else subject.pool_size
+        known = Pairs(losses, losses, (), "", **_known_sums(base, subject)).known_before
+        est = slice_estimate(look, losses, inside, size, subject.bounds, known)
+    else:
+        losses, by = _losses(base, subject), _estimator(base, subject)
+        given = _given_losses(base, subject)
+        est = estimate(losses, base.draws, by, level, interval, subject.bounds, given=given)
+    est = scaled(exact.join(est), width, start)
+    return replace(est, pool_size=subject.pool_size, n_labels=int(inside.sum()))
+
+
+@dataclass(frozen=True, slots=True)
+class ExactPart:
+    """The part of a figure that follows from labels known at the creation, which join exactly.
+
+    The rest is estimated by itself.
+    """
+
+    total: float = 0.0
+    """The sum of their values, as shares of the range of losses in a part of the pool."""
+    size: int = 1
+    """The number of items that the figure is over, or the sum of their denominators."""
+    n_open: int = 1
+    """The same of those that could be drawn at the creation."""
+
+    @property
+    def joins(self) -> bool:
+        """True if there is such a part."""
+        return self.n_open < self.size
+
+    def join(self, est: Estimate) -> Estimate:
+        """The estimate over all items, from that over those that could be drawn."""
+        return scaled(est, self.n_open / self.size, self.total / self.size) if self.joins else est
+
+    def join_limits(self, limits: Limits) -> Limits:
+        """The same for the limits of an interval."""
+        low, high = ((self.n_open * end + self.total) / self.size for end in limits)
+        return (low, high) if self.joins else limits
+
+    def open_value(self, value: float) -> float:
+        """The value over the items that could be drawn, from that over all of them."""
+        return (value * self.size - self.total) / self.n_open if self.joins else value
+
+
+def exact_part(base: SettledDraws, subject: Subject) -> ExactPart:
+    """The part of a figure that is known exactly: of an average, or of a precision.
+
+    There the number of items, or the sum of denominators, is known. Elsewhere the labels that are
+    known join numerator and denominator of the ratio.
+    """
+    n_known = base.state.settings.n_known
+    if not n_known or not _has_exact_size(base, subject):
+        return ExactPart()
+    numerators, denominators = _known_pairs(base, subject, subject.models)[:, :n_known]
+    size = subject.pool_size
+    if subject.is_ratio:
+        size = base.state.pred_counts(subject.model).get(str(subject.metric.positive), 0)
+    return ExactPart(float(numerators.sum()), size, size - int(denominators.sum()))
+
+
+def _has_exact_size(base: SettledDraws, subject: Subject) -> bool:
+    """True if the number of items that a figure is over, or its denominator, is known exactly."""
+    if not subject.is_ratio or not base.labelable.all():
+        return bool(base.labelable.all())
+    counts, size = base.state.pred_counts(subject.model), base.state.settings.pool_size
+    whole = subject.column is None and subject.against is None
+    return whole and subject.metric.denominator_mean(counts, size) is not None
+
+
+def _known_pairs(base: SettledDraws, subject: Subject, models: Sequence[str]) -> FloatArray:
+    """Numerators and denominators [2, K] of the labels known without a draw; 0 outside the slice.
+
+    Of an average they are its losses, or the differences of two models, and ones. In a part of the
+    pool, losses with bounds are shares of their range.
+    """
+    first, *others = (base.known_values(subject.metric, model) for model in models)
+    inside = base.known_in_slice(subject.column, subject.value)
+    if subject.is_ratio:
+        return np.asarray(first * inside)
+    low, high = subject.metric.possible if _has_pairs(base, subject) else (0.0, 1.0)
+    losses = (first[0] - (others[0][0] if others else low)) / (high - low)
+    return np.stack([losses, np.ones(len(inside))]) * inside
+
+
+def _known_sums(
+    base: SettledDraws, subject: Subject, models: Sequence[str] | None = None
+) -> dict[str, Any]:
+    """The arguments of `Pairs` for labels that are known without a draw.
+
+    Those of the creation are left out where they join the figure exactly.
+    """
+    first, values = base.known_first, _known_pairs(base, subject, models or subject.models)
+    start = np.zeros(2) if _has_exact_size(base, subject) else values[:, first == 0].sum(axis=1)
+    later = first > 0
+    given = GivenValues(first[later], values[:, later]) if later.any() else None
+    return {"known": tuple(start.tolist()), "given": given}
+
+
+def _given_losses(base: SettledDraws, subject: Subject) -> GivenValues | None:
+    """The losses that became known between the draws, of a figure over the whole pool."""
+    given: GivenValues | None = _known_sums(base, subject)["given"]
+    return None if given is None else GivenValues(given.first, given.values[0])
 
 
 def _labelled_in(base: SettledDraws, subject: Subject) -> BoolArray:
@@ -203,14 +335,18 @@ def _subject_pairs(base: SettledDraws, subject: Subject, model: str) -> Pairs:
     Losses in [A, B] are taken as (L - A) / (B - A). Outside of the slice both are 0.
     """
     metric, inside = subject.metric, _labelled_in(base, subject)
-    left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum())
+    known, size = _known_sums(base, subject, (model,)), base.draws.pool_size
+    here = base.known_in_slice(subject.column, subject.value)
+    left = subject.pool_size - int(base.in_slice(subject.column, subject.value).sum() + here.sum())
     losses, denominators = base.losses(metric, model)
     if not subject.is_ratio:
         low, high = metric.possible
         unit = np.clip((losses - low) / (high - low), 0, 1) * inside
-        mean = subject.pool_size / base.state.settings.pool_size if base.labelable.all() else None
+        n_open = subject.pool_size - int(here[: base.state.settings.n_known].sum())
+        mean = n_open / size if base.labelable.all() else None
         unseen: Unseen = [(left, [(0.0, 1.0), (1.0, 1.0)])]
-        return Pairs(unit, inside.astype(float), unseen, "label of this slice", mean)
+        D, what = inside.astype(float), "label of this slice"
+        return Pairs(unit, D, unseen, what, mean, **known)
     numerator, denominator = losses * inside, denominators * inside
     counts = None if _is_part(base, subject) else base.state.pred_counts(model)
     shape, positive = metric.pairs([], [], 1, {}), metric.positive
@@ -218,13 +354,18 @@ def _subject_pairs(base: SettledDraws, subject: Subject, model: str) -> Pairs:
         most = metric.d_max or 1.0
         unseen = [(left, [(0.0, 0.0), (0.0, most / 2), (0.0, most), (most, most)])]
         what = "positive among these items"
-        return Pairs(numerator, denominator, unseen, what, is_share=shape.is_share)
+        return Pairs(numerator, denominator, unseen, what, is_share=shape.is_share, **known)
+    at_start = base.known_predicted(model)[: base.state.settings.n_known] == positive
     unlabelled = counts.get(positive, 0)
-    unlabelled -= int(np.count_nonzero(base.predicted(model) == positive))
+    for predicted in (base.predicted(model), base.known_predicted(model)):
+        unlabelled -= int(np.count_nonzero(predicted == positive))
     (_, if_positive), (_, if_not) = shape.unseen
     unseen = [(unlabelled, if_positive), (left - unlabelled, if_not)]
-    mean = metric.denominator_mean(counts, base.state.settings.pool_size)
-    return Pairs(numerator, denominator, unseen, shape.what, mean, shape.is_share)
+    mean = None
+    if _has_exact_size(base, subject):
+        open_counts = {positive: counts.get(positive, 0) - int(at_start.sum())}
+        mean = metric.denominator_mean(open_counts, size)
+    return Pairs(numerator, denominator, unseen, shape.what, mean, shape.is_share, **known)
 
 
 def _bet(base: SettledDraws, subject: Subject, level: float, name: str = "") -> Limits:
@@ -233,26 +374,30 @@ def _bet(base: SettledDraws, subject: Subject, level: float, name: str = "") -> 
     Two ratios are bet on apart, each at half the error rate, because no single game is known for
     their difference.
     """
+    exact = exact_part(base, subject)
     if not _has_pairs(base, subject):
-        losses, bounds, tested = _losses(base, subject), subject.bounds, subject.tested
-        inputs = GameInput(losses, bounds, control=subject.has_control, tested=tested)
-        return _play(base, f"{subject.key}{name}", inputs, level)
+        losses, bounds, given = _losses(base, subject), subject.bounds, _given_losses(base, subject)
+        tested = tuple(map(exact.open_value, subject.tested))
+        inputs = GameInput(losses, bounds, control=subject.has_control, tested=tested, given=given)
+        return exact.join_limits(_play(base, f"{subject.key}{name}", inputs, level))
     start, width = subject.unit
 
     def bet_on(model: str, key: tuple[object, ...], level: float, *tested: float) -> Limits:
         pairs = _subject_pairs(base, subject, model)
         A, D, mean = pairs.numerator, pairs.denominator, pairs.denominator_mean
-        inputs = GameInput(A, (0.0, pairs.most), D, mean, tested=tested)
+        known, given = pairs.known, pairs.given
+        inputs = GameInput(A, (0.0, pairs.most), D, mean, tested=tested, known=known, given=given)
         return _play(base, f"{key}{name}", inputs, level)
 
     if subject.against is None:
-        shares = [(value - start) / width for value in subject.tested]
-        low, high = bet_on(subject.model, subject.key, level, *shares)
+        shares = [exact.open_value((value - start) / width) for value in subject.tested]
+        low, high = exact.join_limits(bet_on(subject.model, subject.key, level, *shares))
         return start + width * low, start + width * high
     (low, high), (other_low, other_high) = (
         bet_on(model, (*subject.key, model), (1 + level) / 2) for model in subject.models
     )
-    return width * (low - other_high), width * (high - other_low)
+    low, high = exact.join_limits((low - other_high, high - other_low))
+    return width * low, width * high
 
 
 def _play(base: SettledDraws, name: str, inputs: GameInput, level: float) -> Limits:
@@ -283,12 +428,13 @@ def _hedge(base: SettledDraws, subject: Subject, level: float) -> Limits:
     betting, which decides clear cases early, and both hold at once by the union of their rates.
     """
     losses, _ = base.losses(subject.metric, subject.model)
-    losses = np.where(base.labelable, losses, np.nan)
+    losses, exact = np.where(base.labelable, losses, np.nan), exact_part(base, subject)
     budgets, name = base.state.budgets_of(len(base)), repr(subject.key)
-    hedge = GameInput(losses, (0.0, 1.0), budgets=budgets, tested=subject.tested)
+    tested, given = tuple(map(exact.open_value, subject.tested)), _given_losses(base, subject)
+    hedge = GameInput(losses, (0.0, 1.0), budgets=budgets, tested=tested, given=given)
     if not subject.tested:
-        return _play(base, name, hedge, level)
-    limits = _play(base, name, hedge, 1 - (1 - EARLY) * (1 - level))
+        return exact.join_limits(_play(base, name, hedge, level))
+    limits = exact.join_limits(_play(base, name, hedge, 1 - (1 - EARLY) * (1 - level)))
     early = _bet(base, subject, 1 - EARLY * (1 - level), " early")
     low, high = cut_limits(limits, early)
     return float(low), float(high)
@@ -307,12 +453,13 @@ def _ratio(base: SettledDraws, subject: Subject, pairs: Pairs, look: Look) -> Es
             base.losses(subject.metric, subject.model)[0],
             base.in_slice(subject.column, subject.value),
             str(subject.slice),
-            subject.pool_size,
+            exact_part(base, subject).n_open if base.known else subject.pool_size,
             subject.metric.bounds or (0.0, 1.0),
             pairs.possible,
             look,
         )
-    known = set(COLUMNS) <= set(base.draws.design or {}) and base.labelable.all()
+    known = set(COLUMNS) <= set(base.draws.design or {}) and bool(base.labelable.all())
+    known = known and pairs.given is None
     counts = base.state.pred_counts(subject.model)
     if not (subject.has_control and subject.is_ratio and known and counts) or subject.column:
         return ratio_estimate(pairs, look)
@@ -325,21 +472,31 @@ def _predicts_slice(base: SettledDraws, subject: Subject) -> bool:
     average = subject.has_control and subject.slice is not None and not subject.is_ratio
     if not average or not has_slice_columns(base.draws, str(subject.slice)):
         return False
+    if (base.known_first > 0).any():
+        return False
     inside = base.in_slice(subject.column, subject.value)
     return bool(base.labelable.all() and inside.any())
 
 
-def nothing_known(state: CampaignState, possible: tuple[float, float]) -> Estimate:
+def _before_draws(base: SettledDraws, subject: Subject) -> Estimate:
     """The estimate before the first draw is settled: no value, and all that is possible."""
-    low, high = possible
+    exact, settings, (low, high) = exact_part(base, subject), base.state.settings, subject.bounds
+    if base.known and _has_pairs(base, subject) and subject.against is None:
+        start, width = subject.unit
+        possible = exact.join_limits(_subject_pairs(base, subject, subject.model).possible)
+        low, high = (start + width * end for end in possible)
+    elif base.known and subject.column is None:
+        total = np.asarray(_known_pairs(base, subject, subject.models)[0].sum())
+        known, size = len(base.known_first), subject.pool_size
+        low, high = (float(end) for end in logical_limits(total, known, size, subject.bounds))
     return Estimate(
         value=None,
         low=low,
         high=high,
-        level=state.settings.level,
+        level=settings.level,
         stderr=None,
         n_labels=0,
-        pool_size=state.settings.pool_size,
+        pool_size=settings.pool_size,
         ess=0.0,
         max_weight=0.0,
         estimator="lure",
@@ -432,7 +589,16 @@ def _figure(
         look=None if look is None else look.n,
         n_looks=len(settings.looks),
         is_share=subject.is_share,
+        known=_known_total(base, subject),
     )
+
+
+def _known_total(base: SettledDraws, subject: Subject) -> tuple[int, float]:
+    """The labels of a share that were known at the creation, and their sum in the figure."""
+    exact, n = exact_part(base, subject), base.state.settings.n_known
+    if not subject.is_share or not exact.joins:
+        return 0, 0.0
+    return n, n - exact.total if subject.metric.complemented else exact.total
 
 
 def _quantity_notes(base: SettledDraws, subject: Subject, est: Estimate) -> tuple[str, ...]:
@@ -477,9 +643,11 @@ def _at_look(base: SettledDraws, subject: Subject, look: PlannedLook, latest: Es
     if labels != draws.labels:
         est = read_once(draws, subject, look.level, "auto")
         base.cache.looks[key] = draws.labels, est
-    if est.value is None or "point" in (est.interval, latest.interval):
+    if None in (est.value, latest.value) or "point" in (est.interval, latest.interval):
         return latest
     low, high, warnings = est.low, est.high, est.warnings
+    if _DOUBTFUL in latest.warnings:
+        warnings = (*warnings, _DOUBTFUL)
     if latest.interval in ("betting", "anytime"):
         limits = cut_limits((low, high), (latest.low, latest.high))
         low, high = float(limits[0]), float(limits[1])
@@ -500,12 +668,21 @@ def _pending_limits(
     losses, _ = asked.losses(metric, subject.model)
     out = np.zeros(len(losses), dtype=bool)
     out[np.array(pending) - 1] = True
+    complete = [np.where(out, end, losses) for end in (low, high)]
+    asked = replace(asked, labelable=asked.labelable | out)
     if asked.state.unlabelable:
-        counted = lure_weights(asked.draws) * (asked.labelable | out)
-        ends = [float(counted @ np.where(out, end, losses) / counted.sum()) for end in (low, high)]
+        counted, known = lure_weights(asked.draws) * asked.labelable, np.zeros(2)
+        if asked.known:
+            pairs = np.stack([asked.known_values(metric, subject.model)[0], asked.known_first >= 0])
+            sums = GivenValues(np.maximum(asked.known_first, 1), pairs).before(len(asked))
+            known = sums @ levels(asked.draws.pool_size, len(asked)) / asked.draws.pool_size
+        size = counted.sum() + known[1]
+        ends = [float((counted @ values + known[0]) / size) for values in complete]
     else:
-        by, complete = _estimator(asked, subject), [np.where(out, e, losses) for e in (low, high)]
-        found = [estimate(values, asked.draws, by, interval="none").value for values in complete]
+        by, given = _estimator(asked, subject), _given_losses(asked, subject)
+        exact = exact_part(asked, subject)
+        read = partial(estimate, draws=asked.draws, estimator=by, interval="none", given=given)
+        found = [exact.join(read(values, bounds=(low, high))).value for values in complete]
         ends = [value for value in found if value is not None]  # all, since there are draws
     if metric.complemented:
         ends = [1 - end for end in reversed(ends)]

@@ -27,7 +27,7 @@ from levelled.estimators import Estimate
 from levelled.metrics.named import Metric
 from levelled.metrics.ratios import scaled
 
-Word = Literal["shown", "refuted", "not yet"]
+Word = Literal["shown", "refuted", "not yet", "contradiction"]
 Relation = Literal["at least", "at most", "better than"]
 
 _SLACK = 1e-9
@@ -49,7 +49,7 @@ _ALTERNATIVES = {
 
 @dataclass(frozen=True, slots=True)
 class GateClaim:
-    """A claim about a campaign, and the word on it: shown, refuted or not yet.
+    """A claim about a campaign, and the word on it: shown, refuted, not yet or contradiction.
 
     `figure` is the metric with the interval that decides; for "better than", it is how much
     `model` is better than `against`. `more_labels` is about how many more labels it takes if the
@@ -83,6 +83,8 @@ class GateClaim:
             return f"refuted: {self._says(opposite[self.relation])}; {self._evidence}"
         if self.word == "shown":
             return f"shown: {self.text}; {self._evidence}"
+        if self.word == "contradiction":
+            return f"contradiction: cannot say whether {self.text}; {self._evidence}"
         return f"not yet: {self.text}; {self._evidence}; {self._outlook}"
 
     def _says(self, relation: str) -> str:
@@ -188,7 +190,7 @@ def _claim(
     settings, (low, high) = base.state.settings, _bounds(metric)
     word = _word(figure, relation, limit, _SLACK * (high - low))
     one, other = (None if each is None else settings.shown_name(each) for each in models)
-    last = settings.last_draw
+    last = base.state.last_draw
     return GateClaim(
         metric=metric.name,
         model=(one or "first") if other is not None else one or "",
@@ -237,6 +239,8 @@ def _beside(limit: float, scale: float) -> tuple[float, float]:
 
 def _word(figure: Estimate, relation: Relation, limit: float, slack: float) -> Word:
     """The word on a claim: where the interval lies, within the rounding of numbers."""
+    if figure.interval == "contradiction":
+        return "contradiction"
     low, high = figure.low, figure.high
     shown, refuted = {
         "at least": (low >= limit - slack, high < limit - slack),

@@ -53,7 +53,7 @@ def judge_section(state: CampaignState, cache: FigureCache) -> Iterator[Section]
     rows = [
         (
             name,
-            "undefined" if one.value is None else f"{one.value:.3f}",
+            one.value_text if one.value is None else f"{one.value:.3f}",
             f"{one.low:.3f} to {one.high:.3f}",
         )
         for name, one in report.figures.items()
@@ -226,6 +226,8 @@ def _correlation(base: SettledDraws, model: str) -> Estimate:
     level = settings.level if look is None else look.level
     found = correlation(labels, ratings, base.draws, level=level)
     notes = found.warnings if look is not None or found.stderr == 0 else (*found.warnings, FIXED)
+    if base.known:
+        notes = (*notes, "a correlation leaves out the labels that were known without a draw")
     if not complete:
         notes = ("a correlation needs a label for every settled draw",)
     return replace(found, level=settings.level, warnings=notes)

@@ -11,15 +11,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from levelled._check import BoolArray, FloatArray
+from levelled._check import BoolArray, FloatArray, IntArray
 from levelled.campaigns.drawing.drawn_items import DrawnItems
-from levelled.campaigns.log.records import DrawnItem
+from levelled.campaigns.log.records import DrawnItem, KnownItem, KnownLabels
 from levelled.campaigns.log.state import CampaignState
 from levelled.draws import Draws
 from levelled.estimators import Betting, Estimate, RatioBetting, lure_weights
 from levelled.estimators.intervals import hedged
 from levelled.estimators.intervals.betting import COLUMNS
 from levelled.estimators.intervals.hedged import Hedged
+from levelled.estimators.moments import GivenValues
 from levelled.labels import Label
 from levelled.metrics.named import Metric, OwnLosses
 
@@ -47,6 +48,10 @@ class GameInput:
     """The budget in force at each draw, where the interval is hedged."""
     tested: tuple[float, ...] = ()
     """Values that are tested themselves, beside those of the grid."""
+    known: tuple[float, float] = (0.0, 0.0)
+    """Numerators and denominators of items outside of the pool of the draws, summed."""
+    given: GivenValues | None = None
+    """The values of items that became known between the draws."""
 
     def new_game(self, pool_size: int, level: float) -> AnyGame:
         """A game on these values before its first round."""
@@ -76,6 +81,14 @@ class GameInput:
         text += f" {level} {self.tested}"
         if self.budgets:
             text += f" {[*self.budgets[:n]]}"
+        if any(self.known):
+            text += f" {self.known}"
+        if self.given is not None:
+            by_then = self.given.first <= n
+            parts += [
+                self.given.first[by_then].astype(np.float64),
+                self.given.values[..., by_then].ravel(),
+            ]
         return sha256(text.encode() + np.concatenate(parts).tobytes()).hexdigest()
 
 
@@ -114,12 +127,19 @@ def play(
     fingerprint = inputs.fingerprint(n, names, level)
     if saved is None or not saved.continues(inputs, n, names, level):
         saved = SavedGame(0, "", inputs.new_game(draws.pool_size, level))
+        if isinstance(saved.game, RatioBetting):
+            saved.game.give(inputs.known, 0)
     game, design = saved.game, draws.design or {}
+    given = None if inputs.given is None else inputs.given.before(n)
     for m in range(saved.n, n):
         loss, q = float(inputs.losses[m]), float(draws.probability[m])
         columns = {name: float(design[name][m]) for name in names}
         if isinstance(game, Hedged):
             game.budget = inputs.budgets[m]
+            if given is not None:
+                columns["control_left"] += float(given[m])
+        elif inputs.given is not None:
+            game.give(*inputs.given.at(m + 1))
         if not isinstance(game, RatioBetting):
             game.update(loss, q, **columns)
         elif inputs.denominators is not None:
@@ -229,29 +249,101 @@ def _kept_columns(state: CampaignState) -> dict[object, NDArray[Any]]:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SettledDraws:
-    """Draws 1..m of a campaign, with the label of each that has one."""
+    """Draws 1..m of a campaign, with the label of each that has one.
+
+    They are draws of the items that could be drawn at the creation: labels that were known by then
+    are no part of `draws`. `known` are all labels that were known without a draw by now.
+    """
 
     state: CampaignState
     labels: Labels
     draws: Draws
+    rows: IntArray
+    """The rows of the pool that were drawn."""
     labelable: BoolArray
+    known: tuple[KnownLabels, ...]
     cache: FigureCache
 
     def __len__(self) -> int:
         return len(self.labels)
 
     def first(self, n: int) -> "SettledDraws":
-        """Draws 1..n of these."""
+        """Draws 1..n of these, with the labels that were known before the last of them."""
         design = _design(self.state, n, self.cache)
-        draws = replace(self.draws[:n], design=design)
-        return SettledDraws(self.state, self.labels[:n], draws, self.labelable[:n], self.cache)
+        return replace(
+            self,
+            labels=self.labels[:n],
+            draws=replace(self.draws[:n], design=design),
+            rows=self.rows[:n],
+            labelable=self.labelable[:n],
+            known=tuple(one for one in self.known if one.first <= n),
+        )
+
+    @property
+    def known_items(self) -> list[KnownItem]:
+        """The items whose labels were known without a draw, those of the creation first."""
+        return [item for labels in self.known for item in labels.items]
+
+    @property
+    def known_first(self) -> IntArray:
+        """The number of the first draw after each of them; 0 for those of the creation."""
+        first = [labels.first for labels in self.known for _ in labels.items]
+        known = np.array(first, dtype=np.int64)
+        known[: self.state.settings.n_known] = 0
+        return known
+
+    def known_values(self, metric: Metric, model: str) -> FloatArray:
+        """The metric's losses and, for a ratio, its denominators [2, K] of the known labels."""
+        items, key = self.known_items, ("known", metric.name, self.predictor(model))
+
+        def compute(new: Sequence[KnownItem]) -> NDArray[np.float64]:
+            pred, proba = self._known_predictions(model, len(items) - len(new), new)
+            values = metric.values(
+                [item.label for item in new],
+                pred if metric.needs in ("pred", "number") else None,
+                proba if metric.needs == "proba" else None,
+                self.state.settings.classes,
+            )
+            nothing = np.zeros(len(new))
+            below = nothing if values.denominators is None else values.denominators
+            return np.stack([values.losses, below], axis=1)
+
+        table = self.cache.columns.get(key, np.zeros((0, 2)))
+        if len(table) < len(items):
+            table = np.concatenate([table, compute(items[len(table) :])])
+            self.cache.columns[key] = table
+        return table[: len(items)].T
+
+    def known_in_slice(self, column: str | None, value: str | None) -> BoolArray:
+        """True for known labels in the slice; for all where it is None."""
+        items = self.known_items
+        return np.array([column is None or item.slices[column] == value for item in items], bool)
+
+    def known_predicted(self, model: str) -> NDArray[Any]:
+        """The prediction of a model for each item whose label was known."""
+        return np.array(self._known_predictions(model, 0, self.known_items)[0])
+
+    def _known_predictions(
+        self, model: str, start: int, items: Sequence[KnownItem]
+    ) -> tuple[list[Label], list[tuple[float, ...]]]:
+        later = self.state.attached.get(model)
+        if later is None:
+            return [one.pred.get(model, "") for one in items], [
+                one.proba.get(model, ()) for one in items
+            ]
+        places = range(start, start + len(items))
+        return (
+            [later.known_pred[at] for at in places],
+            [later.known_proba.get(at, ()) for at in places],
+        )
 
     @property
     def unlabelable_share(self) -> float:
         """The estimated share of the pool that cannot be labelled."""
         if self.labelable.all():
             return 0.0
-        return float(np.mean(lure_weights(self.draws) * ~self.labelable))
+        share = self.draws.pool_size / self.state.settings.pool_size
+        return share * float(np.mean(lure_weights(self.draws) * ~self.labelable))
 
     def in_slice(self, column: str | None, value: str | None) -> BoolArray:
         """True for draws in the slice, labelled or not; for all draws where it is None."""
@@ -324,11 +416,17 @@ def settled_draws(
     items = state.draws[:n]
     row = cache.column("row", items, lambda new: [item.row for item in new], np.int64)
     q = cache.column("probability", items, lambda new: [item.probability for item in new], float)
+    rows, settings = row[:n], state.settings
+    creation = state.known[0].items if settings.n_known else ()
+    # The place of each row among those that could be drawn.
+    index = rows - np.searchsorted(np.sort([item.row for item in creation]), rows)
     return SettledDraws(
         state,
         labels,
-        Draws(row[:n], q[:n], state.settings.pool_size, design=_design(state, n, cache)),
+        Draws(index, q[:n], settings.open_size, design=_design(state, n, cache)),
+        rows,
         np.array([label is not None for label in labels], dtype=bool),
+        state.known,
         cache,
     )
 

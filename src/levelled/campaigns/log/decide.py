@@ -436,5 +436,5 @@ def _replan(state: CampaignState, budget: int | None) -> tuple[PlannedLook, ...]
     from levelled.estimators.intervals.limits import replan_looks  # labellers change no budget
 
     count = max(len(settings.looks) - len(taken), 1)
-    alpha, size = SHARE * (1 - settings.level), settings.pool_size
+    alpha, size = SHARE * (1 - settings.level), settings.open_size
     return replan_looks(taken, min(budget, size), size, count, alpha)

@@ -17,6 +17,8 @@ from levelled.campaigns.log.records import (
     Answer,
     Attached,
     DrawnItem,
+    KnownItem,
+    KnownLabels,
     Lease,
     Rescored,
     Round,
@@ -140,10 +142,12 @@ class Drawn(Event, tag="drawn", frozen=True):
         numbers, rows = [one.draw for one in self.draws], {one.row for one in self.draws}
         if numbers != [*range(n + 1, n + 1 + len(numbers))]:
             yield f"its draws do not continue the {n} before it"
-        if n + len(numbers) > max(settings.last_draw, settings.n_sampled):
-            yield f"it draws beyond the budget of {settings.last_draw}"
+        if n + len(numbers) > max(state.last_draw, settings.n_sampled):
+            yield f"it draws beyond the budget of {state.last_draw}"
         if len(rows) < len(numbers) or rows & {item.row for item in state.draws}:
             yield "it draws an item twice"
+        if rows & {item.row for item in state.known_items}:
+            yield "it draws an item whose label is known"
 
     def apply(self, state: StateBuilder) -> None:
         """Add the items."""
@@ -163,6 +167,8 @@ class PredictionsAttached(Event, tag="attached", frozen=True):
     pred_counts: dict[str, int]
     pred: dict[int, Label]
     proba: dict[int, tuple[float, ...]]
+    known_pred: dict[int, Label] = {}
+    known_proba: dict[int, tuple[float, ...]] = {}
 
     def why_not(self, state: CampaignState) -> Iterator[str]:
         """Each draw has a prediction, of this event or of earlier ones from the same file."""
@@ -173,16 +179,51 @@ class PredictionsAttached(Event, tag="attached", frozen=True):
         known = () if before is None or before.fingerprint != self.fingerprint else before.pred
         if numbers != [*range(first, n + 1)] or any(draw not in known for draw in range(1, first)):
             yield f"it does not have the predictions of {self.model!r} for every draw"
+        n_known = len(state.known_items)
+        new = sorted(self.known_pred or self.known_proba)
+        first = n_known - len(new)
+        known = () if before is None or known == () else before.known_pred
+        if new != [*range(first, n_known)] or any(one not in known for one in range(first)):
+            yield f"it does not have the predictions of {self.model!r} for every known label"
 
     def apply(self, state: StateBuilder) -> None:
         """Add the predictions; to those for earlier draws, if they are of the same file."""
         state.own("attached")
         before, pred, proba = state.attached.get(self.model), self.pred, self.proba
+        known_pred, known_proba = self.known_pred, self.known_proba
         if before is not None and before.fingerprint == self.fingerprint:
             pred, proba = {**before.pred, **pred}, {**before.proba, **proba}
+            known_pred = {**before.known_pred, **known_pred}
+            known_proba = {**before.known_proba, **known_proba}
         state.attached[self.model] = Attached(
-            self.source, self.fingerprint, self.pred_counts, pred, proba
+            self.source, self.fingerprint, self.pred_counts, pred, proba, known_pred, known_proba
         )
+
+
+class LabelsKnown(Event, tag="known", frozen=True):
+    """Labels that somebody has already, however the items were chosen; they are not drawn."""
+
+    items: tuple[KnownItem, ...]
+
+    def why_not(self, state: CampaignState) -> Iterator[str]:
+        """Each label is one of the campaign, of an item that is neither drawn nor known so far."""
+        yield from super().why_not(state)
+        rows = {item.row for item in self.items}
+        earlier = {item.row for item in state.known_items}
+        if not self.items or len(rows) < len(self.items) or rows & earlier:
+            yield "it has no label, or two of the same item"
+        if rows & {item.row for item in state.draws[: state.n_asked]}:
+            yield "it has the label of an item that was drawn"
+        settings = _ById(state.settings)
+        for kind, label in {(type(item.label).__name__, item.label) for item in self.items}:
+            if refusal := _label_refusal(settings, kind, label):
+                yield refusal
+
+    def apply(self, state: StateBuilder) -> None:
+        """Add the labels, and forget the draws that nobody was given: they may be among them."""
+        if state.base.draws or state.added:
+            state.discard_unasked()
+        state.known = (*state.known, KnownLabels(state.n_asked + 1, self.items))
 
 
 class Leased(Event, tag="leased", frozen=True):
@@ -198,7 +239,7 @@ class Leased(Event, tag="leased", frozen=True):
         fresh = sorted(draw for draw in draws if draw > state.n_asked)
         if fresh != [*range(state.n_asked + 1, state.n_asked + 1 + len(fresh))]:
             yield "it gives out draws before their turn"
-        last = max(min(len(state.draws), settings.last_draw), settings.n_sampled)
+        last = max(min(len(state.draws), state.last_draw), settings.n_sampled)
         if draws and max(draws) > last:
             yield f"it gives out draw {max(draws)}, and {last} may be given out"
         for draw in draws:
@@ -473,7 +514,8 @@ class Renamed(Event, tag="renamed", frozen=True):
 EVENTS = {
     kind.__struct_config__.tag: kind
     for kind in (
-        *(Created, RoundBegun, Drawn, PredictionsAttached, Leased, Returned, Answered, Amended),
+        *(Created, LabelsKnown, RoundBegun, Drawn, PredictionsAttached, Leased, Returned, Answered),
+        Amended,
         *(Withdrawn, Skipped, Resolved, Changed, LossesReplaced, Closed, Reopened, Renamed),
     )
 }

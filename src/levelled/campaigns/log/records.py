@@ -89,6 +89,24 @@ class DrawnItem(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
     """The columns that the labeller sees."""
 
 
+class KnownItem(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """An item whose label is known without a draw, and what the pool says of it."""
+
+    row: int
+    id: str | int
+    label: Label
+    pred: Mapping[str, Label] = {}
+    proba: Mapping[str, tuple[float, ...]] = {}
+    slices: Mapping[str, str] = {}
+
+
+class KnownLabels(msgspec.Struct, frozen=True):
+    """Items whose labels were known before the draw `first`, and are not drawn from then on."""
+
+    first: int
+    items: tuple[KnownItem, ...]
+
+
 class Lease(msgspec.Struct, frozen=True, gc=False, array_like=True):
     """The labeller for whom an item is kept, and until when."""
 
@@ -129,6 +147,9 @@ class Attached(msgspec.Struct, frozen=True):
     pred_counts: Mapping[str, int]
     pred: Mapping[int, Label]
     proba: Mapping[int, tuple[float, ...]]
+    known_pred: Mapping[int, Label] = {}
+    known_proba: Mapping[int, tuple[float, ...]] = {}
+    """The same for the items whose labels are known, by their place among these."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,6 +14,8 @@ from levelled.campaigns.log.records import (
     Answer,
     Attached,
     DrawnItem,
+    KnownItem,
+    KnownLabels,
     Lease,
     Rescored,
     Round,
@@ -23,7 +25,7 @@ from levelled.campaigns.log.records import (
 )
 from levelled.campaigns.settings import CampaignSettings
 from levelled.errors import CampaignError
-from levelled.labels import Label
+from levelled.labels import Label, class_texts, match_classes
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -61,8 +63,21 @@ class CampaignState:
     closed: str | None = None
     n_settled: int = 0
     n_events: int = 0
+    known: tuple[KnownLabels, ...] = ()
+    """Labels that were known without a draw, first those of the creation."""
     draw_of: Mapping[str, int] = field(default_factory=dict)
     """The draw of an item, by its id as text."""
+
+    @property
+    def known_items(self) -> list[KnownItem]:
+        """The items whose labels are known without a draw, in the order in which they came."""
+        return [item for labels in self.known for item in labels.items]
+
+    @property
+    def last_draw(self) -> int:
+        """The number of the last draw that may be made: the budget, or all that can be drawn."""
+        n_known = sum(len(labels.items) for labels in self.known)
+        return min(self.settings.last_draw, self.settings.pool_size - n_known)
 
     def pred_counts(self, model: str) -> Mapping[str, int]:
         """How often each class is predicted in the whole pool."""
@@ -71,7 +86,7 @@ class CampaignState:
 
     def budgets_of(self, n: int) -> list[int]:
         """The budget in force when each of draws 1..n was given out, at most the pool."""
-        size, changes = self.settings.pool_size, [*self.budgets, (n, self.settings.budget)]
+        size, changes = self.settings.open_size, [*self.budgets, (n, self.settings.budget)]
         now = [next(budget for last, budget in changes if draw <= last) for draw in range(1, n + 1)]
         return [min(budget or size, size) for budget in now]
 
@@ -121,6 +136,7 @@ class StateBuilder:
     restarted: bool
     budgets: tuple[tuple[int, int | None], ...]
     closed: str | None
+    known: tuple[KnownLabels, ...]
     draw_of: dict[str, int]
     added: list[DrawnItem] = field(default_factory=list)
     owned: set[str] = field(default_factory=set)
@@ -251,25 +267,20 @@ def check_labels(settings: CampaignSettings, labels: Sequence[object]) -> list[L
         )
     for label in labels:
         check_text("A label", label if isinstance(label, str) else None)
+    if not settings.numeric:
+        labels = _as_classes(settings, labels)
     for metric in settings.label_checks:  # a label that one metric refuses could not be used
         labels = metric.labels(labels, settings.classes)
-    if settings.classes is None:
-        _refuse_near_misses(settings, labels)
     return [label if isinstance(label, float) else str(label) for label in labels]
 
 
-def _refuse_near_misses(settings: CampaignSettings, labels: Sequence[object]) -> None:
-    """Refuse a label that is a predicted class but for capitals or blanks around it."""
-    predicted = {name for counts in settings.pred_counts.values() for name in counts}
-    plain = {name.strip().casefold(): name for name in predicted}
-    for label in labels:
-        if isinstance(label, str) and label not in predicted:
-            near = plain.get(label.strip().casefold())
-            if near is not None:
-                raise CampaignError(
-                    f"The label {label!r} differs from the predicted class {near!r} only in "
-                    f"capitals or blanks, and would count as an error: write {near!r}."
-                )
+def _as_classes(settings: CampaignSettings, labels: Sequence[object]) -> list[str]:
+    """Labels in the spelling of the classes, or of predicted ones where any label is taken."""
+    names, closed, loose = class_texts(labels), settings.label_classes, settings.normalise
+    if closed:
+        return match_classes(names, closed, loose=loose)
+    predicted = [*dict.fromkeys(name for one in settings.pred_counts.values() for name in one)]
+    return match_classes(names, predicted, loose=loose, is_open=True)
 
 
 def check_text(name: str, text: str | None) -> None:

@@ -5,6 +5,8 @@ of the campaign and the number of the draw alone, so the log need not record it.
 """
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from difflib import get_close_matches
 from hashlib import sha256
 from os import PathLike
 from pathlib import Path
@@ -13,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from levelled.campaigns.log.records import DrawnItem
 from levelled.campaigns.settings import CampaignSettings, Question
 from levelled.errors import CampaignError
-from levelled.labels import list_names
+from levelled.labels import is_number, list_names, refuse_mixed_words, with_opposite
 from levelled.sources.content import ShownField, check_content, shown_fields
 
 if TYPE_CHECKING:
@@ -25,6 +27,8 @@ SIDES = ("left", "right")
 """The names under which the columns of a pair are shown."""
 _MOST_CLASSES = 20
 """Predicted classes up to which a labeller is offered them all."""
+_MOST_LABELS, _FEW_LABELS = 1000, 50
+"""More classes than this, or more than this and than half of the items, are free text."""
 _MOST_RATINGS = 20
 _LONGEST_GUIDELINES = 100_000
 
@@ -39,12 +43,12 @@ def shown_pair(settings: CampaignSettings, draw: int) -> tuple[str, ...]:
 
 
 def shown_data(settings: CampaignSettings, item: DrawnItem) -> Mapping[str, Any]:
-    """The fields of an item that a labeller sees."""
-    if not settings.pair:
-        return item.data
-    sides = zip(SIDES, shown_pair(settings, item.draw), strict=True)
-    rest = {name: value for name, value in item.data.items() if name not in settings.pair}
-    return {**rest, **{side: item.data.get(column) for side, column in sides}}
+    """The fields that a labeller sees, in the order chosen by `show`, else by name as in logs."""
+    chosen = {name: at for at, name in enumerate(settings.columns.show or ())}
+    names = sorted(item.data, key=lambda name: (chosen.get(name, len(chosen)), name))
+    data = {name: item.data[name] for name in names if name not in settings.pair}
+    sides = zip(SIDES, shown_pair(settings, item.draw), strict=False)
+    return {**data, **{side: item.data.get(column) for side, column in sides}}
 
 
 def fields_of(settings: CampaignSettings, data: Mapping[str, Any]) -> list[ShownField]:
@@ -76,28 +80,51 @@ def label_question(settings: CampaignSettings) -> Question:
         return Question("label", "classes", (*SIDES, *others))
     if settings.numeric:
         return _number_question(settings)
-    if settings.classes is not None:
-        return Question("label", "classes", settings.classes)
-    counted = {one.positive for one in settings.metrics if one.needs == "label" and one.positive}
-    named = _verdicts(settings) | counted
-    if not 0 < len(named) <= _MOST_CLASSES:
+    named = settings.label_classes or named_labels(settings)
+    if settings.classes is None and not 0 < len(named) <= _MOST_CLASSES:
         return Question("label", "text")
-    return Question("label", "classes", tuple(sorted(named)), more=True)
+    return Question("label", "classes", named, more=not settings.label_classes)
 
 
-def _verdicts(settings: CampaignSettings) -> set[str]:
-    """The classes that models predict; ratings are none where another model predicts words."""
+def named_labels(settings: CampaignSettings) -> tuple[str, ...]:
+    """The classes of metrics and predictions; ratings are none where another predicts words."""
     by_model = [{*counts} for counts in settings.pred_counts.values()]
-    words = [names for names in by_model if not all(map(_is_number, names))]
-    return set().union(*(words or by_model))
+    words = [names for names in by_model if not all(map(is_number, names))]
+    positive = {one.positive for one in settings.metrics if one.positive}
+    names = positive.union(*(words or by_model))
+    return tuple(sorted(names, key=float) if all(map(is_number, names)) else sorted(names))
 
 
-def _is_number(name: str) -> bool:
-    try:
-        float(name)
-    except ValueError:
-        return False
-    return True
+def fix_labels(settings: CampaignSettings, *, is_open: bool) -> CampaignSettings:
+    """The settings with the classes that labels may be; refuses a pool that does not name them."""
+    if settings.classes is not None and is_open:
+        raise CampaignError(
+            f"The classes are {list_names(settings.classes, 12)}, by --classes or by the columns "
+            f"of probabilities, and no label outside has a loss: leave --open-classes out."
+        )
+    of_classes = any(one.label_kind == "class" for one in settings.metrics)
+    if settings.classes is not None or settings.numeric or is_open or not of_classes:
+        return settings
+    names, N = with_opposite(named_labels(settings)), settings.pool_size
+    predicted = {name for counts in settings.pred_counts.values() for name in counts}
+    n, unknown = len(names), {one.positive for one in settings.metrics if one.positive} - predicted
+    why = ""
+    if n > _MOST_LABELS or _FEW_LABELS < n > N / 2:
+        why = f"{n:,} classes are predicted for {N:,} items; quantities need mse or mae"
+    elif n < 2:
+        why = f"The pool names {f'only the class {names[0]!r}' if names else 'no class'}"
+    elif len(predicted) > 1 and unknown:
+        near = get_close_matches(min(unknown).casefold(), predicted, 1)
+        why = f"The class {min(unknown)!r} is none of those predicted, {list_names(names, 12)}"
+        why += f"; did you mean {near[0]!r}?" if near else ""
+    if why:
+        raise CampaignError(
+            f"{why}, and labels must be known classes: name all with --classes A,B,... (classes=), "
+            f"or take any label with --open-classes (open_classes=True)."
+        )
+    if any(one.needs != "label" for one in settings.metrics):
+        refuse_mixed_words(sorted(predicted))
+    return replace(settings, allowed_labels=names)
 
 
 def _number_question(settings: CampaignSettings) -> Question:

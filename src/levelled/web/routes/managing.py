@@ -49,6 +49,7 @@ _WITH_MORE = {name.partition(":")[0] for name in NAMES if ":" in name} - {_OWN}
 _WIDTH = 0.05
 """The width of the interval of the plan, where none is named."""
 _MOST_SHOWN = 3  # items, as an example
+_MOST_COLUMNS = 200  # whose roles can be chosen on the page
 
 
 @router.get("")
@@ -75,7 +76,7 @@ def campaign(campaign: Named, visitor: AnyVisitor) -> Reply:
             "guidelines": {"text": text, "html": render_markdown(text)} if text else None,
             "key": sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:16],
             "looks": [look.n for look in settings.looks] if visitor.is_analyst else [],
-            "classes": settings.classes,
+            "classes": settings.label_classes or None,
             "labels": "number" if settings.numeric else "class",
             "lease_seconds": settings.lease_seconds,
             "n_mine": sum(one.by == visitor.name for one in state.answers.values()),
@@ -145,7 +146,7 @@ async def upload(request: Request, file: str) -> Reply:
 def look(request: Request, body: LookBody) -> Reply:
     """The content of a file: items, classes, models, what labellers see, metrics and a plan."""
     path = _pool_file(request, body.file)
-    pool = open_pool(str(path), classes=body.classes, features=None)
+    pool = open_pool(str(path), classes=body.classes, features=None, roles=body.roles)
     best = pool.recognised.metric  # the one that `levelled look` names comes first
     metrics = sorted(fitting_metrics(pool.predictions()), key=lambda name: name != best)
     plan = None
@@ -158,7 +159,9 @@ def look(request: Request, body: LookBody) -> Reply:
         {
             "file": body.file,
             "pool_size": len(pool),
-            "recognised": pool.recognised.lines(),
+            "recognised": pool.recognised.facts(),
+            "notes": pool.recognised.notes,
+            "roles": pool.recognised.columns[:_MOST_COLUMNS],
             "classes": pool.classes,
             "models": [*pool.models],
             "features": [*pool.features],

@@ -9,6 +9,7 @@ from starlette.responses import FileResponse, HTMLResponse, Response
 
 from levelled.campaigns.options import GROUPS, OPTIONS
 from levelled.errors import LevelledError
+from levelled.sources.choices import ROLES
 from levelled.web.events import Broker, EventStream, TooManyStreamsError
 from levelled.web.files import IMAGES
 from levelled.web.replies import TEMPLATES, Reply, problem
@@ -32,6 +33,7 @@ def create(request: Request, visitor: Analyst) -> HTMLResponse:
         visitor=visitor,
         takes_uploads=request.app.state.settings.uploads is not None,
         groups=GROUPS,
+        roles=ROLES,
         options=[one for one in OPTIONS.values() if one.on_page],
     )
 

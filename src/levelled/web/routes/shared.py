@@ -138,11 +138,12 @@ class CreateBody(_Options):  # type: ignore[misc]  # made from the options
 
 
 class LookBody(Body):
-    """A file to look at, and the classes where no columns name them."""
+    """A file to look at, the classes where no columns name them, and roles of columns."""
 
     file: Annotated[str, Field(max_length=200)]
     classes: Annotated[list[Text] | None, Field(max_length=1000)] = None
     width: Annotated[float | None, Field(gt=0, allow_inf_nan=False)] = None
+    roles: Annotated[dict[Text, Text], Field(max_length=1000)] = {}
 
 
 class ItemField(BaseModel):

@@ -2,12 +2,13 @@
 
 import { get, pageOf, post, put, root } from "./api.js";
 import { render } from "./content.js";
-import { byId, make } from "./dom.js";
+import { byId, make, table } from "./dom.js";
 import { count } from "./numbers.js";
 
 const MOST_SLICES = 30;
 const LONGEST_SLICE = 30;
 let found = null;
+let roles = {}; // of columns that are not as was guessed
 let choices = 0; // files chosen so far: a slow reply about an earlier one is dropped
 
 function problem(why) {
@@ -38,22 +39,38 @@ async function list() {
   return files;
 }
 
-async function look(file) {
+async function look(file, chosen = {}) {
   choices += 1;
   const mine = choices;
-  const reply = await post(`${root}/api/look`, { file });
+  const reply = await post(`${root}/api/look`, { file, roles: chosen });
   if (mine !== choices) return;
+  const isNew = found?.file !== file;
   found = reply;
+  roles = chosen;
   byId("found").hidden = byId("settings").hidden = false;
   showFacts();
-  showSettings(file);
-  byId("name").focus();
+  showRoles(file);
+  showSettings(isNew ? file : null);
+  if (isNew) byId("name").focus();
 }
 
 function showFacts() {
-  const facts = [...found.recognised.map(halves), ["features", found.features.join(", ") || "none"]];
+  const facts = [...found.recognised.map(halves), ...found.notes.map((note) => ["note", note])];
   byId("facts").replaceChildren(...facts.flatMap(([name, value]) => [make("dt", {}, name), make("dd", {}, value)]));
   byId("shown").replaceChildren(...found.fields.map((fields) => make("div", { class: "item" }, ...render(fields))));
+}
+
+/** The columns, each with its role, which can be chosen. */
+function showRoles(file) {
+  const cells = found.roles.map((one) => [one.name, roleOf(one, file), one.why, one.example.slice(0, 40)]);
+  byId("roles").replaceChildren(table("Columns", ["column", "role", "why", "example"], cells));
+}
+
+function roleOf(column, file) {
+  const names = [...new Set([column.role, ...byId("roles").dataset.roles.split(",")])];
+  const change = ({ target }) =>
+    attempt("Reading the file …", () => look(file, { ...roles, [column.name]: target.value })).then(() => showRoles(file));
+  return make("select", { "aria-label": `Role of ${column.name}`, on: { change } }, ...names.map((name) => make("option", {}, name)));
 }
 
 /** A line such as `items: 12` in two. */
@@ -63,7 +80,7 @@ function halves(line) {
 }
 
 function showSettings(file) {
-  byId("name").value = file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-");
+  if (file) byId("name").value = file.replace(/\.[^.]*$/, "").replace(/[^A-Za-z0-9_-]+/g, "-");
   const first = found.metrics[0];
   byId("metrics").replaceChildren(...found.metrics.map((name) => choice("metric", name, name === first)));
   const judges = found.models.filter(Boolean);
@@ -123,6 +140,7 @@ async function create() {
   const judges = chosen("judge");
   await post(`${root}/api/campaigns`, {
     ...options(),
+    roles,
     name,
     file: found.file,
     metrics: chosen("metric"),
