@@ -26,6 +26,7 @@ _HOME = {
     "ratios": "ratios",
     "looks": "looks",
     "labels-saved": "labels_saved",
+    "known-labels": "known_labels",
     "planning": "planning",
     "label-efficiency": "efficiency.study",
     "neighbours": "neighbours.study",
