@@ -144,7 +144,7 @@ def test_numbers_are_compared_as_numbers(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("columns", "metric", "words"),
     [
-        ({"pred": ["pass"] * 4}, "error", r"'pass'.*--classes.*--open-classes"),
+        ({"pred": ["good"] * 4}, "error", r"'good'.*--classes.*--open-classes"),
         ({}, "share:good", r"'good'.*--classes.*--open-classes"),
         ({"pred": [f"answer {at}" for at in range(60)]}, "error", r"60 .*--open-classes"),
         ({"pred": [f"{at % 1200}" for at in range(4000)]}, "error", r"1,200.*--open-classes"),

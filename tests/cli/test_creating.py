@@ -40,7 +40,9 @@ def test_a_look_says_what_is_recognised_and_how_to_go_on(levelled: Levelled) -> 
     assert "includes: fail 8, pass 4" in out
     roles = {line.split()[0]: line.split()[1] for line in out.splitlines()}
     assert {roles[one] for one in ("input", "messages", "output", "target")} == {"shown"}
-    assert (roles["pred@grader"], roles["explanation@grader"]) == ("judge", "hidden")
+    assert roles["pred@grader"] == "judge"
+    (plain,) = json.loads(levelled("look", "run.eval", "--format", "json").out)
+    assert "explanation@grader" in plain["hidden"]
     assert out.endswith("next: levelled create NAME --pool run.eval --metric share:pass\n")
     assert not Path("levelled.db").exists()
 

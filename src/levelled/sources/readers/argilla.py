@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
+from itertools import chain
 from typing import Any
 
 from levelled.sources.readers.items import (
@@ -23,9 +25,10 @@ def matches(sample: Mapping[str, Any], *, is_list: bool) -> bool:
 
 def read(document: Sequence[Mapping[str, Any]], name: str) -> Contents:
     """An item for each record; suggestions for a question are the verdicts of a judge."""
-    n_labelled = sum(bool(record.get("responses")) for record in document)
     items = [_item(record) for record in document]
-    return Contents(items, "", note_labels(n_labelled, len(document)))
+    counts = Counter(column for item in items for column in item.hidden if "label@" in column)
+    notes = [note_labels(count, len(items), column) for column, count in counts.items()]
+    return Contents(items, "", tuple(chain.from_iterable(notes)))
 
 
 def _item(record: Mapping[str, Any]) -> Item:

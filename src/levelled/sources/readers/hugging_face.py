@@ -93,7 +93,7 @@ def _outputs(table: pa.Table, names: Mapping[str, list[str]] | None = None) -> O
     for column in labels:
         if column in table.column_names:
             known = len(table) - table.column(column).null_count
-            notes += tuple(f"{column}: {note}" for note in note_labels(known, len(table)))
+            notes += note_labels(known, len(table), column)
     return Outputs("huggingface", "Hugging Face data set", table, tuple(shown), None, notes)
 
 

@@ -137,13 +137,13 @@ def objects(values: object) -> list[Mapping[str, Any]]:
     return [one for one in values if isinstance(one, Mapping)] if isinstance(values, list) else []
 
 
-def note_labels(n_labelled: int, n_items: int) -> tuple[str, ...]:
-    """A note on labels of people in an export, which may be of any choice of items."""
+def note_labels(n_labelled: int, n_items: int, column: str = "label") -> tuple[str, ...]:
+    """A note on labels of people in a column, which may be of any choice of items."""
     if not n_labelled:
         return ()
     return (
         f"{n_labelled} of {n_items} items have labels of people, which are not shown: "
-        f"--known-column label takes them as known, however the items were chosen",
+        f"--known-column {column} takes them as known, however the items were chosen",
     )
 
 
