@@ -200,7 +200,12 @@ def refuse_mixed_words(names: Sequence[str]) -> None:
 
 
 def match_classes(
-    names: Sequence[str], classes: Sequence[str], *, loose: bool = False, is_open: bool = False
+    names: Sequence[str],
+    classes: Sequence[str],
+    *,
+    loose: bool = False,
+    is_open: bool = False,
+    as_written: bool = False,
 ) -> list[str]:
     """Labels in the spelling of the classes; refuses those that are none of them.
 
@@ -210,18 +215,20 @@ def match_classes(
         for true and false, other such words mean the same; numbers are compared as numbers.
     loose : True if capitals, and blanks at the ends, do not count.
     is_open : True if others are taken as they are, unless they differ only in capitals or blanks.
+    as_written : True if words for true and false, and numbers, are not compared by their meaning.
 
     >>> match_classes(["True", "no", "1.0"], ["0", "1"]), match_classes([" A"], ["a"], loose=True)
     (['1', '0', '1'], ['a'])
     """
-    truth = {truth_of(one): one for one in classes} if are_truth_values(classes) else {}
+    both = with_opposite(tuple(classes))
+    truth = {truth_of(one): one for one in both} if are_truth_values(both) else {}
     found = {name: name for name in classes}
     for name in sorted({*names} - {*classes}):
-        by_number = is_number(name) and not is_open
+        by_number = is_number(name) and not as_written
         alike = [one for one in classes if one.strip().casefold() == name.strip().casefold()]
         if by_number:
             alike = [one for one in classes if is_number(one) and float(one) == float(name)]
-        if not is_open and truth_of(name) in truth:
+        if not as_written and truth_of(name) in truth:
             found[name] = truth[truth_of(name)]
         elif len(alike) == 1 and (loose or by_number):
             found[name] = alike[0]
@@ -234,7 +241,7 @@ def match_classes(
 
 def _why_no_class(name: str, classes: Sequence[str], alike: Sequence[str]) -> str:
     plain = {one.strip().casefold(): one for one in (*classes, *alike)}
-    near = get_close_matches(name.strip().casefold(), plain, 1)
+    near = [] if is_number(name) else get_close_matches(name.strip().casefold(), plain, 1)
     hint = f": did you mean {plain[near[0]]!r}?" if near else "."
     loose = "--normalise ignores capitals and blanks, " if alike else ""
     return (

@@ -101,6 +101,34 @@ def test_every_word_for_true_meets_every_pool_of_truth_values(
     assert {one.label for one in campaign.state.answers.values()} == classes
 
 
+@pytest.mark.parametrize("words", WORDS)
+@pytest.mark.parametrize("pool", ["int", "bool", "yes", "pass"])
+def test_an_open_set_of_classes_still_knows_words_for_true_and_numbers(
+    tmp_path: Path, pool: str, words: str
+) -> None:
+    labels = {f"r{at}": WORDS[words][one] for at, one in enumerate(TRUTH)}
+    campaign = begin(tmp_path, pool, open_classes=True)
+    answers = told(labels, "csv", tmp_path)
+    assert error_of(campaign, answers) == pytest.approx(WRONG)
+    campaign.amend(1, "neither")
+
+
+def test_a_single_predicted_word_for_true_means_all_of_them(tmp_path: Path) -> None:
+    table = pa.table({"id": ["a", "b"], "pred": [1, 1]})
+    campaign = create_campaign("ones", table, storage=tmp_path / "c.db", seed=3, open_classes=True)
+    campaign.ask(2)
+    campaign.tell_all([{"id": "a", "label": True}, {"id": "b", "label": "no"}])
+    assert campaign.estimate()[0].estimate.value == 0.5
+
+
+def test_classes_that_differ_only_in_capitals_are_refused_where_capitals_do_not_count(
+    tmp_path: Path,
+) -> None:
+    table = pa.table({"id": ["a", "b", "c"], "pred": ["late", "Late", "on time"]})
+    with pytest.raises(CampaignError, match=r"'Late'.*'late'.*normalise"):
+        create_campaign("late", table, storage=tmp_path / "c.db", seed=3, normalise=True)
+
+
 @pytest.mark.parametrize("way", ["tell", "csv", "jsonl"])
 @pytest.mark.parametrize("words", WORDS)
 @pytest.mark.parametrize("pool", NAMES)
@@ -160,7 +188,7 @@ def test_labels_that_cannot_be_fixed_are_refused_at_creation(
     with pytest.raises(LevelledError, match=words):
         create_campaign("none", storage=tmp_path / "c.db", **given)
     campaign = create_campaign("open", storage=tmp_path / "c.db", open_classes=True, **given)
-    assert campaign.settings.allowed_labels is None
+    assert campaign.settings.allowed_labels == ()
     campaign.tell(campaign.ask(1)[0].draw, "something else")
     assert [*campaign.audit()] == []
 

@@ -161,7 +161,9 @@ def _settle(new: NewCampaign, metrics: Sequence[Metric], pool: Pool) -> Campaign
     for option in (OPTIONS[one.name] for one in fields(CampaignOptions)):
         kept[option.name] = check_option(option, getattr(new, option.name), option.words)
     kept["target_width"] = check_width(metrics[0], new.target_width)
-    kept["kind"] = choose_kind(new.kind, metrics[0], weights, lambda: by_model[models[0]])
+    has_score = new.kind == "auto" and bool(pool.choices.said("score"))
+    kind = "static" if has_score else new.kind
+    kept["kind"] = choose_kind(kind, metrics[0], weights, lambda: by_model[models[0]])
     settings = CampaignSettings(
         name=new.name,
         metric_names=tuple(one.name for one in metrics),
@@ -212,11 +214,6 @@ def _first_events(
     at = datetime.now(UTC).isoformat(timespec="seconds")
     known = _read_known(new, pool, settings)
     sample = _read_sample(new, pool, settings, known.rows)
-    if both := {*known.rows} & {*sample.rows}:
-        raise CampaignError(
-            f"{len(both)} items, such as {pool.ids([min(both)])[0]!r}, have a label among the "
-            f"known ones and in the random sample: leave them out of one of the two."
-        )
     settings = replace(settings, n_known=len(known.rows), n_sampled=len(sample.rows))
     n_looks = len(settings.looks)
     looks = looks_over(settings.budget, settings.open_size, settings.level, n_looks)
@@ -274,6 +271,11 @@ def _read_sample(
     if new.random_sample is not None and new.labelled is not None:
         raise CampaignError("labelled is the earlier name of random_sample: give one of the two.")
     found = read_labels(pool, settings, source, complete=True)
+    if both := {*known} & {*found.rows}:
+        raise CampaignError(
+            f"{len(both)} items, such as {pool.ids([min(both)])[0]!r}, have a label among the "
+            f"known ones and in the random sample: leave them out of one of the two."
+        )
     check_random(pool, settings, found.rows, known, str(source))
     order = np.random.default_rng(settings.seed).permutation(len(found.rows)).tolist()
     rows, labels = ([each[at] for at in order] for each in (found.rows, found.labels))

@@ -269,7 +269,10 @@ class CampaignSettings(CampaignOptions):
     numeric: bool = False
     """True where labels are numbers, False where they are classes."""
     allowed_labels: tuple[str, ...] | None = None
-    """The classes that labels may be, where `classes` names none; None where any is taken."""
+    """The classes that labels may be, where `classes` names none; empty where any is taken.
+
+    None in campaigns that labels have no fixed classes in, or of before classes were fixed.
+    """
     slices: tuple[str, ...] = ()
     slice_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
     pred_counts: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
@@ -344,12 +347,9 @@ class CampaignSettings(CampaignOptions):
     def to_json(self) -> dict[str, Any]:
         """Plain values, for the event that creates the campaign."""
         plain = {one.name: getattr(self, one.name) for one in fields(self)}
-        later = (
-            "allowed_labels",
-            "normalise",
-            "n_known",
-        )  # left out where not set, as in logs of before
-        plain = {name: one for name, one in plain.items() if one or name not in later}
+        # Left out where not set, as in logs of before.
+        later = {"allowed_labels": None, "normalise": False, "n_known": 0}
+        plain = {name: one for name, one in plain.items() if one != later.get(name, ...)}
         questions = [one.notation for one in self.questions]
         looks = looks_to_json(self.looks)
         plain |= {"metrics": [*plain.pop("metric_names")], "looks": looks, "questions": questions}

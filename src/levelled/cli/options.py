@@ -203,6 +203,10 @@ class Number(click.FloatRange):
         share: Any = f"{text[:-1].rstrip()}e-2" if text.endswith("%") else value
         return super().convert(share, param, ctx)
 
+    def _describe_range(self) -> str:
+        """The limits as help shows them; Click writes x<=None where there are none."""
+        return super()._describe_range() if (self.min, self.max) != (None, None) else ""
+
 
 def _files(_: click.Context, __: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """The files whose name begins like this, which the shell knows."""

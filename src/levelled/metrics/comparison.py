@@ -484,6 +484,8 @@ class Figure:
     """True for an average of 0/1 losses over the whole pool."""
     known: tuple[int, float] = (0, 0.0)
     """The labels that were known at the creation, and what they add up to in this figure."""
+    n_known: int = 0
+    """The labels that were known without a draw, at the creation or later."""
     compare: Callable[[str], Comparison] | None = field(default=None, repr=False, compare=False)
     """Compares another model with this figure; None where only the figure is known."""
 

@@ -71,6 +71,8 @@ def figure_notes(figure: Figure, number: Callable[[float], str] | None = None) -
         notes.append(f"read at the planned look after {figure.look} draws")
     elif figure.n_looks:
         notes.append("no planned look is reached yet")
+    if figure.n_known:
+        notes.append(f"{figure.n_known:,} further labels were known, and count as they are")
     least, most = figure.pending_value_min, figure.pending_value_max
     if least is not None and most is not None:
         labels = "1 label is" if figure.n_pending == 1 else f"{figure.n_pending} labels are"
@@ -180,8 +182,10 @@ def why_trust(figure: Figure) -> str:
     is_ratio = figure.metric.partition(":")[0] in _RATIOS or figure.unlabelable > 0
     so = "the choice of items does not distort it" if is_ratio else "the estimate is unbiased"
     labels = "1 label" if est.n_labels == 1 else f"{est.n_labels:,} labels"
+    if figure.n_known:
+        labels = f"{figure.n_known:,} known labels and {labels} of draws"
     told = (
-        f"It rests on {labels}. Each item was drawn with a known probability, and its label is "
+        f"It rests on {labels}. Each draw had a known probability, and its label is "
         f"weighted by it, so {so}. The interval is {VALIDITY.get(est.interval, FIXED)}."
     )
     if est.worth is not None and est.worth >= 1.05 * est.n_labels:

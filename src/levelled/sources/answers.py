@@ -86,8 +86,7 @@ def read_answers(
         there = ", ".join(repr(column) for column in rows[0])
         raise PoolError(
             f"{name} has no column {labels[0]!r}; it has {there}. The first line of a CSV file "
-            f"names its columns, for example: draw,label. Another column is named by label_column "
-            f"(--label-column)."
+            f"names its columns, for example: id,label. levelled tell takes --label-column NAME."
         )
     answers = []
     for number, row in enumerate(rows, start=1):

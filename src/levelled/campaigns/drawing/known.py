@@ -55,7 +55,11 @@ def read_labels(
     """
     name = source if isinstance(source, str) else getattr(source, "name", "The frame")
     by_id: dict[str, tuple[str | int, object]] = {}
-    for answer in read_answers(source):
+    own = settings.columns.id_column  # the file may call ids as the pool does, or id
+    answers = read_answers(source, id_column=own, named=own == "id")
+    if own != "id" and all(answer.id is None for answer in answers):
+        answers = read_answers(source)
+    for answer in answers:
         if answer.id is None or (complete and answer.label is None):
             raise CampaignError(f"Row {answer.row} of {name} lacks an id or a label.")
         if answer.label is None:
@@ -131,11 +135,17 @@ def known_events(
         at = time_text(now)
         events.append(attach_event(settings, (), opened, model, at=at, known=known))
     waiting = {state.draws[draw - 1].row for draw in state.open_draws()} & {*found.rows}
-    passed = found.n_outside + len(found.rows) - len(new)
-    note = f"{passed} labels were passed over: of no item of the pool, drawn, or known already"
+    known_rows = {item.row for item in state.known_items} & {*found.rows}
+    counts = {
+        "of no item of the pool": found.n_outside,
+        "known already": len(known_rows),
+        "of items that were drawn": len(found.rows) - len(new) - len(known_rows),
+    }
+    parts = ", ".join(f"{n} {what}" for what, n in counts.items() if n)
+    note = f"labels that were passed over: {parts}" if parts else None
     if waiting:
-        note += f"; levelled tell {settings.name} FILE takes those of {len(waiting)} open items"
-    return events, note if passed else None
+        note = f"{note}; levelled tell {settings.name} FILE takes {len(waiting)} of these"
+    return events, note
 
 
 def check_random(

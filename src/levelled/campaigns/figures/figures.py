@@ -489,19 +489,22 @@ def _before_draws(base: SettledDraws, subject: Subject) -> Estimate:
         total = np.asarray(_known_pairs(base, subject, subject.models)[0].sum())
         known, size = len(base.known_first), subject.pool_size
         low, high = (float(end) for end in logical_limits(total, known, size, subject.bounds))
+    is_exact = low == high  # every item has a known label
     return Estimate(
-        value=None,
+        value=low if is_exact else None,
         low=low,
         high=high,
         level=settings.level,
-        stderr=None,
+        stderr=0.0 if is_exact else None,
         n_labels=0,
         pool_size=settings.pool_size,
         ess=0.0,
         max_weight=0.0,
         estimator="lure",
-        interval="undefined",
-        warnings=("no draw is settled yet: the first ones have no label so far",),
+        interval="point" if is_exact else "undefined",
+        warnings=()
+        if is_exact
+        else ("no draw is settled yet: the first ones have no label so far",),
     )
 
 
@@ -590,6 +593,7 @@ def _figure(
         n_looks=len(settings.looks),
         is_share=subject.is_share,
         known=_known_total(base, subject),
+        n_known=int(base.known_in_slice(subject.column, subject.value).sum()),
     )
 
 

@@ -69,6 +69,8 @@ class GateClaim:
     more_labels: int | None
     labels_left: int
     """The labels that the budget, or else the pool, leaves."""
+    n_known: int = 0
+    """The labels that were known without a draw."""
 
     @property
     def text(self) -> str:
@@ -97,7 +99,8 @@ class GateClaim:
     @property
     def _evidence(self) -> str:
         est, n = self.figure, self.n_settled
-        labels = f"{n} label{'s' * (n != 1)}"
+        known = f" and {self.n_known} known ones" if self.n_known else ""
+        labels = f"{n} label{'s' * (n != 1)}{known}"
         if est.value is None:
             return labels
         what = "" if self.against is None else "by "
@@ -203,6 +206,7 @@ def _claim(
         n_pending=len(base.state.open_draws()),
         more_labels=0 if word != "not yet" else _more_labels(figure, limit, len(base), last),
         labels_left=last - len(base),
+        n_known=len(base.known_items),
     )
 
 

@@ -280,7 +280,8 @@ def _as_classes(settings: CampaignSettings, labels: Sequence[object]) -> list[st
     if closed:
         return match_classes(names, closed, loose=loose)
     predicted = [*dict.fromkeys(name for one in settings.pred_counts.values() for name in one)]
-    return match_classes(names, predicted, loose=loose, is_open=True)
+    as_written = settings.allowed_labels is None  # a campaign of before
+    return match_classes(names, predicted, loose=loose, is_open=True, as_written=as_written)
 
 
 def check_text(name: str, text: str | None) -> None:

@@ -102,9 +102,19 @@ def fix_labels(settings: CampaignSettings, *, is_open: bool) -> CampaignSettings
             f"The classes are {list_names(settings.classes, 12)}, by --classes or by the columns "
             f"of probabilities, and no label outside has a loss: leave --open-classes out."
         )
+    by_word: dict[str, str] = {}
+    for name in (*(settings.classes or ()), *named_labels(settings)):
+        other = by_word.setdefault(name.strip().casefold(), name)
+        if settings.normalise and other != name:
+            raise CampaignError(
+                f"The classes {other!r} and {name!r} differ only in capitals or blanks, which "
+                f"normalise ignores: leave it out, or write them the same way in the pool."
+            )
     of_classes = any(one.label_kind == "class" for one in settings.metrics)
-    if settings.classes is not None or settings.numeric or is_open or not of_classes:
+    if settings.classes is not None or settings.numeric or not of_classes:
         return settings
+    if is_open:
+        return replace(settings, allowed_labels=())
     names, N = with_opposite(named_labels(settings)), settings.pool_size
     predicted = {name for counts in settings.pred_counts.values() for name in counts}
     n, unknown = len(names), {one.positive for one in settings.metrics if one.positive} - predicted
@@ -115,7 +125,8 @@ def fix_labels(settings: CampaignSettings, *, is_open: bool) -> CampaignSettings
         why = f"The pool names {f'only the class {names[0]!r}' if names else 'no class'}"
     elif len(predicted) > 1 and unknown:
         near = get_close_matches(min(unknown).casefold(), predicted, 1)
-        why = f"The class {min(unknown)!r} is none of those predicted, {list_names(names, 12)}"
+        listed = list_names(sorted(predicted), 12)
+        why = f"The class {min(unknown)!r} is none of those predicted, {listed}"
         why += f"; did you mean {near[0]!r}?" if near else ""
     if why:
         raise CampaignError(
