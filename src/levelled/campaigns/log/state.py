@@ -333,10 +333,11 @@ def why_settled(state: CampaignState, draw: int) -> Iterator[str]:
 
 def check_name(name: str) -> str:
     """The name of a campaign; refuses one that cannot be typed or would be misread."""
-    if not name or len(name) > 100 or not name.isprintable() or "/" in name or name != name.strip():
+    is_text = 1 <= len(name) <= 100 and name.isprintable() and name == name.strip()
+    if not is_text or "/" in name or name in (".", ".."):  # which a browser takes out of addresses
         raise CampaignError(
             f"{name!r} is no name for a campaign: up to 100 printable characters, without a slash "
-            f"and without blanks at the ends."
+            f"and without blanks at the ends, and neither . nor .. alone."
         )
     return name
 
